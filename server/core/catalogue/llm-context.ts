@@ -1,0 +1,183 @@
+import { micros } from '../money'
+import { DATA_HEADERS } from './data-headers'
+import type { Operation } from './operation'
+import type { ParameterTable, Parameters } from './parameters'
+import { COUNTRIES, SEARCH_LANGUAGES } from './regions'
+
+const FRESHNESS_RULE = 'must be pd, pw, pm, py or YYYY-MM-DDtoYYYY-MM-DD with real dates, the earlier one first'
+
+/** Null when the words of `freshness` are right (spec 4.2). */
+function brokenFreshness(text: string): string | null {
+  if (/^p[dwmy]$/.test(text)) return null
+  const range = /^(\d{4}-\d{2}-\d{2})to(\d{4}-\d{2}-\d{2})$/.exec(text)
+  const [from, to] = [range?.[1], range?.[2]]
+  return from && to && isRealDate(from) && isRealDate(to) && from <= to ? null : FRESHNESS_RULE
+}
+
+function isRealDate(text: string): boolean {
+  const at = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
+}
+
+const LOCATION_HEADERS = {
+  'x-loc-city': { in: 'header', kind: 'text', min: 1, max: 200, description: 'Generic city name.' },
+  'x-loc-country': {
+    in: 'header',
+    kind: 'text',
+    min: 2,
+    max: 2,
+    pattern: { source: /^[A-Za-z]{2}$/, rule: 'must be a two-letter ISO 3166-1 alpha-2 code' },
+    description: 'Two-letter ISO 3166-1 alpha-2 code.',
+  },
+  'x-loc-lat': { in: 'header', kind: 'number', min: -90, max: 90, description: 'Latitude.' },
+  'x-loc-long': { in: 'header', kind: 'number', min: -180, max: 180, description: 'Longitude.' },
+  'x-loc-postal-code': { in: 'header', kind: 'text', min: 1, max: 32, description: 'Postal code.' },
+  'x-loc-state': {
+    in: 'header',
+    kind: 'text',
+    min: 1,
+    max: 3,
+    pattern: { source: /^[A-Za-z0-9]{1,3}$/, rule: 'must be an ISO 3166-2 subdivision code of up to three characters' },
+    description: 'First-level ISO 3166-2 subdivision code, up to three characters.',
+  },
+  'x-loc-state-name': { in: 'header', kind: 'text', min: 1, max: 200, description: 'Name of that subdivision.' },
+} as const satisfies ParameterTable
+
+const PARAMETERS = {
+  q: {
+    in: 'query',
+    kind: 'text',
+    required: true,
+    min: 1,
+    max: 600,
+    maxWords: 75,
+    description: 'The words to search for.',
+  },
+  context_threshold_mode: {
+    in: 'query',
+    kind: 'enum',
+    values: ['disabled', 'strict', 'lenient', 'balanced'],
+    description: 'How relevant content must be to be included.',
+  },
+  count: {
+    in: 'query',
+    kind: 'integer',
+    min: 1,
+    max: 50,
+    default: 20,
+    description: 'Most search results to consider.',
+  },
+  country: {
+    in: 'query',
+    kind: 'enum',
+    values: COUNTRIES,
+    default: 'US',
+    anyCase: true,
+    description: 'Country the results should suit; `ALL` is worldwide.',
+  },
+  search_lang: {
+    in: 'query',
+    kind: 'enum',
+    values: SEARCH_LANGUAGES,
+    default: 'en',
+    anyCase: true,
+    description: 'Language the results should be in.',
+  },
+  enable_local: {
+    in: 'query',
+    kind: 'boolean',
+    description:
+      'Local recall. Unset means automatic: on when `x-loc-lat` with `x-loc-long`, or `x-loc-city`, is supplied.',
+  },
+  enable_source_metadata: {
+    in: 'query',
+    kind: 'boolean',
+    default: false,
+    description: 'Adds site name, favicon, thumbnail, description and fetch time to each source.',
+  },
+  freshness: {
+    in: 'query',
+    kind: 'text',
+    min: 2,
+    max: 24,
+    emptyIsDefault: true,
+    check: brokenFreshness,
+    description: 'Age of the page: `pd` 24 hours, `pw` 7 days, `pm` 31 days, `py` 365 days, or `YYYY-MM-DDtoYYYY-MM-DD`.',
+  },
+  goggles: {
+    in: 'query',
+    kind: 'list',
+    maxEntries: 3,
+    description: 'Custom re-ranking: up to 3 hosting addresses or inline definitions.',
+  },
+  maximum_number_of_snippets: {
+    in: 'query',
+    kind: 'integer',
+    min: 1,
+    max: 256,
+    default: 50,
+    description: 'Most snippets in all.',
+  },
+  maximum_number_of_snippets_per_url: {
+    in: 'query',
+    kind: 'integer',
+    min: 1,
+    max: 100,
+    default: 50,
+    description: 'Most snippets of one page.',
+  },
+  maximum_number_of_tokens: {
+    in: 'query',
+    kind: 'integer',
+    min: 1024,
+    max: 32768,
+    default: 8192,
+    description: 'Most tokens of context in all (approximate).',
+  },
+  maximum_number_of_tokens_per_url: {
+    in: 'query',
+    kind: 'integer',
+    min: 512,
+    max: 8192,
+    default: 4096,
+    description: 'Most tokens of context of one page (approximate).',
+  },
+  maximum_number_of_urls: {
+    in: 'query',
+    kind: 'integer',
+    min: 1,
+    max: 50,
+    default: 20,
+    description: 'Most pages in the answer.',
+  },
+  safesearch: {
+    in: 'query',
+    kind: 'enum',
+    values: ['off', 'moderate', 'strict'],
+    description: 'Adult filter. Unset means none, except local recall, which stays `strict`.',
+  },
+  spellcheck: {
+    in: 'query',
+    kind: 'boolean',
+    default: true,
+    description: 'Correct the spelling; the corrected query is always the one searched.',
+  },
+  ...LOCATION_HEADERS,
+  ...DATA_HEADERS,
+} as const satisfies ParameterTable
+
+export type LlmContextInput = Parameters<typeof PARAMETERS>
+
+/** GET and read-only POST /apis/v1/websearch/llm/context (spec 4.2). */
+export const LLM_CONTEXT: Operation<typeof PARAMETERS> = {
+  name: 'llm-context',
+  title: 'LLM context search',
+  description: 'Finds passages of pages, cut to a token budget, to ground a language model in.',
+  path: '/apis/v1/websearch/llm/context',
+  methods: ['GET', 'POST'],
+  parameters: PARAMETERS,
+  price: micros(5000),
+  takesConcurrency: false,
+  timeoutMs: 10_000,
+  example: { q: 'drizzle relations' },
+}

@@ -1,0 +1,237 @@
+import { no, ok, type Result } from '../result'
+
+interface Common {
+  readonly in: 'query' | 'header'
+  readonly description: string
+  readonly required?: true
+}
+export interface TextRule extends Common {
+  readonly kind: 'text'
+  readonly min: number
+  readonly max: number
+  /** Most words, counted by Unicode white space (spec-answers 5). */
+  readonly maxWords?: number
+  readonly pattern?: { readonly source: RegExp; readonly rule: string }
+  /** Gives the broken rule in words, or null. For what no pattern can say, such as a real date. */
+  readonly check?: (value: string) => string | null
+  readonly default?: string
+  /** `freshness=` means its default; every other empty scalar is an error (spec-answers 2). */
+  readonly emptyIsDefault?: true
+  readonly lowerCase?: true
+}
+export interface IntegerRule extends Common {
+  readonly kind: 'integer'
+  readonly min: number
+  readonly max: number
+  readonly default?: number
+}
+export interface NumberRule extends Common {
+  readonly kind: 'number'
+  readonly min: number
+  readonly max: number
+}
+export interface BooleanRule extends Common {
+  readonly kind: 'boolean'
+  readonly default?: boolean
+}
+export interface EnumRule<V extends string = string> extends Common {
+  readonly kind: 'enum'
+  readonly values: readonly V[]
+  readonly default?: V
+  /** Any letter case is accepted; the value comes out as the table spells it. */
+  readonly anyCase?: true
+}
+export interface ListRule extends Common {
+  readonly kind: 'list'
+  readonly maxEntries: number
+}
+export type ParameterRule = TextRule | IntegerRule | NumberRule | BooleanRule | EnumRule | ListRule
+
+/** A catalogue operation's parameters by wire name. One table makes the check, the documents and the MCP schema. */
+export type ParameterTable = Readonly<Record<string, ParameterRule>>
+
+type ValueOf<R> = R extends { kind: 'integer' | 'number' }
+  ? number
+  : R extends { kind: 'boolean' }
+    ? boolean
+    : R extends { kind: 'list' }
+      ? readonly string[]
+      : R extends { kind: 'enum'; values: readonly (infer V)[] }
+        ? V
+        : string
+type Always<R> = R extends { required: true } ? true : R extends { default: unknown } ? true : false
+
+/** What a table parses to: a value for what is required or has a default, and maybe one for the rest. */
+export type Parameters<T extends ParameterTable> = {
+  readonly [K in keyof T as Always<T[K]> extends true ? K : never]: ValueOf<T[K]>
+} & {
+  readonly [K in keyof T as Always<T[K]> extends true ? never : K]?: ValueOf<T[K]>
+}
+
+/** What came over the wire, before it is judged. `body` is set for the POST form and then holds what a query would. */
+export interface RawInput {
+  query(name: string): readonly string[]
+  header(name: string): string | null
+  readonly body?: Readonly<Record<string, unknown>>
+}
+
+/** One wrong parameter: its name, the rule, and what was received (spec-answers 2). */
+export interface ParameterError {
+  readonly param: string
+  readonly in: 'query' | 'header' | 'body'
+  readonly code: 'missing_parameter' | 'invalid_parameter'
+  readonly rule: string
+  readonly received: string | null
+}
+
+/** Judges the whole input and lists every wrong parameter at once. Unknown query names pass, unknown body members do not. */
+export function parseParameters<T extends ParameterTable>(
+  table: T,
+  raw: RawInput,
+): Result<Parameters<T>, readonly ParameterError[]> {
+  const errors: ParameterError[] = []
+  const values: Record<string, unknown> = {}
+  for (const [name, rule] of Object.entries(table)) {
+    const place = rule.in === 'header' ? 'header' : raw.body ? 'body' : 'query'
+    const outcome = judge(rule, received(rule, name, raw))
+    if (outcome === undefined) continue
+    if (outcome.ok) values[name] = outcome.value
+    else errors.push({ param: name, in: place, ...outcome.error })
+  }
+  for (const member of Object.keys(raw.body ?? {}))
+    if (!Object.hasOwn(table, member) || table[member]?.in === 'header')
+      errors.push({
+        param: shown(member),
+        in: 'body',
+        code: 'invalid_parameter',
+        rule: 'is not a member of this body',
+        received: null,
+      })
+  return errors.length > 0 ? no(errors) : ok(values as Parameters<T>)
+}
+
+/** Words separated by Unicode white space. */
+export function countWords(text: string): number {
+  return text.split(/\s+/u).filter(Boolean).length
+}
+
+type Refusal = Pick<ParameterError, 'code' | 'rule' | 'received'>
+type Received =
+  | { readonly from: 'nothing' }
+  | { readonly from: 'text'; readonly values: readonly string[] }
+  | { readonly from: 'json'; readonly value: unknown }
+
+function received(rule: ParameterRule, name: string, raw: RawInput): Received {
+  if (rule.in === 'header') {
+    const value = raw.header(name)
+    return value === null ? { from: 'nothing' } : { from: 'text', values: [value.trim()] }
+  }
+  if (raw.body) return Object.hasOwn(raw.body, name) ? { from: 'json', value: raw.body[name] } : { from: 'nothing' }
+  const values = raw.query(name)
+  return values.length === 0 ? { from: 'nothing' } : { from: 'text', values }
+}
+
+function judge(rule: ParameterRule, input: Received): Result<unknown, Refusal> | undefined {
+  const fallback = 'default' in rule ? rule.default : undefined
+  if (input.from === 'nothing') {
+    if (rule.required) return no({ code: 'missing_parameter', rule: 'is required', received: null })
+    return fallback === undefined ? undefined : ok(fallback)
+  }
+  if (rule.kind === 'list') return judgeList(rule, input)
+  if (input.from === 'text' && input.values.length > 1)
+    return refuse('must be given once', input.values.map(shown).join(', '))
+  const value = input.from === 'text' ? input.values[0] : input.value
+  if (value === '') {
+    if (rule.kind === 'text' && rule.emptyIsDefault) return fallback === undefined ? undefined : ok(fallback)
+    return refuse('must not be empty', '')
+  }
+  const typed = input.from === 'text' ? fromText(rule, String(value)) : fromJson(rule, value)
+  if (typed === undefined) return refuse(describeRule(rule), shown(value))
+  const broken = brokenRule(rule, typed)
+  return broken === null ? ok(canonical(rule, typed)) : refuse(broken, shown(value))
+}
+
+function judgeList(rule: ListRule, input: Exclude<Received, { from: 'nothing' }>): Result<readonly string[], Refusal> {
+  const list = input.from === 'text' ? input.values : Array.isArray(input.value) ? input.value : [input.value]
+  const strings = list.filter((entry): entry is string => typeof entry === 'string' && entry.trim() !== '')
+  if (strings.length !== list.length) return refuse(describeRule(rule), shown(input.from === 'json' ? input.value : ''))
+  if (strings.length > rule.maxEntries) return refuse(describeRule(rule), `${strings.length} entries`)
+  return ok(strings)
+}
+
+function fromText(rule: ParameterRule, text: string): string | number | boolean | undefined {
+  if (rule.kind === 'integer') return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined
+  if (rule.kind === 'number') return /^[+-]?(\d{1,15}(\.\d{0,15})?|\.\d{1,15})$/.test(text) ? Number(text) : undefined
+  if (rule.kind === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined
+  return text
+}
+
+function fromJson(rule: ParameterRule, value: unknown): string | number | boolean | undefined {
+  if (rule.kind === 'integer') return Number.isSafeInteger(value) ? (value as number) : undefined
+  if (rule.kind === 'number') return typeof value === 'number' ? value : undefined
+  if (rule.kind === 'boolean') return typeof value === 'boolean' ? value : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
+function brokenRule(rule: ParameterRule, value: string | number | boolean): string | null {
+  if (rule.kind === 'integer' || rule.kind === 'number') {
+    const n = Number(value)
+    return n >= rule.min && n <= rule.max ? null : describeRule(rule)
+  }
+  const text = String(value)
+  if (rule.kind === 'enum') return spelled(rule, text) === undefined ? describeRule(rule) : null
+  if (rule.kind !== 'text') return null
+  const length = codePoints(text)
+  if (text.trim() === '') return 'must not be empty'
+  if (length < rule.min || length > rule.max) return `${describeRule(rule)}; it has ${length} characters`
+  const words = rule.maxWords === undefined ? 0 : countWords(text)
+  if (rule.maxWords !== undefined && words > rule.maxWords) return `${describeRule(rule)}; it has ${words} words`
+  if (rule.pattern && !rule.pattern.source.test(text)) return rule.pattern.rule
+  return rule.check?.(text) ?? null
+}
+
+function canonical(rule: ParameterRule, value: string | number | boolean): unknown {
+  if (rule.kind === 'enum') return spelled(rule, String(value))
+  if (rule.kind === 'text' && rule.lowerCase) return String(value).toLowerCase()
+  return value
+}
+
+function spelled(rule: EnumRule, text: string): string | undefined {
+  if (!rule.anyCase) return rule.values.find((value) => value === text)
+  const folded = text.toLowerCase()
+  return rule.values.find((value) => value.toLowerCase() === folded)
+}
+
+/** The rule in words, as it stands in errors and in the documents. */
+export function describeRule(rule: ParameterRule): string {
+  switch (rule.kind) {
+    case 'integer':
+      return `must be an integer from ${rule.min} to ${rule.max}`
+    case 'number':
+      return `must be a number from ${rule.min} to ${rule.max}`
+    case 'boolean':
+      return 'must be true or false'
+    case 'enum':
+      return `must be one of ${rule.values.join(' ')}`
+    case 'list':
+      return `must be a string or a list of at most ${rule.maxEntries} strings, none empty`
+    case 'text':
+      return `must be text of ${rule.min} to ${rule.max} characters${rule.maxWords ? ` and at most ${rule.maxWords} words` : ''}`
+  }
+}
+
+function refuse(rule: string, value: string): { readonly ok: false; readonly error: Refusal } {
+  return no({ code: 'invalid_parameter', rule, received: value })
+}
+
+function codePoints(text: string): number {
+  let length = 0
+  for (const _ of text) length++
+  return length
+}
+
+const SHOWN = 100
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  return codePoints(text) > SHOWN ? `${[...text].slice(0, SHOWN).join('')}...` : text
+}

@@ -1,0 +1,55 @@
+/**
+ * Money is a whole number of micro-USD (1 USD = 1,000,000), branded so that no other number is taken for it.
+ * Exact up to 2^53 micro-USD, about nine billion dollars (spec-answers 1).
+ */
+export type Money = number & { readonly __money: unique symbol }
+
+const MICROS_PER_USD = 1_000_000
+
+/** Takes an integer number of micro-USD. Throws on a fraction or an unsafe integer: that is a bug, never input. */
+export function micros(value: number): Money {
+  if (!Number.isSafeInteger(value)) throw new RangeError(`not a whole number of micro-USD: ${value}`)
+  return value as Money
+}
+
+export const ZERO = micros(0)
+
+export function plus(a: Money, b: Money): Money {
+  return micros(a + b)
+}
+
+export function minus(a: Money, b: Money): Money {
+  return micros(a - b)
+}
+
+export function least(a: Money, b: Money): Money {
+  return a < b ? a : b
+}
+
+/** Parses a decimal amount of USD such as `0.005`. Null for anything else, also for more than six decimals. */
+export function parseUsd(text: string): Money | null {
+  const match = /^(\d{1,10})(?:\.(\d{1,6}))?$/.exec(text)
+  if (!match) return null
+  const value = Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? '').padEnd(6, '0'))
+  return Number.isSafeInteger(value) ? micros(value) : null
+}
+
+/** USD as the shortest exact decimal: `0.005`, `2`, `0.000001`. */
+export function formatUsd(amount: Money): string {
+  const sign = amount < 0 ? '-' : ''
+  const whole = Math.floor(Math.abs(amount) / MICROS_PER_USD)
+  const rest = (Math.abs(amount) % MICROS_PER_USD).toString().padStart(6, '0').replace(/0+$/, '')
+  return `${sign}${whole}${rest && `.${rest}`}`
+}
+
+/** USD as a JSON number, for the one wire field that is a number of dollars: `spending_limit`. */
+export function toUsdNumber(amount: Money): number {
+  return Number(formatUsd(amount))
+}
+
+/** Reads a JSON number of USD. Null when it has more than six decimals, is negative, or is no finite number. */
+export function fromUsdNumber(usd: number): Money | null {
+  if (!Number.isFinite(usd) || usd < 0 || usd > 9_000_000_000) return null
+  const value = Math.round(usd * MICROS_PER_USD)
+  return value / MICROS_PER_USD === usd ? micros(value) : null
+}

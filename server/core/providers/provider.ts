@@ -1,0 +1,29 @@
+import type { Result } from '../result'
+
+/** A success by the provider's contract: what is charged for. `body` is JSON and goes out as it is. */
+export interface ProviderAnswer {
+  readonly body: string | Uint8Array<ArrayBuffer>
+}
+
+/**
+ * Why an upstream gave no success. `passThrough` is its own error body, sent on as it came (spec 7 rule 2); it is set only
+ * when the failure is about the caller's request, never about our own credential or balance with that upstream.
+ */
+export interface UpstreamFailure {
+  readonly kind: 'error' | 'unavailable' | 'timeout' | 'rate_limited'
+  /** For the log; never shown to a caller, and free of secrets. */
+  readonly reason: string
+  readonly retryAfterSeconds?: number
+  readonly passThrough?: { readonly status: number; readonly contentType: string; readonly body: string }
+}
+
+/**
+ * A source of answers for one operation. It never throws for what an upstream does: that is an `UpstreamFailure`.
+ * It obeys `signal` promptly and answers `timeout` when it aborts. It may be called many times at once.
+ */
+export interface Provider<I> {
+  readonly name: string
+  call(input: I, signal: AbortSignal): Promise<Result<ProviderAnswer, UpstreamFailure>>
+  /** Whether it could answer now; for `/ready`. */
+  ready(): Promise<boolean>
+}

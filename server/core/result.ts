@@ -1,0 +1,10 @@
+/** An expected yes or no. A bug or a dead dependency is an exception instead. */
+export type Result<T, E> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E }
+
+export function ok<T>(value: T): { readonly ok: true; readonly value: T } {
+  return { ok: true, value }
+}
+
+export function no<E>(error: E): { readonly ok: false; readonly error: E } {
+  return { ok: false, error }
+}
