@@ -1,7 +1,7 @@
 import { micros } from '../money'
 import { DATA_HEADERS } from './data-headers'
 import type { Operation } from './operation'
-import type { ParameterTable, Parameters } from './parameters'
+import type { Parameters, ParameterTable } from './parameters'
 import { COUNTRIES, SEARCH_LANGUAGES } from './regions'
 
 const PARAMETERS = {

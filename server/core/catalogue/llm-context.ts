@@ -1,7 +1,7 @@
 import { micros } from '../money'
 import { DATA_HEADERS } from './data-headers'
 import type { Operation } from './operation'
-import type { ParameterTable, Parameters } from './parameters'
+import type { Parameters, ParameterTable } from './parameters'
 import { COUNTRIES, SEARCH_LANGUAGES } from './regions'
 
 const FRESHNESS_RULE = 'must be pd, pw, pm, py or YYYY-MM-DDtoYYYY-MM-DD with real dates, the earlier one first'
@@ -102,7 +102,8 @@ const PARAMETERS = {
     max: 24,
     emptyIsDefault: true,
     check: brokenFreshness,
-    description: 'Age of the page: `pd` 24 hours, `pw` 7 days, `pm` 31 days, `py` 365 days, or `YYYY-MM-DDtoYYYY-MM-DD`.',
+    description:
+      'Age of the page: `pd` 24 hours, `pw` 7 days, `pm` 31 days, `py` 365 days, or `YYYY-MM-DDtoYYYY-MM-DD`.',
   },
   goggles: {
     in: 'query',

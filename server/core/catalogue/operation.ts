@@ -1,6 +1,6 @@
 import type { Money } from '../money'
 import type { Result } from '../result'
-import { type ParameterError, type ParameterTable, type Parameters, parseParameters, type RawInput } from './parameters'
+import { type ParameterError, type Parameters, type ParameterTable, parseParameters, type RawInput } from './parameters'
 
 export type OperationName = 'image-search' | 'llm-context'
 

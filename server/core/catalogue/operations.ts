@@ -5,7 +5,7 @@ import type { Operation, OperationName } from './operation'
 /** Everything that is sold now. */
 export const OPERATIONS = { 'image-search': IMAGE_SEARCH, 'llm-context': LLM_CONTEXT } as const satisfies Record<
   OperationName,
-  Operation<never>
+  Operation
 >
 
 export function isOperationName(name: string): name is OperationName {
