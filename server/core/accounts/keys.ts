@@ -1,0 +1,238 @@
+import type { Clock } from '../clock'
+import { Allowlist } from '../credentials/allowlist'
+import { type ApiKey, type KeySettings, keyState } from '../credentials/api-key'
+import { newSecret } from '../credentials/secret'
+import type { CredentialStore } from '../credentials/store'
+import { type Failure, failure, wrongParameters } from '../failure'
+import { type AccountId, type KeyId, makeId } from '../ids'
+import type { HoldStore } from '../ledger/hold'
+import { limitsOf, type TierFacts } from '../limits/tier'
+import { no, ok, type Result } from '../result'
+import type { Actor, AuditEntry } from '../audit'
+import { type KeyForm, parseKeyForm, wrong } from './key-form'
+import { Turns } from './turns'
+
+export const DEFAULT_GRACE_SECONDS = 86_400
+export const MAX_GRACE_SECONDS = 2_592_000
+
+const DEFAULTS: Omit<KeySettings, 'name'> = {
+  allowedIps: [],
+  expiresAt: null,
+  allowedEndpoints: [],
+  allowedModels: [],
+  rpmLimit: null,
+  tpmLimit: null,
+}
+
+/** Who asks: the owner's account, its tier, and the actor for the audit. */
+export interface KeyOwner {
+  readonly accountId: AccountId
+  readonly tier: TierFacts
+  readonly actor: Actor
+}
+
+type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
+
+/**
+ * What an owner does to keys (spec 2.1, 5.4, spec-answers 3). Every change is durable and binds the next request when its
+ * promise resolves; changes of one account happen one after the other. Another account's key is not found, never refused.
+ */
+export class Keys {
+  private readonly credentials: CredentialStore
+  private readonly holds: HoldStore
+  private readonly clock: Clock
+  private readonly turns = new Turns()
+
+  constructor(parts: { credentials: CredentialStore; holds: HoldStore; clock: Clock }) {
+    this.credentials = parts.credentials
+    this.holds = parts.holds
+    this.clock = parts.clock
+  }
+
+  /** The key and its secret, which is shown here and never again. */
+  create(owner: KeyOwner, body: unknown): Outcome<{ key: ApiKey; secret: string }> {
+    return this.turns.take(owner.accountId, async () => {
+      const now = this.clock.now()
+      const parsed = this.form(owner, body, 'create', now)
+      if (!parsed.ok) return parsed
+      const form = parsed.value
+      const settings: KeySettings = { ...DEFAULTS, ...settingsIn(form), name: form.name ?? '' }
+      const taken = await this.nameTaken(owner.accountId, settings.name, null, now)
+      if (taken) return no(taken)
+      const { secret, ...shown } = newSecret()
+      const poolId = makeId('pool', now)
+      const key: ApiKey = {
+        ...settings,
+        ...shown,
+        id: makeId('key', now),
+        accountId: owner.accountId,
+        poolId,
+        createdAt: now,
+        disabledAt: null,
+        revokedAt: null,
+        stopsAt: null,
+        replaces: null,
+        replacedBy: null,
+        allowlist: allowlistOf(settings.allowedIps),
+      }
+      const limit = form.spendingLimit ?? null
+      await this.holds.openPool(poolId, owner.accountId, limit)
+      const audit = this.audit(owner, key.id, 'key.create', formDetail(form))
+      await this.credentials.create(key, { limit, budget: form.budget ?? null }, audit)
+      return ok({ key, secret })
+    })
+  }
+
+  change(owner: KeyOwner, id: string, body: unknown): Outcome {
+    return this.onKey(owner, id, async (key, now) => {
+      const parsed = this.form(owner, body, 'change', now)
+      if (!parsed.ok) return parsed
+      const form = parsed.value
+      if (keyState(key, now) === 'revoked') return no(failure('invalid_state', 'A revoked key cannot be changed.'))
+      if (form.stopsAt !== undefined && key.stopsAt === null)
+        return no(failure('invalid_state', 'Only a key that was replaced has a stops_at. Rotate the key first.'))
+      const taken = form.name ? await this.nameTaken(owner.accountId, form.name, key, now) : null
+      if (taken) return no(taken)
+      const changed: ApiKey = {
+        ...key,
+        ...settingsIn(form),
+        ...(form.allowedIps && { allowlist: allowlistOf(form.allowedIps) }),
+        ...(form.stopsAt !== undefined && { stopsAt: form.stopsAt }),
+      }
+      const pool = {
+        ...(form.spendingLimit !== undefined && { limit: form.spendingLimit }),
+        ...(form.budget !== undefined && { budget: form.budget }),
+      }
+      const audit = this.audit(owner, key.id, 'key.change', formDetail(form))
+      await this.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
+      if (form.spendingLimit !== undefined) await this.holds.setPoolLimit(key.poolId, form.spendingLimit)
+      return ok(changed)
+    })
+  }
+
+  /** Makes a successor on the same spend pool; the old key works until the grace is over (spec 5.4). */
+  rotate(owner: KeyOwner, id: string, body: unknown): Outcome<{ key: ApiKey; secret: string }> {
+    return this.onKey(owner, id, async (key, now) => {
+      const grace = graceIn(body)
+      if (!grace.ok) return grace
+      if (keyState(key, now) === 'revoked') return no(failure('invalid_state', 'A revoked key cannot be rotated.'))
+      if (key.replacedBy) return no(failure('invalid_state', `This key was replaced already, by ${key.replacedBy}.`))
+      const { secret, ...shown } = newSecret()
+      const expired = key.expiresAt !== null && key.expiresAt <= now
+      const successor: ApiKey = {
+        ...key,
+        ...shown,
+        id: makeId('key', now),
+        createdAt: now,
+        disabledAt: null,
+        expiresAt: expired ? null : key.expiresAt,
+        replaces: key.id,
+      }
+      const replaced: ApiKey = { ...key, replacedBy: successor.id, stopsAt: now + grace.value * 1000 }
+      const detail = { successor: successor.id, grace_period_seconds: grace.value }
+      await this.credentials.rotate(successor, replaced, this.audit(owner, key.id, 'key.rotate', detail))
+      return ok({ key: successor, secret })
+    })
+  }
+
+  /** Free to repeat. */
+  disable(owner: KeyOwner, id: string): Outcome {
+    return this.move(owner, id, 'key.disable', (key, now) => ({ ...key, disabledAt: key.disabledAt ?? now }))
+  }
+
+  /** Free to repeat. */
+  enable(owner: KeyOwner, id: string): Outcome {
+    return this.move(owner, id, 'key.enable', (key) => ({ ...key, disabledAt: null }))
+  }
+
+  /** Final. Free to repeat. */
+  revoke(owner: KeyOwner, id: string): Outcome {
+    return this.onKey(owner, id, async (key, now) => {
+      if (key.revokedAt !== null) return ok(key)
+      return ok(await this.put(owner, { ...key, revokedAt: now }, 'key.revoke'))
+    })
+  }
+
+  async find(account: AccountId, id: string): Promise<ApiKey | null> {
+    const key = await this.credentials.byId(id as KeyId) // any text: an id that does not exist is found nowhere
+    return key?.accountId === account ? key : null
+  }
+
+  private move(owner: KeyOwner, id: string, action: string, next: (key: ApiKey, now: number) => ApiKey): Outcome {
+    return this.onKey(owner, id, async (key, now) => {
+      if (keyState(key, now) === 'revoked') return no(failure('invalid_state', 'A revoked key stays revoked.'))
+      const moved = next(key, now)
+      return ok(moved.disabledAt === key.disabledAt ? key : await this.put(owner, moved, action))
+    })
+  }
+
+  private async put(owner: KeyOwner, key: ApiKey, action: string): Promise<ApiKey> {
+    await this.credentials.update({ key }, this.audit(owner, key.id, action, {}))
+    return key
+  }
+
+  private onKey<T>(owner: KeyOwner, id: string, change: (key: ApiKey, now: number) => Outcome<T>): Outcome<T> {
+    return this.turns.take(owner.accountId, async () => {
+      const key = await this.find(owner.accountId, id)
+      return key ? change(key, this.clock.now()) : no(failure('resource_not_found', 'No such key.'))
+    })
+  }
+
+  private form(owner: KeyOwner, body: unknown, purpose: 'create' | 'change', now: number): Result<KeyForm, Failure> {
+    const parsed = parseKeyForm(body, purpose, now)
+    if (!parsed.ok) return no(wrongParameters(parsed.error))
+    const caps = limitsOf(owner.tier)
+    const above = [
+      ...((parsed.value.rpmLimit ?? 0) > caps.rpm
+        ? [wrong('rpm_limit', `must be at most the tier's ${caps.rpm}`, parsed.value.rpmLimit)]
+        : []),
+      ...((parsed.value.tpmLimit ?? 0) > caps.tpm
+        ? [wrong('tpm_limit', `must be at most the tier's ${caps.tpm}`, parsed.value.tpmLimit)]
+        : []),
+    ]
+    return above.length > 0 ? no(wrongParameters(above)) : parsed
+  }
+
+  /** Names are unique among live keys; a key that was replaced leaves its name to its successor. */
+  private async nameTaken(account: AccountId, name: string, self: ApiKey | null, now: number): Promise<Failure | null> {
+    const keys = await this.credentials.byAccount(account)
+    const rival = keys.find(
+      (key) => key.name === name && key.id !== self?.id && key.replacedBy === null && keyState(key, now) !== 'revoked',
+    )
+    if (!rival || self?.replacedBy) return null
+    return wrongParameters([wrong('name', 'is the name of another key of yours', name)])
+  }
+
+  private audit(owner: KeyOwner, keyId: KeyId, action: string, detail: Record<string, unknown>): AuditEntry {
+    const at = this.clock.now()
+    return { id: makeId('audit', at), at, actor: owner.actor, accountId: owner.accountId, keyId, action, detail }
+  }
+}
+
+/** The parsed list, or null for "any address". The entries were judged before. */
+export function allowlistOf(entries: readonly string[]): Allowlist | null {
+  if (entries.length === 0) return null
+  const parsed = Allowlist.parse(entries)
+  if (!parsed.ok) throw new Error(`stored allowlist entry ${parsed.error.entry} ${parsed.error.rule}`)
+  return parsed.value
+}
+
+function settingsIn(form: KeyForm): Partial<KeySettings> {
+  const { spendingLimit: _limit, budget: _budget, stopsAt: _stops, ...settings } = form
+  return settings
+}
+
+function formDetail(form: KeyForm): Record<string, unknown> {
+  return { ...form, ...(form.spendingLimit !== undefined && { spendingLimit: form.spendingLimit }) }
+}
+
+function graceIn(body: unknown): Result<number, Failure> {
+  if (body === undefined) return ok(DEFAULT_GRACE_SECONDS)
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    return no(wrongParameters([wrong('body', 'must be a JSON object', body)]))
+  const { grace_period_seconds: grace = DEFAULT_GRACE_SECONDS, ...rest } = body as Record<string, unknown>
+  const errors = Object.keys(rest).map((name) => wrong(name.slice(0, 60), 'is not a member of this body', rest[name]))
+  const fits = Number.isSafeInteger(grace) && Number(grace) >= 0 && Number(grace) <= MAX_GRACE_SECONDS
+  if (!fits) errors.push(wrong('grace_period_seconds', `must be an integer from 0 to ${MAX_GRACE_SECONDS}`, grace))
+  return errors.length > 0 ? no(wrongParameters(errors)) : ok(Number(grace))
+}

@@ -1,0 +1,114 @@
+import type { OperationName } from '../catalogue/operation'
+import type { PriceOverride, PriceStore } from '../catalogue/prices'
+import type { Clock } from '../clock'
+import { type Failure, failure } from '../failure'
+import { type AccountId, makeId } from '../ids'
+import type { Ledger } from '../ledger/ledger'
+import type { Limits } from '../limits/tier'
+import type { Money } from '../money'
+import { no, ok, type Result } from '../result'
+import type { Account } from './account'
+import type { Actor, AuditEntry } from '../audit'
+import type { AccountStore } from './store'
+import { Turns } from './turns'
+
+/** What an operator may do (spec-answers 4, 5). Each change is durable and audited when its promise resolves. */
+export class Operator {
+  private readonly accounts: AccountStore
+  private readonly prices: PriceStore
+  private readonly ledger: Ledger
+  private readonly clock: Clock
+  private readonly turns = new Turns()
+
+  constructor(parts: { accounts: AccountStore; prices: PriceStore; ledger: Ledger; clock: Clock }) {
+    this.accounts = parts.accounts
+    this.prices = parts.prices
+    this.ledger = parts.ledger
+    this.clock = parts.clock
+  }
+
+  /** Adds credit. The ledger entry is the record of it; the same `reference` is never booked twice. */
+  async grant(
+    actor: Actor,
+    id: AccountId,
+    amount: Money,
+    note: string,
+    reference: string,
+  ): Promise<Result<Account, Failure>> {
+    const account = await this.accounts.byId(id)
+    if (!account) return no(noAccount(id))
+    const granted = await this.ledger.credit({
+      account: id,
+      part: 'credit',
+      kind: 'grant',
+      amount,
+      description: note,
+      reference: `grant:${reference}`,
+      audit: this.audit(actor, id, 'account.grant', { amount, note, reference }),
+    })
+    if (!granted.ok && granted.error === 'already_booked')
+      return no(failure('invalid_state', `A grant with reference ${reference} was booked already.`))
+    if (!granted.ok)
+      return no(
+        failure(
+          'service_unavailable',
+          'The database did not take the grant. Ask for the balance, then try again with the same reference.',
+        ),
+      )
+    return ok(account)
+  }
+
+  /** Gives an account limits of its own (Enterprise), or takes them back with null. */
+  async setLimits(actor: Actor, id: AccountId, customLimits: Limits | null): Promise<Result<Account, Failure>> {
+    return this.change(actor, id, 'account.limits', { customLimits }, (account) => ({ ...account, customLimits }))
+  }
+
+  /** Lets an account be operator. */
+  async appoint(actor: Actor, id: AccountId): Promise<Result<Account, Failure>> {
+    return this.change(actor, id, 'account.operator', {}, (account) => ({ ...account, operator: true }))
+  }
+
+  /** Sets the price of an operation, for one account or for all; null takes it back. It binds the next call. */
+  async setPrice(
+    actor: Actor,
+    operation: OperationName,
+    accountId: AccountId | null,
+    amount: Money | null,
+  ): Promise<Result<PriceOverride, Failure>> {
+    if (accountId && !(await this.accounts.byId(accountId))) return no(noAccount(accountId))
+    const at = this.clock.now()
+    const override: PriceOverride = { id: makeId('price', at), operation, accountId, amount, at }
+    await this.prices.add(override, this.audit(actor, accountId, 'price.set', { operation, amount }))
+    return ok(override)
+  }
+
+  private change(
+    actor: Actor,
+    id: AccountId,
+    action: string,
+    detail: Record<string, unknown>,
+    next: (account: Account) => Account,
+  ): Promise<Result<Account, Failure>> {
+    return this.turns.take(id, async () => {
+      const account = await this.accounts.byId(id)
+      if (!account) return no(noAccount(id))
+      const changed = next(account)
+      await this.accounts.update(changed, this.audit(actor, id, action, detail))
+      return ok(changed)
+    })
+  }
+
+  private audit(
+    actor: Actor,
+    accountId: AccountId | null,
+    action: string,
+    detail: Record<string, unknown>,
+  ): AuditEntry {
+    const at = this.clock.now()
+    return { id: makeId('audit', at), at, actor, accountId, keyId: null, action, detail }
+  }
+}
+
+function noAccount(id: string): Failure {
+  return failure('resource_not_found', `No account ${id.slice(0, 60)}.`)
+}

@@ -1,0 +1,20 @@
+import type { AccountId, AuditId, KeyId } from './ids'
+
+/** Who did it, from where. An operator's command comes over the control socket and has no address. */
+export interface Actor {
+  readonly kind: 'owner' | 'operator' | 'system'
+  readonly id: string
+  readonly address: string | null
+}
+
+/** One change to a key or account: who, when, from which address, what. Written in the same batch as the change. */
+export interface AuditEntry {
+  readonly id: AuditId
+  readonly at: number
+  readonly actor: Actor
+  readonly accountId: AccountId | null
+  readonly keyId: KeyId | null
+  readonly action: string
+  /** What changed, without secrets. */
+  readonly detail: Readonly<Record<string, unknown>>
+}

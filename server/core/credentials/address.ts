@@ -1,0 +1,82 @@
+/** An IP address as a number: 32 bits of IPv4, or 128 of IPv6. An IPv4-mapped IPv6 address is its IPv4 (spec-answers 3). */
+export type Address = { readonly family: 4; readonly bits: number } | { readonly family: 6; readonly bits: bigint }
+
+const MAPPED = 0xffffn << 32n
+
+/** Reads an address in its text form (RFC 4291, RFC 5952 forms included). Null for anything else, zone ids included. */
+export function parseAddress(text: string): Address | null {
+  if (text.includes(':')) {
+    const bits = parseV6(text)
+    if (bits === null) return null
+    return bits >> 32n === 0xffffn ? { family: 4, bits: Number(bits - MAPPED) } : { family: 6, bits }
+  }
+  const bits = parseV4(text)
+  return bits === null ? null : { family: 4, bits }
+}
+
+/** The usual text form: dotted IPv4, or RFC 5952 IPv6. */
+export function formatAddress(address: Address): string {
+  if (address.family === 4) return [24, 16, 8, 0].map((shift) => (address.bits >>> shift) & 0xff).join('.')
+  const groups = Array.from({ length: 8 }, (_, i) => Number((address.bits >> BigInt((7 - i) * 16)) & 0xffffn))
+  const hex = groups.map((group) => group.toString(16))
+  const run = longestZeroRun(groups)
+  if (run.length < 2) return hex.join(':')
+  return `${hex.slice(0, run.start).join(':')}::${hex.slice(run.start + run.length).join(':')}`
+}
+
+/** What an address without an account is limited by: itself, or its /64 for IPv6 (spec-answers 9). */
+export function limitSubject(address: Address): string {
+  return address.family === 4
+    ? formatAddress(address)
+    : `${formatAddress({ family: 6, bits: (address.bits >> 64n) << 64n })}/64`
+}
+
+function parseV4(text: string): number | null {
+  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)
+  if (!match) return null
+  let bits = 0
+  for (const part of match.slice(1)) {
+    const octet = Number(part)
+    if (octet > 255 || (part.length > 1 && part.startsWith('0'))) return null
+    bits = bits * 256 + octet
+  }
+  return bits
+}
+
+function parseV6(text: string): bigint | null {
+  const halves = text.split('::')
+  if (halves.length > 2) return null
+  const head = groupsOf(halves[0] ?? '', halves.length === 1)
+  const tail = halves.length === 2 ? groupsOf(halves[1] ?? '', true) : []
+  if (!head || !tail) return null
+  const missing = 8 - head.length - tail.length
+  if (halves.length === 2 ? missing < 1 : missing !== 0) return null
+  let bits = 0n
+  for (const group of [...head, ...Array<number>(missing).fill(0), ...tail]) bits = (bits << 16n) | BigInt(group)
+  return bits
+}
+
+function groupsOf(text: string, mayEndInV4: boolean): number[] | null {
+  if (text === '') return []
+  const parts = text.split(':')
+  const groups: number[] = []
+  for (const [i, part] of parts.entries()) {
+    if (part.includes('.')) {
+      const v4 = mayEndInV4 && i === parts.length - 1 ? parseV4(part) : null
+      if (v4 === null) return null
+      groups.push(v4 >>> 16, v4 & 0xffff)
+    } else if (/^[0-9a-fA-F]{1,4}$/.test(part)) groups.push(Number.parseInt(part, 16))
+    else return null
+  }
+  return groups
+}
+
+function longestZeroRun(groups: readonly number[]): { start: number; length: number } {
+  let best = { start: 0, length: 0 }
+  for (let start = 0; start < groups.length; start++) {
+    let length = 0
+    while (groups[start + length] === 0) length++
+    if (length > best.length) best = { start, length }
+  }
+  return best
+}

@@ -1,0 +1,68 @@
+import type { ParameterError } from './catalogue/parameters'
+import type { Money } from './money'
+
+/** Every code of the gateway's own that a caller can be told (spec 7, spec-answers 2). Its status and type: http/failures.ts. */
+export type FailureCode =
+  | 'missing_parameter'
+  | 'invalid_parameter'
+  | 'json_parse_error'
+  | 'invalid_request'
+  | 'missing_session'
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'api_key_disabled'
+  | 'expired_api_key'
+  | 'payment_required'
+  | 'insufficient_api_key_balance'
+  | 'insufficient_balance'
+  | 'ip_not_allowed'
+  | 'insufficient_permissions'
+  | 'foreign_origin'
+  | 'unknown_endpoint'
+  | 'resource_not_found'
+  | 'method_not_allowed'
+  | 'not_acceptable'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'invalid_state'
+  | 'estimated_price_exceeds_max_price'
+  | 'rate_limit_exceeded'
+  | 'upstream_rate_limit'
+  | 'internal_error'
+  | 'service_unavailable'
+  | 'upstream_error'
+  | 'upstream_unavailable'
+  | 'upstream_timeout'
+
+/** What a caller is told when a call fails. Never holds a secret or an upstream address. */
+export interface Failure {
+  readonly code: FailureCode
+  readonly message: string
+  readonly param?: string
+  readonly details?: readonly ParameterError[]
+  /** Whose limit it was, on 429. */
+  readonly limitSource?: 'key' | 'address' | 'upstream'
+  readonly retryAfterSeconds?: number
+  /** Allowed methods, on 405. */
+  readonly allow?: readonly string[]
+  /** The fixed price of the operation, on every 402 of a priced route. */
+  readonly price?: Money
+  /** An upstream's own error body, sent on as it came. */
+  readonly passThrough?: { readonly status: number; readonly contentType: string; readonly body: string }
+}
+
+export function failure(code: FailureCode, message: string, more: Omit<Failure, 'code' | 'message'> = {}): Failure {
+  return { code, message, ...more }
+}
+
+/** One failure out of every wrong parameter; the first one gives the code (spec-answers 2). */
+export function wrongParameters(errors: readonly ParameterError[]): Failure {
+  const first = errors[0]
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see details)` : ''
+  return {
+    code: first?.code ?? 'invalid_parameter',
+    message: first ? `${first.param} ${first.rule}${more}` : 'The input is not valid.',
+    ...(first && { param: first.param }),
+    details: errors,
+  }
+}

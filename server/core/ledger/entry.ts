@@ -1,0 +1,42 @@
+import type { AccountId, RequestId, TransactionId } from '../ids'
+import type { Money } from '../money'
+
+/** The two parts of a customer's balance. Signup credit and grants are spent before money that was paid in (spec-answers 4). */
+export type BalancePart = 'credit' | 'paid'
+
+/** Where money stands: a customer's part, or one of the house's own accounts. */
+export type LedgerAccount =
+  | `${AccountId}/${BalancePart}`
+  | 'house/revenue'
+  | 'house/signup_credit'
+  | 'house/grants'
+  | 'house/top_ups'
+
+export type EntryKind = 'charge' | 'reversal' | 'signup_credit' | 'grant' | 'top_up'
+
+/**
+ * One row of the append-only double-entry ledger: `amount` moves out of `debit` into `credit`. Because a row carries both
+ * sides, every transaction sums to zero by construction; a customer's balance is what was credited less what was debited.
+ */
+export interface LedgerEntry {
+  readonly transaction: TransactionId
+  readonly kind: EntryKind
+  readonly accountId: AccountId
+  readonly debit: LedgerAccount
+  readonly credit: LedgerAccount
+  /** Above zero. */
+  readonly amount: Money
+  readonly at: number
+  readonly requestId: RequestId | null
+  readonly description: string
+  /** Set on money that comes in: the same reference is never booked twice. */
+  readonly reference: string | null
+}
+
+/** What a transaction does to the counters kept beside the entries. */
+export interface AccountChange {
+  readonly accountId: AccountId
+  readonly credit: number
+  readonly paid: number
+  readonly toppedUp: number
+}

@@ -1,0 +1,42 @@
+import type { AuditEntry } from '../audit'
+import type { AccountId, PoolId } from '../ids'
+import type { CallRecord } from '../usage/call-record'
+import type { AccountChange, LedgerEntry } from './entry'
+
+/** A customer account as it is opened: the row that the first credit of the account needs. */
+export interface AccountOpening {
+  readonly id: AccountId
+  readonly userId: string
+  readonly operator: boolean
+  readonly createdAt: number
+}
+
+/** What goes down together or not at all. */
+export interface JournalRecord {
+  readonly opening?: AccountOpening
+  readonly call?: CallRecord
+  readonly audit?: AuditEntry
+  readonly entries: readonly LedgerEntry[]
+  readonly change?: AccountChange
+  readonly spent?: { readonly poolId: PoolId; readonly amount: number }
+}
+
+/**
+ * `committed`: durable, it survives a power loss. `refused`: nothing of it was written and never will be,
+ * because a rule of the database forbids it (`constraint`) or because the database does not take writes. `unknown`: the
+ * database gave no answer in time; `fate` tells later which of the two it was.
+ */
+export type AppendOutcome =
+  | { readonly kind: 'committed' }
+  | { readonly kind: 'refused'; readonly reason: string; readonly constraint: boolean }
+  | { readonly kind: 'unknown'; readonly fate: Promise<'committed' | 'refused'> }
+
+/**
+ * The durable side of the ledger. `append` is atomic per record; records that arrive together share one commit, yet one
+ * record's failure is its own. Never rejects for what a database does.
+ */
+export interface Journal {
+  append(record: JournalRecord): Promise<AppendOutcome>
+  /** Writes a call that moved no money, with the next commit. Best effort: dropped under pressure, and counted. */
+  note(call: CallRecord): void
+}

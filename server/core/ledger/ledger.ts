@@ -1,0 +1,203 @@
+import type { AuditEntry } from '../audit'
+import type { Clock } from '../clock'
+import { type AccountId, makeId, type PoolId, type RequestId, type TransactionId } from '../ids'
+import { type Money, micros, ZERO } from '../money'
+import { no, ok, type Result } from '../result'
+import type { CallRecord } from '../usage/call-record'
+import type { BalancePart, EntryKind, LedgerAccount, LedgerEntry } from './entry'
+import type { Balance, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
+import type { AccountOpening, Journal, JournalRecord } from './journal'
+
+export interface Settlement {
+  readonly request: RequestId
+  readonly amount: Money
+}
+
+/** `not_durable`: nothing was charged. `outcome_unknown`: the ledger ends it by itself; if it was charged, it is reversed. */
+export type CaptureRefusal = SettleRefusal | 'not_durable' | 'outcome_unknown'
+
+export type CreditRefusal = 'already_booked' | 'not_durable' | 'outcome_unknown'
+
+export interface CreditRequest {
+  readonly account: AccountId
+  readonly part: BalancePart
+  readonly kind: Extract<EntryKind, 'signup_credit' | 'grant' | 'top_up'>
+  readonly amount: Money
+  readonly description: string
+  /** Books it once: a second credit with the same reference is refused as `already_booked`. */
+  readonly reference: string
+  /** Opens the account in the same commit. */
+  readonly opening?: AccountOpening
+  readonly audit?: AuditEntry
+}
+
+const SOURCE: Record<CreditRequest['kind'], LedgerAccount> = {
+  signup_credit: 'house/signup_credit',
+  grant: 'house/grants',
+  top_up: 'house/top_ups',
+}
+
+/**
+ * Holds, captures and releases money (design 4). Composed of the counters that decide and the journal that lasts: a hold is
+ * granted by the counters in one step, a capture is durable in the journal before its promise resolves, and the counters
+ * follow the journal, never the other way round.
+ */
+export class Ledger {
+  private readonly holds: HoldStore
+  private readonly journal: Journal
+  private readonly clock: Clock
+  private readonly onReversalFailure: (request: RequestId, reason: string) => void
+
+  constructor(parts: {
+    holds: HoldStore
+    journal: Journal
+    clock: Clock
+    /** An alarm: a caller was told 503, was charged, and the way back failed too. */
+    onReversalFailure: (request: RequestId, reason: string) => void
+  }) {
+    this.holds = parts.holds
+    this.journal = parts.journal
+    this.clock = parts.clock
+    this.onReversalFailure = parts.onReversalFailure
+  }
+
+  /** Reserves the most that a call can cost. What is granted can always be captured. */
+  hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>> {
+    return this.holds.hold(request)
+  }
+
+  /** Turns a hold into a charge, at most once per request; repeating it with the same amount gives the same answer. */
+  async capture(amount: Money, call: CallRecord): Promise<Result<Settlement, CaptureRefusal>> {
+    const fixed = await this.holds.fix(call.id, amount)
+    if (!fixed.ok) return fixed
+    if (!fixed.value.first) return ok({ request: call.id, amount })
+    const { hold, split } = fixed.value
+    const outcome = await this.journal.append(this.charge(hold, split, call))
+    if (outcome.kind === 'committed') {
+      await this.holds.captured(call.id)
+      return ok({ request: call.id, amount })
+    }
+    if (outcome.kind === 'refused') {
+      await this.holds.release(call.id, true)
+      return no('not_durable')
+    }
+    void this.endUnknown(hold, split, call, outcome.fate)
+    return no('outcome_unknown')
+  }
+
+  /** Ends a hold without a charge. Free to repeat; a hold that is being captured is left to its capture. */
+  async release(request: RequestId): Promise<void> {
+    await this.holds.release(request)
+  }
+
+  /** Books money that comes in. Durable when it resolves. */
+  async credit(request: CreditRequest): Promise<Result<LedgerEntry, CreditRefusal>> {
+    const entry: LedgerEntry = {
+      transaction: this.transaction(),
+      kind: request.kind,
+      accountId: request.account,
+      debit: SOURCE[request.kind],
+      credit: `${request.account}/${request.part}`,
+      amount: request.amount,
+      at: this.clock.now(),
+      requestId: null,
+      description: request.description,
+      reference: request.reference,
+    }
+    const toppedUp = request.kind === 'top_up' ? request.amount : ZERO
+    const outcome = await this.journal.append({
+      ...(request.opening && { opening: request.opening }),
+      ...(request.audit && { audit: request.audit }),
+      entries: [entry],
+      change: { accountId: request.account, credit: 0, paid: 0, toppedUp, [request.part]: request.amount },
+    })
+    const follow = async () => {
+      await this.holds.openAccount(request.account)
+      await this.holds.credited({ account: request.account, part: request.part, amount: request.amount, toppedUp })
+    }
+    if (outcome.kind === 'refused') return no(outcome.constraint ? 'already_booked' : 'not_durable')
+    if (outcome.kind === 'unknown') {
+      void outcome.fate.then((fate) => (fate === 'committed' ? follow() : undefined))
+      return no('outcome_unknown')
+    }
+    await follow()
+    return ok(entry)
+  }
+
+  balance(account: AccountId): Promise<Balance | null> {
+    return this.holds.balance(account)
+  }
+
+  pool(pool: PoolId) {
+    return this.holds.pool(pool)
+  }
+
+  private charge(hold: Hold, split: Split, call: CallRecord): JournalRecord {
+    const amount = split.credit + split.paid
+    return {
+      call,
+      entries: this.entries('charge', hold.account, split, call, `${call.operation}`),
+      ...(amount > 0 && {
+        change: { accountId: hold.account, credit: -split.credit, paid: -split.paid, toppedUp: 0 },
+        ...(hold.pool && { spent: { poolId: hold.pool, amount } }),
+      }),
+    }
+  }
+
+  /** The caller was told 503, so the charge must not stand: the hold stays until the fate is known, then it is undone. */
+  private async endUnknown(hold: Hold, split: Split, call: CallRecord, fate: Promise<'committed' | 'refused'>) {
+    if ((await fate) === 'refused') return void (await this.holds.release(call.id, true))
+    await this.holds.captured(call.id)
+    const amount = micros(split.credit + split.paid)
+    const undone = await this.journal.append({
+      entries: this.entries('reversal', hold.account, split, call, `${call.operation}, not delivered`),
+      change: { accountId: hold.account, credit: split.credit, paid: split.paid, toppedUp: 0 },
+      ...(hold.pool && { spent: { poolId: hold.pool, amount: -amount } }),
+    })
+    const kind = undone.kind === 'unknown' ? await undone.fate : undone.kind
+    if (kind === 'refused') return this.onReversalFailure(call.id, 'the reversal was refused')
+    for (const part of ['credit', 'paid'] as const)
+      await this.holds.credited({
+        account: hold.account,
+        part,
+        amount: split[part],
+        toppedUp: ZERO,
+        ...(hold.pool && { pool: hold.pool }),
+      })
+  }
+
+  private entries(
+    kind: 'charge' | 'reversal',
+    account: AccountId,
+    split: Split,
+    call: CallRecord,
+    description: string,
+  ): LedgerEntry[] {
+    const transaction = this.transaction()
+    return (['credit', 'paid'] as const)
+      .filter((part) => split[part] > 0)
+      .map((part) => {
+        const own: LedgerAccount = `${account}/${part}`
+        const [debit, credit]: [LedgerAccount, LedgerAccount] =
+          kind === 'charge' ? [own, 'house/revenue'] : ['house/revenue', own]
+        const at = this.clock.now()
+        const amount = split[part]
+        return {
+          transaction,
+          kind,
+          accountId: account,
+          debit,
+          credit,
+          amount,
+          at,
+          requestId: call.id,
+          description,
+          reference: null,
+        }
+      })
+  }
+
+  private transaction(): TransactionId {
+    return makeId('txn', this.clock.now())
+  }
+}

@@ -1,0 +1,50 @@
+import { type Money, micros } from '../money'
+
+export type Tier = 'free' | 'starter' | 'growth' | 'enterprise'
+
+/** Caps per key (spec 8). */
+export interface Limits {
+  /** Requests per minute. */
+  readonly rpm: number
+  /** Input plus output tokens per minute. */
+  readonly tpm: number
+  /** Simultaneous streaming or long-running requests. */
+  readonly concurrency: number
+}
+
+export const TIER_LIMITS: Record<Exclude<Tier, 'enterprise'>, Limits> = {
+  free: { rpm: 60, tpm: 60_000, concurrency: 5 },
+  starter: { rpm: 600, tpm: 600_000, concurrency: 20 },
+  growth: { rpm: 3_000, tpm: 3_000_000, concurrency: 50 },
+}
+
+const GROWTH_TOP_UPS: Money = micros(500_000_000)
+
+export interface TierFacts {
+  /** Sum of paid top-ups. */
+  readonly toppedUp: Money
+  readonly growthApproved: boolean
+  /** Set by an operator; makes the account Enterprise. */
+  readonly customLimits: Limits | null
+}
+
+/** The tier, computed from the facts and never stored (spec 3, spec-answers 4). */
+export function tierOf(facts: TierFacts): Tier {
+  if (facts.customLimits) return 'enterprise'
+  if (facts.growthApproved || facts.toppedUp >= GROWTH_TOP_UPS) return 'growth'
+  return facts.toppedUp > 0 ? 'starter' : 'free'
+}
+
+export function limitsOf(facts: TierFacts): Limits {
+  const tier = tierOf(facts)
+  return facts.customLimits ?? TIER_LIMITS[tier === 'enterprise' ? 'growth' : tier]
+}
+
+/** A key may lower its tier's numbers, never raise them. */
+export function lowered(limits: Limits, key: { rpmLimit: number | null; tpmLimit: number | null }): Limits {
+  return {
+    rpm: Math.min(limits.rpm, key.rpmLimit ?? limits.rpm),
+    tpm: Math.min(limits.tpm, key.tpmLimit ?? limits.tpm),
+    concurrency: limits.concurrency,
+  }
+}

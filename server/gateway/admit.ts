@@ -1,0 +1,106 @@
+import type { AccountStore } from '../core/accounts/store'
+import type { Clock } from '../core/clock'
+import { formatAddress, limitSubject } from '../core/credentials/address'
+import { type ApiKey, keyState } from '../core/credentials/api-key'
+import { hashSecret, looksLikeSecret } from '../core/credentials/secret'
+import type { CredentialStore } from '../core/credentials/store'
+import { type Failure, failure } from '../core/failure'
+import type { Ledger } from '../core/ledger/ledger'
+import type { Limiter, LimitRefusal, Readings, Subject } from '../core/limits/limiter'
+import { type Limits, limitsOf, lowered } from '../core/limits/tier'
+import { ZERO } from '../core/money'
+import { no, ok, type Result } from '../core/result'
+import type { Admitted, Caller, Destination, Presented, TurnedAway } from './call'
+
+export interface Door {
+  readonly credentials: CredentialStore
+  readonly accounts: AccountStore
+  readonly ledger: Ledger
+  readonly limiter: Limiter
+  readonly clock: Clock
+  /** Caps of a caller without an account, per address. */
+  readonly anonymousLimits: Limits
+}
+
+/**
+ * The first half of every gated call (spec-answers 2): credential, key state, address, permission, rate limit, in this
+ * order. It runs before the input is looked at, so that every answer can carry the limit headers. One request comes off the
+ * minute of a known key, whatever the verdict; a caller who is not known counts on the address.
+ */
+export async function admit(door: Door, presented: Presented): Promise<Result<Admitted, TurnedAway>> {
+  const { caller, subjects, refused } = await identify(door, presented)
+  const turnAway = (problem: Failure, readings: Readings) => no({ presented, caller, failure: problem, readings })
+  if (presented.destination.kind === 'nowhere')
+    return turnAway(presented.destination.failure, await door.limiter.read(subjects))
+  const counted = await door.limiter.countRequest(subjects)
+  const readings = counted.ok ? counted.value : counted.error.readings
+  if (caller.kind === 'key') {
+    door.credentials.touch(caller.key.id, presented.at)
+    const problem = keyProblem(caller.key, presented)
+    if (problem) return turnAway(problem, readings)
+  }
+  if (!counted.ok) return turnAway(limitFailure(counted.error, caller), readings)
+  if (refused) return turnAway(refused, readings)
+  return ok({ presented, caller, subjects, readings })
+}
+
+interface Identified {
+  readonly caller: Caller
+  readonly subjects: readonly Subject[]
+  /** Why the credential is none, once the address's window let the question through. */
+  readonly refused: Failure | null
+}
+
+async function identify(door: Door, { credential, address, destination, at }: Presented): Promise<Identified> {
+  const anonymous = (refused: Failure | null): Identified => ({
+    caller: { kind: 'anonymous' },
+    subjects: [{ name: limitSubject(address), limits: door.anonymousLimits }],
+    refused,
+  })
+  if (credential.kind === 'none')
+    return anonymous(
+      destination.kind === 'free'
+        ? failure('missing_api_key', 'This route needs an API key: send Authorization: Bearer <API_KEY>.')
+        : null,
+    )
+  const key = looksLikeSecret(credential.secret) ? await door.credentials.byHash(hashSecret(credential.secret)) : null
+  if (!key || keyState(key, at) === 'revoked')
+    return anonymous(failure('invalid_api_key', 'This API key is not known.'))
+  const account = await door.accounts.byId(key.accountId)
+  const balance = await door.ledger.balance(key.accountId)
+  if (!account) throw new Error(`key ${key.id} belongs to no account`)
+  const limits = lowered(limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO }), key)
+  return { caller: { kind: 'key', key, account }, subjects: [{ name: key.id, limits }], refused: null }
+}
+
+function keyProblem(key: ApiKey, { at, address, destination }: Presented): Failure | null {
+  const state = keyState(key, at)
+  if (state === 'disabled') return failure('api_key_disabled', 'This API key is switched off.')
+  if (state === 'expired') return failure('expired_api_key', 'This API key has expired.')
+  if (key.allowlist && !key.allowlist.includes(address))
+    return failure('ip_not_allowed', `${formatAddress(address)} is not in this key's list of allowed addresses.`)
+  if (!permits(key, destination))
+    return failure('insufficient_permissions', "This endpoint is not in this key's list of allowed endpoints.")
+  return null
+}
+
+function permits(key: ApiKey, destination: Destination): boolean {
+  return (
+    destination.kind !== 'priced' ||
+    key.allowedEndpoints.length === 0 ||
+    key.allowedEndpoints.includes(destination.operation)
+  )
+}
+
+export function limitFailure(refusal: LimitRefusal, caller: Caller): Failure {
+  const what = { requests: 'requests', tokens: 'tokens', places: 'simultaneous requests' }[refusal.dimension]
+  const whose = caller.kind === 'key' ? 'key' : 'address'
+  return failure(
+    'rate_limit_exceeded',
+    `Too many ${what} for this ${whose}. Retry in ${refusal.retryAfterSeconds} s.`,
+    {
+      retryAfterSeconds: refusal.retryAfterSeconds,
+      limitSource: whose,
+    },
+  )
+}

@@ -1,0 +1,67 @@
+import type { Account } from '../core/accounts/account'
+import type { Operation, OperationName, Price } from '../core/catalogue/operation'
+import type { Address } from '../core/credentials/address'
+import type { ApiKey } from '../core/credentials/api-key'
+import type { Failure } from '../core/failure'
+import type { RequestId } from '../core/ids'
+import type { Readings, Subject } from '../core/limits/limiter'
+import type { Money } from '../core/money'
+
+/** What a caller showed, before it is judged. */
+export type Credential = { readonly kind: 'none' } | { readonly kind: 'api_key'; readonly secret: string }
+
+/** Where a call wants to go, as far as the door must know. */
+export type Destination =
+  | { readonly kind: 'priced'; readonly operation: OperationName }
+  /** A free route that needs a key, by the name that it has in the log. */
+  | { readonly kind: 'free'; readonly name: string }
+  /** No such route, or a wrong method: the window is read, nothing is taken. */
+  | { readonly kind: 'nowhere'; readonly failure: Failure }
+
+/** A call at the door. */
+export interface Presented {
+  readonly id: RequestId
+  /** The caller's own `X-Request-ID`, when it sent a good one. */
+  readonly clientRequestId: string | null
+  readonly at: number
+  readonly credential: Credential
+  readonly address: Address
+  readonly destination: Destination
+}
+
+/** Who calls: the holder of a key, or nobody known. */
+export type Caller =
+  | { readonly kind: 'key'; readonly key: ApiKey; readonly account: Account }
+  | { readonly kind: 'anonymous' }
+
+/** A call that passed the door. */
+export interface Admitted {
+  readonly presented: Presented
+  readonly caller: Caller
+  readonly subjects: readonly Subject[]
+  readonly readings: Readings
+}
+
+/** A call that the door turned away. `caller` is set when the key was known, for the log. */
+export interface TurnedAway {
+  readonly presented: Presented
+  readonly caller: Caller
+  readonly failure: Failure
+  readonly readings: Readings
+}
+
+/** What a caller may ask of one call beside its input (spec-answers 5). */
+export interface Wishes {
+  /** `X-Max-Price-USD`: refuse, before anything runs, when it would cost more. */
+  readonly maxPrice: Money | null
+  /** `X-Cost-Mode: quote`: say what it would cost; run and charge nothing. */
+  readonly quote: boolean
+}
+
+export type AnyOperation = Pick<Operation, 'name' | 'takesConcurrency' | 'timeoutMs'>
+
+/** How a priced call ended. */
+export type Outcome =
+  | { readonly kind: 'served'; readonly body: string | Uint8Array<ArrayBuffer>; readonly cost: Money }
+  | { readonly kind: 'quoted'; readonly price: Price; readonly balance: Money | null }
+  | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }

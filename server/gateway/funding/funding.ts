@@ -1,0 +1,22 @@
+import type { Price } from '../../core/catalogue/operation'
+import type { Failure } from '../../core/failure'
+import type { Money } from '../../core/money'
+import type { Result } from '../../core/result'
+import type { CallRecord } from '../../core/usage/call-record'
+import type { Admitted, AnyOperation } from '../call'
+
+/**
+ * Who pays, and how. Balance and per-request payment are one thing to the rest of the pipeline: both reserve a price, and a
+ * reservation ends in exactly one of capture or release.
+ */
+export interface Funding {
+  /** Makes sure of the money before the upstream is called, or says which 402 it is. */
+  reserve(price: Price, admitted: Admitted, operation: AnyOperation): Promise<Result<Reservation, Failure>>
+}
+
+export interface Reservation {
+  /** Charges `amount`, at most what was reserved. Durable when it resolves to a success; nothing is charged otherwise. */
+  capture(amount: Money, call: CallRecord): Promise<Result<Money, Failure>>
+  /** Ends the reservation without a charge. Free to repeat, and after a capture it does nothing. */
+  release(): Promise<void>
+}

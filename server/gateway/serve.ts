@@ -1,0 +1,117 @@
+import { type PriceStore, priceOf } from '../core/catalogue/prices'
+import type { Clock } from '../core/clock'
+import { formatAddress } from '../core/credentials/address'
+import { failure } from '../core/failure'
+import type { Ledger } from '../core/ledger/ledger'
+import type { Limiter } from '../core/limits/limiter'
+import { formatUsd, type Money, minus } from '../core/money'
+import type { Provider } from '../core/providers/provider'
+import { ok } from '../core/result'
+import { type CallRecord, type Charged, NO_TOKENS } from '../core/usage/call-record'
+import { limitFailure } from './admit'
+import type { Admitted, AnyOperation, Outcome, Wishes } from './call'
+import { forward } from './forward'
+import type { Funding } from './funding/funding'
+
+export interface Counter {
+  readonly limiter: Limiter
+  readonly ledger: Ledger
+  readonly prices: PriceStore
+  readonly clock: Clock
+  /** Who pays for a call with a key, and for one without. */
+  readonly funding: { readonly balance: Funding; readonly none: Funding }
+  readonly onTrouble: (provider: string, reason: string) => void
+}
+
+/**
+ * The second half of a priced call, after its input was parsed: price, ticket, funds, upstream, charge (spec-answers 2).
+ * Each line takes at most one thing, and what was taken is given back on every way out. A success is answered only after
+ * its charge is durable; every failure releases.
+ */
+export async function serve<I>(
+  counter: Counter,
+  admitted: Admitted,
+  operation: AnyOperation,
+  provider: Provider<I>,
+  input: I,
+  wishes: Wishes,
+  hangUp: AbortSignal,
+): Promise<Outcome> {
+  const { caller, presented } = admitted
+  const price = priceOf(counter.prices, operation.name, caller.kind === 'key' ? caller.account.id : null)
+  if (wishes.quote) return { kind: 'quoted', price, balance: await spendable(counter, admitted) }
+  if (wishes.maxPrice !== null && price.amount > wishes.maxPrice) return tooDear(price.amount, wishes.maxPrice)
+  const entered = operation.takesConcurrency ? await counter.limiter.enter(admitted.subjects, 0) : ok(null)
+  if (!entered.ok)
+    return { kind: 'refused', failure: limitFailure(entered.error, caller), readings: entered.error.readings }
+  try {
+    // The stored answer of an `Idempotency-Key` is looked up here, before any money moves (it comes with the payments issue).
+    const funding = caller.kind === 'key' ? counter.funding.balance : counter.funding.none
+    const reserved = await funding.reserve(price, admitted, operation)
+    if (!reserved.ok) return { kind: 'refused', failure: reserved.error }
+    const reservation = reserved.value
+    try {
+      const answer = await forward(provider, input, operation.timeoutMs, hangUp, counter.onTrouble)
+      if (!answer.ok) return { kind: 'refused', failure: answer.error }
+      if (hangUp.aborted) return { kind: 'refused', failure: failure('upstream_timeout', 'The caller hung up.') }
+      const charged: Charged = {
+        cost: price.amount,
+        priceVersion: price.version,
+        unit: 'request',
+        units: 1,
+        unitPrice: price.amount,
+      }
+      const end = { status: 200, code: null, charged, now: counter.clock.now() }
+      const captured = await reservation.capture(price.amount, callRecord(admitted, operation.name, end))
+      if (!captured.ok) return { kind: 'refused', failure: captured.error }
+      return { kind: 'served', body: answer.value.body, cost: captured.value }
+    } finally {
+      await reservation.release()
+    }
+  } finally {
+    await entered.value?.finish(0)
+  }
+}
+
+/** The row of a call of a known key. */
+export function callRecord(
+  { presented, caller }: Pick<Admitted, 'presented' | 'caller'>,
+  operation: string,
+  end: { status: number; code: string | null; charged: Charged | null; now: number },
+): CallRecord {
+  if (caller.kind !== 'key') throw new Error('calls without a key are not in the log')
+  return {
+    id: presented.id,
+    clientRequestId: presented.clientRequestId,
+    accountId: caller.account.id,
+    keyId: caller.key.id,
+    operation,
+    counted: presented.destination.kind === 'priced',
+    at: presented.at,
+    status: end.status,
+    code: end.code,
+    latencyMs: Math.max(0, end.now - presented.at),
+    address: formatAddress(presented.address),
+    tokens: NO_TOKENS,
+    charged: end.charged,
+  }
+}
+
+function tooDear(price: Money, most: Money): Outcome {
+  const message = `This request costs ${formatUsd(price)} USD, more than the ${formatUsd(most)} USD of X-Max-Price-USD.`
+  return {
+    kind: 'refused',
+    failure: failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' }),
+  }
+}
+
+/** What the caller could spend now: the lower of the key's remainder and the account's available balance. */
+async function spendable({ ledger }: Counter, { caller }: Admitted): Promise<Money | null> {
+  if (caller.kind !== 'key') return null
+  const balance = await ledger.balance(caller.account.id)
+  const pool = await ledger.pool(caller.key.poolId)
+  if (!balance || !pool) return null
+  if (pool.limit === null) return balance.available
+  const remaining = minus(minus(pool.limit, pool.spent), pool.held)
+  return remaining < balance.available ? remaining : balance.available
+}
