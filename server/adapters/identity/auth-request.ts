@@ -1,0 +1,125 @@
+import { no, ok, type Result } from '../../core/result'
+import type { Refusal } from './error-shape'
+
+export const BASE_PATH = '/api/auth'
+
+/** The one header the library takes the client's address from. Always overwritten here, never taken from the wire. */
+export const ADDRESS_HEADER = 'x-gateway-client-address'
+
+const MOST_BODY_BYTES = 64 * 1024
+
+/**
+ * All that is served under the base path. The library has more (social sign-in, mail, account deletion, password reset);
+ * an endpoint that a new version adds stays closed until it is written here. Password reset needs a mailer first.
+ */
+const ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
+  ['/sign-up/email', 'POST'],
+  ['/sign-in/email', 'POST'],
+  ['/sign-out', 'POST'],
+  ['/get-session', 'GET'],
+  ['/update-user', 'POST'],
+  ['/change-password', 'POST'],
+  ['/list-sessions', 'GET'],
+  ['/revoke-session', 'POST'],
+  ['/revoke-sessions', 'POST'],
+  ['/revoke-other-sessions', 'POST'],
+])
+
+/** A refusal of these checks; `allow` is set on a 405 only. */
+export interface EarlyRefusal extends Refusal {
+  readonly allow?: string
+}
+
+function refuse(status: number, code: string | null, message: string | null = null): Result<never, EarlyRefusal> {
+  return no({ status, code, message, retryAfterSeconds: null })
+}
+
+/**
+ * Makes of a caller's request the one that the library sees: a known endpoint, our own host, our address header, a JSON body
+ * of at most 64 KiB that parses, and, on a write, our own Origin. Or says why not.
+ */
+export async function authRequest(
+  request: Request,
+  address: string | null,
+  own: { readonly origin: string; readonly trusted: ReadonlySet<string> },
+): Promise<Result<Request, EarlyRefusal>> {
+  const url = new URL(request.url)
+  const method = ENDPOINTS.get(url.pathname.startsWith(`${BASE_PATH}/`) ? url.pathname.slice(BASE_PATH.length) : '')
+  if (method === undefined) return refuse(404, null)
+  if (request.method !== method) {
+    return no({ status: 405, code: null, message: null, retryAfterSeconds: null, allow: method })
+  }
+
+  const headers = new Headers(request.headers)
+  headers.delete(ADDRESS_HEADER)
+  if (address !== null) headers.set(ADDRESS_HEADER, withoutZone(address))
+  const target = new URL(url.pathname + url.search, own.origin)
+  if (method === 'GET') return ok(new Request(target, { method, headers }))
+
+  if (isForeign(request.headers, own.trusted)) {
+    return refuse(403, 'INVALID_ORIGIN', 'This origin may not write here.')
+  }
+  // The library refuses every cookie without an Origin; that a script may come so was judged in isForeign.
+  if (!headers.has('origin')) headers.set('origin', own.origin)
+  const body = await readJson(request)
+  if (!body.ok) return body
+  headers.delete('content-length')
+  headers.delete('transfer-encoding')
+  if (body.value === null) headers.delete('content-type')
+  return ok(new Request(target, { method, headers, body: body.value }))
+}
+
+/**
+ * A browser sends Origin with every write, and Sec-Fetch-Site with every request. A request with neither is a script, which
+ * no foreign page can make send its cookies, so it passes. `null` is a foreign origin.
+ */
+function isForeign(headers: Headers, trusted: ReadonlySet<string>): boolean {
+  const origin = headers.get('origin')
+  if (origin !== null) return !trusted.has(origin)
+  const site = headers.get('sec-fetch-site')
+  return site !== null && site !== 'same-origin'
+}
+
+/** The body as JSON text that parses, or null for an empty one. */
+async function readJson(request: Request): Promise<Result<string | null, EarlyRefusal>> {
+  const bytes = await readCapped(request)
+  if (!bytes.ok) return bytes
+  if (bytes.value.length === 0) return ok(null)
+  const mediaType = (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
+  if (mediaType !== 'application/json') return refuse(415, null)
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.value)
+    JSON.parse(text)
+    return ok(text)
+  } catch {
+    return refuse(400, 'JSON_PARSE_ERROR', 'The body is not valid JSON.')
+  }
+}
+
+/** Reads no more than one chunk past the cap, whatever Content-Length says. */
+async function readCapped(request: Request): Promise<Result<Uint8Array, EarlyRefusal>> {
+  const tooLarge = () => refuse(413, null, `The body may have at most ${MOST_BODY_BYTES} bytes.`)
+  if (Number(request.headers.get('content-length') ?? 0) > MOST_BODY_BYTES) return tooLarge()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const reader = request.body?.getReader()
+  if (reader === undefined) return ok(new Uint8Array())
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      length += read.value.length
+      if (length > MOST_BODY_BYTES) {
+        await reader.cancel()
+        return tooLarge()
+      }
+      chunks.push(read.value)
+    }
+  } catch {
+    return refuse(400, null, 'The body could not be read.')
+  }
+  return ok(Buffer.concat(chunks))
+}
+
+/** `fe80::1%eth0` is an address with the name of a network card of ours; the library knows addresses only. */
+function withoutZone(address: string): string {
+  return address.split('%')[0] ?? address
+}

@@ -1,0 +1,115 @@
+/** A "no" of the sign-in library, or of the checks before it, stripped to what decides the answer. */
+export interface Refusal {
+  readonly status: number
+  /** The library's code, as it wrote it. */
+  readonly code: string | null
+  readonly message: string | null
+  readonly retryAfterSeconds: number | null
+}
+
+export interface ShapedError {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: {
+    readonly error: {
+      readonly type: string
+      readonly code: string
+      readonly message: string
+      readonly request_id: string
+      readonly retry_after?: number
+    }
+  }
+}
+
+const LIBRARY_CODE = /^[A-Z][A-Z0-9_]*$/
+
+/** Codes that have another name in this service, or that say no more than their status does. */
+const RENAMED: Readonly<Record<string, string>> = {
+  INVALID_ORIGIN: 'foreign_origin',
+  MISSING_OR_NULL_ORIGIN: 'foreign_origin',
+  CROSS_SITE_NAVIGATION_LOGIN_BLOCKED: 'foreign_origin',
+  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: 'user_already_exists',
+  UNAUTHORIZED: 'missing_session',
+  BAD_REQUEST: 'invalid_request',
+}
+
+interface StatusRow {
+  readonly type: string
+  readonly code: string
+  readonly message: string
+}
+
+const INVALID = 'invalid_request_error'
+const OTHER_CLIENT_ERROR: StatusRow = { type: INVALID, code: 'invalid_request', message: 'The request is not valid.' }
+const INTERNAL: StatusRow = {
+  type: 'api_error',
+  code: 'internal_error',
+  message: 'The request failed on our side. Quote the request id when you ask about it.',
+}
+
+const BY_STATUS: ReadonlyMap<number, StatusRow> = new Map([
+  [401, { type: 'authentication_error', code: 'missing_session', message: 'Sign in first.' }],
+  [403, { type: 'permission_error', code: 'insufficient_permissions', message: 'This is not allowed.' }],
+  [404, { type: INVALID, code: 'unknown_endpoint', message: 'There is no such endpoint.' }],
+  [405, { type: INVALID, code: 'method_not_allowed', message: 'The endpoint does not take this method.' }],
+  [409, { type: INVALID, code: 'invalid_state', message: 'The request does not fit the present state.' }],
+  [413, { type: INVALID, code: 'payload_too_large', message: 'The body is too large.' }],
+  [415, { type: INVALID, code: 'unsupported_media_type', message: 'The body must be application/json.' }],
+  [429, { type: 'rate_limit_error', code: 'rate_limit_exceeded', message: 'Too many requests. Try again later.' }],
+])
+
+/**
+ * Gives any refusal the one error shape of the service. A 5xx tells the request id and nothing of its cause; a 429 always
+ * has one code and a `Retry-After` of at least one second.
+ */
+export function shapeError(refusal: Refusal, requestId: string): ShapedError {
+  const status = refusal.status >= 400 && refusal.status < 500 ? refusal.status : 500
+  const row = status === 500 ? INTERNAL : (BY_STATUS.get(status) ?? OTHER_CLIENT_ERROR)
+  const fixed = status === 500 || status === 429
+  const code = fixed ? row.code : (publicCode(refusal.code) ?? row.code)
+  const message = fixed ? row.message : refusal.message || row.message
+  const retryAfter = status === 429 ? Math.max(1, Math.ceil(refusal.retryAfterSeconds ?? 1)) : null
+  return {
+    status,
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
+    },
+    body: {
+      error: {
+        type: row.type,
+        code,
+        message,
+        request_id: requestId,
+        ...(retryAfter === null ? {} : { retry_after: retryAfter }),
+      },
+    },
+  }
+}
+
+function publicCode(code: string | null): string | null {
+  if (code === null || !LIBRARY_CODE.test(code)) return null
+  return RENAMED[code] ?? code.toLowerCase()
+}
+
+/** Reads what the library answered. A body that is not its usual JSON object leaves code and message empty. */
+export function readRefusal(status: number, body: string, retryAfter: string | null): Refusal {
+  const parsed = parseObject(body)
+  const seconds = retryAfter === null ? Number.NaN : Number(retryAfter)
+  return {
+    status,
+    code: typeof parsed.code === 'string' ? parsed.code : null,
+    message: typeof parsed.message === 'string' ? parsed.message : null,
+    retryAfterSeconds: Number.isFinite(seconds) ? seconds : null,
+  }
+}
+
+function parseObject(body: string): { readonly code?: unknown; readonly message?: unknown } {
+  try {
+    const value: unknown = JSON.parse(body)
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}

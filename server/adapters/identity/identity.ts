@@ -1,0 +1,205 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { betterAuth } from 'better-auth'
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../core/clock'
+import { identityUser } from '../stores/libsql/schema/identity'
+import { openAttemptWindows } from './attempt-windows'
+import { authRequest } from './auth-request'
+import { type Refusal, readRefusal, shapeError } from './error-shape'
+import type { IdentityDatabase } from './identity-database'
+import { libraryOptions } from './library-options'
+import type { SignedUpUser } from './signed-up-user'
+
+export interface IdentitySession {
+  readonly userId: string
+  readonly email: string
+  readonly name: string
+  /** When this session signed in, in milliseconds. Using a session does not move it. */
+  readonly sessionCreatedAt: number
+}
+
+/** What broke behind an answer. Safe to log: holds no token, password or SQL parameter. */
+export interface IdentityFault {
+  readonly requestId: string | null
+  readonly reason: string
+}
+
+export interface IdentityOptions {
+  readonly db: IdentityDatabase
+  /** Signs the session cookies. At least 32 characters. */
+  readonly secret: string
+  /** The one public address of this service; its origin is trusted. */
+  readonly baseUrl: string
+  /** Further origins that may write, compared letter by letter. */
+  readonly trustedOrigins: readonly string[]
+  readonly signUpPerMinute: number
+  /** True refuses to open on a plain http address that is not loopback. */
+  readonly production: boolean
+  /**
+   * Called once for each new user, after it is stored, before its sign-up is answered. A failure is reported and does not fail
+   * the sign-up: the user exists by then, and a repeat would only be told so. Whatever it does must be repairable later.
+   */
+  readonly onSignUp: (user: SignedUpUser, context: { readonly address: string | null }) => Promise<void>
+  /** Told of every failure behind a 500, and of a failed onSignUp. Default: one line on stderr. */
+  readonly onFault?: (fault: IdentityFault) => void
+  readonly clock?: Clock
+}
+
+/** Owners of accounts: sign-up, sign-in, sessions. Knows nothing of money, keys or tiers. */
+export interface Identity {
+  /**
+   * Answers one request under /api/auth/. `address` is the caller's true address (never one from the wire); null puts the
+   * request in the one window that all unknown addresses share. Never throws; every refusal has the one error shape.
+   */
+  handle(request: Request, caller: { readonly address: string | null; readonly requestId: string }): Promise<Response>
+  /** The session of these headers' cookie, read without a write; null for none or an ended one. Throws when the database cannot answer. */
+  session(headers: Headers): Promise<IdentitySession | null>
+  user(id: string): Promise<SignedUpUser | null>
+}
+
+/** One request under way: what its hooks need to know, and what the library logged and then hid. */
+interface Visit {
+  readonly address: string | null
+  readonly requestId: string | null
+  hidden: { readonly error: unknown } | null
+}
+
+const SYSTEM_CLOCK: Clock = { now: () => Date.now() }
+const LEAST_SECRET_CHARACTERS = 32
+
+export function openIdentity(options: IdentityOptions): Identity {
+  const { origin } = new URL(options.baseUrl)
+  refuseUnsafe(options)
+  const trusted = new Set([origin, ...options.trustedOrigins])
+  const report = options.onFault ?? reportToStderr
+  const visits = new AsyncLocalStorage<Visit>()
+  const auth = betterAuth(
+    libraryOptions({
+      db: options.db,
+      secret: options.secret,
+      origin,
+      trustedOrigins: options.trustedOrigins,
+      signUpPerMinute: options.signUpPerMinute,
+      windows: openAttemptWindows(options.clock ?? SYSTEM_CLOCK),
+      onSignUp: async (user) => {
+        const visit = visits.getStore()
+        try {
+          await options.onSignUp(user, { address: visit?.address ?? null })
+        } catch (error) {
+          report({ requestId: visit?.requestId ?? null, reason: `sign-up hook: ${safeReason(error)}` })
+        }
+      },
+      onLoggedError: (_message, details) => {
+        const visit = visits.getStore()
+        const error = details.find((detail) => detail instanceof Error && detail.name !== 'APIError')
+        if (visit !== undefined && error !== undefined) visit.hidden = { error }
+      },
+    }),
+  )
+
+  return {
+    async handle(request, { address, requestId }) {
+      const visit: Visit = { address, requestId, hidden: null }
+      const broken = (error: unknown) => {
+        report({ requestId, reason: safeReason(error) })
+        return refusalResponse({ status: 500, code: null, message: null, retryAfterSeconds: null }, requestId)
+      }
+      try {
+        const accepted = await authRequest(request, address, { origin, trusted })
+        if (!accepted.ok) return refusalResponse(accepted.error, requestId, allowHeader(accepted.error.allow))
+        const response = await visits.run(visit, () => auth.handler(accepted.value))
+        if (isTakenEmail(visit.hidden?.error)) return refusalResponse(TAKEN_EMAIL, requestId)
+        // The library answers some failures of the database with a success (sign-out) or with a fault of the caller (sign-up).
+        if (visit.hidden !== null) return broken(visit.hidden.error)
+        if (response.status >= 500) return broken(`the library answered ${response.status}`)
+        return await shapedResponse(response, requestId)
+      } catch (error) {
+        return broken(error)
+      }
+    },
+
+    async session(headers) {
+      const visit: Visit = { address: null, requestId: null, hidden: null }
+      try {
+        const found = await visits.run(visit, () => auth.api.getSession({ headers, query: { disableRefresh: true } }))
+        if (found === null) return null
+        const { user, session } = found
+        return { userId: user.id, email: user.email, name: user.name, sessionCreatedAt: session.createdAt.getTime() }
+      } catch (error) {
+        throw new Error(`The session could not be read: ${safeReason(visit.hidden?.error ?? error)}`)
+      }
+    },
+
+    async user(id) {
+      const { email, name } = identityUser
+      const rows = await options.db
+        .select({ id: identityUser.id, email, name })
+        .from(identityUser)
+        .where(eq(identityUser.id, id))
+      return rows[0] ?? null
+    },
+  }
+}
+
+function refuseUnsafe({ secret, baseUrl, production }: IdentityOptions): void {
+  if (secret.length < LEAST_SECRET_CHARACTERS) {
+    throw new Error(`The sign-in secret must have at least ${LEAST_SECRET_CHARACTERS} characters.`)
+  }
+  const { protocol, hostname } = new URL(baseUrl)
+  const loopback = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  if (production && protocol !== 'https:' && !loopback) {
+    throw new Error(`In production the public address must be https, or loopback: ${protocol}//${hostname} is neither.`)
+  }
+}
+
+const TAKEN_EMAIL: Refusal = {
+  status: 422,
+  code: 'USER_ALREADY_EXISTS',
+  message: 'User already exists. Use another email.',
+  retryAfterSeconds: null,
+}
+
+/** The loser of two sign-ups at once, which the library reports as a failure of its own. */
+function isTakenEmail(error: unknown): boolean {
+  return deepestMessage(error).includes('UNIQUE constraint failed: identity_user.email')
+}
+
+/** Passes 2xx and 3xx on; any other answer keeps its cookies and gets the one error shape. */
+async function shapedResponse(response: Response, requestId: string): Promise<Response> {
+  if (response.status < 400) {
+    if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
+    return response
+  }
+  const refusal = readRefusal(response.status, await response.text(), response.headers.get('x-retry-after'))
+  const cookies = response.headers.getSetCookie().map((cookie): [string, string] => ['set-cookie', cookie])
+  return refusalResponse(refusal, requestId, cookies)
+}
+
+function refusalResponse(refusal: Refusal, requestId: string, extra: readonly [string, string][] = []): Response {
+  const shaped = shapeError(refusal, requestId)
+  const headers = new Headers(shaped.headers)
+  for (const [name, value] of extra) headers.append(name, value)
+  return new Response(JSON.stringify(shaped.body), { status: shaped.status, headers })
+}
+
+function allowHeader(allow: string | undefined): [string, string][] {
+  return allow === undefined ? [] : [['allow', allow]]
+}
+
+/** Names a failure without its SQL parameters: Drizzle's own message holds them, tokens and hashes included. */
+function safeReason(error: unknown): string {
+  if (typeof error === 'string') return error
+  const name = error instanceof Error ? error.name : typeof error
+  const message = deepestMessage(error)
+  return message.startsWith('Failed query') ? name : `${name}: ${message}`
+}
+
+function deepestMessage(error: unknown): string {
+  let at = error
+  while (at instanceof Error && at.cause instanceof Error) at = at.cause
+  return at instanceof Error ? at.message : ''
+}
+
+function reportToStderr(fault: IdentityFault): void {
+  console.error(`identity: ${fault.reason} (request ${fault.requestId ?? 'none'})`)
+}

@@ -1,0 +1,138 @@
+import type { BetterAuthOptions } from 'better-auth'
+import { drizzleAdapter } from 'better-auth/adapters/drizzle'
+import { APIError, createAuthMiddleware } from 'better-auth/api'
+import { identityAccount, identitySession, identityUser, identityVerification } from '../stores/libsql/schema/identity'
+import type { AttemptWindows } from './attempt-windows'
+import { ADDRESS_HEADER, BASE_PATH } from './auth-request'
+import type { IdentityDatabase } from './identity-database'
+import type { SignedUpUser } from './signed-up-user'
+import { freeStrandedEmail } from './stranded-email'
+
+const DAY_SECONDS = 24 * 60 * 60
+const MINUTE_SECONDS = 60
+const MOST_NAME_CHARACTERS = 200
+const MOST_EMAIL_CHARACTERS = 254
+const MOST_USER_AGENT_CHARACTERS = 256
+
+export interface LibrarySettings {
+  readonly db: IdentityDatabase
+  readonly secret: string
+  readonly origin: string
+  readonly trustedOrigins: readonly string[]
+  readonly signUpPerMinute: number
+  readonly windows: AttemptWindows
+  /** Runs after the user is stored. Must not throw: the sign-up stands. */
+  readonly onSignUp: (user: SignedUpUser) => Promise<void>
+  /** Gets what the library logs as an error. The arguments may hold secrets. */
+  readonly onLoggedError: (message: string, details: readonly unknown[]) => void
+}
+
+/**
+ * How the sign-in library is set up. What the library would read from the environment, or change with NODE_ENV, is given
+ * here by name, so that it behaves the same in tests and in production.
+ */
+export function libraryOptions(settings: LibrarySettings) {
+  return {
+    appName: 'Gateway',
+    baseURL: settings.origin,
+    basePath: BASE_PATH,
+    // As a list, because BETTER_AUTH_SECRETS in the environment would replace a single `secret` without a word.
+    secret: settings.secret,
+    secrets: [{ version: 1, value: settings.secret }],
+    trustedOrigins: [...settings.trustedOrigins],
+    database: drizzleAdapter(settings.db, {
+      provider: 'sqlite',
+      schema: {
+        user: identityUser,
+        session: identitySession,
+        account: identityAccount,
+        verification: identityVerification,
+      },
+      // The one writer of the database takes single statements and batches, no open transactions (design 4).
+      transaction: false,
+    }),
+    telemetry: { enabled: false },
+    logger: {
+      level: 'error',
+      log: (_level: string, message: string, ...details: unknown[]) => settings.onLoggedError(message, details),
+    },
+    // What is no answer to the caller is thrown, and becomes a 500 in one place, with its request id.
+    onAPIError: { throw: true },
+    emailAndPassword: {
+      enabled: true,
+      minPasswordLength: 12,
+      maxPasswordLength: 256,
+      revokeSessionsOnPasswordReset: true,
+    },
+    session: { expiresIn: 7 * DAY_SECONDS, updateAge: DAY_SECONDS },
+    verification: { storeIdentifier: 'hashed' },
+    rateLimit: {
+      enabled: true,
+      window: MINUTE_SECONDS,
+      max: 600,
+      customRules: {
+        '/sign-up/email': { window: MINUTE_SECONDS, max: settings.signUpPerMinute },
+        '/sign-in/email': { window: MINUTE_SECONDS, max: 10 },
+        '/change-password': { window: MINUTE_SECONDS, max: 10 },
+      },
+      customStorage: { consume: async (key: string, rule) => settings.windows.take(key, rule) },
+    },
+    advanced: {
+      useSecureCookies: settings.origin.startsWith('https:'),
+      defaultCookieAttributes: { httpOnly: true, sameSite: 'lax' },
+      ipAddress: { ipAddressHeaders: [ADDRESS_HEADER], ipv6Subnet: 64 },
+      // Both are off by default when NODE_ENV is test; the tests are to see what production does.
+      disableCSRFCheck: false,
+      disableOriginCheck: false,
+    },
+    hooks: {
+      before: createAuthMiddleware(async ({ path, body }) => {
+        if (path === '/sign-up/email') await freeStrandedEmail(settings.db, body, Date.now())
+        if (path === '/change-password') return endOtherSessions(body)
+      }),
+    },
+    databaseHooks: rowHooks(settings),
+  } satisfies BetterAuthOptions
+}
+
+/** A new password ends every other session, whatever the caller asked: whoever knew the old one may hold one. */
+function endOtherSessions(body: unknown) {
+  if (typeof body !== 'object' || body === null) return
+  return { context: { body: { ...body, revokeOtherSessions: true } } }
+}
+
+function rowHooks(settings: LibrarySettings) {
+  return {
+    user: {
+      create: {
+        before: async (user) => judgeProfile(user),
+        after: async ({ id, email, name }) => settings.onSignUp({ id, email, name }),
+      },
+      update: { before: async (user) => judgeProfile(user) },
+    },
+    session: {
+      create: {
+        before: async (session) => ({
+          data: { userAgent: session.userAgent?.slice(0, MOST_USER_AGENT_CHARACTERS) ?? null },
+        }),
+      },
+    },
+  } satisfies BetterAuthOptions['databaseHooks']
+}
+
+/** The library stores a name of any type and length. Ours is a string that fits a line; pictures are not kept. */
+function judgeProfile(user: Readonly<Record<string, unknown>>): void {
+  const { name, email, image } = user
+  if (name !== undefined && (typeof name !== 'string' || [...name].length > MOST_NAME_CHARACTERS)) {
+    throw new APIError('BAD_REQUEST', {
+      code: 'INVALID_NAME',
+      message: `name must be a string of at most ${MOST_NAME_CHARACTERS} characters.`,
+    })
+  }
+  if (typeof email === 'string' && email.length > MOST_EMAIL_CHARACTERS) {
+    throw new APIError('BAD_REQUEST', { code: 'INVALID_EMAIL', message: 'Invalid email' })
+  }
+  if (image !== undefined && image !== null) {
+    throw new APIError('BAD_REQUEST', { code: 'FIELD_NOT_ALLOWED', message: 'image is not kept.' })
+  }
+}

@@ -1,0 +1,21 @@
+import { generateDrizzleSchema } from 'auth/api'
+import { type BetterAuthOptions, betterAuth } from 'better-auth'
+import { drizzleAdapter } from 'better-auth/adapters/drizzle'
+
+/** What better-auth's own generator writes for its core tables. Run this file to print it; needs no database. */
+export async function generatedSchema(): Promise<string> {
+  const settings: BetterAuthOptions = {
+    baseURL: 'http://localhost',
+    secret: crypto.randomUUID() + crypto.randomUUID(),
+    telemetry: { enabled: false },
+    emailAndPassword: { enabled: true },
+    advanced: { database: { validateSchema: false } },
+    database: drizzleAdapter({}, { provider: 'sqlite', schema: {} }),
+  }
+  const { adapter, options } = await betterAuth(settings).$context
+  const { code } = await generateDrizzleSchema({ adapter, options, file: 'not-written.ts' })
+  if (code === undefined) throw new Error('the generator wrote nothing')
+  return code
+}
+
+if (import.meta.main) console.log(await generatedSchema())

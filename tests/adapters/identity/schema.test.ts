@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'bun:test'
+import { getAuthTables } from 'better-auth/db'
+import { getTableColumns } from 'drizzle-orm'
+import { getTableConfig, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import {
+  identityAccount,
+  identitySession,
+  identityUser,
+  identityVerification,
+} from '../../../server/adapters/stores/libsql/schema/identity'
+import { generatedSchema } from './generated-schema'
+
+const ours = {
+  user: identityUser,
+  session: identitySession,
+  account: identityAccount,
+  verification: identityVerification,
+}
+type Model = keyof typeof ours
+const models = Object.keys(ours) as Model[]
+const SQL_TYPE: Record<string, string> = { string: 'text', boolean: 'integer', date: 'integer', number: 'integer' }
+
+describe('the identity tables', () => {
+  const expected = getAuthTables({ emailAndPassword: { enabled: true } })
+
+  test('are all the tables the library keeps', () => {
+    expect(Object.keys(expected).sort()).toEqual([...models].sort())
+  })
+
+  test.each(models)('hold every field the library writes to %s, with its type and duty', (model) => {
+    const columns: Record<string, SQLiteColumn> = getTableColumns(ours[model])
+    const fields = expected[model]?.fields ?? {}
+    expect(Object.keys(fields).length).toBeGreaterThan(0)
+    for (const [name, field] of Object.entries(fields)) {
+      const column = columns[name]
+      expect(column, `${model}.${name}`).toBeDefined()
+      expect({ field: name, type: column!.getSQLType(), notNull: column!.notNull, unique: column!.isUnique }).toEqual({
+        field: name,
+        type: SQL_TYPE[String(field.type)] ?? 'unknown',
+        notNull: field.required ?? true,
+        unique: field.unique ?? false,
+      })
+    }
+  })
+
+  test('have the SQL names of the library generator, and no column it does not write', async () => {
+    const generated = await generatedSchema()
+    for (const model of models) {
+      const table = generated.split(`export const ${model} = sqliteTable(`)[1]?.split('export const ')[0] ?? ''
+      const wanted = [...table.matchAll(/(\w+): (text|integer)\("(\w+)"/g)].map(
+        ([, key, type, sql]) => `${key} ${type} ${sql}`,
+      )
+      const present = Object.entries(getTableColumns(ours[model])).map(
+        ([key, c]) => `${key} ${c.getSQLType()} ${c.name}`,
+      )
+      expect(present.sort()).toEqual(wanted.sort())
+    }
+  })
+
+  test('are named apart from the service tables', () => {
+    expect(models.map((model) => getTableConfig(ours[model]).name)).toEqual(models.map((model) => `identity_${model}`))
+  })
+})
