@@ -1,0 +1,33 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { countTests, type TestCount } from './test-count.ts'
+import { runBun, type ToolRun } from './tool.ts'
+
+/** The checks besides the tests, each a script of package.json, which alone says what it runs. */
+export const STATIC_CHECKS = ['lint', 'types', 'unused'] as const
+
+/** Runs one script of package.json. Its tools run on Bun as well, so that it needs no Node. */
+export function runScript(root: string, name: string): Promise<ToolRun> {
+  return runBun(['--bun', 'run', '--silent', name], { folder: root })
+}
+
+/**
+ * Runs every test below the folder, what they say streaming through. They get a temporary folder of their own, which
+ * is removed with whatever they left in it.
+ */
+export async function runTests(folder: string): Promise<ToolRun & { count: TestCount }> {
+  const temporary = await mkdtemp(join(tmpdir(), 'verify-'))
+  const report = join(temporary, 'report.xml')
+  try {
+    const run = await runBun(['test', '--reporter=junit', `--reporter-outfile=${report}`], {
+      folder,
+      environment: { TMPDIR: temporary },
+      stream: true,
+    })
+    const written = await readFile(report, 'utf8').catch(() => null)
+    return { ...run, count: countTests(written, run.exitCode) }
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,25 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { SetupFailure } from './setup-failure.ts'
+import { contentHash, filesBelow, Stamp } from './stamp.ts'
+import { step } from './step.ts'
+import { runBun } from './tool.ts'
+
+/** What the built files depend on besides the dashboard's own sources: versions of packages, and compiler options. */
+const ALSO_BUILT_FROM = ['package.json', 'bun.lock', 'tsconfig.json']
+
+/** Builds dashboard/dist unless it stands there, built from these very sources. Answers whether it had to. */
+export async function buildDashboard(root: string): Promise<boolean> {
+  const stamp = new Stamp(join(root, 'node_modules/.cache/gateway-setup/dashboard'))
+  const sources = await filesBelow(root, 'dashboard', ['dashboard/dist', 'dashboard/node_modules'])
+  const content = await contentHash(root, [...sources, ...ALSO_BUILT_FROM])
+  if (existsSync(join(root, 'dashboard/dist/index.html')) && (await stamp.matches(content))) return false
+
+  await step('Building the dashboard', async () => {
+    await stamp.clear()
+    const run = await runBun(['--bun', 'run', 'build'], { folder: root, environment: { NODE_ENV: 'production' } })
+    if (run.exitCode !== 0) throw new SetupFailure('The dashboard could not be built.', run.output)
+    await stamp.write(content)
+  })
+  return true
+}

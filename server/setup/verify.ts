@@ -1,0 +1,42 @@
+import { resolve } from 'node:path'
+import { bunVersionProblem } from './bun-version.ts'
+import { runScript, runTests, STATIC_CHECKS } from './checks.ts'
+import { buildDashboard } from './dashboard-build.ts'
+import { installDependencies } from './dependencies.ts'
+import { describeFailure, SetupFailure } from './setup-failure.ts'
+import { describeTestCount } from './test-count.ts'
+import type { ToolRun } from './tool.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+/** Sets up what is missing, runs every check whatever the ones before it said, and answers whether all passed. */
+async function verify(): Promise<boolean> {
+  const { bun } = process.versions
+  const problem = bunVersionProblem(bun)
+  if (problem !== null) throw new SetupFailure(problem)
+  await installDependencies(ROOT)
+  await buildDashboard(ROOT)
+
+  const failed: string[] = []
+  const report = (name: string, run: ToolRun) => {
+    console.log(`${name}: ${run.exitCode === 0 ? 'passed' : 'FAILED'} in ${run.seconds.toFixed(1)} s`)
+    if (run.exitCode === 0) return
+    failed.push(name)
+    if (run.output !== '') console.log(run.output.trimEnd())
+  }
+  for (const name of STATIC_CHECKS) report(name, await runScript(ROOT, name))
+  const tests = await runTests(ROOT)
+  report('tests', tests)
+
+  if (failed.length > 0) console.log(`Failed: ${failed.join(', ')}`)
+  // Kept last: this line is what CI and people read the result from.
+  console.log(describeTestCount(tests.count))
+  return failed.length === 0 && tests.count.passed > 0 && tests.count.failed === 0
+}
+
+try {
+  process.exitCode = (await verify()) ? 0 : 1
+} catch (failure) {
+  console.error(describeFailure(failure))
+  process.exitCode = 1
+}

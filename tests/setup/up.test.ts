@@ -1,0 +1,172 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bunVersionProblem } from '../../server/setup/bun-version.ts'
+
+const SETUP = join(import.meta.dir, '../../server/setup')
+
+let registry: Awaited<ReturnType<typeof startRegistry>>
+beforeAll(async () => {
+  registry = await startRegistry()
+})
+afterAll(() => registry.stop(true))
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'up-'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+/**
+ * A small checkout whose one dependency comes from a package registry of the test's own: only a package of a registry
+ * can also be loaded from Bun's download cache, which is what must not happen.
+ */
+async function makeCheckout() {
+  await cp(SETUP, join(root, 'server/setup'), { recursive: true })
+  await writeFiles({
+    'package.json': JSON.stringify({
+      name: 'small',
+      type: 'module',
+      scripts: { build: `bun -e "require('fs').cpSync('dashboard/page.ts', 'dashboard/dist/index.html')"` },
+      dependencies: { dependency: '1.0.0' },
+    }),
+    'bunfig.toml': `[install]\nregistry = "${registry.url}"\ncache.dir = "download-cache"\n`,
+    'tsconfig.json': '{}',
+    'dashboard/page.ts': 'one',
+    'server/main.ts': `import dependency from 'dependency'
+      console.log('served with ' + dependency + ' from ' + import.meta.resolve('dependency') + ' by ' + process.pid)`,
+  })
+  await bun(['install', '--lockfile-only'], root)
+}
+
+async function writeFiles(files: Record<string, string>) {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(join(root, path, '..'), { recursive: true })
+    await writeFile(join(root, path), content)
+  }
+}
+
+async function bun(args: string[], cwd: string) {
+  const child = Bun.spawn([process.execPath, ...args], { cwd, stdout: 'ignore', stderr: 'pipe' })
+  if ((await child.exited) !== 0) throw new Error(await new Response(child.stderr).text())
+}
+
+/** A registry of one package, with a tarball made by Bun itself. */
+async function startRegistry() {
+  const folder = await mkdtemp(join(tmpdir(), 'up-registry-'))
+  await writeFile(
+    join(folder, 'package.json'),
+    JSON.stringify({ name: 'dependency', version: '1.0.0', main: 'main.js' }),
+  )
+  await writeFile(join(folder, 'main.js'), 'module.exports = "the dependency"')
+  await bun(['pm', 'pack', '--filename', join(folder, 'packed.tgz')], folder)
+  const packed = await readFile(join(folder, 'packed.tgz'))
+  await rm(folder, { recursive: true })
+  const integrity = `sha512-${createHash('sha512').update(packed).digest('base64')}`
+  return Bun.serve({
+    port: 0,
+    fetch({ url }) {
+      if (url.endsWith('.tgz')) return new Response(packed)
+      const dist = { tarball: `${new URL('/dependency/-/dependency-1.0.0.tgz', url)}`, integrity }
+      const versions = { '1.0.0': { name: 'dependency', version: '1.0.0', dist } }
+      return Response.json({ name: 'dependency', 'dist-tags': { latest: '1.0.0' }, versions })
+    },
+  })
+}
+
+async function up(args: string[] = [], environment: Record<string, string | undefined> = {}) {
+  const child = Bun.spawn([process.execPath, join(root, 'server/setup/up.ts'), ...args], {
+    cwd: tmpdir(),
+    env: { ...process.env, DATA_DIR: undefined, SECRET_KEY: undefined, ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { exitCode: await child.exited, stdout, stderr, pid: child.pid }
+}
+
+describe('up on a fresh checkout', () => {
+  test('installs, makes the data folder, builds, and serves in its own process from the locked packages', async () => {
+    await makeCheckout()
+    const first = await up()
+    expect(first.stderr).toMatch(
+      /^Installing dependencies \.\.\. \d+\.\d s\nBuilding the dashboard \.\.\. \d+\.\d s\n$/,
+    )
+    expect(first.stdout).toContain('served with the dependency')
+    // Not from Bun's download cache, which it turns to when there was no node_modules at its start.
+    expect(first.stdout).toContain(`${root}/node_modules/dependency/main.js`)
+    expect(first.stdout).toContain(`by ${first.pid}\n`)
+    expect(first.exitCode).toBe(0)
+    expect(await readdir(join(root, 'data'))).toEqual(['secret_key'])
+    expect(first.stdout + first.stderr).not.toContain(await readFile(join(root, 'data/secret_key'), 'utf8'))
+  })
+
+  test('works on nothing that did not change, and on just that which did', async () => {
+    await makeCheckout()
+    await up(['--check'])
+    expect(await up(['--check'])).toMatchObject({ exitCode: 0, stdout: '', stderr: '' })
+
+    await writeFile(join(root, 'dashboard/page.ts'), 'two')
+    expect((await up(['--check'])).stderr).toMatch(/^Building the dashboard \.\.\. \d+\.\d s\n$/)
+
+    await rm(join(root, 'dashboard/dist'), { recursive: true })
+    expect((await up(['--check'])).stderr).toStartWith('Building the dashboard')
+
+    await rm(join(root, 'node_modules'), { recursive: true })
+    expect((await up(['--check'])).stderr).toStartWith('Installing dependencies')
+  })
+
+  test('does not serve with --check, and takes DATA_DIR and SECRET_KEY', async () => {
+    await makeCheckout()
+    const run = await up(['--check'], { DATA_DIR: 'elsewhere', SECRET_KEY: 'from the environment' })
+    expect(run).toMatchObject({ exitCode: 0, stdout: '' })
+    expect(await readdir(join(root, 'elsewhere'))).toEqual([])
+  })
+})
+
+describe('up that cannot go on', () => {
+  test('says which step failed in one line, then the tool’s own words, and exits 1', async () => {
+    await makeCheckout()
+    const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    manifest.scripts.build = `bun -e "console.error('no such page'); process.exit(7)"`
+    await writeFile(join(root, 'package.json'), JSON.stringify(manifest))
+    const run = await up()
+    expect(run.exitCode).toBe(1)
+    expect(run.stdout).toBe('')
+    expect(run.stderr).toContain('failed\nerror: The dashboard could not be built.\n')
+    expect(run.stderr).toContain('no such page')
+    // It is tried again next time.
+    expect((await up(['--check'])).exitCode).toBe(1)
+  })
+
+  test('refuses an option it does not know', async () => {
+    await cp(SETUP, join(root, 'server/setup'), { recursive: true })
+    expect(await up(['--chekc'])).toMatchObject({
+      exitCode: 1,
+      stderr: 'error: Unknown option --chekc; see bun run up --help.\n',
+    })
+  })
+
+  test.each(['1.4.4', '1.3.99', '0.9.0', undefined])(
+    'refuses Bun %p with the command that brings a newer one',
+    (version) => {
+      expect(bunVersionProblem(version)).toContain('npx -y bun@1.4.5 run up')
+    },
+  )
+
+  test.each(['1.4.5', '1.4.10', '1.5.0', '2.0.0', '1.5.0-canary.3'])('takes Bun %p', (version) => {
+    expect(bunVersionProblem(version)).toBeNull()
+  })
+})
+
+describe('up --help', () => {
+  test('says what it does and touches nothing', async () => {
+    await cp(SETUP, join(root, 'server/setup'), { recursive: true })
+    const run = await up(['--help'])
+    expect(run).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(run.stdout).toContain('README.md')
+    expect(await readdir(root)).toEqual(['server'])
+  })
+})
