@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+
+/** The built dashboard, held in memory. */
+export type DashboardFiles = {
+  /**
+   * The answer to a request no route took, or null when it is not the dashboard's: another method than GET or HEAD,
+   * a path of the API, a file that does not exist. Those stay the API's own 404.
+   */
+  answer(request: Request): Response | null
+}
+
+type Encoding = 'br' | 'gzip' | 'identity'
+type StoredFile = {
+  type: string
+  /** Whether it is a page, which carries the security headers and answers for paths without a file of their own. */
+  html: boolean
+  cacheControl: string
+  bodies: ReadonlyMap<Encoding, StoredBody>
+}
+type StoredBody = { bytes: Uint8Array<ArrayBuffer>; etag: string }
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  json: 'application/json',
+  webmanifest: 'application/manifest+json',
+  txt: 'text/plain; charset=utf-8',
+  png: 'image/png',
+  ico: 'image/x-icon',
+  woff2: 'font/woff2',
+}
+
+/** Below these a miss is the API's 404, never a page. */
+const NOT_PAGES =
+  /^\/(api|apis|v1|v1beta|mcp|docs|vendor|media|sandbox|health|ready|\.well-known|openapi\.json|assets)(\/|$)/
+
+const PAGE_HEADERS = {
+  'content-security-policy':
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; connect-src 'self'; " +
+    "frame-ancestors 'none'; base-uri 'self'; form-action 'self'",
+  'referrer-policy': 'strict-origin-when-cross-origin',
+  'x-frame-options': 'DENY',
+}
+
+/**
+ * Reads the folder once, with the .br and .gz its build put beside the files; a later build is seen by a restart.
+ * Where the folder or its index.html is missing, `/` says that the dashboard has not been built.
+ */
+export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
+  const files = await readFiles(distDir)
+  const index = files.get('/index.html')
+  if (index === undefined) return { answer: answerNotBuilt }
+  files.set('/', index)
+  return {
+    answer(request) {
+      const path = readPath(request)
+      const file = path === null ? undefined : (files.get(path) ?? (isPage(path) ? index : undefined))
+      return file === undefined ? null : answerFile(file, request)
+    },
+  }
+}
+
+async function readFiles(distDir: string): Promise<Map<string, StoredFile>> {
+  const entries = await readdir(distDir, { recursive: true, withFileTypes: true }).catch((failure: unknown) => {
+    if (failure instanceof Error && 'code' in failure && failure.code === 'ENOENT') return []
+    throw failure
+  })
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const contents = new Map(await Promise.all(paths.map(async (path) => [path, await readFile(path)] as const)))
+  const files = new Map<string, StoredFile>()
+  for (const [path, content] of contents) {
+    if (/\.(br|gz)$/.test(path)) continue
+    const urlPath = `/${relative(distDir, path).split(sep).join('/')}`
+    files.set(urlPath, storedFile(urlPath, content, contents.get(`${path}.br`), contents.get(`${path}.gz`)))
+  }
+  return files
+}
+
+function storedFile(path: string, plain: Buffer, br: Buffer | undefined, gz: Buffer | undefined): StoredFile {
+  const hash = createHash('sha256').update(plain).digest('base64url').slice(0, 22)
+  const bodies = new Map<Encoding, StoredBody>()
+  for (const [encoding, content] of [['br', br] as const, ['gzip', gz] as const, ['identity', plain] as const]) {
+    // Each encoding is other bytes, so it needs another tag.
+    if (content) bodies.set(encoding, { bytes: new Uint8Array(content), etag: `"${hash}-${encoding}"` })
+  }
+  return {
+    type: TYPES[path.slice(path.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
+    html: path.endsWith('.html'),
+    // Names below /assets carry a hash of their content, so that they can be kept for good; the others cannot.
+    cacheControl: path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
+    bodies,
+  }
+}
+
+function answerFile(file: StoredFile, request: Request): Response {
+  const encoding = chooseEncoding(request.headers.get('accept-encoding') ?? '', file.bodies)
+  const body = file.bodies.get(encoding)
+  if (body === undefined) throw new Error('every stored file has its plain bytes')
+  const headers = new Headers({
+    'cache-control': file.cacheControl,
+    etag: body.etag,
+    vary: 'accept-encoding',
+    'x-content-type-options': 'nosniff',
+    ...(file.html ? PAGE_HEADERS : {}),
+  })
+  if (isKnown(body.etag, request.headers.get('if-none-match'))) return new Response(null, { status: 304, headers })
+
+  headers.set('content-type', file.type)
+  headers.set('content-length', String(body.bytes.byteLength))
+  if (encoding !== 'identity') headers.set('content-encoding', encoding)
+  return new Response(request.method === 'HEAD' ? null : body.bytes, { headers })
+}
+
+/** The path asked for, or null where the method or the encoding of the path rules a file out. */
+function readPath(request: Request): string | null {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return null
+  try {
+    return decodeURIComponent(new URL(request.url).pathname)
+  } catch {
+    return null
+  }
+}
+
+function isPage(path: string): boolean {
+  const lastSegment = path.slice(path.lastIndexOf('/') + 1)
+  return !NOT_PAGES.test(path) && !lastSegment.includes('.')
+}
+
+/** The smallest encoding the caller takes. `q=0` is a refusal; other weights are not weighed, smaller always wins. */
+function chooseEncoding(accepted: string, bodies: StoredFile['bodies']): Encoding {
+  const taken = new Set(
+    accepted
+      .toLowerCase()
+      .split(',')
+      .filter((part) => !/;\s*q=0(\.0*)?\s*$/.test(part))
+      .map((part) => part.split(';', 1)[0]?.trim()),
+  )
+  const smallestFirst = ['br', 'gzip'] as const
+  return smallestFirst.find((encoding) => taken.has(encoding) && bodies.has(encoding)) ?? 'identity'
+}
+
+function isKnown(etag: string, ifNoneMatch: string | null): boolean {
+  const known = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return known.includes(etag) || known.includes('*')
+}
+
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Dashboard not built</title>
+<body style="max-width: 40rem; margin: 3rem auto; padding: 0 1rem; font: 14px/21px system-ui, sans-serif">
+<h1 style="font-size: 22px">The dashboard has not been built</h1>
+<p>The API works without it. Start the gateway with <code>bun run up</code>, which builds the dashboard first.</p>
+</body>
+</html>
+`
+
+function answerNotBuilt(request: Request): Response | null {
+  if (readPath(request) !== '/') return null
+  return new Response(request.method === 'HEAD' ? null : NOT_BUILT, {
+    status: 503,
+    headers: {
+      ...PAGE_HEADERS,
+      'cache-control': 'no-store',
+      'content-type': 'text/html; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+    },
+  })
+}

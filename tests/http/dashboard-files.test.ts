@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import { type DashboardFiles, loadDashboard } from '../../server/http/dashboard-files.ts'
+
+const PAGE = '<!doctype html><title>A page</title>'
+const SCRIPT = 'console.log("a script")'
+const CSP =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; connect-src 'self'; frame-ancestors 'none'; base-uri 'self'; form-action 'self'"
+
+let root: string
+let dashboard: DashboardFiles
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'dashboard-files-'))
+  const dist = join(root, 'dist')
+  await mkdir(join(dist, 'assets'), { recursive: true })
+  await writeFile(join(root, 'secret.txt'), 'outside')
+  await writeFile(join(dist, 'index.html'), PAGE)
+  await writeFile(join(dist, 'favicon.svg'), '<svg/>')
+  await writeFile(join(dist, 'assets/main-a1b2.js'), SCRIPT)
+  await writeFile(join(dist, 'assets/main-a1b2.js.br'), brotliCompressSync(SCRIPT))
+  await writeFile(join(dist, 'assets/main-a1b2.js.gz'), gzipSync(SCRIPT))
+  dashboard = await loadDashboard(dist)
+})
+afterAll(() => rm(root, { recursive: true, force: true }))
+
+function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Response | null {
+  return dashboard.answer(new Request(`http://localhost${path}`, { method, headers }))
+}
+
+function answered(response: Response | null): Response {
+  if (response === null) throw new Error('the dashboard left the request to the API')
+  return response
+}
+
+describe('a page', () => {
+  test.each(['/', '/index.html', '/keys', '/keys/key_1', '/apistore', '/?tab=1'])('answers at %s', async (path) => {
+    const response = answered(get(path))
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(await response.text()).toBe(PAGE)
+  })
+
+  test('carries the security headers', () => {
+    const { headers } = answered(get('/keys'))
+    expect(headers.get('content-security-policy')).toBe(CSP)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.get('referrer-policy')).toBe('strict-origin-when-cross-origin')
+  })
+
+  test('is asked for again each time and answers 304 while it is the same', () => {
+    const first = answered(get('/'))
+    expect(first.headers.get('cache-control')).toBe('no-cache')
+    const etag = first.headers.get('etag') ?? ''
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const again = answered(get('/', { 'if-none-match': known }))
+      expect(again.status).toBe(304)
+      expect(again.headers.get('etag')).toBe(etag)
+      expect(again.body).toBeNull()
+    }
+    expect(answered(get('/', { 'if-none-match': '"other"' })).status).toBe(200)
+  })
+
+  test('answers HEAD with the headers of GET and no body', () => {
+    const response = answered(get('/', {}, 'HEAD'))
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-length')).toBe(String(PAGE.length))
+    expect(response.body).toBeNull()
+  })
+})
+
+describe('a file', () => {
+  test('below /assets may be kept for good', async () => {
+    const response = answered(get('/assets/main-a1b2.js'))
+    expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(await response.text()).toBe(SCRIPT)
+  })
+
+  test('elsewhere is asked for again each time', () => {
+    expect(answered(get('/favicon.svg')).headers.get('cache-control')).toBe('no-cache')
+  })
+
+  test('goes out in the smallest encoding the caller takes, each with its own tag', async () => {
+    const load = async (accepted: string) => {
+      const response = answered(get('/assets/main-a1b2.js', { 'accept-encoding': accepted }))
+      expect(response.headers.get('vary')).toBe('accept-encoding')
+      const { headers } = response
+      return { encoding: headers.get('content-encoding'), etag: headers.get('etag'), body: await response.bytes() }
+    }
+    const [br, gzip, plain] = await Promise.all([load('gzip, deflate, br'), load('br;q=0, GZIP;q=0.5'), load('zstd')])
+    expect([br.encoding, gzip.encoding, plain.encoding]).toEqual(['br', 'gzip', null])
+    expect(brotliDecompressSync(br.body).toString()).toBe(SCRIPT)
+    expect(gunzipSync(gzip.body).toString()).toBe(SCRIPT)
+    expect(Buffer.from(plain.body).toString()).toBe(SCRIPT)
+    expect(new Set([br.etag, gzip.etag, plain.etag]).size).toBe(3)
+  })
+})
+
+describe('what is not the dashboard’s business', () => {
+  test.each([
+    '/api',
+    '/api/keys',
+    '/apis/v1/nope',
+    '/v1/usage',
+    '/v1beta/models',
+    '/mcp',
+    '/docs',
+    '/vendor/x',
+    '/media/1',
+    '/sandbox/x',
+    '/health',
+    '/ready',
+    '/.well-known/x',
+    '/openapi.json',
+    '/assets/gone',
+    '/assets/gone.js',
+    '/robots.txt',
+    '/keys/report.csv',
+    '/assets/main-a1b2.js.br',
+  ])('is %s', (path) => {
+    expect(get(path)).toBeNull()
+  })
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('is a %s, also of a page', (method) => {
+    expect(get('/', {}, method)).toBeNull()
+  })
+
+  test.each(['/%2e%2e/secret.txt', '/..%2fsecret.txt', '/assets/..%2f..%2fsecret.txt', '/%E0%A4%A'])(
+    'is the way out of the folder %s',
+    (path) => {
+      expect(get(path)).toBeNull()
+    },
+  )
+})
+
+describe('a dashboard that was not built', () => {
+  test('says so at / with the command that builds it, is not kept, and leaves the rest alone', async () => {
+    const missing = await loadDashboard(join(root, 'nothing-here'))
+    const response = answered(missing.answer(new Request('http://localhost/')))
+    expect(response.status).toBe(503)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('content-security-policy')).toBe(CSP)
+    const body = await response.text()
+    expect(body).toContain('has not been built')
+    expect(body).toContain('bun run up')
+    expect(missing.answer(new Request('http://localhost/keys'))).toBeNull()
+    expect(missing.answer(new Request('http://localhost/', { method: 'POST' }))).toBeNull()
+  })
+})
