@@ -3,6 +3,7 @@ import { bunVersionProblem } from './bun-version.ts'
 import { buildDashboard } from './dashboard-build.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { installDependencies } from './dependencies.ts'
+import { stopWithNpx } from './npx-parent.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
 
 const HELP = `Usage: bun run up [--check]
@@ -54,4 +55,5 @@ try {
   console.error(describeFailure(failure))
   process.exit(1)
 }
+stopWithNpx()
 await import('../main.ts')

@@ -126,6 +126,33 @@ describe('up on a fresh checkout', () => {
   })
 })
 
+describe('up started by npx', () => {
+  /** A server that says when it runs and when it was asked to stop, and goes on until then. */
+  const SERVER = `
+    process.on('SIGTERM', () => { console.log('drained'); process.exit(0) })
+    setInterval(() => {}, 1_000)
+    console.log('serving')`
+
+  test.skipIf(process.platform === 'win32')('stops when npx is stopped, although npx tells it nothing', async () => {
+    await makeCheckout()
+    await up(['--check'])
+    await writeFile(join(root, 'server/main.ts'), SERVER)
+    // What npx starts is a shell that runs bun and does not hand signals on; `; true` keeps it from becoming bun.
+    const command = `"${process.execPath}" "${join(root, 'server/setup/up.ts')}"; true`
+    const npx = Bun.spawn(['bash', '-c', `exec -a 'npm exec bun@1.4.5 run up' sh -c '${command}'`], {
+      env: { ...process.env, npm_command: 'exec' },
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    let said = ''
+    for await (const chunk of npx.stdout.pipeThrough(new TextDecoderStream())) {
+      said += chunk
+      if (said === 'serving\n') npx.kill('SIGTERM')
+    }
+    expect(said).toBe('serving\ndrained\n')
+  })
+})
+
 describe('up that cannot go on', () => {
   test('says which step failed in one line, then the tool’s own words, and exits 1', async () => {
     await makeCheckout()
