@@ -4,7 +4,7 @@ import { formatAddress } from '../core/credentials/address'
 import { failure } from '../core/failure'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter } from '../core/limits/limiter'
-import { formatUsd, type Money, minus } from '../core/money'
+import { formatUsd, least, type Money, minus, ZERO } from '../core/money'
 import type { Provider } from '../core/providers/provider'
 import { ok } from '../core/result'
 import { type CallRecord, type Charged, NO_TOKENS } from '../core/usage/call-record'
@@ -37,7 +37,7 @@ export async function serve<I>(
   wishes: Wishes,
   hangUp: AbortSignal,
 ): Promise<Outcome> {
-  const { caller, presented } = admitted
+  const { caller } = admitted
   const price = priceOf(counter.prices, operation.name, caller.kind === 'key' ? caller.account.id : null)
   if (wishes.quote) return { kind: 'quoted', price, balance: await spendable(counter, admitted) }
   if (wishes.maxPrice !== null && price.amount > wishes.maxPrice) return tooDear(price.amount, wishes.maxPrice)
@@ -113,5 +113,5 @@ async function spendable({ ledger }: Counter, { caller }: Admitted): Promise<Mon
   if (!balance || !pool) return null
   if (pool.limit === null) return balance.available
   const remaining = minus(minus(pool.limit, pool.spent), pool.held)
-  return remaining < balance.available ? remaining : balance.available
+  return remaining < 0 ? ZERO : least(remaining, balance.available)
 }

@@ -1,3 +1,4 @@
+import type { Actor, AuditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
 import { type ApiKey, type KeySettings, keyState } from '../credentials/api-key'
@@ -8,7 +9,6 @@ import { type AccountId, type KeyId, makeId } from '../ids'
 import type { HoldStore } from '../ledger/hold'
 import { limitsOf, type TierFacts } from '../limits/tier'
 import { no, ok, type Result } from '../result'
-import type { Actor, AuditEntry } from '../audit'
 import { type KeyForm, parseKeyForm, wrong } from './key-form'
 import { Turns } from './turns'
 
@@ -73,7 +73,7 @@ export class Keys {
         stopsAt: null,
         replaces: null,
         replacedBy: null,
-        allowlist: allowlistOf(settings.allowedIps),
+        allowlist: Allowlist.of(settings.allowedIps),
       }
       const limit = form.spendingLimit ?? null
       await this.holds.openPool(poolId, owner.accountId, limit)
@@ -96,7 +96,7 @@ export class Keys {
       const changed: ApiKey = {
         ...key,
         ...settingsIn(form),
-        ...(form.allowedIps && { allowlist: allowlistOf(form.allowedIps) }),
+        ...(form.allowedIps && { allowlist: Allowlist.of(form.allowedIps) }),
         ...(form.stopsAt !== undefined && { stopsAt: form.stopsAt }),
       }
       const pool = {
@@ -207,14 +207,6 @@ export class Keys {
     const at = this.clock.now()
     return { id: makeId('audit', at), at, actor: owner.actor, accountId: owner.accountId, keyId, action, detail }
   }
-}
-
-/** The parsed list, or null for "any address". The entries were judged before. */
-export function allowlistOf(entries: readonly string[]): Allowlist | null {
-  if (entries.length === 0) return null
-  const parsed = Allowlist.parse(entries)
-  if (!parsed.ok) throw new Error(`stored allowlist entry ${parsed.error.entry} ${parsed.error.rule}`)
-  return parsed.value
 }
 
 function settingsIn(form: KeyForm): Partial<KeySettings> {

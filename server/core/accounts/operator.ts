@@ -1,3 +1,4 @@
+import type { Actor, AuditEntry } from '../audit'
 import type { OperationName } from '../catalogue/operation'
 import type { PriceOverride, PriceStore } from '../catalogue/prices'
 import type { Clock } from '../clock'
@@ -8,7 +9,6 @@ import type { Limits } from '../limits/tier'
 import type { Money } from '../money'
 import { no, ok, type Result } from '../result'
 import type { Account } from './account'
-import type { Actor, AuditEntry } from '../audit'
 import type { AccountStore } from './store'
 import { Turns } from './turns'
 

@@ -1,6 +1,6 @@
+import type { AuditEntry } from '../audit'
 import type { AccountId } from '../ids'
 import type { Account } from './account'
-import type { AuditEntry } from '../audit'
 
 /**
  * Accounts by id and by owner. Reads answer what was last written. An account is opened by the ledger, together with its

@@ -36,6 +36,14 @@ export class Allowlist {
     return ok(new Allowlist(ranges))
   }
 
+  /** The list of entries that were judged before, or null for "any address". */
+  static of(judged: readonly string[]): Allowlist | null {
+    if (judged.length === 0) return null
+    const parsed = Allowlist.parse(judged)
+    if (!parsed.ok) throw new Error(`allowlist entry ${parsed.error.entry} ${parsed.error.rule}`)
+    return parsed.value
+  }
+
   includes(address: Address): boolean {
     return address.family === 4 ? within(this.v4, address.bits) : within(this.v6, address.bits)
   }

@@ -16,6 +16,8 @@ export interface JournalRecord {
   readonly opening?: AccountOpening
   readonly call?: CallRecord
   readonly audit?: AuditEntry
+  /** A recorded success whose charge this record reverses. */
+  readonly undoes?: CallRecord
   readonly entries: readonly LedgerEntry[]
   readonly change?: AccountChange
   readonly spent?: { readonly poolId: PoolId; readonly amount: number }

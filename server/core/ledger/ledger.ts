@@ -150,6 +150,7 @@ export class Ledger {
     await this.holds.captured(call.id)
     const amount = micros(split.credit + split.paid)
     const undone = await this.journal.append({
+      undoes: call,
       entries: this.entries('reversal', hold.account, split, call, `${call.operation}, not delivered`),
       change: { accountId: hold.account, credit: split.credit, paid: split.paid, toppedUp: 0 },
       ...(hold.pool && { spent: { poolId: hold.pool, amount: -amount } }),

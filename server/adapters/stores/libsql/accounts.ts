@@ -1,0 +1,65 @@
+import { eq } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { Account } from '../../../core/accounts/account'
+import type { AccountStore } from '../../../core/accounts/store'
+import type { AuditEntry } from '../../../core/audit'
+import type { AccountId } from '../../../core/ids'
+import type { Money } from '../../../core/money'
+import { auditRow } from './audit-row'
+import { accounts, auditLog } from './schema/accounts'
+
+export interface AccountCounters {
+  readonly id: AccountId
+  readonly credit: Money
+  readonly paid: Money
+  readonly toppedUp: Money
+}
+
+/** Accounts in memory, written through. Their money is in the counters and in the ledger, not here. */
+export class LibsqlAccounts implements AccountStore {
+  private readonly db: LibSQLDatabase
+  private readonly ids = new Map<AccountId, Account>()
+  private readonly users = new Map<string, Account>()
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  /** Reads all accounts, before anything is served. Gives their balances, for the counters. */
+  async restore(): Promise<AccountCounters[]> {
+    const rows = await this.db.select().from(accounts).orderBy(accounts.id)
+    for (const { credit: _c, paid: _p, toppedUp: _t, ...account } of rows) this.opened(account)
+    return rows
+  }
+
+  async byId(id: AccountId): Promise<Account | null> {
+    return this.ids.get(id) ?? null
+  }
+
+  async byUser(userId: string): Promise<Account | null> {
+    return this.users.get(userId) ?? null
+  }
+
+  async count(): Promise<number> {
+    return this.ids.size
+  }
+
+  async list(limit: number, after: AccountId | null): Promise<readonly Account[]> {
+    const all = [...this.ids.values()].sort((a, b) => (a.id < b.id ? 1 : -1))
+    return (after ? all.filter((account) => account.id < after) : all).slice(0, limit)
+  }
+
+  opened(account: Account): void {
+    this.ids.set(account.id, account)
+    this.users.set(account.userId, account)
+  }
+
+  async update(account: Account, audit: AuditEntry): Promise<void> {
+    const { operator, growthApproved, customLimits } = account
+    await this.db.batch([
+      this.db.update(accounts).set({ operator, growthApproved, customLimits }).where(eq(accounts.id, account.id)),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+    this.opened(account)
+  }
+}

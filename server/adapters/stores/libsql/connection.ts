@@ -1,0 +1,71 @@
+import type { WireError, WireResult, WorkerReply, WorkerRequest } from './worker-wire'
+
+/** A statement failed. `isConstraint`: a rule of the schema forbade it, so it can never succeed as it is. */
+export class DatabaseError extends Error {
+  readonly code: string
+
+  constructor({ message, code }: WireError) {
+    super(message)
+    this.code = code
+  }
+
+  get isConstraint(): boolean {
+    return this.code.startsWith('SQLITE_CONSTRAINT')
+  }
+
+  get isLostOwnership(): boolean {
+    return this.message.includes('owner_epoch_is_current')
+  }
+}
+
+type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+/**
+ * A connection that lives in a worker thread of its own, because the driver is synchronous native code: an fsync or a long
+ * query there would stop every request here (facts/performance). Requests are answered in the order they were sent.
+ */
+export class Connection {
+  private readonly worker: Worker
+  private readonly waiting = new Map<number, { resolve(r: readonly WireResult[]): void; reject(e: Error): void }>()
+  private nextId = 1
+  private broken: Error | null = null
+
+  private constructor(onCrash: (error: Error) => void) {
+    this.worker = new Worker(new URL('./database-worker.ts', import.meta.url))
+    this.worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
+      const call = this.waiting.get(data.id)
+      this.waiting.delete(data.id)
+      if (data.ok) call?.resolve(data.results)
+      else call?.reject(new DatabaseError(data.error))
+    }
+    this.worker.onerror = (event) => {
+      this.broken = new Error(`database worker: ${event.message}`)
+      for (const call of this.waiting.values()) call.reject(this.broken)
+      this.waiting.clear()
+      onCrash(this.broken)
+    }
+  }
+
+  static async open(
+    options: { role: 'writer' | 'reader'; url: string; authToken: string | null },
+    onCrash: (error: Error) => void,
+  ): Promise<Connection> {
+    const connection = new Connection(onCrash)
+    await connection.send({ op: 'open', ...options })
+    return connection
+  }
+
+  send(request: Without<WorkerRequest, 'id'>): Promise<readonly WireResult[]> {
+    if (this.broken) return Promise.reject(this.broken)
+    const id = this.nextId++
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject })
+      this.worker.postMessage({ id, ...request })
+    })
+  }
+
+  async close(): Promise<void> {
+    if (!this.broken) await this.send({ op: 'close' }).catch(() => undefined)
+    this.worker.terminate()
+  }
+}

@@ -1,0 +1,42 @@
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AuditEntry } from '../../../core/audit'
+import type { OperationName } from '../../../core/catalogue/operation'
+import type { PriceOverride, PriceStore } from '../../../core/catalogue/prices'
+import type { AccountId } from '../../../core/ids'
+import { auditRow } from './audit-row'
+import { auditLog, prices } from './schema/accounts'
+
+/** Price overrides in memory, written through. */
+export class LibsqlPrices implements PriceStore {
+  private readonly db: LibSQLDatabase
+  private readonly current = new Map<string, PriceOverride>()
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async restore(): Promise<void> {
+    for (const row of await this.db.select().from(prices).orderBy(prices.id)) this.remember(row)
+  }
+
+  newest(operation: OperationName, account: AccountId | null): PriceOverride | null {
+    return this.current.get(place(operation, account)) ?? null
+  }
+
+  async add(override: PriceOverride, audit: AuditEntry): Promise<void> {
+    await this.db.batch([this.db.insert(prices).values(override), this.db.insert(auditLog).values(auditRow(audit))])
+    this.remember(override)
+  }
+
+  all(): readonly PriceOverride[] {
+    return [...this.current.values()]
+  }
+
+  private remember(override: PriceOverride): void {
+    this.current.set(place(override.operation, override.accountId), override)
+  }
+}
+
+function place(operation: OperationName, account: AccountId | null): string {
+  return `${operation}/${account ?? ''}`
+}

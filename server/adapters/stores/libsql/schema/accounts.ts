@@ -1,0 +1,50 @@
+import { sql } from 'drizzle-orm'
+import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { Actor } from '../../../../core/audit'
+import type { OperationName } from '../../../../core/catalogue/operation'
+import type { AccountId, AuditId, KeyId, PriceId } from '../../../../core/ids'
+import type { Limits } from '../../../../core/limits/tier'
+import { instant, money } from '../columns'
+
+/** Billing accounts, with the counters kept beside the ledger's entries. `credit + paid` is the posted balance. */
+export const accounts = sqliteTable(
+  'accounts',
+  {
+    id: text().$type<AccountId>().primaryKey(),
+    userId: text('user_id').notNull().unique('accounts_user'),
+    operator: integer({ mode: 'boolean' }).notNull(),
+    growthApproved: integer('growth_approved', { mode: 'boolean' }).notNull().default(false),
+    customLimits: text('custom_limits', { mode: 'json' }).$type<Limits>(),
+    credit: money().notNull().default(sql`0`),
+    paid: money().notNull().default(sql`0`),
+    toppedUp: money('topped_up').notNull().default(sql`0`),
+    createdAt: instant('created_at').notNull(),
+  },
+  (table) => [check('account_posted_not_negative', sql`${table.credit} >= 0 AND ${table.paid} >= 0`)],
+)
+
+/** Who changed what, when, from where. */
+export const auditLog = sqliteTable(
+  'audit_log',
+  {
+    id: text().$type<AuditId>().primaryKey(),
+    at: instant('at').notNull(),
+    actorKind: text('actor_kind').$type<Actor['kind']>().notNull(),
+    actorId: text('actor_id').notNull(),
+    address: text(),
+    accountId: text('account_id').$type<AccountId>(),
+    keyId: text('key_id').$type<KeyId>(),
+    action: text().notNull(),
+    detail: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
+  },
+  (table) => [index('audit_log_account').on(table.accountId, table.id)],
+)
+
+/** Operators' prices, newest counts. `account_id` of an override for everybody is empty; amount null takes it back. */
+export const prices = sqliteTable('prices', {
+  id: text().$type<PriceId>().primaryKey(),
+  operation: text().$type<OperationName>().notNull(),
+  accountId: text('account_id').$type<AccountId>(),
+  amount: money(),
+  at: instant('at').notNull(),
+})

@@ -1,0 +1,58 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { OperationName } from '../../../../core/catalogue/operation'
+import type { Budget } from '../../../../core/credentials/api-key'
+import type { AccountId, KeyId, PoolId } from '../../../../core/ids'
+import { instant, money } from '../columns'
+import { accounts } from './accounts'
+
+/** Where a key's money is counted. No check ties spent to the limit: an owner may lower it below what is spent. */
+export const pools = sqliteTable('pools', {
+  id: text().$type<PoolId>().primaryKey(),
+  accountId: text('account_id')
+    .$type<AccountId>()
+    .notNull()
+    .references(() => accounts.id),
+  limit: money('spending_limit'),
+  spent: money().notNull().default(sql`0`),
+  budget: text({ mode: 'json' }).$type<Budget>(),
+})
+
+/** API keys. The secret is not here, only its SHA-256. Status is computed from these facts, never stored. */
+export const keys = sqliteTable(
+  'keys',
+  {
+    id: text().$type<KeyId>().primaryKey(),
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    poolId: text('pool_id')
+      .$type<PoolId>()
+      .notNull()
+      .references(() => pools.id),
+    hash: text().notNull().unique('keys_hash'),
+    prefix: text().notNull(),
+    last4: text().notNull(),
+    name: text().notNull(),
+    allowedIps: text('allowed_ips', { mode: 'json' }).$type<readonly string[]>().notNull(),
+    allowedEndpoints: text('allowed_endpoints', { mode: 'json' }).$type<readonly OperationName[]>().notNull(),
+    allowedModels: text('allowed_models', { mode: 'json' }).$type<readonly string[]>().notNull(),
+    rpmLimit: integer('rpm_limit'),
+    tpmLimit: integer('tpm_limit'),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at'),
+    disabledAt: instant('disabled_at'),
+    revokedAt: instant('revoked_at'),
+    stopsAt: instant('stops_at'),
+    lastUsedAt: instant('last_used_at'),
+    replaces: text().$type<KeyId>(),
+    replacedBy: text('replaced_by').$type<KeyId>(),
+  },
+  (table) => [
+    index('keys_account').on(table.accountId),
+    uniqueIndex('keys_live_name')
+      .on(table.accountId, table.name)
+      .where(sql`${table.revokedAt} IS NULL AND ${table.replacedBy} IS NULL`),
+  ],
+)

@@ -1,0 +1,34 @@
+import { sql } from 'drizzle-orm'
+import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { AccountId, RequestId, TransactionId } from '../../../../core/ids'
+import type { EntryKind, LedgerAccount } from '../../../../core/ledger/entry'
+import { instant, money } from '../columns'
+import { accounts } from './accounts'
+
+/** The append-only double-entry ledger: triggers refuse to change or delete a row. */
+export const entries = sqliteTable(
+  'entries',
+  {
+    /** The order of commits. */
+    seq: integer().primaryKey({ autoIncrement: true }),
+    transactionId: text('transaction_id').$type<TransactionId>().notNull(),
+    kind: text().$type<EntryKind>().notNull(),
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    debit: text().$type<LedgerAccount>().notNull(),
+    credit: text().$type<LedgerAccount>().notNull(),
+    amount: money().notNull(),
+    at: instant('at').notNull(),
+    requestId: text('request_id').$type<RequestId>(),
+    description: text().notNull(),
+    reference: text(),
+  },
+  (table) => [
+    index('entries_account').on(table.accountId),
+    uniqueIndex('entries_reference').on(table.reference).where(sql`${table.reference} IS NOT NULL`),
+    check('entry_amount_positive', sql`${table.amount} > 0`),
+    check('entry_moves', sql`${table.debit} <> ${table.credit}`),
+  ],
+)

@@ -1,0 +1,17 @@
+import { sql } from 'drizzle-orm'
+import { check, integer, sqliteTable } from 'drizzle-orm/sqlite-core'
+
+/**
+ * The one process that may write. Each group of writes first asserts its epoch here; when another process has raised the
+ * epoch, the check fails and with it the whole group (the owner fence, spec-answers 4).
+ */
+export const owner = sqliteTable(
+  'owner',
+  {
+    id: integer().primaryKey(),
+    epoch: integer().notNull(),
+    asserted: integer().notNull(),
+    lastGroup: integer('last_group').notNull(),
+  },
+  (table) => [check('owner_epoch_is_current', sql`${table.asserted} = ${table.epoch}`)],
+)

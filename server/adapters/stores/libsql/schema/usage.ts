@@ -1,0 +1,54 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { AccountId, KeyId, RequestId } from '../../../../core/ids'
+import { instant, money } from '../columns'
+
+/** Every call of a known key. A row with a cost is the durable usage event of a success; the rest are best effort. */
+export const requests = sqliteTable(
+  'requests',
+  {
+    id: text().$type<RequestId>().primaryKey(),
+    clientRequestId: text('client_request_id'),
+    accountId: text('account_id').$type<AccountId>().notNull(),
+    keyId: text('key_id').$type<KeyId>().notNull(),
+    operation: text().notNull(),
+    at: instant('at').notNull(),
+    status: integer().notNull(),
+    code: text(),
+    latencyMs: integer('latency_ms').notNull(),
+    address: text().notNull(),
+    inputTokens: integer('input_tokens').notNull(),
+    outputTokens: integer('output_tokens').notNull(),
+    cacheReadTokens: integer('cache_read_tokens').notNull(),
+    cacheWriteTokens: integer('cache_write_tokens').notNull(),
+    cost: money().notNull(),
+    priceVersion: text('price_version'),
+    unitPrice: money('unit_price'),
+    units: integer(),
+  },
+  (table) => [
+    index('requests_account').on(table.accountId, table.at),
+    index('requests_client_id')
+      .on(table.accountId, table.clientRequestId)
+      .where(sql`${table.clientRequestId} IS NOT NULL`),
+  ],
+)
+
+/** Sums of the request log per quarter of an hour, so that a chart never scans it (facts/performance). */
+export const usageRollup = sqliteTable(
+  'usage_rollup',
+  {
+    accountId: text('account_id').$type<AccountId>().notNull(),
+    slot: integer().notNull(),
+    keyId: text('key_id').$type<KeyId>().notNull(),
+    operation: text().notNull(),
+    status: integer().notNull(),
+    requests: integer().notNull(),
+    inputTokens: integer('input_tokens').notNull(),
+    outputTokens: integer('output_tokens').notNull(),
+    cacheReadTokens: integer('cache_read_tokens').notNull(),
+    cacheWriteTokens: integer('cache_write_tokens').notNull(),
+    charged: money().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.slot, table.keyId, table.operation, table.status] })],
+)

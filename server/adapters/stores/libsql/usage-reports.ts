@@ -1,0 +1,228 @@
+import { and, desc, eq, gte, lt, lte, type SQL, sql } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AccountId, RequestId } from '../../../core/ids'
+import { type Money, micros, minus, plus } from '../../../core/money'
+import type { CallRecord } from '../../../core/usage/call-record'
+import type {
+  AccountTransaction,
+  Page,
+  RequestFilter,
+  UsageCell,
+  UsageQuestion,
+  UsageReports,
+} from '../../../core/usage/reports'
+import { SLOT_MS } from './group-statements'
+import { accounts } from './schema/accounts'
+import { entries } from './schema/ledger'
+import { requests, usageRollup } from './schema/usage'
+
+/** Reports from the rollup for whole slots, and from the log for the two edges of the asked range. */
+export class LibsqlUsageReports implements UsageReports {
+  private readonly db: LibSQLDatabase
+  private readonly isCounted: (operation: string) => boolean
+
+  constructor(db: LibSQLDatabase, isCounted: (operation: string) => boolean) {
+    this.db = db
+    this.isCounted = isCounted
+  }
+
+  async usage(question: UsageQuestion): Promise<readonly UsageCell[]> {
+    const firstSlot = Math.ceil(question.from / SLOT_MS)
+    const endSlot = Math.floor(question.to / SLOT_MS)
+    if (firstSlot >= endSlot) return this.fromLog(question, question.from, question.to)
+    const [head, body, tail] = await Promise.all([
+      this.fromLog(question, question.from, firstSlot * SLOT_MS),
+      this.fromRollup(question, firstSlot, endSlot),
+      this.fromLog(question, endSlot * SLOT_MS, question.to),
+    ])
+    return [...head, ...body, ...tail]
+  }
+
+  async requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null> {
+    const after = cursor === null ? null : parseCursor(cursor)
+    if (cursor !== null && !after) return null
+    const rows = await this.db
+      .select()
+      .from(requests)
+      .where(
+        and(
+          eq(requests.accountId, filter.accountId),
+          filter.keyId ? eq(requests.keyId, filter.keyId) : undefined,
+          filter.operation ? eq(requests.operation, filter.operation) : undefined,
+          filter.status === null ? undefined : eq(requests.status, filter.status),
+          filter.from === null ? undefined : gte(requests.at, filter.from),
+          filter.to === null ? undefined : lt(requests.at, filter.to),
+          after ? sql`(${requests.at}, ${requests.id}) < (${after.number}, ${after.text})` : undefined,
+        ),
+      )
+      .orderBy(desc(requests.at), desc(requests.id))
+      .limit(limit + 1)
+    const last = rows[limit - 1]
+    return {
+      rows: rows.slice(0, limit).map(callOf),
+      next: rows.length > limit && last ? cursorOf(last.at, last.id) : null,
+    }
+  }
+
+  async request(account: AccountId, id: string): Promise<CallRecord | null> {
+    const own = eq(requests.accountId, account)
+    const [byOurs] = await this.db
+      .select()
+      .from(requests)
+      .where(and(eq(requests.id, id as RequestId), own)) // any text: an id that does not exist matches nothing
+    if (byOurs) return callOf(byOurs)
+    const [byTheirs] = await this.db
+      .select()
+      .from(requests)
+      .where(and(own, eq(requests.clientRequestId, id)))
+      .orderBy(desc(requests.id))
+      .limit(1)
+    return byTheirs ? callOf(byTheirs) : null
+  }
+
+  async transactions(
+    account: AccountId,
+    limit: number,
+    cursor: string | null,
+  ): Promise<Page<AccountTransaction> | null> {
+    const after = cursor === null ? null : parseCursor(cursor)
+    if (cursor !== null && !after) return null
+    // A transaction has at most two entries of one account, side by side: one for each part of the balance.
+    const page = this.db
+      .select()
+      .from(entries)
+      .where(and(eq(entries.accountId, account), after ? lte(entries.seq, after.number) : undefined))
+      .orderBy(desc(entries.seq))
+      .limit(2 * (limit + 1))
+    const now = this.db
+      .select({ posted: sql<number>`${accounts.credit} + ${accounts.paid}` })
+      .from(accounts)
+      .where(eq(accounts.id, account))
+    const [rows, [balance]] = await this.db.batch([page, now])
+    const transactions: (Omit<AccountTransaction, 'balanceAfter'> & { seq: number })[] = []
+    for (const row of rows) {
+      const amount = micros(row.debit.startsWith(`${account}/`) ? -row.amount : row.amount)
+      const last = transactions.at(-1)
+      if (last && last.id === row.transactionId)
+        transactions[transactions.length - 1] = { ...last, amount: plus(last.amount, amount) }
+      else
+        transactions.push({
+          id: row.transactionId,
+          at: row.at,
+          kind: row.kind,
+          description: row.description,
+          requestId: row.requestId,
+          amount,
+          seq: row.seq,
+        })
+    }
+    let balanceAfter: Money = micros(after ? Number(after.text) : (balance?.posted ?? 0))
+    const listed = transactions.slice(0, limit).map(({ seq: _seq, ...transaction }): AccountTransaction => {
+      const row = { ...transaction, balanceAfter }
+      balanceAfter = minus(balanceAfter, transaction.amount)
+      return row
+    })
+    const next = transactions[limit]
+    return { rows: listed, next: next ? cursorOf(next.seq, String(balanceAfter)) : null }
+  }
+
+  private async fromRollup(question: UsageQuestion, firstSlot: number, endSlot: number): Promise<UsageCell[]> {
+    const rows = await this.db
+      .select()
+      .from(usageRollup)
+      .where(
+        and(
+          eq(usageRollup.accountId, question.accountId),
+          gte(usageRollup.slot, firstSlot),
+          lt(usageRollup.slot, endSlot),
+          question.keyId ? eq(usageRollup.keyId, question.keyId) : undefined,
+          question.operation ? eq(usageRollup.operation, question.operation) : undefined,
+          question.status === null ? undefined : eq(usageRollup.status, question.status),
+        ),
+      )
+    return rows.map(({ accountId: _a, slot, ...row }) => ({
+      ...row,
+      at: slot * SLOT_MS,
+      failedRequests: row.status < 400 ? 0 : row.requests,
+    }))
+  }
+
+  private async fromLog(question: UsageQuestion, from: number, to: number): Promise<UsageCell[]> {
+    if (from >= to) return []
+    const conditions: (SQL | undefined)[] = [
+      eq(requests.accountId, question.accountId),
+      gte(requests.at, from),
+      lt(requests.at, to),
+      question.keyId ? eq(requests.keyId, question.keyId) : undefined,
+      question.operation ? eq(requests.operation, question.operation) : undefined,
+      question.status === null ? undefined : eq(requests.status, question.status),
+    ]
+    const { keyId, operation, status } = requests
+    const rows = await this.db
+      .select({
+        keyId,
+        operation,
+        status,
+        requests: sql<number>`count(*)`,
+        inputTokens: sql<number>`sum(${requests.inputTokens})`,
+        outputTokens: sql<number>`sum(${requests.outputTokens})`,
+        cacheReadTokens: sql<number>`sum(${requests.cacheReadTokens})`,
+        cacheWriteTokens: sql<number>`sum(${requests.cacheWriteTokens})`,
+        charged: sql<number>`sum(${requests.cost})`,
+      })
+      .from(requests)
+      .where(and(...conditions))
+      .groupBy(keyId, operation, status)
+    return rows
+      .filter((row) => this.isCounted(row.operation))
+      .map((row) => ({
+        ...row,
+        at: from,
+        charged: micros(row.charged),
+        failedRequests: row.status < 400 ? 0 : row.requests,
+      }))
+  }
+}
+
+function callOf(row: typeof requests.$inferSelect): CallRecord {
+  const charged =
+    row.priceVersion === null || row.unitPrice === null || row.units === null
+      ? null
+      : {
+          cost: row.cost,
+          priceVersion: row.priceVersion,
+          unit: 'request' as const,
+          units: row.units,
+          unitPrice: row.unitPrice,
+        }
+  return {
+    id: row.id,
+    clientRequestId: row.clientRequestId,
+    accountId: row.accountId,
+    keyId: row.keyId,
+    operation: row.operation,
+    counted: charged !== null,
+    at: row.at,
+    status: row.status,
+    code: row.code,
+    latencyMs: row.latencyMs,
+    address: row.address,
+    tokens: {
+      input: row.inputTokens,
+      output: row.outputTokens,
+      cacheRead: row.cacheReadTokens,
+      cacheWrite: row.cacheWriteTokens,
+    },
+    charged,
+  }
+}
+
+function cursorOf(number: number, text: string): string {
+  return Buffer.from(`${number}:${text}`).toString('base64url')
+}
+
+/** The content of a cursor, or null when it is none of ours. */
+function parseCursor(cursor: string): { number: number; text: string } | null {
+  const match = /^(\d{1,15}):(-?[A-Za-z0-9_]{1,60})$/.exec(Buffer.from(cursor, 'base64url').toString())
+  return match?.[1] && match[2] ? { number: Number(match[1]), text: match[2] } : null
+}
