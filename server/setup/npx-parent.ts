@@ -22,9 +22,10 @@ export function stopWithNpx(): void {
 
 /** The processes between this one and npx, npx included; empty when npx is none of the nearest. */
 function processIdsUpToNpx(): number[] {
-  const { npm_command } = process.env
-  // Inherited by everything below any npx, so it only says that looking for one is worth it.
-  if (npm_command !== 'exec') return []
+  const { npm_config_user_agent } = process.env
+  // Inherited by all that npm ever started, so it only says that looking for an npx is worth it. `bun run` leaves this
+  // variable as npx set it, unlike npm_command.
+  if (!npm_config_user_agent?.startsWith('npm/')) return []
   const chain: number[] = []
   for (let id = process.ppid; id > 1 && chain.length < FARTHEST_ANCESTOR; ) {
     chain.push(id)

@@ -29,7 +29,10 @@ async function makeCheckout() {
     'package.json': JSON.stringify({
       name: 'small',
       type: 'module',
-      scripts: { build: `bun -e "require('fs').cpSync('dashboard/page.ts', 'dashboard/dist/index.html')"` },
+      scripts: {
+        up: 'bun server/setup/up.ts',
+        build: `bun -e "require('fs').cpSync('dashboard/page.ts', 'dashboard/dist/index.html')"`,
+      },
       dependencies: { dependency: '1.0.0' },
     }),
     'bunfig.toml': `[install]\nregistry = "${registry.url}"\ncache.dir = "download-cache"\n`,
@@ -137,12 +140,13 @@ describe('up started by npx', () => {
     await makeCheckout()
     await up(['--check'])
     await writeFile(join(root, 'server/main.ts'), SERVER)
-    // What npx starts is a shell that runs bun and does not hand signals on; `; true` keeps it from becoming bun.
-    const command = `"${process.execPath}" "${join(root, 'server/setup/up.ts')}"; true`
+    // As npx does it: a shell, which does not hand signals on, then `bun run`, then up. `; true` keeps it a shell.
+    const command = `"${process.execPath}" run up; true`
     const npx = Bun.spawn(['bash', '-c', `exec -a 'npm exec bun@1.4.5 run up' sh -c '${command}'`], {
-      env: { ...process.env, npm_command: 'exec' },
+      cwd: root,
+      env: { ...process.env, npm_config_user_agent: 'npm/11.19.1 node/v20.20.2 linux x64 workspaces/false' },
       stdout: 'pipe',
-      stderr: 'inherit',
+      stderr: 'ignore',
     })
     let said = ''
     for await (const chunk of npx.stdout.pipeThrough(new TextDecoderStream())) {
