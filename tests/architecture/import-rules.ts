@@ -1,0 +1,157 @@
+/**
+ * Who may import whom: the table of docs/architecture.md (design 3) as data. It is an allow-list.
+ *
+ * - A file is judged by the FIRST row with a pattern that matches it, so narrow rows stand above wide ones.
+ * - A file that no row matches may import nothing. A new folder needs a row.
+ * - `may`: files it may import, in any way. `types`: files it may import with `import type` only, and that wins over `may`.
+ *   SELF wins over both: the folder that the row's own pattern caught (of dashboard features the one, not all).
+ * - `packages`: names without their sub-path (`drizzle-orm` covers `drizzle-orm/libsql`); `node:*` is every built-in.
+ *
+ * SEAM marks a row that goes beyond the table of design 3: a type that still lives in the wrong place.
+ * To extend: add to the narrowest row that needs it, one line, and say why in a comment where the design does not.
+ */
+export interface Rule {
+  readonly files: readonly string[]
+  readonly may?: readonly string[]
+  readonly types?: readonly string[]
+  readonly packages?: readonly string[]
+}
+
+export const SELF = 'SELF'
+
+const BASE = [
+  'server/core/money.ts',
+  'server/core/ids.ts',
+  'server/core/clock.ts',
+  'server/core/result.ts',
+  'server/core/failure.ts',
+  // Sixth beside the five of design 3: every change, of any concern, is written with its audit line.
+  'server/core/audit.ts',
+]
+const CORE = 'server/core/**'
+const GATEWAY = 'server/gateway/**'
+const PROVIDERS = 'server/core/providers/**'
+const PARAMETERS = 'server/core/catalogue/parameters.ts'
+const OPERATION = 'server/core/catalogue/operation.ts'
+// The usage event of design 3 is a call record that was charged.
+const USAGE_EVENT = 'server/core/usage/call-record.ts'
+const IDENTITY_SCHEMA = 'server/adapters/stores/libsql/schema/identity.ts'
+
+const CRYPTO = 'node:crypto'
+const REACT = ['react', 'react-dom', '@tanstack/react-query', 'lucide-static']
+
+export const RULES: readonly Rule[] = [
+  // core: what the service means. No HTTP, no SQL, no packages.
+  { files: BASE, may: BASE, types: [PARAMETERS], packages: [CRYPTO] },
+  { files: ['server/core/accounts/**'], may: [CORE], packages: [CRYPTO] },
+  {
+    // SEAM: SpendPool is said in credentials and held in the ledger. To go when it has a file of its own.
+    files: ['server/core/ledger/**'],
+    may: [...BASE, SELF, PARAMETERS],
+    types: [OPERATION, USAGE_EVENT, 'server/core/credentials/api-key.ts'],
+    packages: [CRYPTO],
+  },
+  {
+    // SEAM: a report of transactions names the kind of a ledger entry.
+    files: ['server/core/usage/**'],
+    may: [...BASE, SELF, PARAMETERS],
+    types: [OPERATION, 'server/core/ledger/entry.ts'],
+    packages: [CRYPTO],
+  },
+  {
+    files: ['server/core/*/**'],
+    may: [...BASE, SELF, PARAMETERS],
+    types: [OPERATION, USAGE_EVENT],
+    packages: [CRYPTO],
+  },
+
+  // gateway and jobs: the way of one paid call; what runs by the clock.
+  { files: [GATEWAY], may: [CORE, SELF], types: [PROVIDERS] },
+  { files: ['server/jobs/**'], may: [CORE, SELF] },
+
+  // adapters: one port, one plug. No plug knows another.
+  {
+    files: ['server/adapters/identity/**'],
+    may: [CORE, SELF, IDENTITY_SCHEMA],
+    types: [GATEWAY, PROVIDERS],
+    packages: ['better-auth', 'drizzle-orm', 'node:async_hooks'],
+  },
+  {
+    // SEAM: it fills the counters in memory at the start, through their class. To go when core has a port for that.
+    files: ['server/adapters/stores/libsql/open-stores.ts'],
+    may: [CORE, 'server/adapters/stores/libsql/**'],
+    types: ['server/adapters/stores/memory/holds.ts'],
+    packages: ['drizzle-orm', 'node:*'],
+  },
+  {
+    files: ['server/adapters/stores/libsql/**'],
+    may: [CORE, SELF],
+    types: [GATEWAY, PROVIDERS],
+    packages: ['@libsql/client', 'drizzle-orm', 'node:*'],
+  },
+  { files: ['server/adapters/stores/memory/**'], may: [CORE, SELF], types: [GATEWAY, PROVIDERS] },
+  {
+    // Its index is a libSQL file of its own, apart from the gateway's database.
+    files: ['server/adapters/websearch/local/**'],
+    may: [CORE, SELF],
+    types: [GATEWAY, PROVIDERS],
+    packages: ['@libsql/client', 'node:*'],
+  },
+  { files: ['server/adapters/control/**'], may: [CORE, SELF], types: [GATEWAY, PROVIDERS], packages: ['node:*'] },
+
+  // http and mcp: the wire. A route imports no route.
+  {
+    files: ['server/http/routes/**'],
+    may: [CORE, GATEWAY, 'server/http/plugins/**', 'server/http/schemas/**', 'server/http/*.ts'],
+    packages: ['elysia'],
+  },
+  // The built dashboard, read from disk once.
+  { files: ['server/http/dashboard-files.ts'], may: [CORE], packages: [CRYPTO, 'node:fs/promises', 'node:path'] },
+  {
+    files: ['server/http/**'],
+    may: [CORE, GATEWAY, 'server/http/plugins/**', 'server/http/schemas/**', 'server/http/*.ts'],
+    packages: ['elysia', '@elysiajs/swagger', CRYPTO],
+  },
+  { files: ['server/mcp/**'], may: [CORE, GATEWAY, SELF] },
+
+  // the top: only here do the parts meet.
+  { files: ['server/app.ts'], may: ['server/http/**', 'server/mcp/**'], types: [CORE, GATEWAY], packages: ['elysia'] },
+  {
+    files: ['server/compose.ts'],
+    may: [CORE, GATEWAY, 'server/adapters/**'],
+    types: ['server/config.ts'],
+    packages: ['node:path'],
+  },
+  { files: ['server/config.ts'], may: [CORE], packages: ['node:*'] },
+  { files: ['server/main.ts'], may: ['server/config.ts', 'server/compose.ts', 'server/app.ts', 'server/jobs/**'] },
+
+  // beside the server: `up` and `verify` run before anything is installed; the command line is a client.
+  // `up` starts the server when all is set up, by a dynamic import at its end.
+  { files: ['server/setup/up.ts'], may: ['server/setup/**', 'server/main.ts'], packages: ['node:*', 'bun'] },
+  { files: ['server/setup/**'], may: [SELF], packages: ['node:*', 'bun'] },
+  { files: ['server/cli/local/**'], may: [SELF, 'server/cli/**', 'server/compose.ts', CORE], packages: ['node:*'] },
+  {
+    files: ['server/cli/*.ts', 'server/cli/commands/**'],
+    may: ['server/cli/*.ts', 'server/cli/commands/**'],
+    types: ['server/app.ts'],
+    packages: ['node:*'],
+  },
+
+  // dashboard: pages -> features -> api, ui. A feature imports no other feature.
+  { files: ['dashboard/src/*'], may: ['dashboard/src/**'], packages: REACT },
+  {
+    files: ['dashboard/src/pages/**'],
+    may: ['dashboard/src/features/**', 'dashboard/src/api/**', 'dashboard/src/ui/**'],
+    packages: REACT,
+  },
+  {
+    files: ['dashboard/src/features/*/**'],
+    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**'],
+    packages: REACT,
+  },
+  { files: ['dashboard/src/api/**'], may: [SELF], types: ['server/app.ts'], packages: REACT },
+  { files: ['dashboard/src/ui/**'], may: [SELF], packages: REACT },
+]
+
+/** The only files that may read the environment. */
+export const MAY_READ_ENVIRONMENT = ['server/config.ts', 'server/setup/**', 'server/cli/**']
