@@ -1,0 +1,18 @@
+import { buildIndex } from './build-index'
+import type { BuildAnswer, BuildRequest } from './ensure-index'
+
+/** The thread of a build: it takes one request, tells its progress, answers and has nothing more to do. */
+declare const self: Worker
+
+self.onmessage = async ({ data }: MessageEvent<BuildRequest>) => {
+  try {
+    const counts = await buildIndex(data, (progress) => tell({ progress }))
+    tell({ counts })
+  } catch (problem) {
+    tell({ problem: problem instanceof Error ? problem.message : String(problem) })
+  }
+}
+
+function tell(answer: BuildAnswer): void {
+  self.postMessage(answer)
+}

@@ -1,0 +1,185 @@
+/** A run of text that is not split lightly: a paragraph, a list, or a block of code with its fences. */
+export interface Block {
+  readonly text: string
+  readonly code: boolean
+}
+
+/** What stands under one heading; `path` is that heading and the ones above it. */
+export interface Section {
+  readonly path: readonly string[]
+  readonly blocks: readonly Block[]
+}
+
+export interface ParsedMarkdown {
+  readonly sections: readonly Section[]
+  /** `title` and `description` of the front matter, when it has them. */
+  readonly front: ReadonlyMap<string, string>
+  /** The first picture that is not a badge, when its address is absolute. */
+  readonly picture: string | null
+}
+
+const BADGE = /shields\.io|badge|\/workflows\/|codecov|travis|circleci|opencollective|\.svg(?:$|\?)/i
+const TAG = /<\/?[A-Za-z][^<>]{0,600}>/g
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&lt;': '<',
+  '&gt;': '>',
+  '&amp;': '&',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&nbsp;': ' ',
+}
+
+/** Splits Markdown (and MDX) at its headings. Markup that says nothing to a reader is left out; code is kept as it is. */
+export function parseMarkdown(source: string): ParsedMarkdown {
+  const text = source.toWellFormed().replaceAll('\r\n', '\n').replaceAll('\0', '')
+  const { front, body } = takeFrontMatter(text)
+  const splitter = new SectionSplitter()
+  for (const segment of segmentsOf(body)) {
+    if (segment.code) splitter.code(segment.text)
+    else splitter.prose(cleanProse(segment.text))
+  }
+  return { sections: splitter.finish(), front, picture: firstPicture(body) }
+}
+
+class SectionSplitter {
+  readonly #sections: Section[] = []
+  #headings: { level: number; text: string }[] = []
+  #blocks: Block[] = []
+  #lines: string[] = []
+
+  prose(text: string): void {
+    const lines = text.split('\n')
+    for (const [at, line] of lines.entries()) {
+      const heading = /^ {0,3}(#{1,6})\s+(.+?)\s*#*$/.exec(line)
+      if (heading?.[1] && heading[2]) {
+        this.#open(heading[1].length, heading[2])
+      } else if (/^(?:={3,}|-{3,})\s*$/.test(line)) {
+        this.#underline(line, lines[at - 1] ?? '')
+      } else if (line.trim() === '') {
+        this.#endParagraph()
+      } else {
+        this.#lines.push(line.trimEnd())
+      }
+    }
+    this.#endParagraph()
+  }
+
+  code(text: string): void {
+    this.#endParagraph()
+    this.#blocks.push({ text, code: true })
+  }
+
+  finish(): Section[] {
+    this.#endSection()
+    return this.#sections
+  }
+
+  /** A line of `===` or `---` makes a heading of the one line above it; otherwise it is a rule and says nothing. */
+  #underline(line: string, above: string): void {
+    const title = this.#lines.length === 1 && above.trim() !== '' ? this.#lines[0] : undefined
+    if (title === undefined || /^\s*[-*|>]/.test(title)) {
+      this.#endParagraph()
+      return
+    }
+    this.#lines = []
+    this.#open(line.startsWith('=') ? 1 : 2, title)
+  }
+
+  #open(level: number, title: string): void {
+    this.#endSection()
+    const text = title.replaceAll(/[`*]/g, '').trim().slice(0, 120).toWellFormed()
+    this.#headings = [...this.#headings.filter((heading) => heading.level < level), { level, text }]
+  }
+
+  #endParagraph(): void {
+    const text = this.#lines.join('\n')
+    this.#lines = []
+    if (/[\p{L}\p{N}]/u.test(text)) this.#blocks.push({ text, code: false })
+  }
+
+  #endSection(): void {
+    this.#endParagraph()
+    if (this.#blocks.length > 0) {
+      this.#sections.push({ path: this.#headings.map((heading) => heading.text), blocks: this.#blocks })
+    }
+    this.#blocks = []
+  }
+}
+
+function takeFrontMatter(text: string): { front: ReadonlyMap<string, string>; body: string } {
+  const found = /^---\n([\s\S]{0,4000}?)\n---\n/.exec(text)
+  const front = new Map<string, string>()
+  if (!found) return { front, body: text }
+  for (const line of (found[1] ?? '').split('\n')) {
+    const [, key, value] = /^(title|description):\s*(.+)$/.exec(line) ?? []
+    if (key && value) front.set(key, value.trim().replace(/^(["'])(.*)\1$/, '$2'))
+  }
+  return { front, body: text.slice(found[0].length) }
+}
+
+/** Prose and fenced code in turn. A fence that is never closed runs to the end, as in CommonMark. */
+function segmentsOf(body: string): Block[] {
+  const segments: Block[] = []
+  let lines: string[] = []
+  let fence: { mark: string; indent: number } | null = null
+  const flush = (code: boolean): void => {
+    if (lines.length > 0) segments.push({ text: lines.join('\n'), code })
+    lines = []
+  }
+  for (const line of body.split('\n')) {
+    const [, indent = '', mark] = /^(\s*)(`{3,}|~{3,})/.exec(line) ?? []
+    if (fence) {
+      lines.push(line.slice(Math.min(fence.indent, line.length - line.trimStart().length)))
+      if (mark?.startsWith(fence.mark) && line.trim() === mark) {
+        flush(true)
+        fence = null
+      }
+    } else if (mark) {
+      flush(false)
+      fence = { mark, indent: indent.length }
+      lines.push(plainFence(line.trim(), mark))
+    } else {
+      lines.push(line)
+    }
+  }
+  flush(fence !== null)
+  return segments
+}
+
+/** The fence's opening line with the language alone: titles and icons of a documentation site are noise. */
+function plainFence(line: string, mark: string): string {
+  return mark + (/^[\w+#-]+/.exec(line.slice(mark.length))?.[0] ?? '')
+}
+
+function cleanProse(prose: string): string {
+  return prose
+    .replaceAll(/<!--[\s\S]*?-->|\{\/\*[\s\S]*?\*\/\}/g, '')
+    .replaceAll(/^(?:import|export) .*$/gm, '')
+    .replaceAll(/<h([1-6])\b[^<>]{0,300}>([\s\S]{0,300}?)<\/h\1>/gi, (_, level, title: string) => {
+      return `\n${'#'.repeat(Number(level))} ${title.replaceAll(/\s+/g, ' ').trim()}\n`
+    })
+    .split(/(`[^`\n]*`)/)
+    .map((part, at) => (at % 2 === 1 ? part : cleanInline(part)))
+    .join('')
+    .replaceAll(/^\s*\[[^\]\n]{1,200}\]:\s*\S+.*$/gm, '')
+    .replaceAll(/\[((?:[^[\]\n]|\[[^[\]\n]*\])*)\]\((?:[^()\n]|\([^()\n]*\))*\)/g, '$1')
+    .replaceAll(/\[([^[\]\n]+)\]\[[^[\]\n]*\]/g, '$1')
+}
+
+function cleanInline(text: string): string {
+  return text
+    .replaceAll(/!\[[^\]\n]*\](?:\([^()\n]*\)|\[[^\]\n]*\])/g, '')
+    .replaceAll(TAG, ' ')
+    .replaceAll('**', '')
+    .replaceAll(/&(?:lt|gt|amp|quot|nbsp|#39);/g, (entity) => ENTITIES[entity] ?? entity)
+    .replaceAll(/(\S) {2,}/g, '$1 ')
+}
+
+function firstPicture(body: string): string | null {
+  const pictures = body.matchAll(/!\[[^\]\n]*\]\((https:\/\/[^\s()]+)|<img\b[^<>]{0,300}?\bsrc="(https:\/\/[^"\s]+)"/g)
+  for (const [, markdown, html] of pictures) {
+    const address = markdown ?? html
+    if (address && !BADGE.test(address) && URL.canParse(address)) return new URL(address).href
+  }
+  return null
+}

@@ -1,0 +1,32 @@
+import type { ImageSearchInput } from '../../../core/catalogue/image-search'
+import type { LlmContextInput } from '../../../core/catalogue/llm-context'
+import type { Provider } from '../../../core/providers/provider'
+import { contextProvider } from './context-provider'
+import { imageProvider } from './image-provider'
+import { openIndexClient } from './index-client'
+
+export interface LocalWebsearchOptions {
+  /** The file `ensureIndex` builds. Until it is there, calls are answered `unavailable`; no restart is needed after. */
+  readonly indexPath: string
+  /** Where callers reach this gateway; the addresses of its own pictures start with it. */
+  readonly baseUrl: string
+  /** Milliseconds since the UNIX epoch. */
+  readonly now: () => number
+}
+
+export interface LocalWebsearch {
+  readonly images: Provider<ImageSearchInput>
+  readonly context: Provider<LlmContextInput>
+  /** Ends the thread that searches. */
+  close(): Promise<void>
+}
+
+/** The `local` websearch provider: both operations over one index file, searched on one thread of their own. */
+export function openLocalWebsearch({ indexPath, baseUrl, now }: LocalWebsearchOptions): LocalWebsearch {
+  const client = openIndexClient({ indexPath })
+  return {
+    images: imageProvider(client, baseUrl),
+    context: contextProvider(client, baseUrl, now),
+    close: () => client.close(),
+  }
+}

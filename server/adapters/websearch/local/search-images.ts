@@ -1,0 +1,93 @@
+import type { Client } from '@libsql/client'
+import { type FullTextQuery, likeness } from './full-text-query'
+import { selectRows } from './select-rows'
+
+export interface FoundImage {
+  readonly pageUrl: string
+  readonly title: string
+  /** Absolute, or a path of this gateway. */
+  readonly imageUrl: string
+  readonly width: number
+  readonly height: number
+  /** UNIX seconds. */
+  readonly fetchedAt: number
+  readonly adult: boolean
+  readonly favicon: string
+  /** `high` when the title is what was asked, `medium` when every word was found, `low` when some were. */
+  readonly confidence: 'low' | 'medium' | 'high'
+}
+
+export interface ImageSearch {
+  readonly query: FullTextQuery
+  /** Most images to return. */
+  readonly count: number
+  readonly includeAdult: boolean
+}
+
+export interface FoundImages {
+  readonly images: readonly FoundImage[]
+  /** Whether the adult filter kept back images that have the words the others were found by. */
+  readonly hidAdult: boolean
+}
+
+/** Titles of icons all end in this word, so it tells nothing about how well one fits. */
+const COMMON_TITLE_WORD = /\bicon\b/gi
+const HIGH_LIKENESS = 0.6
+
+const SEARCH = `
+  SELECT i.*, rank AS score FROM image_words JOIN images i ON i.id = image_words.rowid
+  WHERE image_words MATCH ? AND rank MATCH 'bm25(3.0, 1.0)' AND (? OR i.adult = 0)
+  ORDER BY rank LIMIT ?`
+const HIDDEN = `
+  SELECT 1 FROM image_words JOIN images i ON i.id = image_words.rowid WHERE image_words MATCH ? AND i.adult = 1 LIMIT 1`
+
+/** The images that answer a query: those with every word, then those with some, each best first. */
+export async function searchImages(client: Client, search: ImageSearch): Promise<FoundImages> {
+  const { query, count, includeAdult } = search
+  const all = ranked(await matching(client, query.all, search), query.terms, true)
+  const images = all.slice(0, count)
+  if (images.length < count && query.terms.length > 1) {
+    const taken = new Set(all.map((image) => image.imageUrl))
+    const any = ranked(await matching(client, query.any, search), query.terms, false)
+    images.push(...any.filter((image) => !taken.has(image.imageUrl)).slice(0, count - images.length))
+  }
+  const relevant = all.length > 0 ? query.all : query.any
+  const hidAdult = !includeAdult && (await selectRows(client, HIDDEN, [relevant])).length > 0
+  return { images, hidAdult }
+}
+
+interface ImageRow {
+  readonly page_url: string
+  readonly title: string
+  readonly image_url: string
+  readonly width: number
+  readonly height: number
+  readonly fetched_at: number
+  readonly adult: number
+  readonly favicon: string
+  readonly score: number
+}
+
+function matching(client: Client, expression: string, search: ImageSearch): Promise<ImageRow[]> {
+  return selectRows(client, SEARCH, [expression, search.includeAdult ? 1 : 0, search.count + 100])
+}
+
+function ranked(rows: readonly ImageRow[], terms: readonly string[], hasAll: boolean): FoundImage[] {
+  return rows
+    .map((row) => {
+      const fit = likeness(terms, row.title.replaceAll(COMMON_TITLE_WORD, ''))
+      return { row, fit, score: -row.score * (1 + 2 * fit) }
+    })
+    .sort((a, b) => b.score - a.score)
+    .map(({ row, fit }) => ({
+      pageUrl: row.page_url,
+      title: row.title,
+      imageUrl: row.image_url,
+      width: row.width,
+      height: row.height,
+      fetchedAt: row.fetched_at,
+      adult: row.adult === 1,
+      favicon: row.favicon,
+      confidence: !hasAll ? 'low' : fit >= HIGH_LIKENESS ? 'high' : 'medium',
+    }))
+}

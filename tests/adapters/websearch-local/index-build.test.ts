@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type BuildProgress, buildIndex, indexFingerprint } from '../../../server/adapters/websearch/local/build-index'
+import { ensureIndex } from '../../../server/adapters/websearch/local/ensure-index'
+import { openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
+import { lastDatedHeading } from '../../../server/adapters/websearch/local/package-documents'
+import { bodyOf, type ContextBody } from './bodies'
+import { BASE_URL, contextInput, NOW, temporaryFolder, writeFiles, writeFixtureProject } from './fixture-index'
+
+let folder: ReturnType<typeof temporaryFolder>
+let sources = { nodeModules: '', projectRoot: '' }
+let indexPath = ''
+
+beforeEach(() => {
+  folder = temporaryFolder()
+  sources = writeFixtureProject(join(folder.path, 'project'))
+  indexPath = join(folder.path, 'data', 'search.db')
+})
+afterEach(() => folder.remove())
+
+const page = (word: string) => ({ url: `https://extra.example/${word}`, title: word, markdown: `All about ${word}.` })
+
+describe('ensureIndex', () => {
+  test('builds what is missing and tells how far it is', async () => {
+    const told: BuildProgress[] = []
+    const counts = await ensureIndex({ indexPath, ...sources, onProgress: (progress) => told.push(progress) })
+    expect(counts).toMatchObject({ images: 4 })
+    expect(counts!.documents).toBeGreaterThan(5)
+    expect(told.map((progress) => progress.done)).toEqual(told.map((_, at) => at + 1))
+    expect(told.at(-1)).toEqual({ done: told.length, total: told.length, what: 'icons' })
+    expect(told.map((progress) => progress.what)).toContain('lathe')
+  })
+
+  test('does nothing when the sources are what they were', async () => {
+    await ensureIndex({ indexPath, ...sources })
+    const before = statSync(indexPath)
+    expect(await ensureIndex({ indexPath, ...sources })).toBeNull()
+    expect(statSync(indexPath).ino).toBe(before.ino)
+  })
+
+  test('builds anew when a package, a page of the project or a document handed in changes', async () => {
+    await ensureIndex({ indexPath, ...sources })
+    writeFiles(sources.nodeModules, {
+      'lathe-kit/package.json': JSON.stringify({ name: 'lathe-kit', version: '0.2.0' }),
+    })
+    expect(await ensureIndex({ indexPath, ...sources })).not.toBeNull()
+    writeFiles(sources.projectRoot, { 'docs/new.md': '# New\n\nwords\n' })
+    expect(await ensureIndex({ indexPath, ...sources })).not.toBeNull()
+    expect(await ensureIndex({ indexPath, ...sources, extraDocuments: [page('amber')] })).not.toBeNull()
+  })
+
+  test('replaces a file that is no index', async () => {
+    await ensureIndex({ indexPath, ...sources })
+    writeFileSync(indexPath, 'not a database')
+    expect(await ensureIndex({ indexPath, ...sources })).not.toBeNull()
+    expect(await ensureIndex({ indexPath, ...sources })).toBeNull()
+  })
+
+  test('a failed build throws, leaves the old file in place and nothing beside it', async () => {
+    await ensureIndex({ indexPath, ...sources })
+    const before = statSync(indexPath).ino
+    const broken = { ...page('amber'), url: 'http://insecure.example/' }
+    await expect(ensureIndex({ indexPath, ...sources, extraDocuments: [broken] })).rejects.toThrow('absolute https')
+    expect(readdirSync(join(folder.path, 'data'))).toEqual(['search.db'])
+    expect(statSync(indexPath).ino).toBe(before)
+  })
+
+  test('leaves one file and no journal behind', async () => {
+    await ensureIndex({ indexPath, ...sources })
+    expect(readdirSync(join(folder.path, 'data'))).toEqual(['search.db'])
+  })
+})
+
+describe('a reader', () => {
+  test('goes on answering while a new index takes the place of the old, and then answers from the new one', async () => {
+    await buildIndex({ indexPath, ...sources, extraDocuments: [page('amber')] })
+    const search = openLocalWebsearch({ indexPath, baseUrl: BASE_URL, now: () => NOW })
+    const found = async (q: string) =>
+      (await bodyOf<ContextBody>(search.context, contextInput(q))).grounding.generic.length
+    expect(await found('amber')).toBe(1)
+    let isBuilding = true
+    const built = ensureIndex({ indexPath, ...sources, extraDocuments: [page('jade')] }).finally(() => {
+      isBuilding = false
+    })
+    while (isBuilding) expect((await found('amber')) + (await found('jade'))).toBeGreaterThanOrEqual(1)
+    await built
+    expect(await found('amber')).toBe(0)
+    expect(await found('jade')).toBe(1)
+    await search.close()
+  })
+
+  test('is not ready and answers unavailable until there is an index, without a restart', async () => {
+    const search = openLocalWebsearch({ indexPath, baseUrl: BASE_URL, now: () => NOW })
+    const answer = await search.context.call(contextInput('lathe'), new AbortController().signal)
+    expect(answer).toMatchObject({ ok: false, error: { kind: 'unavailable' } })
+    expect(await search.images.ready()).toBe(false)
+    await buildIndex({ indexPath, ...sources })
+    expect(await search.images.ready()).toBe(true)
+    expect(await search.context.ready()).toBe(true)
+    writeFileSync(indexPath, 'not a database')
+    expect(await search.context.ready()).toBe(false)
+    await search.close()
+  })
+})
+
+describe('indexFingerprint', () => {
+  test('is the same for the same sources', async () => {
+    expect(await indexFingerprint(sources)).toBe(await indexFingerprint({ ...sources }))
+  })
+})
+
+describe('lastDatedHeading', () => {
+  test('is the newest date of the headings, in either spelling, and not one of the text', () => {
+    expect(lastDatedHeading('# 2.0 (2025-02-03)\n\nfixed on 2026-01-01\n\n# 1.0 (2024-01-01)\n')).toBe('2025-02-03')
+    expect(lastDatedHeading('### Version 4.0.0 (June 4, 2022) ###\n')).toBe('2022-06-04')
+    expect(lastDatedHeading('Unreleased 2023-05-06\n---\n')).toBe('2023-05-06')
+  })
+
+  test('is null when no heading has a real date', () => {
+    expect(lastDatedHeading('# 1.0.0\n\n# 2024-13-45\n')).toBeNull()
+  })
+})
