@@ -20,7 +20,7 @@ let search: LocalWebsearch
 
 beforeAll(async () => {
   const indexPath = join(folder.path, 'search.db')
-  const extraDocuments = [...ADULT_DOCUMENTS, ...pagesAbout('quartz', 30, 12)]
+  const extraDocuments = [...ADULT_DOCUMENTS, ...pagesAbout('quartz', 30, 12), ...pagesAbout('granite', 3, 500)]
   await buildIndex({ indexPath, ...writeFixtureProject(join(folder.path, 'project')), extraDocuments })
   search = openLocalWebsearch({ indexPath, baseUrl: BASE_URL, now: () => NOW })
 })
@@ -53,7 +53,7 @@ describe('body', () => {
   })
 
   test('is an empty success when nothing matches', async () => {
-    const body = await ask('zyzzyva')
+    const body = await ask('zyzzyva blorptik')
     expect(body.grounding.generic).toEqual([])
     expect(body.sources).toEqual({})
   })
@@ -105,6 +105,11 @@ describe('finding', () => {
     const found = urls(await ask('nightclub architecture', { safesearch: 'off' }))
     expect(found[0]).toBe('https://plain.example/nightclub')
     expect(found).toContain('https://adult.example/nightclub')
+  })
+
+  test('a document with hundreds of passages leaves room for the others', async () => {
+    const body = await ask('granite', { maximum_number_of_tokens: 32768, maximum_number_of_snippets_per_url: 100 })
+    expect(urls(body)).toHaveLength(3)
   })
 
   test('words that say nothing are not needed for a match', async () => {

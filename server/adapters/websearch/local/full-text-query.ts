@@ -44,26 +44,7 @@ function quoted(words: string): string {
   return `"${words.replaceAll('"', '""')}"`
 }
 
-/** The part of the words that a text has, 0 to 1. A word counts when the text has one that begins alike (a rough stem). */
-export function coverage(terms: readonly string[], text: string): number {
-  const lower = text.toLowerCase()
-  return terms.length === 0 ? 0 : terms.filter((term) => hasWord(lower, term)).length / terms.length
-}
-
-function hasWord(text: string, term: string): boolean {
-  const stem = stemOf(term)
-  for (let at = text.indexOf(stem); at !== -1; at = text.indexOf(stem, at + 1)) {
-    const startsWord = !isWordCharacter(text[at - 1])
-    if (startsWord && (term.length > 3 || !isWordCharacter(text[at + stem.length]))) return true
-  }
-  return false
-}
-
-function isWordCharacter(character: string | undefined): boolean {
-  return character !== undefined && /[\p{L}\p{N}]/u.test(character)
-}
-
-/** How much two sets of words have in common, 0 to 1; 1 when each has what the other has. */
+/** How much two sets of words have in common, 0 to 1; 1 when each has what the other has. Words that begin alike count. */
 export function likeness(terms: readonly string[], text: string): number {
   const words = wordsOf(text)
   const shared = words.filter((word) => terms.some((term) => isAlike(word, term))).length
