@@ -25,8 +25,9 @@ const BASE = [
   'server/core/clock.ts',
   'server/core/result.ts',
   'server/core/failure.ts',
-  // Sixth beside the five of design 3: every change, of any concern, is written with its audit line.
+  // Beside the five of design 3: every change, of any concern, is written with its audit line.
   'server/core/audit.ts',
+  'server/core/page.ts',
 ]
 const CORE = 'server/core/**'
 const GATEWAY = 'server/gateway/**'
@@ -52,13 +53,6 @@ export const RULES: readonly Rule[] = [
     packages: [CRYPTO],
   },
   {
-    // SEAM: a report of transactions names the kind of a ledger entry.
-    files: ['server/core/usage/**'],
-    may: [...BASE, SELF, PARAMETERS],
-    types: [OPERATION, 'server/core/ledger/entry.ts'],
-    packages: [CRYPTO],
-  },
-  {
     files: ['server/core/*/**'],
     may: [...BASE, SELF, PARAMETERS],
     types: [OPERATION, USAGE_EVENT],
@@ -75,13 +69,6 @@ export const RULES: readonly Rule[] = [
     may: [CORE, SELF, IDENTITY_SCHEMA],
     types: [GATEWAY, PROVIDERS],
     packages: ['better-auth', 'drizzle-orm', 'node:async_hooks'],
-  },
-  {
-    // SEAM: it fills the counters in memory at the start, through their class. To go when core has a port for that.
-    files: ['server/adapters/stores/libsql/open-stores.ts'],
-    may: [CORE, 'server/adapters/stores/libsql/**'],
-    types: ['server/adapters/stores/memory/holds.ts'],
-    packages: ['drizzle-orm', 'node:*'],
   },
   {
     files: ['server/adapters/stores/libsql/**'],
@@ -117,13 +104,29 @@ export const RULES: readonly Rule[] = [
   // the top: only here do the parts meet.
   { files: ['server/app.ts'], may: ['server/http/**', 'server/mcp/**'], types: [CORE, GATEWAY], packages: ['elysia'] },
   {
+    // It chooses the adapters, and builds the desks of `http/*.ts` that the app's routes stand behind.
     files: ['server/compose.ts'],
-    may: [CORE, GATEWAY, 'server/adapters/**'],
-    types: ['server/config.ts'],
+    may: [CORE, GATEWAY, 'server/adapters/**', 'server/app.ts', 'server/config.ts', 'server/http/*.ts'],
+    types: ['server/log.ts', 'server/http/routes/data.ts'],
     packages: ['node:path'],
   },
   { files: ['server/config.ts'], may: [CORE], packages: ['node:*'] },
-  { files: ['server/main.ts'], may: ['server/config.ts', 'server/compose.ts', 'server/app.ts', 'server/jobs/**'] },
+  { files: ['server/log.ts'], types: ['server/config.ts'] },
+  { files: ['server/listen.ts'], packages: ['node:fs'] },
+  { files: ['server/welcome.ts'] },
+  {
+    files: ['server/main.ts'],
+    may: [
+      'server/config.ts',
+      'server/compose.ts',
+      'server/jobs/**',
+      'server/listen.ts',
+      'server/log.ts',
+      'server/welcome.ts',
+      'server/http/control.ts',
+    ],
+    packages: ['node:path'],
+  },
 
   // beside the server: `up` and `verify` run before anything is installed; the command line is a client.
   // `up` starts the server when all is set up, by a dynamic import at its end.

@@ -4,6 +4,7 @@ import { Allowlist, MAX_ALLOWED_IPS } from '../credentials/allowlist'
 import type { Budget, KeySettings } from '../credentials/api-key'
 import { fromUsdNumber, type Money } from '../money'
 import { no, ok, type Result } from '../result'
+import { isTimeZone } from '../usage/calendar'
 
 /** What an owner may send to make or change a key. Only what was sent is set. */
 export interface KeyForm extends Partial<KeySettings> {
@@ -133,13 +134,4 @@ function budgetOf(value: unknown): Budget | undefined {
   if (period !== 'day' && period !== 'week' && period !== 'month') return undefined
   if (typeof timezone !== 'string' || !isTimeZone(timezone)) return undefined
   return { limitUsd: Number(usd), period, timezone }
-}
-
-/** Whether the runtime knows the IANA time zone. */
-export function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone.length > 0
-  } catch {
-    return false
-  }
 }

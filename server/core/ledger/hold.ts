@@ -66,3 +66,9 @@ export interface HoldStore {
   openPool(pool: PoolId, account: AccountId, limit: Money | null): Promise<void>
   setPoolLimit(pool: PoolId, limit: Money | null): Promise<void>
 }
+
+/** Counters that live in memory, and so are filled from what the last commit left, before anything is served. */
+export interface RestorableCounters {
+  restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money): void
+  restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money): void
+}

@@ -1,6 +1,6 @@
-import type { AccountId, KeyId, RequestId, TransactionId } from '../ids'
-import type { EntryKind } from '../ledger/entry'
+import type { AccountId, KeyId } from '../ids'
 import type { Money } from '../money'
+import type { Page } from '../page'
 import type { CallRecord } from './call-record'
 
 /** Sums over counted calls (spec-answers 8). */
@@ -43,24 +43,6 @@ export interface RequestFilter {
   readonly to: number | null
 }
 
-export interface Page<T> {
-  readonly rows: readonly T[]
-  /** Where the next page starts, or null at the end. Opaque. */
-  readonly next: string | null
-}
-
-/** One transaction as the owner sees it: what moved on the account, and the balance after it. */
-export interface AccountTransaction {
-  readonly id: TransactionId
-  readonly at: number
-  readonly kind: EntryKind
-  readonly description: string
-  /** Negative for a charge. */
-  readonly amount: Money
-  readonly balanceAfter: Money
-  readonly requestId: RequestId | null
-}
-
 /**
  * What the durable log can be asked. Read-only, answered off the request thread, from committed rows only: a call is seen
  * as soon as its answer was sent when it was charged, and moments later when it was not.
@@ -72,6 +54,4 @@ export interface UsageReports {
   requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null>
   /** The call of that account with this id, the gateway's or the caller's own; the newest where several match. */
   request(account: AccountId, id: string): Promise<CallRecord | null>
-  /** Newest first; the balances of a page follow from the balance now and what moved since. */
-  transactions(account: AccountId, limit: number, cursor: string | null): Promise<Page<AccountTransaction> | null>
 }

@@ -9,6 +9,11 @@ export class DatabaseError extends Error {
     this.code = code
   }
 
+  /** Read by core/unavailable.ts: a broken rule is a bug or a refusal, anything else means that the database cannot answer. */
+  get unavailable(): boolean {
+    return !this.isConstraint
+  }
+
   get isConstraint(): boolean {
     return this.code.startsWith('SQLITE_CONSTRAINT')
   }

@@ -2,13 +2,14 @@ import { fileURLToPath } from 'node:url'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { drizzle } from 'drizzle-orm/libsql'
 import { migrate } from 'drizzle-orm/libsql/migrator'
-import type { MemoryHolds } from '../memory/holds'
+import type { RestorableCounters } from '../../../core/ledger/hold'
 import { LibsqlAccounts } from './accounts'
 import { Connection } from './connection'
 import { LibsqlCredentials } from './credentials'
 import { GroupCommit } from './group-commit'
 import { LibsqlPrices } from './prices'
 import { sqlClient } from './sql-client'
+import { LibsqlStatements } from './statements'
 import { LibsqlUsageReports } from './usage-reports'
 import { WriteQueue } from './write-queue'
 
@@ -31,6 +32,7 @@ export interface Stores {
   readonly accounts: LibsqlAccounts
   readonly prices: LibsqlPrices
   readonly reports: LibsqlUsageReports
+  readonly statements: LibsqlStatements
   /** Whether the database answers now. */
   ready(): Promise<boolean>
   /** Ends what was given, then closes. */
@@ -41,9 +43,9 @@ const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
 
 /**
  * Opens the database, brings its schema up to date, takes ownership by raising the epoch, and fills the memory: from here on
- * any older owner commits nothing. `holds` gets every balance and pool as the last commit left them.
+ * any older owner commits nothing. `counters` gets every balance and pool as the last commit left them.
  */
-export async function openStores(options: StoreOptions, holds: MemoryHolds): Promise<Stores> {
+export async function openStores(options: StoreOptions, counters: RestorableCounters): Promise<Stores> {
   const { url, authToken } = options
   const crash = (error: Error) => options.onFatal(error.message)
   const writer = await Connection.open({ role: 'writer', url, authToken }, crash)
@@ -76,9 +78,9 @@ export async function openStores(options: StoreOptions, holds: MemoryHolds): Pro
   const accounts = new LibsqlAccounts(db)
   const prices = new LibsqlPrices(db)
   for (const { id, credit, paid, toppedUp } of await accounts.restore())
-    holds.restoreAccount(id, credit, paid, toppedUp)
+    counters.restoreAccount(id, credit, paid, toppedUp)
   for (const { id, accountId, limit, spent } of await credentials.restore())
-    holds.restorePool(id, accountId, limit, spent)
+    counters.restorePool(id, accountId, limit, spent)
   await prices.restore()
   return {
     db,
@@ -87,6 +89,7 @@ export async function openStores(options: StoreOptions, holds: MemoryHolds): Pro
     accounts,
     prices,
     reports: new LibsqlUsageReports(db, options.isCounted),
+    statements: new LibsqlStatements(db),
     ready: () =>
       reader.send({ op: 'batch', mode: 'read', statements: [{ sql: 'SELECT 1', args: [] }] }).then(
         () => true,

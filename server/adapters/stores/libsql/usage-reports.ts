@@ -1,19 +1,12 @@
-import { and, desc, eq, gte, lt, lte, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountId, RequestId } from '../../../core/ids'
-import { type Money, micros, minus, plus } from '../../../core/money'
+import { micros } from '../../../core/money'
+import type { Page } from '../../../core/page'
 import type { CallRecord } from '../../../core/usage/call-record'
-import type {
-  AccountTransaction,
-  Page,
-  RequestFilter,
-  UsageCell,
-  UsageQuestion,
-  UsageReports,
-} from '../../../core/usage/reports'
+import type { RequestFilter, UsageCell, UsageQuestion, UsageReports } from '../../../core/usage/reports'
+import { cursorOf, parseCursor } from './cursor'
 import { SLOT_MS } from './group-statements'
-import { accounts } from './schema/accounts'
-import { entries } from './schema/ledger'
 import { requests, usageRollup } from './schema/usage'
 
 /** Reports from the rollup for whole slots, and from the log for the two edges of the asked range. */
@@ -78,52 +71,6 @@ export class LibsqlUsageReports implements UsageReports {
       .orderBy(desc(requests.id))
       .limit(1)
     return byTheirs ? callOf(byTheirs) : null
-  }
-
-  async transactions(
-    account: AccountId,
-    limit: number,
-    cursor: string | null,
-  ): Promise<Page<AccountTransaction> | null> {
-    const after = cursor === null ? null : parseCursor(cursor)
-    if (cursor !== null && !after) return null
-    // A transaction has at most two entries of one account, side by side: one for each part of the balance.
-    const page = this.db
-      .select()
-      .from(entries)
-      .where(and(eq(entries.accountId, account), after ? lte(entries.seq, after.number) : undefined))
-      .orderBy(desc(entries.seq))
-      .limit(2 * (limit + 1))
-    const now = this.db
-      .select({ posted: sql<number>`${accounts.credit} + ${accounts.paid}` })
-      .from(accounts)
-      .where(eq(accounts.id, account))
-    const [rows, [balance]] = await this.db.batch([page, now])
-    const transactions: (Omit<AccountTransaction, 'balanceAfter'> & { seq: number })[] = []
-    for (const row of rows) {
-      const amount = micros(row.debit.startsWith(`${account}/`) ? -row.amount : row.amount)
-      const last = transactions.at(-1)
-      if (last && last.id === row.transactionId)
-        transactions[transactions.length - 1] = { ...last, amount: plus(last.amount, amount) }
-      else
-        transactions.push({
-          id: row.transactionId,
-          at: row.at,
-          kind: row.kind,
-          description: row.description,
-          requestId: row.requestId,
-          amount,
-          seq: row.seq,
-        })
-    }
-    let balanceAfter: Money = micros(after ? Number(after.text) : (balance?.posted ?? 0))
-    const listed = transactions.slice(0, limit).map(({ seq: _seq, ...transaction }): AccountTransaction => {
-      const row = { ...transaction, balanceAfter }
-      balanceAfter = minus(balanceAfter, transaction.amount)
-      return row
-    })
-    const next = transactions[limit]
-    return { rows: listed, next: next ? cursorOf(next.seq, String(balanceAfter)) : null }
   }
 
   private async fromRollup(question: UsageQuestion, firstSlot: number, endSlot: number): Promise<UsageCell[]> {
@@ -215,14 +162,4 @@ function callOf(row: typeof requests.$inferSelect): CallRecord {
     },
     charged,
   }
-}
-
-function cursorOf(number: number, text: string): string {
-  return Buffer.from(`${number}:${text}`).toString('base64url')
-}
-
-/** The content of a cursor, or null when it is none of ours. */
-function parseCursor(cursor: string): { number: number; text: string } | null {
-  const match = /^(\d{1,15}):(-?[A-Za-z0-9_]{1,60})$/.exec(Buffer.from(cursor, 'base64url').toString())
-  return match?.[1] && match[2] ? { number: Number(match[1]), text: match[2] } : null
 }

@@ -6,6 +6,7 @@ import type {
   HoldRefusal,
   HoldRequest,
   HoldStore,
+  RestorableCounters,
   SettleRefusal,
   Split,
 } from '../../../core/ledger/hold'
@@ -35,13 +36,12 @@ const REMEMBERED = 4096
  * The counters of the one process that owns the database. Atomic because each method runs from its first read to its last
  * write without an `await`: nothing else can run in between (50 ns a hold, facts/performance).
  */
-export class MemoryHolds implements HoldStore {
+export class MemoryHolds implements HoldStore, RestorableCounters {
   private readonly accounts = new Map<AccountId, AccountCounters>()
   private readonly pools = new Map<PoolId, PoolCounters>()
   private readonly open = new Map<RequestId, OpenHold>()
   private readonly ended = new Map<RequestId, Hold & { captured: Split }>()
 
-  /** Puts back what the database knows, before anything is served. */
   restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money): void {
     this.accounts.set(id, { posted: { credit, paid }, held: { credit: ZERO, paid: ZERO }, toppedUp })
   }

@@ -1,0 +1,64 @@
+import { and, desc, eq, lte, sql } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AccountId } from '../../../core/ids'
+import type { AccountTransaction, Statements } from '../../../core/ledger/statement'
+import { type Money, micros, minus, plus } from '../../../core/money'
+import type { Page } from '../../../core/page'
+import { cursorOf, parseCursor } from './cursor'
+import { accounts } from './schema/accounts'
+import { entries } from './schema/ledger'
+
+/** Statements from the entries themselves; nothing is stored twice for them. */
+export class LibsqlStatements implements Statements {
+  private readonly db: LibSQLDatabase
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async transactions(
+    account: AccountId,
+    limit: number,
+    cursor: string | null,
+  ): Promise<Page<AccountTransaction> | null> {
+    const after = cursor === null ? null : parseCursor(cursor)
+    if (cursor !== null && !after) return null
+    // A transaction has at most two entries of one account, side by side: one for each part of the balance.
+    const page = this.db
+      .select()
+      .from(entries)
+      .where(and(eq(entries.accountId, account), after ? lte(entries.seq, after.number) : undefined))
+      .orderBy(desc(entries.seq))
+      .limit(2 * (limit + 1))
+    const now = this.db
+      .select({ posted: sql<number>`${accounts.credit} + ${accounts.paid}` })
+      .from(accounts)
+      .where(eq(accounts.id, account))
+    const [rows, [balance]] = await this.db.batch([page, now])
+    const transactions: (Omit<AccountTransaction, 'balanceAfter'> & { seq: number })[] = []
+    for (const row of rows) {
+      const amount = micros(row.debit.startsWith(`${account}/`) ? -row.amount : row.amount)
+      const last = transactions.at(-1)
+      if (last && last.id === row.transactionId)
+        transactions[transactions.length - 1] = { ...last, amount: plus(last.amount, amount) }
+      else
+        transactions.push({
+          id: row.transactionId,
+          at: row.at,
+          kind: row.kind,
+          description: row.description,
+          requestId: row.requestId,
+          amount,
+          seq: row.seq,
+        })
+    }
+    let balanceAfter: Money = micros(after ? Number(after.text) : (balance?.posted ?? 0))
+    const listed = transactions.slice(0, limit).map(({ seq: _seq, ...transaction }): AccountTransaction => {
+      const row = { ...transaction, balanceAfter }
+      balanceAfter = minus(balanceAfter, transaction.amount)
+      return row
+    })
+    const next = transactions[limit]
+    return { rows: listed, next: next ? cursorOf(next.seq, String(balanceAfter)) : null }
+  }
+}

@@ -1,0 +1,37 @@
+import { Elysia } from 'elysia'
+import { type ArrivalsOptions, arrivals } from './http/arrivals'
+import { accountRoutes } from './http/routes/account'
+import { type DataProviders, dataRoutes } from './http/routes/data'
+import { type Checks, healthRoutes } from './http/routes/health'
+import { keyRoutes } from './http/routes/keys'
+import { type MediaFiles, mediaRoutes } from './http/routes/media'
+import { ownerUsageRoutes } from './http/routes/owner-usage'
+import { signInRoutes } from './http/routes/sign-in'
+import { usageRoutes } from './http/routes/usage'
+
+export type AppParts = ArrivalsOptions & {
+  readonly counter: Parameters<typeof dataRoutes>[1]
+  readonly providers: DataProviders
+  readonly identity: Parameters<typeof signInRoutes>[1]
+  readonly icons: MediaFiles
+  readonly checks: Checks
+} & Parameters<typeof usageRoutes>[1] &
+  Parameters<typeof keyRoutes>[0] &
+  Parameters<typeof accountRoutes>[0] &
+  Parameters<typeof ownerUsageRoutes>[0]
+
+/** The whole HTTP surface. `App` types the clients. */
+export function app(parts: AppParts) {
+  return new Elysia()
+    .use(arrivals(parts))
+    .use(healthRoutes(parts.checks, parts.isDraining))
+    .use(dataRoutes(parts.desk, parts.counter, parts.providers))
+    .use(usageRoutes(parts.desk, parts))
+    .use(signInRoutes(parts.desk, parts.identity))
+    .use(accountRoutes(parts))
+    .use(keyRoutes(parts))
+    .use(ownerUsageRoutes(parts))
+    .use(mediaRoutes(parts.icons))
+}
+
+export type App = ReturnType<typeof app>

@@ -1,0 +1,189 @@
+import { join } from 'node:path'
+import { openIdentity } from './adapters/identity/identity'
+import { lockDataFolder } from './adapters/stores/libsql/data-folder-lock'
+import { openStores } from './adapters/stores/libsql/open-stores'
+import { MemoryHolds } from './adapters/stores/memory/holds'
+import { MemoryWindows } from './adapters/stores/memory/windows'
+import { ensureIndex } from './adapters/websearch/local/ensure-index'
+import { localMedia } from './adapters/websearch/local/media'
+import { openLocalWebsearch } from './adapters/websearch/local/open-local-websearch'
+import { app } from './app'
+import { type Config, isLoopback } from './config'
+import type { Identity } from './core/accounts/identity'
+import { Keys } from './core/accounts/keys'
+import { Operator } from './core/accounts/operator'
+import { SetupToken } from './core/accounts/setup-token'
+import { SignUp } from './core/accounts/sign-up'
+import { isOperationName } from './core/catalogue/operations'
+import type { Clock } from './core/clock'
+import { Ledger } from './core/ledger/ledger'
+import { Limiter } from './core/limits/limiter'
+import { TIER_LIMITS } from './core/limits/tier'
+import { balanceFunding } from './gateway/funding/balance'
+import { unpaid } from './gateway/funding/unpaid'
+import { controlDesk } from './http/control'
+import { loadDashboard } from './http/dashboard-files'
+import { FrontDesk } from './http/front-desk'
+import { OwnerSessions } from './http/owner-session'
+import type { DataProviders } from './http/routes/data'
+import type { Log } from './log'
+
+const ROOT = join(import.meta.dir, '..')
+/** How long a caller waits for the commit of its charge before it is told 503. */
+const COMMIT_PATIENCE_MS = 10_000
+
+export interface Surroundings {
+  readonly clock: Clock
+  readonly log: Log
+  /** The process must end: another one owns the database, or a part that cannot be replaced died. */
+  readonly onFatal: (reason: string) => void
+  /** Other sources of answers, for tests. */
+  readonly providers?: ClosableProviders
+}
+
+type ClosableProviders = DataProviders & { close?(): Promise<void> }
+
+function openProviders(config: Config, clock: Clock): ClosableProviders {
+  const { indexPath } = indexSources(config)
+  return openLocalWebsearch({ indexPath, baseUrl: config.baseUrl, now: () => clock.now() })
+}
+
+/** Where the search index of an install lives, and what it is made of. */
+function indexSources(config: Config) {
+  return {
+    indexPath: join(config.dataDir, 'search.db'),
+    nodeModules: join(ROOT, 'node_modules'),
+    projectRoot: ROOT,
+  }
+}
+
+/** Has the search index up to date; true when it had to be built. Off this thread, so that the server goes on serving. */
+export async function prepareIndex(
+  config: Config,
+  onProgress: (done: number, total: number) => void,
+): Promise<boolean> {
+  const built = await ensureIndex({ ...indexSources(config), onProgress: ({ done, total }) => onProgress(done, total) })
+  return built !== null
+}
+
+/** Takes the data folder for this process alone. Throws `DataFolderInUse` when another gateway runs on it. */
+export function takeDataFolder(config: Config): Promise<{ release(): void }> {
+  return lockDataFolder(config.dataDir)
+}
+
+/** The one place that chooses adapters and hands them to the core. Nothing listens yet when it resolves. */
+export async function compose(config: Config, surroundings: Surroundings) {
+  const { clock, log } = surroundings
+  const core = await composeCore(config, surroundings)
+  const { stores, credentials, accounts, prices, journal, ledger, limiter, operator, signUp } = core
+  const providers = surroundings.providers ?? openProviders(config, clock)
+  const { identity, ownOrigins } = composeIdentity(config, surroundings, core)
+  const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
+  const door = { credentials, accounts, ledger, limiter, clock, anonymousLimits }
+  const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies })
+  const setupToken = new SetupToken()
+  // The embedded index costs the operator nothing, so signup credit pays for it; a paid upstream needs the operator's word.
+  const creditPays = config.websearchProvider === 'local' || config.creditBuysPaidProviders
+  let draining = false
+  const web = app({
+    ...core,
+    desk,
+    identity,
+    providers,
+    setupToken,
+    owners: new OwnerSessions({ desk, identity, signUp, ledger, ownOrigins }),
+    dashboard: await loadDashboard(join(ROOT, 'dashboard', 'dist')),
+    icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
+    isDraining: () => draining,
+    onFault: (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) }),
+    counter: {
+      limiter,
+      ledger,
+      prices,
+      clock,
+      funding: { balance: balanceFunding(ledger, creditPays), none: unpaid },
+      onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
+    },
+    checks: { database: () => stores.ready(), search_index: () => providers.context.ready() },
+    now: () => clock.now(),
+  })
+  return {
+    app: web,
+    core,
+    control: controlDesk({ operator, accounts, ledger, prices, identity }),
+    accounts,
+    setupToken,
+    /** From here on every new request is told to come back. */
+    drain() {
+      draining = true
+    },
+    async close() {
+      await providers.close?.()
+      await stores.close()
+    },
+  }
+}
+
+/** What holds the money, the keys and the limits. */
+async function composeCore(config: Config, { clock, log, onFatal }: Surroundings) {
+  const holds = new MemoryHolds()
+  const stores = await openStores(
+    {
+      url: config.databaseUrl,
+      authToken: config.databaseAuthToken,
+      patienceMs: COMMIT_PATIENCE_MS,
+      isCounted: isOperationName,
+      onFatal,
+      onTrouble: (what, reason) => log.error(`database: ${what}`, { reason }),
+    },
+    holds,
+  )
+  const { credentials, accounts, prices, journal, reports, statements } = stores
+  const onReversalFailure = (request: string, reason: string) =>
+    log.error('a charge could not be reversed', { request, reason })
+  const ledger = new Ledger({ holds, journal, clock, onReversalFailure })
+  return {
+    stores,
+    credentials,
+    accounts,
+    prices,
+    journal,
+    reports,
+    statements,
+    ledger,
+    limiter: new Limiter(new MemoryWindows(), clock),
+    keys: new Keys({ credentials, holds, clock }),
+    operator: new Operator({ accounts, prices, ledger, clock }),
+    signUp: new SignUp({ accounts, ledger, clock, firstIsOperator: isLoopback(config.host) }),
+  }
+}
+
+function composeIdentity(
+  config: Config,
+  { clock, log }: Surroundings,
+  { stores, signUp }: Awaited<ReturnType<typeof composeCore>>,
+) {
+  const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
+  const ownOrigins = new Set([config.baseUrl, ...loopbacks])
+  const identity: Identity = openIdentity({
+    db: stores.db,
+    secret: config.secretKey,
+    baseUrl: config.baseUrl,
+    trustedOrigins: [...ownOrigins],
+    signUpPerMinute: config.signUpRpm,
+    production: config.production,
+    onSignUp: async ({ id }) => {
+      if (!(await signUp.openAccount(id))) throw new Error('the database did not take the account')
+    },
+    onFault: ({ requestId, reason }) => log.error('sign-in', { requestId, reason }),
+    clock,
+  })
+  return { identity, ownOrigins }
+}
+
+/** The cause of an exception, without what a statement carried. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause = error.cause instanceof Error ? error.cause : error
+  return cause.stack ?? cause.message
+}

@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Allowlist } from './core/credentials/allowlist'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** The gateway's configuration, from the environment only (the table in the README). */
+export interface Config {
+  readonly port: number
+  readonly host: string
+  /** Public origin, without a slash at the end. */
+  readonly baseUrl: string
+  readonly dataDir: string
+  readonly databaseUrl: string
+  readonly databaseAuthToken: string | null
+  readonly secretKey: string
+  /** Proxies whose forwarding headers are believed. */
+  readonly trustedProxies: Allowlist | null
+  readonly websearchProvider: 'local'
+  readonly anonymousRpm: number
+  readonly signUpRpm: number
+  readonly logLevel: LogLevel
+  readonly production: boolean
+  /** Whether signup credit may pay for upstreams that cost the operator money. */
+  readonly creditBuysPaidProviders: boolean
+}
+
+/** A setting that cannot be used. Its message is the one line that the start ends with. */
+export class ConfigError extends Error {}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Reads and judges the whole environment. Throws `ConfigError` naming the first setting that is wrong. `set` goes before it. */
+export function readConfig(set: Environment = {}, inherited: Environment = process.env): Config {
+  const environment = { ...inherited, ...set }
+  const read = (name: string): string | null => environment[name]?.trim() || null
+  const port = wholeNumber('PORT', read('PORT') ?? '3000', 0, 65535)
+  const host = read('HOST') ?? '127.0.0.1'
+  const dataDir = resolve(read('DATA_DIR') ?? 'data')
+  const production =
+    oneOf('NODE_ENV', read('NODE_ENV') ?? 'development', ['development', 'test', 'production']) === 'production'
+  return {
+    port,
+    host,
+    baseUrl: origin(read('BASE_URL') ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
+    dataDir,
+    databaseUrl: databaseUrl(read('DATABASE_URL') ?? `file:${join(dataDir, 'gateway.db')}`),
+    databaseAuthToken: read('DATABASE_AUTH_TOKEN'),
+    secretKey: secretKey(read('SECRET_KEY'), join(dataDir, 'secret_key')),
+    trustedProxies: addresses('TRUSTED_PROXIES', read('TRUSTED_PROXIES')),
+    websearchProvider: oneOf('WEBSEARCH_PROVIDER', read('WEBSEARCH_PROVIDER') ?? 'local', ['local']),
+    anonymousRpm: wholeNumber('ANON_RPM', read('ANON_RPM') ?? '60', 1, 1_000_000),
+    signUpRpm: wholeNumber('SIGNUP_RPM', read('SIGNUP_RPM') ?? '10', 1, 1_000_000),
+    logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),
+    production,
+    creditBuysPaidProviders:
+      oneOf('CREDIT_BUYS_PAID_PROVIDERS', read('CREDIT_BUYS_PAID_PROVIDERS') ?? 'false', ['true', 'false']) === 'true',
+  }
+}
+
+/** Whether only this machine can reach the host. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host)
+}
+
+function wholeNumber(name: string, text: string, least: number, most: number): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= least && value <= most))
+    throw new ConfigError(`${name} must be a whole number from ${least} to ${most}, not "${text}"`)
+  return value
+}
+
+function oneOf<T extends string>(name: string, text: string, values: readonly T[]): T {
+  const found = values.find((value) => value === text)
+  if (!found) throw new ConfigError(`${name} must be one of ${values.join(', ')}, not "${text}"`)
+  return found
+}
+
+function origin(text: string): string {
+  const url = URL.parse(text)
+  if (
+    !url ||
+    !['http:', 'https:'].includes(url.protocol) ||
+    url.pathname !== '/' ||
+    url.search ||
+    url.hash ||
+    url.username
+  )
+    throw new ConfigError(`BASE_URL must be an origin such as https://api.example.com, not "${text}"`)
+  return url.origin
+}
+
+function databaseUrl(text: string): string {
+  if (!/^(file:|libsql:|https?:)./.test(text))
+    throw new ConfigError('DATABASE_URL must start with file:, libsql:, http: or https:')
+  return text
+}
+
+function secretKey(given: string | null, file: string): string {
+  const key = given ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
+  if (key === null) throw new ConfigError(`SECRET_KEY is not set and ${file} does not exist; "bun run up" makes it`)
+  if (Buffer.byteLength(key) < 32) throw new ConfigError('SECRET_KEY must be at least 32 bytes')
+  return key
+}
+
+function addresses(name: string, text: string | null): Allowlist | null {
+  if (text === null) return null
+  const entries = text.split(',').map((entry) => entry.trim())
+  const parsed = Allowlist.parse(entries)
+  if (!parsed.ok) throw new ConfigError(`${name}: "${parsed.error.entry}" ${parsed.error.rule}`)
+  return parsed.value
+}

@@ -1,0 +1,66 @@
+import { Elysia } from 'elysia'
+import { failure } from '../core/failure'
+import { isUnavailable } from '../core/unavailable'
+import type { DashboardFiles } from './dashboard-files'
+import { isGated } from './endpoints'
+import { setIdHeaders } from './exchange'
+import { Failed, failureResponse } from './failures'
+import type { FrontDesk, Sockets } from './front-desk'
+
+export interface ArrivalsOptions {
+  readonly desk: FrontDesk
+  readonly dashboard: DashboardFiles
+  readonly isDraining: () => boolean
+  /** Told of every exception behind a 500 or 503, with the request id. */
+  readonly onFault: (requestId: string, error: unknown) => void
+}
+
+/**
+ * What happens to every request before its route and after its failure: ids on every answer; for the gated prefixes the door,
+ * whose verdict and headers reach every answer, a 404 and a 405 included; one shape for every failure.
+ */
+export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptions) {
+  const refuse = (request: Request, error: unknown): Response => {
+    const { ids } = desk.arrival(request)
+    const problem =
+      error instanceof Failed
+        ? error.failure
+        : isUnavailable(error)
+          ? failure('service_unavailable', 'The database does not answer. Nothing was charged.', {
+              retryAfterSeconds: 1,
+            })
+          : failure('internal_error', `Something broke on our side. Nothing was charged. Request ${ids.own}.`)
+    if (!(error instanceof Failed)) onFault(ids.own, error)
+    const exchange = desk.find(request)
+    if (exchange) return exchange.refuse(problem)
+    const headers = new Headers()
+    setIdHeaders(headers, ids)
+    return failureResponse(problem, ids.own, new URL(request.url).pathname, headers)
+  }
+  return new Elysia({ name: 'arrivals' })
+    .onRequest(async ({ request, server, set }) => {
+      const arrival = desk.arrive(request, server as Sockets)
+      set.headers['x-request-id'] = arrival.ids.echoed
+      if (isDraining()) {
+        const leaving = failure('service_unavailable', 'This server is shutting down. Try again.', {
+          retryAfterSeconds: 1,
+        })
+        return refuse(request, new Failed(leaving))
+      }
+      const path = new URL(request.url).pathname
+      if (!isGated(path)) return undefined
+      try {
+        const exchange = await desk.open(request, path, arrival)
+        return exchange.turnedAway ? exchange.refuse(exchange.turnedAway) : undefined
+      } catch (error) {
+        return refuse(request, error)
+      }
+    })
+    .onError({ as: 'global' }, ({ request, code, error }) => {
+      if (code !== 'NOT_FOUND') return refuse(request, error)
+      return (
+        dashboard.answer(request) ??
+        refuse(request, new Failed(failure('unknown_endpoint', 'There is no such endpoint.')))
+      )
+    })
+}

@@ -1,0 +1,45 @@
+import { OPERATIONS } from '../core/catalogue/operations'
+import { failure } from '../core/failure'
+import type { Destination } from '../gateway/call'
+
+/** Where keys are taken and limits are shown (spec-answers 9). */
+const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
+
+export function isGated(path: string): boolean {
+  return GATED.test(path)
+}
+
+interface Endpoint {
+  readonly pattern: RegExp
+  readonly methods: readonly string[]
+  readonly destination: Destination
+}
+
+const ENDPOINTS: readonly Endpoint[] = [
+  ...Object.values(OPERATIONS).map((operation) => ({
+    pattern: exactly(operation.path),
+    methods: operation.methods,
+    destination: { kind: 'priced' as const, operation: operation.name },
+  })),
+  free('/v1/usage', 'usage'),
+  free('/v1/usage/:id', 'usage-request'),
+  free('/v1/credits/balance', 'balance'),
+]
+
+/** Where a gated request goes. What is not in the table is a 404, a wrong method a 405 with `Allow`: HEAD never runs a GET. */
+export function destinationOf(method: string, path: string): Destination {
+  const endpoint = ENDPOINTS.find((candidate) => candidate.pattern.test(path))
+  if (!endpoint) return { kind: 'nowhere', failure: failure('unknown_endpoint', 'There is no such endpoint.') }
+  if (endpoint.methods.includes(method)) return endpoint.destination
+  const allow = endpoint.methods
+  const message = `This endpoint takes ${allow.join(' and ')}, not ${method}.`
+  return { kind: 'nowhere', failure: failure('method_not_allowed', message, { allow }) }
+}
+
+function free(path: string, name: string): Endpoint {
+  return { pattern: exactly(path), methods: ['GET'], destination: { kind: 'free', name } }
+}
+
+function exactly(path: string): RegExp {
+  return new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:id/, '[^/]+')}$`)
+}

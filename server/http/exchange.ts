@@ -1,0 +1,108 @@
+import type { Failure } from '../core/failure'
+import type { Journal } from '../core/ledger/journal'
+import type { Readings } from '../core/limits/limiter'
+import type { Money } from '../core/money'
+import type { Admitted, Presented, TurnedAway } from '../gateway/call'
+import { callRecord } from '../gateway/serve'
+import { FAILURES, failureResponse } from './failures'
+import { setLimitHeaders } from './limit-headers'
+import type { RequestIds } from './request-ids'
+
+/** Bodies above this go out as one direct stream: Bun sends a larger one with a system call per header (facts/performance). */
+const CORKED_BYTES = 15_000
+
+/**
+ * One gated request on its way: what the door found, and the two ways to answer it. Every answer carries the request ids and
+ * the limit headers, and every call of a known key leaves its row.
+ */
+export class Exchange {
+  readonly presented: Presented
+  /** Set when the call passed the door. */
+  readonly admitted: Admitted | null
+  private readonly verdict: Admitted | TurnedAway
+  private readonly ids: RequestIds
+  private readonly path: string
+  private readonly journal: Pick<Journal, 'note'>
+  private readonly now: () => number
+
+  constructor(parts: {
+    verdict: Admitted | TurnedAway
+    ids: RequestIds
+    path: string
+    journal: Pick<Journal, 'note'>
+    now: () => number
+  }) {
+    this.verdict = parts.verdict
+    this.presented = parts.verdict.presented
+    this.admitted = 'failure' in parts.verdict ? null : parts.verdict
+    this.ids = parts.ids
+    this.path = parts.path
+    this.journal = parts.journal
+    this.now = parts.now
+  }
+
+  /** Why the door turned the call away, or null. */
+  get turnedAway(): Failure | null {
+    return 'failure' in this.verdict ? this.verdict.failure : null
+  }
+
+  /** A success that was charged: its row went down with the charge. */
+  served(body: string | Uint8Array<ArrayBuffer>, cost: Money, more: Record<string, string>): Response {
+    return this.send(200, body, { 'x-cost-micros-usd': String(cost), ...more })
+  }
+
+  /** A success that cost nothing. */
+  free(body: unknown, more: Record<string, string> = {}): Response {
+    this.note(200, null)
+    return this.send(200, JSON.stringify(body), more)
+  }
+
+  /** A failure; on a priced route it says that it cost nothing. */
+  refuse(problem: Failure, readings?: Readings): Response {
+    const status = problem.passThrough?.status ?? FAILURES[problem.code].status
+    // When the database takes no writes, a row about it would only queue behind them, and its id may be taken.
+    if (problem.code !== 'service_unavailable') this.note(status, problem.code)
+    const headers = this.headers(readings)
+    if (this.presented.destination.kind === 'priced') headers.set('x-cost-micros-usd', '0')
+    return failureResponse(problem, this.ids.own, this.path, headers)
+  }
+
+  private send(status: number, body: string | Uint8Array<ArrayBuffer>, more: Record<string, string>): Response {
+    const headers = this.headers()
+    headers.set('content-type', 'application/json')
+    for (const [name, value] of Object.entries(more)) headers.set(name, value)
+    return new Response(body.length < CORKED_BYTES ? body : corked(body), { status, headers })
+  }
+
+  private headers(readings: Readings = this.verdict.readings): Headers {
+    const headers = new Headers()
+    setIdHeaders(headers, this.ids)
+    setLimitHeaders(headers, readings)
+    return headers
+  }
+
+  private note(status: number, code: string | null): void {
+    if (this.verdict.caller.kind !== 'key') return
+    const { destination } = this.presented
+    const operation =
+      destination.kind === 'priced' ? destination.operation : destination.kind === 'free' ? destination.name : 'none'
+    this.journal.note(callRecord(this.verdict, operation, { status, code, charged: null, now: this.now() }))
+  }
+}
+
+export function setIdHeaders(headers: Headers, ids: RequestIds): void {
+  headers.set('x-request-id', ids.echoed)
+  headers.set('x-gateway-request-id', ids.own)
+}
+
+function corked(body: string | Uint8Array<ArrayBuffer>): ReadableStream {
+  // Bun's own kind of source; the DOM's types do not know it.
+  const direct = {
+    type: 'direct',
+    async pull(controller: { write(chunk: string | Uint8Array): void; close(): void }) {
+      controller.write(body)
+      controller.close()
+    },
+  } as unknown as UnderlyingDefaultSource
+  return new ReadableStream(direct)
+}

@@ -1,0 +1,136 @@
+import { type Failure, type FailureCode, failure } from '../core/failure'
+import { formatUsd } from '../core/money'
+
+export type FailureType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'billing_error'
+  | 'permission_error'
+  | 'rate_limit_error'
+  | 'api_error'
+  | 'upstream_error'
+
+/** The one table from failure to status and type (spec 7, spec-answers 2). A new code without a row does not compile. */
+export const FAILURES: Record<FailureCode, { readonly status: number; readonly type: FailureType }> = {
+  missing_parameter: { status: 400, type: 'invalid_request_error' },
+  invalid_parameter: { status: 400, type: 'invalid_request_error' },
+  json_parse_error: { status: 400, type: 'invalid_request_error' },
+  invalid_request: { status: 400, type: 'invalid_request_error' },
+  missing_session: { status: 401, type: 'authentication_error' },
+  missing_api_key: { status: 401, type: 'authentication_error' },
+  invalid_api_key: { status: 401, type: 'authentication_error' },
+  api_key_disabled: { status: 401, type: 'authentication_error' },
+  expired_api_key: { status: 401, type: 'authentication_error' },
+  payment_required: { status: 402, type: 'billing_error' },
+  insufficient_api_key_balance: { status: 402, type: 'billing_error' },
+  insufficient_balance: { status: 402, type: 'billing_error' },
+  ip_not_allowed: { status: 403, type: 'permission_error' },
+  insufficient_permissions: { status: 403, type: 'permission_error' },
+  foreign_origin: { status: 403, type: 'permission_error' },
+  unknown_endpoint: { status: 404, type: 'invalid_request_error' },
+  resource_not_found: { status: 404, type: 'invalid_request_error' },
+  method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  not_acceptable: { status: 406, type: 'invalid_request_error' },
+  payload_too_large: { status: 413, type: 'invalid_request_error' },
+  unsupported_media_type: { status: 415, type: 'invalid_request_error' },
+  invalid_state: { status: 409, type: 'invalid_request_error' },
+  estimated_price_exceeds_max_price: { status: 412, type: 'invalid_request_error' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  upstream_rate_limit: { status: 429, type: 'rate_limit_error' },
+  internal_error: { status: 500, type: 'api_error' },
+  service_unavailable: { status: 503, type: 'api_error' },
+  upstream_error: { status: 502, type: 'upstream_error' },
+  upstream_unavailable: { status: 503, type: 'upstream_error' },
+  upstream_timeout: { status: 504, type: 'upstream_error' },
+}
+
+/** Seconds to wait where a failure that promises `Retry-After` does not know better. */
+const DEFAULT_RETRY_AFTER = 1
+
+/** Thrown by the owner's routes; the error handler answers it. */
+export class Failed extends Error {
+  readonly failure: Failure
+
+  constructor(problem: Failure) {
+    super(problem.message)
+    this.failure = problem
+  }
+}
+
+export function notFound(what: string): Failed {
+  return new Failed(failure('resource_not_found', what))
+}
+
+/** The answer to a failure: its body in the shape of the route's SDK, and the headers that belong to it. */
+export function failureResponse(problem: Failure, requestId: string, path: string, headers: Headers): Response {
+  const { status } = FAILURES[problem.code]
+  if (problem.passThrough) {
+    headers.set('content-type', problem.passThrough.contentType)
+    return new Response(problem.passThrough.body, { status: problem.passThrough.status, headers })
+  }
+  headers.set('content-type', 'application/json')
+  headers.set('cache-control', 'no-store')
+  const wait = retryAfter(problem, status)
+  if (wait !== null) headers.set('retry-after', String(wait))
+  if (problem.allow) headers.set('allow', problem.allow.join(', '))
+  if (status === 402 || (status === 401 && problem.code !== 'missing_session')) setChallenge(headers, problem)
+  return new Response(JSON.stringify(failureBody(problem, requestId, path)), { status, headers })
+}
+
+/** `/v1/messages` answers the Anthropic way and `/v1beta/*` the Google way, so that their SDKs can read it (spec-answers 2). */
+export function failureBody(problem: Failure, requestId: string, path: string): unknown {
+  const { status, type } = FAILURES[problem.code]
+  const wait = retryAfter(problem, status)
+  const error = {
+    type,
+    code: problem.code,
+    message: problem.message,
+    request_id: requestId,
+    ...(problem.param !== undefined && { param: problem.param }),
+    ...(problem.limitSource && { limit_source: problem.limitSource }),
+    ...(wait !== null && { retry_after: wait }),
+    ...(problem.price !== undefined && {
+      price: { mode: 'fixed', currency: 'USD', amount: formatUsd(problem.price) },
+    }),
+    ...(problem.details && { details: problem.details }),
+  }
+  if (path === '/v1/messages') return { type: 'error', error }
+  if (path.startsWith('/v1beta/'))
+    return {
+      error: {
+        code: status,
+        message: problem.message,
+        status: googleStatus(status),
+        type,
+        request_id: requestId,
+        details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: problem.code, domain: 'gateway' }],
+      },
+    }
+  return { error }
+}
+
+function retryAfter(problem: Failure, status: number): number | null {
+  const promises = status === 429 || problem.code === 'service_unavailable'
+  return problem.retryAfterSeconds ?? (promises ? DEFAULT_RETRY_AFTER : null)
+}
+
+/** Without a credential it is the way in; to a key it also says what is wrong (spec-answers 2). */
+function setChallenge(headers: Headers, problem: Failure): void {
+  const bare = problem.code === 'payment_required' || problem.code === 'missing_api_key'
+  headers.append('www-authenticate', `Bearer realm="gateway"${bare ? '' : `, error="${problem.code}"`}`)
+}
+
+function googleStatus(status: number): string {
+  const names: Readonly<Record<number, string>> = {
+    400: 'INVALID_ARGUMENT',
+    401: 'UNAUTHENTICATED',
+    402: 'FAILED_PRECONDITION',
+    403: 'PERMISSION_DENIED',
+    404: 'NOT_FOUND',
+    409: 'ABORTED',
+    429: 'RESOURCE_EXHAUSTED',
+    503: 'UNAVAILABLE',
+    504: 'DEADLINE_EXCEEDED',
+  }
+  return names[status] ?? (status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL')
+}

@@ -1,0 +1,81 @@
+import { type Address, parseAddress } from '../core/credentials/address'
+import type { Allowlist } from '../core/credentials/allowlist'
+import type { Journal } from '../core/ledger/journal'
+import { admit, type Door } from '../gateway/admit'
+import { clientAddress } from './client-address'
+import { destinationOf } from './endpoints'
+import { Exchange } from './exchange'
+import { presentedCredential } from './presented-credential'
+import { type RequestIds, requestIds } from './request-ids'
+
+export interface FrontDeskOptions {
+  readonly door: Door
+  readonly journal: Pick<Journal, 'note'>
+  readonly trustedProxies: Allowlist | null
+}
+
+/** What is known of any request before its route is: ids, and the address it truly came from. */
+export interface Arrival {
+  readonly ids: RequestIds
+  readonly address: Address
+  readonly at: number
+}
+
+/** The part of Bun's server that tells who is at the other end. Null in a call that came over no socket. */
+export type Sockets = { requestIP(request: Request): { readonly address: string } | null } | null
+
+const IN_PROCESS: Address = { family: 4, bits: 0x7f000001 }
+const UNKNOWN: Address = { family: 4, bits: 0 }
+
+/** Takes in requests: names them, finds their address, and, for the gated prefixes, brings them to the door. */
+export class FrontDesk {
+  private readonly options: FrontDeskOptions
+  private readonly arrivals = new WeakMap<Request, Arrival>()
+  private readonly exchanges = new WeakMap<Request, Exchange>()
+
+  constructor(options: FrontDeskOptions) {
+    this.options = options
+  }
+
+  arrive(request: Request, sockets: Sockets): Arrival {
+    const at = this.options.door.clock.now()
+    const peer = sockets ? parseAddress(sockets.requestIP(request)?.address ?? '') : IN_PROCESS
+    const address = clientAddress(peer ?? UNKNOWN, request.headers, this.options.trustedProxies)
+    const arrival = { ids: requestIds(request.headers, at), address, at }
+    this.arrivals.set(request, arrival)
+    return arrival
+  }
+
+  /** The arrival of a request that was taken in. */
+  arrival(request: Request): Arrival {
+    return this.arrivals.get(request) ?? this.arrive(request, null)
+  }
+
+  async open(request: Request, path: string, { ids, address, at }: Arrival): Promise<Exchange> {
+    const { door, journal } = this.options
+    const verdict = await admit(door, {
+      id: ids.own,
+      clientRequestId: ids.client,
+      at,
+      credential: presentedCredential(request.headers, path),
+      address,
+      destination: destinationOf(request.method, path),
+    })
+    const found = verdict.ok ? verdict.value : verdict.error
+    const exchange = new Exchange({ verdict: found, ids, path, journal, now: () => door.clock.now() })
+    this.exchanges.set(request, exchange)
+    return exchange
+  }
+
+  /** The exchange of a gated request, when the door came as far as opening one. */
+  find(request: Request): Exchange | null {
+    return this.exchanges.get(request) ?? null
+  }
+
+  /** The exchange of a request that passed the door; a route behind it cannot run otherwise. */
+  exchange(request: Request): Exchange {
+    const exchange = this.exchanges.get(request)
+    if (!exchange) throw new Error('a gated route ran without passing the door')
+    return exchange
+  }
+}

@@ -1,0 +1,42 @@
+import { type Failure, failure } from '../core/failure'
+import { no, ok, type Result } from '../core/result'
+
+/** Most bytes of a JSON body (spec-answers 2). */
+export const MAX_JSON_BYTES = 1024 * 1024
+
+/**
+ * Reads a JSON body: undefined when there is none, 415 when it is not declared as JSON, 413 over the limit (also when the
+ * caller lies about its length), 400 when it cannot be parsed.
+ */
+export async function readJson(request: Request, maxBytes = MAX_JSON_BYTES): Promise<Result<unknown, Failure>> {
+  const tooLarge = () => no(failure('payload_too_large', `The body may have at most ${maxBytes} bytes.`))
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return tooLarge()
+  const bytes = await readBytes(request, maxBytes)
+  if (bytes === 'too large') return tooLarge()
+  if (bytes === 'cut') return no(failure('invalid_request', 'The body ended before its time.'))
+  if (bytes.byteLength === 0) return ok(undefined)
+  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
+  if (type !== 'application/json' && !/^application\/[\w.+-]+\+json$/.test(type))
+    return no(failure('unsupported_media_type', 'The body must be JSON, sent with Content-Type: application/json.'))
+  try {
+    return ok(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)))
+  } catch {
+    return no(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
+  }
+}
+
+async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array | 'too large' | 'cut'> {
+  if (!request.body) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const chunk of request.body) {
+      length += chunk.byteLength
+      if (length > maxBytes) return 'too large'
+      chunks.push(chunk)
+    }
+  } catch {
+    return 'cut'
+  }
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+}

@@ -1,0 +1,69 @@
+import type { Account } from '../core/accounts/account'
+import type { Identity } from '../core/accounts/identity'
+import type { KeyOwner } from '../core/accounts/keys'
+import type { SignUp } from '../core/accounts/sign-up'
+import { formatAddress } from '../core/credentials/address'
+import { failure } from '../core/failure'
+import type { Ledger } from '../core/ledger/ledger'
+import { ZERO } from '../core/money'
+import { Failed } from './failures'
+import type { FrontDesk } from './front-desk'
+
+export interface Owner extends KeyOwner {
+  readonly account: Account
+  readonly email: string
+  readonly name: string
+}
+
+/** Finds the owner behind a dashboard request: the cookie's user, and the account that belongs to it. */
+export class OwnerSessions {
+  private readonly desk: FrontDesk
+  private readonly identity: Identity
+  private readonly signUp: SignUp
+  private readonly ledger: Ledger
+  private readonly ownOrigins: ReadonlySet<string>
+
+  constructor(parts: {
+    desk: FrontDesk
+    identity: Identity
+    signUp: SignUp
+    ledger: Ledger
+    ownOrigins: ReadonlySet<string>
+  }) {
+    this.desk = parts.desk
+    this.identity = parts.identity
+    this.signUp = parts.signUp
+    this.ledger = parts.ledger
+    this.ownOrigins = parts.ownOrigins
+  }
+
+  /** Throws `missing_session`, or `foreign_origin` for a write that another site caused. API keys are not looked at here. */
+  async owner(request: Request): Promise<Owner> {
+    if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
+    const session = await this.identity.session(request.headers)
+    if (!session) throw new Failed(failure('missing_session', 'Sign in first: this route needs the session cookie.'))
+    const account = await this.signUp.openAccount(session.userId)
+    if (!account)
+      throw new Failed(
+        failure('service_unavailable', 'The account could not be opened. Try again.', { retryAfterSeconds: 1 }),
+      )
+    const { arrival, balance } = { arrival: this.desk.arrival(request), balance: await this.ledger.balance(account.id) }
+    return {
+      account,
+      accountId: account.id,
+      email: session.email,
+      name: session.name,
+      tier: { ...account, toppedUp: balance?.toppedUp ?? ZERO },
+      actor: { kind: 'owner', id: session.userId, address: formatAddress(arrival.address) },
+    }
+  }
+
+  /** A browser always says where a write comes from; a request that says neither is a script (spec-answers 3). */
+  private refuseForeign(headers: Headers): void {
+    const origin = headers.get('origin')
+    const site = headers.get('sec-fetch-site')
+    const own =
+      origin === null ? site === null || site === 'same-origin' || site === 'none' : this.ownOrigins.has(origin)
+    if (!own) throw new Failed(failure('foreign_origin', 'This request comes from another site.'))
+  }
+}

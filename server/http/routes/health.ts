@@ -1,0 +1,23 @@
+import { Elysia } from 'elysia'
+
+/** Each part that must answer before calls can be served. */
+export type Checks = Readonly<Record<string, () => Promise<boolean>>>
+
+/** `/health`: the process lives. `/ready`: it can serve, for the database and the search index answer. */
+export function healthRoutes(checks: Checks, isDraining: () => boolean) {
+  return new Elysia({ name: 'health' })
+    .get('/health', () => ({ status: 'ok' as const }))
+    .get('/ready', async ({ set }) => {
+      const results = await Promise.all(
+        Object.entries(checks).map(async ([name, check]) => [name, await check()] as const),
+      )
+      const ready = !isDraining() && results.every(([, works]) => works)
+      set.headers['cache-control'] = 'no-store'
+      if (!ready) {
+        set.status = 503
+        set.headers['retry-after'] = '1'
+      }
+      const status = ready ? ('ready' as const) : isDraining() ? ('draining' as const) : ('not_ready' as const)
+      return { status, checks: Object.fromEntries(results) }
+    })
+}

@@ -1,0 +1,173 @@
+import { Elysia } from 'elysia'
+import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { CredentialStore } from '../../core/credentials/store'
+import type { AccountId, KeyId } from '../../core/ids'
+import type { Statements } from '../../core/ledger/statement'
+import { formatUsd, ZERO } from '../../core/money'
+import type { CallRecord } from '../../core/usage/call-record'
+import type { RequestFilter, UsageReports } from '../../core/usage/reports'
+import { csvLine } from '../csv'
+import type { OwnerSessions } from '../owner-session'
+import { PAGE_QUERY, queryOf, refuseCursor } from '../plain-input'
+import { usageReport, wireCall } from '../usage-report'
+
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
+const INSTANT_RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
+const INSTANT = {
+  in: 'query',
+  kind: 'text',
+  min: 1,
+  max: 40,
+  check: (text: string) => (RFC_3339.test(text) && !Number.isNaN(Date.parse(text)) ? null : INSTANT_RULE),
+} as const
+
+const WHICH = {
+  key: { in: 'query', kind: 'text', min: 1, max: 64, description: 'Only calls of this key.' },
+  operation: { in: 'query', kind: 'text', min: 1, max: 64, description: 'Only calls of this operation.' },
+  status: { in: 'query', kind: 'integer', min: 100, max: 599, description: 'Only calls that ended with this status.' },
+} as const satisfies ParameterTable
+
+const FILTER = {
+  ...WHICH,
+  from: { ...INSTANT, description: 'From this time on.' },
+  to: { ...INSTANT, description: 'Before this time.' },
+} as const satisfies ParameterTable
+
+const GROUPED = {
+  ...WHICH,
+  group_by: {
+    in: 'query',
+    kind: 'enum',
+    values: ['key', 'operation', 'status', 'model'],
+    description: 'Adds groups[], the largest charge first.',
+  },
+} as const satisfies ParameterTable
+
+const CSV_HEAD = [
+  'time_utc',
+  'request_id',
+  'key_name',
+  'key_last4',
+  'endpoint',
+  'status',
+  'code',
+  'tokens_in',
+  'tokens_out',
+  'cost_usd',
+  'latency_ms',
+]
+const CSV_PAGE = 200
+
+/** What an owner sees of use and money, over all keys of the account (spec-answers 3). */
+export function ownerUsageRoutes(parts: {
+  owners: OwnerSessions
+  credentials: CredentialStore
+  reports: UsageReports
+  statements: Statements
+  now: () => number
+}) {
+  const { owners, credentials, reports, statements, now } = parts
+  return new Elysia({ name: 'owner-usage', prefix: '/api' })
+    .get('/usage', async ({ request }) => {
+      const { accountId } = await owners.owner(request)
+      const { key, operation, status, group_by } = queryOf(GROUPED, request)
+      const who = {
+        scope: 'account',
+        accountId,
+        keyId: (key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
+        operation: operation ?? null,
+        status: status ?? null,
+      } as const
+      return usageReport(reports, request, who, group_by ?? null, now())
+    })
+    .get('/requests', async ({ request }) => {
+      const { accountId } = await owners.owner(request)
+      const query = queryOf({ ...FILTER, ...PAGE_QUERY }, request)
+      const page = await reports.requests(filterOf(accountId, query), query.limit, query.cursor ?? null)
+      if (!page) throw refuseCursor(query.cursor ?? '')
+      return { requests: page.rows.map(wireCall), next_cursor: page.next }
+    })
+    .get('/transactions', async ({ request }) => {
+      const { accountId } = await owners.owner(request)
+      const query = queryOf(PAGE_QUERY, request)
+      const page = await statements.transactions(accountId, query.limit, query.cursor ?? null)
+      if (!page) throw refuseCursor(query.cursor ?? '')
+      return {
+        transactions: page.rows.map((row) => ({
+          id: row.id,
+          at: new Date(row.at).toISOString(),
+          kind: row.kind,
+          description: row.description,
+          request_id: row.requestId,
+          amount_micros_usd: row.amount,
+          balance_after_micros_usd: row.balanceAfter,
+        })),
+        next_cursor: page.next,
+      }
+    })
+    .get('/usage.csv', async ({ request }) => {
+      const { accountId } = await owners.owner(request)
+      const filter = filterOf(accountId, queryOf(FILTER, request))
+      const names = new Map((await credentials.byAccount(accountId)).map((key) => [key.id, key]))
+      const line = (call: CallRecord) => {
+        const key = names.get(call.keyId)
+        const cost = formatUsd(call.charged?.cost ?? ZERO)
+        const { input, output } = call.tokens
+        const time = new Date(call.at).toISOString()
+        const { id, operation, status, code, latencyMs } = call
+        return csvLine([
+          time,
+          id,
+          key?.name ?? '',
+          key?.last4 ?? '',
+          operation,
+          status,
+          code,
+          input,
+          output,
+          cost,
+          latencyMs,
+        ])
+      }
+      return new Response(csvStream(reports, filter, line), {
+        headers: {
+          'content-type': 'text/csv; charset=utf-8',
+          'content-disposition': 'attachment; filename="usage.csv"',
+          'cache-control': 'no-store',
+        },
+      })
+    })
+}
+
+/** The whole filter, page by page as the reader takes it, so that its length costs no memory. */
+function csvStream(
+  reports: UsageReports,
+  filter: RequestFilter,
+  line: (call: CallRecord) => string,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let cursor: string | null = null
+  return new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(csvLine(CSV_HEAD))),
+    async pull(controller) {
+      const page = await reports.requests(filter, CSV_PAGE, cursor)
+      if (page && page.rows.length > 0) controller.enqueue(encoder.encode(page.rows.map(line).join('')))
+      cursor = page?.next ?? null
+      if (cursor === null) controller.close()
+    },
+  })
+}
+
+function filterOf(
+  accountId: AccountId,
+  query: { key?: string; operation?: string; status?: number; from?: string; to?: string },
+): RequestFilter {
+  return {
+    accountId,
+    keyId: (query.key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
+    operation: query.operation ?? null,
+    status: query.status ?? null,
+    from: query.from === undefined ? null : Date.parse(query.from),
+    to: query.to === undefined ? null : Date.parse(query.to),
+  }
+}

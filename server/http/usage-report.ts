@@ -1,0 +1,144 @@
+import type { ParameterTable } from '../core/catalogue/parameters'
+import { wrongParameters } from '../core/failure'
+import type { AccountId, KeyId } from '../core/ids'
+import { formatUsd, micros } from '../core/money'
+import { type BucketWidth, isTimeZone } from '../core/usage/calendar'
+import type { CallRecord } from '../core/usage/call-record'
+import type { UsageGrouping, UsageReports, UsageSums } from '../core/usage/reports'
+import { summarise } from '../core/usage/summary'
+import { Failed } from './failures'
+import { queryOf } from './plain-input'
+
+const DAY_SECONDS = 86_400
+/** A report of hours covers at most a month, one of days at most a year. */
+const MOST_DAYS: Record<BucketWidth, number> = { '1h': 31, '1d': 366 }
+const DEFAULT_DAYS: Record<BucketWidth, number> = { '1h': 1, '1d': 30 }
+const YEAR_2100 = 4_102_444_800
+
+/** The parameters of a usage report (spec-answers 8). Times are UNIX seconds; the end is not included. */
+export const USAGE_QUERY = {
+  start_time: { in: 'query', kind: 'integer', min: 0, max: YEAR_2100, description: 'Start, UNIX seconds, included.' },
+  end_time: { in: 'query', kind: 'integer', min: 0, max: YEAR_2100, description: 'End, UNIX seconds, not included.' },
+  bucket_width: {
+    in: 'query',
+    kind: 'enum',
+    values: ['1h', '1d'],
+    default: '1d',
+    description: 'Hours or days.',
+  },
+  timezone: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 64,
+    default: 'UTC',
+    check: (name) => (isTimeZone(name) ? null : 'must be an IANA time zone such as Europe/Berlin'),
+    description: 'The time zone that hours and days are of.',
+  },
+} as const satisfies ParameterTable
+
+export interface UsageWho {
+  readonly scope: 'key' | 'account'
+  readonly accountId: AccountId
+  readonly keyId: KeyId | null
+  readonly operation?: string | null
+  readonly status?: number | null
+}
+
+/** The body of `/v1/usage` and `/api/usage`. */
+export async function usageReport(
+  reports: UsageReports,
+  request: Request,
+  who: UsageWho,
+  grouping: UsageGrouping | null,
+  now: number,
+) {
+  const query = queryOf(USAGE_QUERY, request)
+  const width = query.bucket_width
+  const end = query.end_time ?? Math.floor(now / 1000) + 1
+  const start = query.start_time ?? end - DEFAULT_DAYS[width] * DAY_SECONDS
+  const rule =
+    start >= end
+      ? 'must be before end_time'
+      : end - start > MOST_DAYS[width] * DAY_SECONDS
+        ? `must be at most ${MOST_DAYS[width]} days before end_time with bucket_width ${width}`
+        : null
+  if (rule) {
+    const wrong = {
+      param: 'start_time',
+      in: 'query',
+      code: 'invalid_parameter',
+      rule,
+      received: String(start),
+    } as const
+    throw new Failed(wrongParameters([wrong]))
+  }
+  const range = { from: start * 1000, to: end * 1000 }
+  const { accountId, keyId, operation = null, status = null } = who
+  const cells = await reports.usage({ accountId, keyId, operation, status, ...range })
+  const summary = summarise(cells, { ...range, width, timezone: query.timezone }, grouping)
+  return {
+    scope: who.scope,
+    currency: 'USD' as const,
+    start_time: start,
+    end_time: end,
+    bucket_width: width,
+    timezone: query.timezone,
+    totals: wireSums(summary.totals),
+    buckets: summary.buckets.map((bucket) => ({
+      start_time: bucket.from / 1000,
+      end_time: bucket.to / 1000,
+      ...wireSums(bucket),
+    })),
+    ...(grouping && {
+      groups: summary.groups.map((group) => ({ group_by: grouping, name: group.name, ...wireSums(group) })),
+    }),
+  }
+}
+
+function wireSums(sums: UsageSums) {
+  return {
+    requests: sums.requests,
+    failed_requests: sums.failedRequests,
+    input_tokens: sums.inputTokens,
+    output_tokens: sums.outputTokens,
+    cache_read_tokens: sums.cacheReadTokens,
+    cache_write_tokens: sums.cacheWriteTokens,
+    charged_micros_usd: sums.charged,
+  }
+}
+
+/** One row of the request log, as owners see it. */
+export function wireCall(call: CallRecord) {
+  return {
+    id: call.id,
+    client_request_id: call.clientRequestId,
+    at: new Date(call.at).toISOString(),
+    key_id: call.keyId,
+    operation: call.operation,
+    status: call.status,
+    code: call.code,
+    input_tokens: call.tokens.input,
+    output_tokens: call.tokens.output,
+    cache_read_tokens: call.tokens.cacheRead,
+    cache_write_tokens: call.tokens.cacheWrite,
+    cost_micros_usd: call.charged?.cost ?? 0,
+    latency_ms: call.latencyMs,
+    ip: call.address,
+  }
+}
+
+/** One charge explained: the price version, the inputs, the arithmetic (spec-answers 8). */
+export function explainedCall(call: CallRecord) {
+  const { charged } = call
+  return {
+    ...wireCall(call),
+    charge: charged && {
+      currency: 'USD' as const,
+      price_version: charged.priceVersion,
+      inputs: { unit: charged.unit, units: charged.units, unit_price_micros_usd: charged.unitPrice },
+      arithmetic: `${charged.units} ${charged.unit} x ${formatUsd(charged.unitPrice)} USD = ${formatUsd(micros(charged.units * charged.unitPrice))} USD`,
+      charged_micros_usd: charged.cost,
+    },
+  }
+}

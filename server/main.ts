@@ -1,0 +1,78 @@
+import { join } from 'node:path'
+import { compose, prepareIndex, takeDataFolder } from './compose'
+import { type Config, ConfigError, isLoopback, readConfig } from './config'
+import { CONTROL_SOCKET } from './http/control'
+import { freePort, listen, listenControl } from './listen'
+import { type Log, openLog } from './log'
+import { welcome } from './welcome'
+
+/** How long a stop waits for calls that are under way. Above the deadline of every upstream. */
+const DRAIN_MS = 30_000
+
+/** Ends the start or the process with one line. */
+function end(message: string): never {
+  process.stderr.write(`gateway: ${message}\n`)
+  process.exit(1)
+}
+
+function settings(): Config {
+  try {
+    const config = readConfig()
+    return config.port === 0 ? readConfig({ PORT: String(freePort(config.host)) }) : config
+  } catch (error) {
+    if (error instanceof ConfigError) end(error.message)
+    throw error
+  }
+}
+
+async function start(config: Config, log: Log, started: number): Promise<void> {
+  const folder = await takeDataFolder(config)
+  const gateway = await compose(config, { clock: { now: () => Date.now() }, log, onFatal: end })
+  const control = listenControl(join(config.dataDir, CONTROL_SOCKET), gateway.control)
+  const web = listen(
+    config,
+    (request) => gateway.app.fetch(request),
+    (server) => {
+      gateway.app.server = server
+    },
+    (error) => log.error('request failed', { reason: String(error) }),
+  )
+  let stopping = false
+  const stop = async (signal: string) => {
+    if (stopping) return
+    stopping = true
+    log.info(`${signal}: finishing what is under way`)
+    gateway.drain()
+    await web.stop(DRAIN_MS)
+    await control.stop()
+    await gateway.close()
+    folder.release()
+    log.info('stopped')
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
+  await prepareIndex(config, progress(log))
+  const isFresh = (await gateway.accounts.count()) === 0
+  process.stdout.write(welcome(config.baseUrl, performance.now() - started, isFresh))
+  if (isFresh && !isLoopback(config.host))
+    process.stdout.write(
+      `This host can be reached from outside, so no account is operator yet. Sign up, then claim it once:\n  curl -b cookies.txt -H 'content-type: application/json' ${config.baseUrl}/api/account/operator -d '{"token":"${gateway.setupToken.issue()}"}'\n`,
+    )
+}
+
+/** Says at every tenth of the way how far the index is. */
+function progress(log: Log): (done: number, total: number) => void {
+  let tenth = -1
+  return (done, total) => {
+    const now = total === 0 ? 10 : Math.floor((done / total) * 10)
+    if (now === tenth) return
+    tenth = now
+    log.info(`building the search index: ${now * 10} %`)
+  }
+}
+
+const started = performance.now()
+const config = settings()
+await start(config, openLog(config.logLevel), started).catch((error: unknown) =>
+  end(error instanceof Error ? error.message : String(error)),
+)

@@ -1,0 +1,153 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { compose } from '../../server/compose'
+import { readConfig } from '../../server/config'
+import type { Account } from '../../server/core/accounts/account'
+import type { Actor } from '../../server/core/audit'
+import type { ImageSearchInput } from '../../server/core/catalogue/image-search'
+import type { LlmContextInput } from '../../server/core/catalogue/llm-context'
+import type { Limits } from '../../server/core/limits/tier'
+import { micros, ZERO } from '../../server/core/money'
+import type { Provider, ProviderAnswer, UpstreamFailure } from '../../server/core/providers/provider'
+import { ok, type Result } from '../../server/core/result'
+import { openLog } from '../../server/log'
+
+/** A clock that stands still until it is told. Starts in the middle of a minute, so that a window is not about to end. */
+export class FakeClock {
+  private at: number
+
+  constructor(at = Date.UTC(2026, 10, 21, 12, 0, 20)) {
+    this.at = at
+  }
+
+  now(): number {
+    return this.at
+  }
+
+  advance(ms: number): void {
+    this.at += ms
+  }
+}
+
+type Answering<I> = (input: I, signal: AbortSignal) => Promise<Result<ProviderAnswer, UpstreamFailure>>
+
+/** A provider that records what it was asked and answers what the test wants. */
+export class FixtureProvider<I> implements Provider<I> {
+  readonly name = 'fixture'
+  readonly asked: I[] = []
+  isReady = true
+  answer: Answering<I> = async () => ok({ body: '{"fixture":true}' })
+
+  async call(input: I, signal: AbortSignal): Promise<Result<ProviderAnswer, UpstreamFailure>> {
+    this.asked.push(input)
+    return this.answer(input, signal)
+  }
+
+  async ready(): Promise<boolean> {
+    return this.isReady
+  }
+}
+
+export interface MadeKey {
+  readonly id: string
+  readonly secret: string
+}
+
+const OPERATOR: Actor = { kind: 'operator', id: 'test', address: null }
+/** Limits so wide that no test waits for a minute to pass. */
+export const WIDE: Limits = { rpm: 1_000_000, tpm: 1_000_000_000, concurrency: 1000 }
+
+export type Harness = Awaited<ReturnType<typeof openHarness>>
+
+/**
+ * The whole gateway in this process: a real database file in a folder of its own, a fake clock, fixture providers. Calls go
+ * through the HTTP app without a socket; they come from 127.0.0.1. Close it when done.
+ */
+export async function openHarness(options: { env?: Record<string, string>; folder?: string } = {}) {
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'gateway-test-')))
+  const clock = new FakeClock()
+  const images = new FixtureProvider<ImageSearchInput>()
+  const context = new FixtureProvider<LlmContextInput>()
+  const logged: string[] = []
+  const fatal: string[] = []
+  const environment = {
+    DATA_DIR: folder,
+    SECRET_KEY: 'a secret that only tests know, 32 bytes and more',
+    SIGNUP_RPM: '1000',
+    NODE_ENV: 'test',
+    ...options.env,
+  }
+  const config = readConfig(environment, {})
+  const gateway = await compose(config, {
+    clock,
+    log: openLog('debug', (line) => logged.push(line)),
+    onFatal: (reason) => fatal.push(reason),
+    providers: { images, context },
+  })
+  const { core } = gateway
+  const call = (path: string, init: RequestInit = {}) =>
+    gateway.app.handle(new Request(`http://localhost:${config.port}${path}`, init))
+  let people = 0
+  return {
+    folder,
+    databaseFile: join(folder, 'gateway.db'),
+    config,
+    clock,
+    images,
+    context,
+    logged,
+    fatal,
+    gateway,
+    core,
+    /** One request; `key` is sent as Bearer. */
+    call,
+    as: (key: MadeKey | string, path: string, init: RequestInit = {}) => {
+      const headers = new Headers(init.headers)
+      headers.set('authorization', `Bearer ${typeof key === 'string' ? key : key.secret}`)
+      return call(path, { ...init, headers })
+    },
+    /** An account without an owner who could sign in: fast. 2 USD of signup credit, and `extraUsd` of granted credit. */
+    async account(extraUsd = 0, limits: Limits | null = WIDE): Promise<Account> {
+      const account = await core.signUp.openAccount(`user-${++people}`)
+      if (!account) throw new Error('no account')
+      if (extraUsd > 0)
+        await core.operator.grant(OPERATOR, account.id, micros(extraUsd * 1_000_000), 'test', `test-${people}`)
+      if (!limits) return account
+      const changed = await core.operator.setLimits(OPERATOR, account.id, limits)
+      if (!changed.ok) throw new Error(changed.error.message)
+      return changed.value
+    },
+    /** A key of an account, with what the owner's API would take as its body. */
+    async key(account: Account, body: Record<string, unknown> = {}): Promise<MadeKey> {
+      const owner = { accountId: account.id, tier: { ...account, toppedUp: ZERO }, actor: OPERATOR }
+      const made = await core.keys.create(owner, { name: `key ${crypto.randomUUID()}`, ...body })
+      if (!made.ok) throw new Error(JSON.stringify(made.error))
+      return { id: made.value.key.id, secret: made.value.secret }
+    },
+    /** A person who signed up over HTTP (slow: the password is hashed). `api` sends the session cookie and JSON. */
+    async owner(email = `owner-${++people}@example.com`) {
+      const answer = await call('/api/auth/sign-up/email', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'Ada', email, password: 'correct horse battery' }),
+      })
+      if (answer.status !== 200) throw new Error(await answer.text())
+      const cookie = answer.headers
+        .getSetCookie()
+        .map((line) => line.split(';')[0])
+        .join('; ')
+      const api = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST', headers = {}) =>
+        call(path, {
+          method,
+          headers: { cookie, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        })
+      return { email, cookie, api }
+    },
+    async close(keepFolder = false): Promise<void> {
+      await gateway.close()
+      if (!keepFolder) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

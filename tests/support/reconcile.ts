@@ -1,0 +1,55 @@
+import { createClient } from '@libsql/client'
+
+export interface Reconciliation {
+  readonly charges: number
+  readonly chargedMicros: number
+  /** What does not fit; empty when every sum agrees. */
+  readonly problems: readonly string[]
+}
+
+/**
+ * Reads a database file that nobody writes to now and compares everything that must agree: entries with balances, charges
+ * with the request log, pools with their keys' charges, the rollup with the log, and no balance below zero.
+ */
+export async function reconcile(file: string): Promise<Reconciliation> {
+  const client = createClient({ url: `file:${file}`, concurrency: 1 })
+  const problems: string[] = []
+  const all = async (sql: string) => (await client.execute(sql)).rows
+  const check = async (what: string, sql: string) => {
+    for (const row of await all(sql)) problems.push(`${what}: ${JSON.stringify(row)}`)
+  }
+  try {
+    for (const part of ['credit', 'paid'])
+      await check(
+        `the ${part} of an account is not the sum of its entries`,
+        `SELECT a.id, a.${part} AS counter, coalesce(sum(iif(e.credit = a.id || '/${part}', e.amount, 0) - iif(e.debit = a.id || '/${part}', e.amount, 0)), 0) AS entries
+         FROM accounts a LEFT JOIN entries e ON e.account_id = a.id GROUP BY a.id HAVING counter <> entries`,
+      )
+    await check('a balance is below zero', 'SELECT id, credit, paid FROM accounts WHERE credit < 0 OR paid < 0')
+    await check(
+      'a charged call has not exactly its charge in the ledger',
+      `SELECT r.id, r.cost, coalesce(sum(iif(e.kind = 'charge', e.amount, -e.amount)), 0) AS entries
+       FROM requests r LEFT JOIN entries e ON e.request_id = r.id GROUP BY r.id HAVING r.cost <> entries`,
+    )
+    await check(
+      'an entry belongs to no call',
+      'SELECT e.seq FROM entries e WHERE e.request_id IS NOT NULL AND e.request_id NOT IN (SELECT id FROM requests)',
+    )
+    await check(
+      'a pool did not spend what its keys were charged',
+      `SELECT p.id, p.spent, coalesce(sum(r.cost), 0) AS charged FROM pools p
+       LEFT JOIN keys k ON k.pool_id = p.id LEFT JOIN requests r ON r.key_id = k.id GROUP BY p.id HAVING p.spent <> charged`,
+    )
+    await check(
+      'the rollup is not the sum of the log',
+      `SELECT l.account_id, l.charged, u.charged AS rolled FROM
+        (SELECT account_id, sum(cost) AS charged FROM requests GROUP BY account_id) l
+        LEFT JOIN (SELECT account_id, sum(charged) AS charged FROM usage_rollup GROUP BY account_id) u USING (account_id)
+        WHERE l.charged <> coalesce(u.charged, 0)`,
+    )
+    const [sums] = await all('SELECT count(*) AS n, coalesce(sum(cost), 0) AS charged FROM requests WHERE cost > 0')
+    return { charges: Number(sums?.['n']), chargedMicros: Number(sums?.['charged']), problems }
+  } finally {
+    client.close()
+  }
+}
