@@ -8,7 +8,7 @@ import { ensureIndex } from './adapters/websearch/local/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { openLocalWebsearch } from './adapters/websearch/local/open-local-websearch'
 import { app } from './app'
-import { type Config, isLoopback } from './config'
+import type { Config } from './config'
 import type { Identity } from './core/accounts/identity'
 import { Keys } from './core/accounts/keys'
 import { Operator } from './core/accounts/operator'
@@ -154,7 +154,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     limiter: new Limiter(new MemoryWindows(), clock),
     keys: new Keys({ credentials, holds, clock }),
     operator: new Operator({ accounts, prices, ledger, clock }),
-    signUp: new SignUp({ accounts, ledger, clock, firstIsOperator: isLoopback(config.host) }),
+    signUp: new SignUp({ accounts, ledger, clock, firstIsOperator: config.isLoopback }),
   }
 }
 

@@ -8,6 +8,8 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export interface Config {
   readonly port: number
   readonly host: string
+  /** Whether only this machine can reach the host. */
+  readonly isLoopback: boolean
   /** Public origin, without a slash at the end. */
   readonly baseUrl: string
   readonly dataDir: string
@@ -42,6 +44,7 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
   return {
     port,
     host,
+    isLoopback: host === 'localhost' || host === '::1' || /^127\./.test(host),
     baseUrl: origin(read('BASE_URL') ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
     dataDir,
     databaseUrl: databaseUrl(read('DATABASE_URL') ?? `file:${join(dataDir, 'gateway.db')}`),
@@ -56,11 +59,6 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     creditBuysPaidProviders:
       oneOf('CREDIT_BUYS_PAID_PROVIDERS', read('CREDIT_BUYS_PAID_PROVIDERS') ?? 'false', ['true', 'false']) === 'true',
   }
-}
-
-/** Whether only this machine can reach the host. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\./.test(host)
 }
 
 function wholeNumber(name: string, text: string, least: number, most: number): number {

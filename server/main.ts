@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { compose, prepareIndex, takeDataFolder } from './compose'
-import { type Config, ConfigError, isLoopback, readConfig } from './config'
+import { type Config, ConfigError, readConfig } from './config'
 import { CONTROL_SOCKET } from './http/control'
 import { freePort, listen, listenControl } from './listen'
 import { type Log, openLog } from './log'
@@ -54,7 +54,7 @@ async function start(config: Config, log: Log, started: number): Promise<void> {
   await prepareIndex(config, progress(log))
   const isFresh = (await gateway.accounts.count()) === 0
   process.stdout.write(welcome(config.baseUrl, performance.now() - started, isFresh))
-  if (isFresh && !isLoopback(config.host))
+  if (isFresh && !config.isLoopback)
     process.stdout.write(
       `This host can be reached from outside, so no account is operator yet. Sign up, then claim it once:\n  curl -b cookies.txt -H 'content-type: application/json' ${config.baseUrl}/api/account/operator -d '{"token":"${gateway.setupToken.issue()}"}'\n`,
     )

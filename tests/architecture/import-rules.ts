@@ -106,8 +106,8 @@ export const RULES: readonly Rule[] = [
   {
     // It chooses the adapters, and builds the desks of `http/*.ts` that the app's routes stand behind.
     files: ['server/compose.ts'],
-    may: [CORE, GATEWAY, 'server/adapters/**', 'server/app.ts', 'server/config.ts', 'server/http/*.ts'],
-    types: ['server/log.ts', 'server/http/routes/data.ts'],
+    may: [CORE, GATEWAY, 'server/adapters/**', 'server/app.ts', 'server/http/*.ts'],
+    types: ['server/config.ts', 'server/log.ts', 'server/http/routes/data.ts'],
     packages: ['node:path'],
   },
   { files: ['server/config.ts'], may: [CORE], packages: ['node:*'] },

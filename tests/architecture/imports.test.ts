@@ -230,7 +230,7 @@ describe('the checker allows', () => {
   })
 
   test('main to start the parts, compose to choose adapters', () => {
-    const main = `import { compose } from './compose'\nimport { app } from './app'\nimport { readConfig } from './config'\napp(compose(readConfig()))`
+    const main = `import { compose } from './compose'\nimport { readConfig } from './config'\ncompose(readConfig())`
     const compose = `import { openIdentity } from './adapters/identity/identity'\nimport type { Config } from './config'\nopenIdentity()`
     const targets = ['server/app.ts', 'server/config.ts', 'server/adapters/identity/identity.ts']
     expect(judged({ 'server/main.ts': main, 'server/compose.ts': compose }, targets)).toEqual([])

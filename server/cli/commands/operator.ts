@@ -1,0 +1,126 @@
+import { parseArgs } from 'node:util'
+import { askServer, Misused } from '../control-client'
+import { table } from '../table'
+
+export const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
+
+Speaks to the server that runs on DATA_DIR (default: data), as its operator.
+
+  list                                      accounts and prices
+  grant ACCOUNT USD [--note TEXT] [--reference TEXT]
+                                            adds credit; the same reference is booked once
+  limits ACCOUNT RPM TPM CONCURRENCY        gives an account limits of its own (Enterprise)
+  limits ACCOUNT --none                     takes them back
+  price OPERATION USD [--account ACCOUNT]   sets a price per successful request, such as 0.004
+  price OPERATION --none [--account ACCOUNT]
+                                            takes it back
+
+ACCOUNT is an id (acct_...) or the owner's e-mail address. OPERATION is image-search or llm-context.
+
+  --json   prints the answer as JSON
+  --help   prints this
+
+Exit codes: 0 done, 1 refused by the server, 2 wrong usage (nothing was sent).
+`
+
+interface AccountLine {
+  readonly id: string
+  readonly email: string | null
+  readonly operator: boolean
+  readonly tier: string
+  readonly limits: { readonly rpm: number; readonly tpm: number; readonly concurrency: number }
+  readonly balance_usd: string
+}
+interface PriceLine {
+  readonly operation: string
+  readonly account: string | null
+  readonly usd: string | null
+}
+
+/** Runs one operator's command; resolves to what it prints. */
+export async function operatorCommand(args: readonly string[]): Promise<string> {
+  const { values, positionals } = parsed(args)
+  const [command, ...rest] = positionals
+  if (values.help || !command) return OPERATOR_HELP
+  const body = bodyOf(command, rest, values)
+  const answer = await askServer(command, body)
+  if (values.json) return `${JSON.stringify(answer, null, 2)}\n`
+  if (command === 'list') return listing(answer as { accounts: AccountLine[]; prices: PriceLine[] })
+  if (command === 'price') return `${priceLine(answer as PriceLine)}\n`
+  return accountTable([answer as AccountLine])
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        account: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+        json: { type: 'boolean' },
+        none: { type: 'boolean' },
+        note: { type: 'string' },
+        reference: { type: 'string' },
+      },
+    })
+  } catch (error) {
+    throw new Misused(error instanceof Error ? error.message : String(error))
+  }
+}
+
+type Options = ReturnType<typeof parsed>['values']
+
+function bodyOf(command: string, rest: readonly string[], options: Options): Record<string, unknown> {
+  const [first, second, third, fourth] = rest
+  const expect = (count: number) => {
+    if (rest.length !== count) throw new Misused(`"operator ${command}" takes ${count} arguments here; see --help`)
+  }
+  switch (command) {
+    case 'list':
+      expect(0)
+      return {}
+    case 'grant':
+      expect(2)
+      return { account: first, usd: second, ...only(options, 'note'), ...only(options, 'reference') }
+    case 'limits':
+      expect(options.none ? 1 : 4)
+      if (options.none) return { account: first, limits: null }
+      return { account: first, limits: { rpm: Number(second), tpm: Number(third), concurrency: Number(fourth) } }
+    case 'price':
+      expect(options.none ? 1 : 2)
+      return { operation: first, usd: options.none ? null : second, ...only(options, 'account') }
+    default:
+      throw new Misused(`there is no operator command "${command}"; see --help`)
+  }
+}
+
+function only(options: Options, name: 'note' | 'reference' | 'account'): Record<string, string> {
+  const value = options[name]
+  return value === undefined ? {} : { [name]: value }
+}
+
+function listing({ accounts, prices }: { accounts: readonly AccountLine[]; prices: readonly PriceLine[] }): string {
+  if (accounts.length === 0) return 'No accounts yet. The first to sign up becomes the operator.\n'
+  const own = prices.filter((price) => price.usd !== null)
+  return accountTable(accounts) + (own.length > 0 ? `\n${own.map(priceLine).join('\n')}\n` : '')
+}
+
+function accountTable(accounts: readonly AccountLine[]): string {
+  return table(
+    ['ACCOUNT', 'E-MAIL', 'TIER', 'RPM', 'TPM', 'CONCURRENCY', 'BALANCE USD'],
+    accounts.map((account) => [
+      account.id,
+      `${account.email ?? '-'}${account.operator ? ' (operator)' : ''}`,
+      account.tier,
+      account.limits.rpm,
+      account.limits.tpm,
+      account.limits.concurrency,
+      account.balance_usd,
+    ]),
+  )
+}
+
+function priceLine({ operation, account, usd }: PriceLine): string {
+  return `${operation} costs ${usd === null ? "the catalogue's price" : `${usd} USD`} for ${account ?? 'every account'}`
+}
