@@ -45,7 +45,7 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     port,
     host,
     isLoopback: host === 'localhost' || host === '::1' || /^127\./.test(host),
-    baseUrl: origin(read('BASE_URL') ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
+    baseUrl: origin(read('BASE_URL') ?? `http://${reachable(host)}:${port}`),
     dataDir,
     databaseUrl: databaseUrl(read('DATABASE_URL') ?? `file:${join(dataDir, 'gateway.db')}`),
     databaseAuthToken: read('DATABASE_AUTH_TOKEN'),
@@ -59,6 +59,12 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     creditBuysPaidProviders:
       oneOf('CREDIT_BUYS_PAID_PROVIDERS', read('CREDIT_BUYS_PAID_PROVIDERS') ?? 'false', ['true', 'false']) === 'true',
   }
+}
+
+/** A name for the host that a client on this machine can open. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
 }
 
 function wholeNumber(name: string, text: string, least: number, most: number): number {

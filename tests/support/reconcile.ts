@@ -8,11 +8,11 @@ export interface Reconciliation {
 }
 
 /**
- * Reads a database file that nobody writes to now and compares everything that must agree: entries with balances, charges
+ * Reads a database (a file, or an http address) that nobody writes to now and compares everything that must agree: entries with balances, charges
  * with the request log, pools with their keys' charges, the rollup with the log, and no balance below zero.
  */
 export async function reconcile(file: string): Promise<Reconciliation> {
-  const client = createClient({ url: `file:${file}`, concurrency: 1 })
+  const client = createClient(file.startsWith('http') ? { url: file } : { url: `file:${file}`, concurrency: 1 })
   const problems: string[] = []
   const all = async (sql: string) => (await client.execute(sql)).rows
   const check = async (what: string, sql: string) => {

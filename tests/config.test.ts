@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'bun:test'
+import { ConfigError, readConfig } from '../server/config'
+
+const GOOD = { SECRET_KEY: 'a secret that only tests know, 32 bytes and more' }
+const read = (more: Record<string, string> = {}) => readConfig({ ...GOOD, ...more }, {})
+
+describe('the configuration', () => {
+  test('has a default for everything but the secret', () => {
+    const config = read()
+    expect(config.port).toBe(3000)
+    expect(config.host).toBe('127.0.0.1')
+    expect(config.baseUrl).toBe('http://127.0.0.1:3000')
+    expect(config.databaseUrl).toEndWith('/data/gateway.db')
+    expect(config.anonymousRpm).toBe(60)
+    expect(config.websearchProvider).toBe('local')
+    expect(config.creditBuysPaidProviders).toBe(false)
+    expect(config.trustedProxies).toBeNull()
+  })
+
+  test.each([
+    ['PORT', 'abc'],
+    ['PORT', '65536'],
+    ['PORT', '-1'],
+    ['BASE_URL', 'ftp://x'],
+    ['BASE_URL', 'https://x.example/path'],
+    ['BASE_URL', 'https://user@x.example'],
+    ['TRUSTED_PROXIES', '10.0.0.1/8'],
+    ['TRUSTED_PROXIES', 'proxy.internal'],
+    ['ANON_RPM', '0'],
+    ['SIGNUP_RPM', '1.5'],
+    ['WEBSEARCH_PROVIDER', 'nosuch'],
+    ['DATABASE_URL', 'postgres://x'],
+    ['SECRET_KEY', 'short'],
+    ['LOG_LEVEL', 'loud'],
+    ['NODE_ENV', 'prod'],
+    ['CREDIT_BUYS_PAID_PROVIDERS', 'yes'],
+  ])('%s=%s is refused in one line that names it', (name, value) => {
+    const reading = () => read({ [name]: value })
+    expect(reading).toThrow(ConfigError)
+    expect(reading).toThrow(name)
+    expect(reading).not.toThrow('\n')
+  })
+
+  test('a secret that is not there is an error that says how to make one', () => {
+    expect(() => readConfig({ DATA_DIR: '/nowhere/at/all' }, {})).toThrow('bun run up')
+  })
+
+  test('a refused secret is not repeated', () => {
+    expect(() => read({ SECRET_KEY: 'hunter2' })).not.toThrow('hunter2')
+  })
+
+  test('an address that answers on all interfaces is not loopback', () => {
+    expect(read({ HOST: '0.0.0.0' }).isLoopback).toBe(false)
+    expect(read({ HOST: '::1' }).isLoopback).toBe(true)
+    expect(read({ HOST: '127.0.0.2' }).isLoopback).toBe(true)
+  })
+
+  test('the public address of a host that means "all interfaces" is one that a browser can open', () => {
+    expect(read({ HOST: '0.0.0.0', PORT: '8080' }).baseUrl).toBe('http://localhost:8080')
+    expect(read({ HOST: '::', PORT: '8080' }).baseUrl).toBe('http://localhost:8080')
+    expect(read({ HOST: '::1', PORT: '8080' }).baseUrl).toBe('http://[::1]:8080')
+  })
+})

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { reconcile } from '../support/reconcile'
+import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+
+setDefaultTimeout(60_000)
+
+const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card'
+
+describe('one server, from start to stop', () => {
+  let folder = ''
+  let server: ServerProcess
+  let owner: Awaited<ReturnType<typeof signUp>>
+
+  beforeAll(async () => {
+    folder = await dataFolder()
+    server = await startServer(folder)
+    owner = await signUp(server.url, 'ada@example.com')
+    await control(folder, 'limits', { account: owner.email, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
+    await control(folder, 'grant', { account: owner.email, usd: '100' })
+  })
+  afterAll(() => removeFolder(folder))
+
+  test('real image and context results come offline, each for 5000 micro-USD (spec 1.3, 4.1, 4.2)', async () => {
+    const { secret } = await owner.api('/api/keys', { name: 'real' })
+    const headers = { authorization: `Bearer ${secret}` }
+    const images = await fetch(server.url + SEARCH, { headers })
+    expect(images.headers.get('x-cost-micros-usd')).toBe('5000')
+    const [first] = (await images.json()).results
+    expect(first.title).toContain('Credit card')
+    const icon = await fetch(first.properties.url)
+    expect(icon.headers.get('content-type')).toBe('image/svg+xml')
+    expect(await icon.text()).toContain('<svg')
+    const context = await fetch(`${server.url}/apis/v1/websearch/llm/context?q=drizzle%20relations`, { headers })
+    const { grounding, sources } = await context.json()
+    expect(grounding.generic.length).toBeGreaterThan(0)
+    expect(Object.keys(sources).some((url) => url.includes('drizzle'))).toBe(true)
+  })
+
+  test('a 0.01 USD limit is used up by exactly two calls, 20 sent at once (spec 2.1)', async () => {
+    const { secret } = await owner.api('/api/keys', { name: 'two', spending_limit: 0.01 })
+    const call = () => fetch(server.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
+    const statuses = (await Promise.all(Array.from({ length: 20 }, call))).map((answer) => answer.status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(2)
+    expect(statuses.filter((status) => status === 402)).toHaveLength(18)
+  })
+
+  test('a key disabled under load serves nothing that began after the call returned (spec 3, spec-answers 3)', async () => {
+    const { secret, key } = await owner.api('/api/keys', { name: 'leaked' })
+    let disabled = false
+    let servedAfter = 0
+    let servedBefore = 0
+    let refused = 0
+    const warm = Promise.withResolvers<void>()
+    const client = async () => {
+      while (refused < 50) {
+        const beganAfter = disabled
+        const answer = await fetch(server.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
+        await answer.arrayBuffer()
+        if (answer.status === 200 && beganAfter) servedAfter++
+        else if (answer.status === 200 && ++servedBefore === 30) warm.resolve()
+        else if (answer.status === 401) refused++
+      }
+    }
+    const clients = Promise.all(Array.from({ length: 16 }, client))
+    await warm.promise
+    await owner.api(`/api/keys/${key.id}/disable`, {})
+    disabled = true
+    await clients
+    expect(servedAfter).toBe(0)
+  })
+
+  test('a second start on the same data folder is refused in one line', async () => {
+    await expect(startServer(folder)).rejects.toThrow(
+      /^the server ended: gateway: .* is in use by another gateway.*\n$/,
+    )
+    expect((await fetch(`${server.url}/ready`)).status).toBe(200)
+  })
+
+  test('the control socket is open to this user only', async () => {
+    expect((await stat(join(folder, 'control.sock'))).mode & 0o777).toBe(0o600)
+  })
+
+  test('SIGTERM lets the calls under way settle, then exits 0, and every sum agrees', async () => {
+    const { secret } = await owner.api('/api/keys', { name: 'draining' })
+    const call = () => fetch(server.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
+    const calls = Array.from({ length: 40 }, () =>
+      call().then(
+        async (answer) => {
+          await answer.arrayBuffer()
+          return answer.status
+        },
+        () => 0,
+      ),
+    )
+    await Promise.race(calls)
+    expect(await server.kill('SIGTERM')).toBe(0)
+    const statuses = await Promise.all(calls)
+    // A call is served, or told to come back, or its connection was never taken; none is cut in the middle unpaid or unserved.
+    expect(statuses.every((status) => [0, 200, 503].includes(status))).toBe(true)
+    const { problems, charges } = await reconcile(join(folder, 'gateway.db'))
+    expect(problems).toEqual([])
+    expect(charges).toBeGreaterThanOrEqual(statuses.filter((status) => status === 200).length)
+  })
+})
+
+test('a bad setting stops the start with one line that names it', async () => {
+  const folder = join(import.meta.dir, 'never-made')
+  await expect(startServer(folder, { ANON_RPM: '0' })).rejects.toThrow(/^the server ended: gateway: ANON_RPM [^\n]*\n$/)
+})

@@ -1,0 +1,101 @@
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ensureIndex } from '../../server/adapters/websearch/local/ensure-index'
+
+const ROOT = join(import.meta.dir, '..', '..')
+const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'
+
+/** A data folder with a search index in it, so that a start under test does not build one. The index is made once per checkout. */
+export async function dataFolder(): Promise<string> {
+  const cache = join(ROOT, 'node_modules', '.cache', 'gateway-tests')
+  await mkdir(cache, { recursive: true })
+  const indexPath = join(cache, 'search.db')
+  await ensureIndex({ indexPath, nodeModules: join(ROOT, 'node_modules'), projectRoot: ROOT })
+  const folder = await mkdtemp(join(tmpdir(), 'gw-'))
+  await copyFile(indexPath, join(folder, 'search.db'))
+  return folder
+}
+
+export const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true })
+
+export interface ServerProcess {
+  readonly url: string
+  readonly pid: number
+  /** Resolves to the exit code; null when a signal ended it. */
+  readonly exited: Promise<number>
+  kill(signal: NodeJS.Signals): Promise<number>
+  /** What it wrote so far. */
+  output(): string
+}
+
+/** Starts the real server on a free port, and resolves when its ready line is out; rejects with its output when it ends before. */
+export async function startServer(folder: string, env: Record<string, string> = {}): Promise<ServerProcess> {
+  const child = Bun.spawn([process.execPath, 'server/main.ts'], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] ?? '', DATA_DIR: folder, PORT: '0', SECRET_KEY, SIGNUP_RPM: '1000', ...env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  let output = ''
+  const ready = Promise.withResolvers<string>()
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder()
+    for await (const chunk of stream) {
+      output += decoder.decode(chunk, { stream: true })
+      const line = /^Gateway ready at (\S+)/m.exec(output)
+      if (line?.[1]) ready.resolve(line[1])
+    }
+  }
+  void Promise.all([read(child.stdout), read(child.stderr)]).then(() =>
+    ready.reject(new Error(`the server ended: ${output}`)),
+  )
+  const url = await ready.promise
+  return {
+    url,
+    pid: child.pid,
+    exited: child.exited,
+    output: () => output,
+    kill(signal) {
+      child.kill(signal)
+      return child.exited
+    },
+  }
+}
+
+/** Signs up, over HTTP; `api` sends the session cookie and JSON and answers the parsed body. */
+export async function signUp(url: string, email: string) {
+  const answer = await fetch(`${url}/api/auth/sign-up/email`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Ada', email, password: 'correct horse battery' }),
+  })
+  if (answer.status !== 200) throw new Error(await answer.text())
+  const cookie = answer.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
+  return {
+    email,
+    async api(path: string, body?: unknown, base = url) {
+      const said = await fetch(`${base}${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { cookie, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect
+      return (await said.json()) as any
+    },
+  }
+}
+
+/** An operator's command, as the command line sends it. */
+export async function control(folder: string, command: string, body: Record<string, unknown>): Promise<void> {
+  const said = await fetch(`http://gateway/${command}`, {
+    unix: join(folder, 'control.sock'),
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!said.ok) throw new Error(await said.text())
+}
