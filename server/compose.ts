@@ -172,8 +172,8 @@ function composeIdentity(
     trustedOrigins: [...ownOrigins],
     signUpPerMinute: config.signUpRpm,
     production: config.production,
-    onSignUp: async ({ id }) => {
-      if (!(await signUp.openAccount(id))) throw new Error('the database did not take the account')
+    onSignUp: async ({ id }, { address }) => {
+      if (!(await signUp.openAccount(id, address))) throw new Error('the database did not take the account')
     },
     onFault: ({ requestId, reason }) => log.error('sign-in', { requestId, reason }),
     clock,

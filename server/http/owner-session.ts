@@ -42,19 +42,20 @@ export class OwnerSessions {
     if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
     const session = await this.identity.session(request.headers)
     if (!session) throw new Failed(failure('missing_session', 'Sign in first: this route needs the session cookie.'))
-    const account = await this.signUp.openAccount(session.userId)
+    const address = formatAddress(this.desk.arrival(request).address)
+    const account = await this.signUp.openAccount(session.userId, address)
     if (!account)
       throw new Failed(
         failure('service_unavailable', 'The account could not be opened. Try again.', { retryAfterSeconds: 1 }),
       )
-    const { arrival, balance } = { arrival: this.desk.arrival(request), balance: await this.ledger.balance(account.id) }
+    const balance = await this.ledger.balance(account.id)
     return {
       account,
       accountId: account.id,
       email: session.email,
       name: session.name,
       tier: { ...account, toppedUp: balance?.toppedUp ?? ZERO },
-      actor: { kind: 'owner', id: session.userId, address: formatAddress(arrival.address) },
+      actor: { kind: 'owner', id: session.userId, address },
     }
   }
 

@@ -28,7 +28,7 @@ export class SignUp {
   }
 
   /** One after the other over all users, so that exactly one is the first. */
-  openAccount(userId: string): Promise<Account | null> {
+  openAccount(userId: string, address: string | null = null): Promise<Account | null> {
     return this.turns.take('sign-up', async () => {
       const known = await this.accounts.byUser(userId)
       if (known) return known
@@ -43,6 +43,15 @@ export class SignUp {
         description: 'Signup credit',
         reference: `signup_credit:${userId}`,
         opening: { id, userId, operator, createdAt },
+        audit: {
+          id: makeId('audit', createdAt),
+          at: createdAt,
+          actor: { kind: 'owner', id: userId, address },
+          accountId: id,
+          keyId: null,
+          action: 'account.open',
+          detail: { operator },
+        },
       })
       if (!credited.ok) return null
       const account: Account = { id, userId, operator, growthApproved: false, customLimits: null, createdAt }
