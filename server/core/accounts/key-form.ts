@@ -4,7 +4,7 @@ import { Allowlist, MAX_ALLOWED_IPS } from '../credentials/allowlist'
 import type { Budget, KeySettings } from '../credentials/api-key'
 import { fromUsdNumber, type Money } from '../money'
 import { no, ok, type Result } from '../result'
-import { isTimeZone } from '../usage/calendar'
+import { isTimeZone, parseInstant } from '../usage/calendar'
 
 /** What an owner may send to make or change a key. Only what was sent is set. */
 export interface KeyForm extends Partial<KeySettings> {
@@ -111,12 +111,8 @@ function stringsOf(value: unknown, most: number): string[] | null {
   return value.every((entry): entry is string => typeof entry === 'string') ? value : null
 }
 
-const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
-
 function instantOf(value: unknown): number | undefined {
-  if (typeof value !== 'string' || !RFC_3339.test(value)) return undefined
-  const at = Date.parse(value)
-  return Number.isNaN(at) ? undefined : at
+  return typeof value === 'string' ? (parseInstant(value) ?? undefined) : undefined
 }
 
 function capOf(value: unknown, set: (cap: number | null) => void): string | null {

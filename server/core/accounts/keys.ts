@@ -1,4 +1,5 @@
 import type { Actor, AuditEntry } from '../audit'
+import type { ParameterError } from '../catalogue/parameters'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
 import { type ApiKey, type KeySettings, keyState } from '../credentials/api-key'
@@ -7,7 +8,7 @@ import type { CredentialStore } from '../credentials/store'
 import { type Failure, failure, wrongParameters } from '../failure'
 import { type AccountId, type KeyId, makeId } from '../ids'
 import type { HoldStore } from '../ledger/hold'
-import { limitsOf, type TierFacts } from '../limits/tier'
+import { type Limits, limitsOf, type TierFacts } from '../limits/tier'
 import { no, ok, type Result } from '../result'
 import { type KeyForm, parseKeyForm, wrong } from './key-form'
 import { Turns } from './turns'
@@ -180,26 +181,17 @@ export class Keys {
 
   private form(owner: KeyOwner, body: unknown, purpose: 'create' | 'change', now: number): Result<KeyForm, Failure> {
     const parsed = parseKeyForm(body, purpose, now)
-    if (!parsed.ok) return no(wrongParameters(parsed.error))
-    const caps = limitsOf(owner.tier)
-    const above = [
-      ...((parsed.value.rpmLimit ?? 0) > caps.rpm
-        ? [wrong('rpm_limit', `must be at most the tier's ${caps.rpm}`, parsed.value.rpmLimit)]
-        : []),
-      ...((parsed.value.tpmLimit ?? 0) > caps.tpm
-        ? [wrong('tpm_limit', `must be at most the tier's ${caps.tpm}`, parsed.value.tpmLimit)]
-        : []),
-    ]
-    return above.length > 0 ? no(wrongParameters(above)) : parsed
+    const errors = [...(parsed.ok ? [] : parsed.error), ...aboveTier(body, limitsOf(owner.tier))]
+    return parsed.ok && errors.length === 0 ? parsed : no(wrongParameters(errors))
   }
 
-  /** Names are unique among live keys; a key that was replaced leaves its name to its successor. */
+  /** Names are unique among live keys, except between a key and its successors, which share its pool. */
   private async nameTaken(account: AccountId, name: string, self: ApiKey | null, now: number): Promise<Failure | null> {
     const keys = await this.credentials.byAccount(account)
     const rival = keys.find(
-      (key) => key.name === name && key.id !== self?.id && key.replacedBy === null && keyState(key, now) !== 'revoked',
+      (key) => key.name === name && key.poolId !== self?.poolId && keyState(key, now) !== 'revoked',
     )
-    if (!rival || self?.replacedBy) return null
+    if (!rival) return null
     return wrongParameters([wrong('name', 'is the name of another key of yours', name)])
   }
 
@@ -207,6 +199,17 @@ export class Keys {
     const at = this.clock.now()
     return { id: makeId('audit', at), at, actor: owner.actor, accountId: owner.accountId, keyId, action, detail }
   }
+}
+
+/** Beside the form's own rules, so that what the tier forbids is listed together with the rest. */
+function aboveTier(body: unknown, caps: Limits): ParameterError[] {
+  const given = (name: string): unknown => Reflect.get(Object(body), name)
+  return [
+    { name: 'rpm_limit', most: caps.rpm },
+    { name: 'tpm_limit', most: caps.tpm },
+  ]
+    .filter(({ name, most }) => Number.isSafeInteger(given(name)) && Number(given(name)) > most)
+    .map(({ name, most }) => wrong(name, `must be at most the tier's ${most}`, given(name)))
 }
 
 function settingsIn(form: KeyForm): Partial<KeySettings> {
