@@ -4,7 +4,8 @@ import { Allowlist, MAX_ALLOWED_IPS } from '../credentials/allowlist'
 import type { Budget, KeySettings } from '../credentials/api-key'
 import { fromUsdNumber, type Money } from '../money'
 import { no, ok, type Result } from '../result'
-import { isTimeZone, parseInstant } from '../usage/calendar'
+import { isTimeZone } from '../usage/calendar'
+import { parseInstant } from './instant'
 
 /** What an owner may send to make or change a key. Only what was sent is set. */
 export interface KeyForm extends Partial<KeySettings> {

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { parseInstant } from '../../core/accounts/instant'
 import type { ParameterTable } from '../../core/catalogue/parameters'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
@@ -9,16 +10,15 @@ import type { RequestFilter, UsageReports } from '../../core/usage/reports'
 import { csvLine } from '../csv'
 import type { OwnerSessions } from '../owner-session'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../plain-input'
-import { usageReport, wireCall } from '../usage-report'
+import { USAGE_QUERY, usageReport, wireCall } from '../usage-report'
 
-const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
 const INSTANT_RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
 const INSTANT = {
   in: 'query',
   kind: 'text',
   min: 1,
   max: 40,
-  check: (text: string) => (RFC_3339.test(text) && !Number.isNaN(Date.parse(text)) ? null : INSTANT_RULE),
+  check: (text: string) => (parseInstant(text) === null ? INSTANT_RULE : null),
 } as const
 
 const WHICH = {
@@ -29,12 +29,14 @@ const WHICH = {
 
 const FILTER = {
   ...WHICH,
-  from: { ...INSTANT, description: 'From this time on.' },
-  to: { ...INSTANT, description: 'Before this time.' },
+  from: { ...INSTANT, description: 'From this time on.', example: '2026-11-01T00:00:00Z' },
+  to: { ...INSTANT, description: 'Before this time.', example: '2030-01-01T00:00:00Z' },
 } as const satisfies ParameterTable
 
+/** With the parameters of the report itself, so that every wrong one is listed at once. */
 const GROUPED = {
   ...WHICH,
+  ...USAGE_QUERY,
   group_by: {
     in: 'query',
     kind: 'enum',
@@ -167,7 +169,7 @@ function filterOf(
     keyId: (query.key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
     operation: query.operation ?? null,
     status: query.status ?? null,
-    from: query.from === undefined ? null : Date.parse(query.from),
-    to: query.to === undefined ? null : Date.parse(query.to),
+    from: query.from === undefined ? null : parseInstant(query.from),
+    to: query.to === undefined ? null : parseInstant(query.to),
   }
 }

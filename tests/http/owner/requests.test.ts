@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Harness, openHarness } from '../../support/harness'
+import { callWith, closeReconciled, IMAGES, keyDesk, type MadeKey, type Owner, read, refusalOf } from './bench'
+
+interface Row {
+  readonly id: string
+  readonly at: string
+  readonly key_id: string
+  readonly status: number
+}
+interface RequestPage {
+  readonly requests: readonly Row[]
+  readonly next_cursor: string | null
+}
+
+const NO_QUESTION = '/apis/v1/websearch/images/search'
+
+let gateway: Harness
+let owner: Owner
+let app: MadeKey
+let job: MadeKey
+let started: number
+
+beforeAll(async () => {
+  gateway = await openHarness()
+  owner = await gateway.owner()
+  const keys = keyDesk(owner)
+  app = await keys.create({ name: 'app' })
+  job = await keys.create({ name: 'job' })
+  started = gateway.clock.now()
+  for (let i = 0; i < 7; i++) expect(await callWith(gateway, app.secret)).toBe('200')
+  gateway.clock.advance(1_000)
+  for (let i = 0; i < 5; i++) expect(await callWith(gateway, job.secret, NO_QUESTION)).toBe('400 missing_parameter')
+  expect(await callWith(gateway, job.secret, '/v1/usage')).toBe('200')
+  await gateway.core.journal.drained()
+})
+afterAll(() => closeReconciled(gateway))
+
+const list = (query = '') => read<RequestPage>(owner.api(`/api/requests${query}`))
+const count = async (query: string) => (await list(query)).requests.length
+const time = (ms: number) => new Date(started + ms).toISOString()
+
+describe('GET /api/requests', () => {
+  test('tells every call of a known key, newest first, with its fields (spec-answers 3)', async () => {
+    const { requests, next_cursor } = await list()
+    expect(next_cursor).toBeNull()
+    expect(requests).toHaveLength(13)
+    const tokens = { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 }
+    const row = (more: Record<string, unknown>) => ({
+      id: expect.stringMatching(/^req_[0-9a-f]{32}$/),
+      client_request_id: null,
+      ...tokens,
+      latency_ms: 0,
+      ip: '127.0.0.1',
+      ...more,
+    })
+    expect(requests[0]).toEqual(
+      row({
+        at: time(1_000),
+        key_id: job.key.id,
+        operation: 'usage',
+        status: 200,
+        code: null,
+        cost_micros_usd: 0,
+      }) as never,
+    )
+    expect(requests[1]).toEqual(
+      row({
+        at: time(1_000),
+        key_id: job.key.id,
+        operation: 'image-search',
+        status: 400,
+        code: 'missing_parameter',
+        cost_micros_usd: 0,
+      }) as never,
+    )
+    expect(requests.at(-1)).toEqual(
+      row({
+        at: time(0),
+        key_id: app.key.id,
+        operation: 'image-search',
+        status: 200,
+        code: null,
+        cost_micros_usd: 5_000,
+      }) as never,
+    )
+  })
+
+  test('filters by key, operation, status, from (included) and to (not included), also together', async () => {
+    expect(await count(`?key=${app.key.id}`)).toBe(7)
+    expect(await count('?operation=image-search')).toBe(12)
+    expect(await count('?operation=usage')).toBe(1)
+    expect(await count('?status=400')).toBe(5)
+    expect(await count(`?from=${time(1_000)}`)).toBe(6)
+    expect(await count(`?to=${time(1_000)}`)).toBe(7)
+    expect(await count(`?from=${time(0)}&to=${time(1)}`)).toBe(7)
+    expect(await count(`?key=${job.key.id}&operation=image-search&status=400&from=${time(500)}`)).toBe(5)
+    expect(await count('?operation=no-such-thing')).toBe(0)
+  })
+
+  test.each([1, 2, 3, 5, 7, 12])(
+    'pages by %d without gap or repeat, though many rows are of one moment',
+    async (limit) => {
+      const all = (await list()).requests.map((row) => row.id)
+      const seen: string[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page: RequestPage = await list(`?limit=${limit}${cursor && `&cursor=${cursor}`}`)
+        expect(page.requests.length).toBeLessThanOrEqual(limit)
+        seen.push(...page.requests.map((row) => row.id))
+        cursor = page.next_cursor
+      }
+      expect(seen).toEqual(all)
+    },
+  )
+
+  test('pages within a filter', async () => {
+    const first = await list('?status=400&limit=3')
+    const second = await list(`?status=400&limit=3&cursor=${first.next_cursor}`)
+    expect([...first.requests, ...second.requests].map((row) => row.status)).toEqual([400, 400, 400, 400, 400])
+    expect(second.next_cursor).toBeNull()
+  })
+
+  test.each([
+    ['cursor=nonsense', ['cursor']],
+    ['cursor=', ['cursor']],
+    ['limit=0', ['limit']],
+    ['limit=201', ['limit']],
+    ['status=teapot', ['status']],
+    ['status=99', ['status']],
+    ['from=yesterday&to=2026-11-21', ['from', 'to']],
+    ['from=2026-02-30T00:00:00Z', ['from']],
+    ['key=&operation=', ['key', 'operation']],
+    ['limit=0&status=x&from=x', ['status', 'from', 'limit']],
+  ])('refuses %s and names all that is wrong', async (query, params) => {
+    const { status, code, details = [] } = await refusalOf(owner.api(`/api/requests?${query}`))
+    expect([status, code]).toEqual([400, 'invalid_parameter'])
+    expect(details.map((detail) => detail.param)).toEqual(params)
+  })
+
+  test('shows a stranger nothing, by no filter and no cursor', async () => {
+    const stranger = await gateway.owner()
+    const { next_cursor } = await list('?limit=1')
+    for (const query of ['', `?key=${app.key.id}`, `?cursor=${next_cursor}`])
+      expect(await read<unknown>(stranger.api(`/api/requests${query}`))).toEqual({ requests: [], next_cursor: null })
+  })
+
+  test('shows a call by the time its charged answer was sent, with the id of the answer and of the caller', async () => {
+    const answer = await gateway.as(app.secret, IMAGES, { headers: { 'x-request-id': 'my.own:id-1' } })
+    const { requests } = await list('?limit=1')
+    expect(requests).toMatchObject([
+      { id: answer.headers.get('x-gateway-request-id') ?? '', client_request_id: 'my.own:id-1', status: 200 },
+    ])
+  })
+
+  test('shows what the door turned away, and no call of a key that is unknown or revoked', async () => {
+    const keys = keyDesk(owner)
+    const { key, secret } = await keys.create({ allowed_ips: ['10.0.0.1'] })
+    expect(await callWith(gateway, secret)).toBe('403 ip_not_allowed')
+    await keys.move(key.id, 'disable')
+    expect(await callWith(gateway, secret)).toBe('401 api_key_disabled')
+    await keys.move(key.id, 'revoke')
+    expect(await callWith(gateway, secret)).toBe('401 invalid_api_key')
+    await gateway.core.journal.drained()
+    const { requests } = await list(`?key=${key.id}`)
+    expect(requests).toMatchObject([
+      { status: 401, code: 'api_key_disabled' },
+      { status: 403, code: 'ip_not_allowed' },
+    ] as never)
+  })
+})
