@@ -1,0 +1,312 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Harness, openHarness } from '../support/harness'
+import {
+  type AccountBody,
+  auditRows,
+  callWith,
+  closeReconciled,
+  IMAGES,
+  keyDesk,
+  type MadeKey,
+  type Owner,
+  read,
+} from './owner/bench'
+
+interface Described {
+  readonly id: string
+  readonly email: string | null
+  readonly operator: boolean
+  readonly tier: string
+  readonly limits: { readonly rpm: number; readonly tpm: number; readonly concurrency: number }
+  readonly balance_usd: string
+  readonly created_at: string
+}
+interface PriceAnswer {
+  readonly operation: string
+  readonly account: string | null
+  readonly usd: string | null
+  readonly version: string
+}
+
+let gateway: Harness
+let ada: Owner
+let bob: Owner
+let adaId: string
+let bobId: string
+let adaKey: MadeKey
+let bobKey: MadeKey
+
+beforeAll(async () => {
+  gateway = await openHarness()
+  ada = await gateway.owner('ada@example.com')
+  bob = await gateway.owner('bob@example.com')
+  adaId = (await accountOf(ada)).id
+  bobId = (await accountOf(bob)).id
+  adaKey = await keyDesk(ada).create()
+  bobKey = await keyDesk(bob).create()
+})
+afterAll(() => closeReconciled(gateway))
+
+const accountOf = (owner: Owner) => read<AccountBody>(owner.api('/api/account'))
+
+function send(name: string, body?: unknown): Promise<Response> {
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
+  const request = body === undefined ? init : { ...init, body: JSON.stringify(body) }
+  return gateway.gateway.control(new Request(`http://gateway/${name}`, request))
+}
+const command = <T>(name: string, body?: unknown) => read<T>(send(name, body))
+async function refused(name: string, body?: unknown) {
+  const answer = await send(name, body)
+  const { error } = (await answer.json()) as { error: { code: string; message: string } }
+  return { status: answer.status, ...error }
+}
+
+async function newRows(act: () => Promise<unknown>) {
+  const before = (await auditRows(gateway)).length
+  await act()
+  return (await auditRows(gateway)).slice(before)
+}
+const CONSOLE = { actor_kind: 'operator', actor_id: 'console', address: null, key_id: null }
+
+describe('list', () => {
+  test('tells every account, newest first, and every price', async () => {
+    const { accounts, prices } = await command<{ accounts: Described[]; prices: PriceAnswer[] }>('list')
+    const free = { tier: 'free', limits: { rpm: 60, tpm: 60_000, concurrency: 5 }, balance_usd: '2' }
+    const created_at = new Date(gateway.clock.now()).toISOString()
+    expect(accounts).toEqual([
+      { id: bobId, email: 'bob@example.com', operator: false, ...free, created_at },
+      { id: adaId, email: 'ada@example.com', operator: true, ...free, created_at },
+    ])
+    expect(prices).toEqual([])
+  })
+})
+
+describe('grant', () => {
+  test('adds credit that pays for the next call, and leaves an audit row', async () => {
+    const body = { account: bobId, usd: '25.5', note: 'Sorry for the outage', reference: 'outage-1' }
+    const rows = await newRows(async () => {
+      expect(await command<Described>('grant', body)).toMatchObject({ id: bobId, balance_usd: '27.5' })
+    })
+    expect(await accountOf(bob)).toMatchObject({ credit_micros_usd: 27_500_000, topped_up_micros_usd: 0, tier: 'free' })
+    expect(rows).toMatchObject([{ ...CONSOLE, account_id: bobId, action: 'account.grant' }])
+    expect(JSON.parse(rows[0]?.detail ?? '')).toEqual({
+      amount: 25_500_000,
+      note: 'Sorry for the outage',
+      reference: 'outage-1',
+    })
+    expect(await callWith(gateway, bobKey.secret)).toBe('200')
+  })
+
+  test('books a reference once, also when it is sent ten times at once, to whatever account', async () => {
+    const before = (await accountOf(bob)).balance_micros_usd
+    const rows = await newRows(async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => send('grant', { account: bobId, usd: '1', reference: 'once' })),
+      )
+      expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array.from({ length: 9 }, () => 409)])
+      expect(await refused('grant', { account: adaId, usd: '1', reference: 'once' })).toMatchObject({
+        status: 409,
+        code: 'invalid_state',
+      })
+    })
+    expect((await accountOf(bob)).balance_micros_usd).toBe(before + 1_000_000)
+    expect(rows).toHaveLength(1)
+  })
+
+  test('without a reference is a new grant each time', async () => {
+    const before = (await accountOf(bob)).balance_micros_usd
+    await command('grant', { account: bobId, usd: '1' })
+    await command('grant', { account: bobId, usd: '1' })
+    expect((await accountOf(bob)).balance_micros_usd).toBe(before + 2_000_000)
+  })
+
+  test("takes the account by its owner's e-mail, in any case", async () => {
+    expect(await command<Described>('grant', { account: 'BOB@example.com', usd: '0.000001' })).toMatchObject({
+      id: bobId,
+    })
+  })
+
+  test.each([['0'], ['-1'], ['1.0000001'], ['1e3'], ['much'], [5], [null], [undefined]])(
+    'of %j USD is refused and books nothing',
+    async (usd) => {
+      const before = (await accountOf(bob)).balance_micros_usd
+      expect(await refused('grant', { account: bobId, usd })).toMatchObject({ status: 400, code: 'invalid_parameter' })
+      expect((await accountOf(bob)).balance_micros_usd).toBe(before)
+    },
+  )
+})
+
+describe('limits', () => {
+  test('give an account limits of its own that bind the next call, and null takes them back', async () => {
+    const limits = { rpm: 2, tpm: 10, concurrency: 1 }
+    const { secret } = await keyDesk(bob).create()
+    expect(await callWith(gateway, secret)).toBe('200')
+    const set = await newRows(async () => {
+      expect(await command<Described>('limits', { account: bobId, limits })).toMatchObject({
+        tier: 'enterprise',
+        limits,
+      })
+    })
+    expect((await accountOf(bob)).tier).toBe('enterprise')
+    const answer = await gateway.as(secret, '/v1/usage')
+    expect(answer.headers.get('x-ratelimit-limit-requests')).toBe('2')
+    expect(answer.headers.get('x-ratelimit-remaining-requests')).toBe('0')
+    expect(answer.headers.get('x-ratelimit-limit-tokens')).toBe('10')
+    expect(answer.headers.get('x-ratelimit-limit-concurrency')).toBe('1')
+    expect(await callWith(gateway, secret)).toBe('429 rate_limit_exceeded')
+    expect(await callWith(gateway, adaKey.secret)).toBe('200')
+
+    const back = await newRows(() => command('limits', { account: 'bob@example.com', limits: null }))
+    expect((await accountOf(bob)).tier).toBe('free')
+    expect(await callWith(gateway, secret)).toBe('200')
+    expect([...set, ...back]).toMatchObject([
+      { ...CONSOLE, account_id: bobId, action: 'account.limits', detail: JSON.stringify({ customLimits: limits }) },
+      { ...CONSOLE, account_id: bobId, action: 'account.limits', detail: JSON.stringify({ customLimits: null }) },
+    ])
+  })
+
+  test.each([
+    [undefined],
+    [5],
+    [{}],
+    [{ rpm: 1, tpm: 1 }],
+    [{ rpm: 0, tpm: 1, concurrency: 1 }],
+    [{ rpm: 1.5, tpm: 1, concurrency: 1 }],
+    [{ rpm: '1', tpm: 1, concurrency: 1 }],
+  ])('refuse %j', async (limits) => {
+    expect(await refused('limits', { account: bobId, limits })).toMatchObject({
+      status: 400,
+      code: 'invalid_parameter',
+    })
+    expect((await accountOf(bob)).tier).toBe('free')
+  })
+})
+
+describe('price', () => {
+  const setPrice = (usd: string | null, account?: string) =>
+    command<PriceAnswer>('price', { operation: 'image-search', usd, ...(account && { account }) })
+  /** What one call costs now, and how `/v1/usage/{id}` explains it. */
+  async function charged(made: MadeKey) {
+    const answer = await gateway.as(made.secret, IMAGES)
+    expect(answer.status).toBe(200)
+    const id = answer.headers.get('x-gateway-request-id')
+    const { charge } = await read<{ charge: Record<string, unknown> }>(gateway.as(made.secret, `/v1/usage/${id}`))
+    expect(charge['charged_micros_usd']).toBe(Number(answer.headers.get('x-cost-micros-usd')))
+    return charge
+  }
+
+  test("is the account's, else the operator's for all, else the catalogue's, from the next call on", async () => {
+    expect(await charged(bobKey)).toMatchObject({ price_version: '2.0.0', charged_micros_usd: 5_000 })
+
+    const everybody = await setPrice('0.004')
+    expect(everybody).toEqual({
+      operation: 'image-search',
+      account: null,
+      usd: '0.004',
+      version: expect.stringMatching(/^price_/),
+    })
+    expect(await charged(bobKey)).toMatchObject({ price_version: everybody.version, charged_micros_usd: 4_000 })
+    expect(await charged(adaKey)).toMatchObject({ price_version: everybody.version, charged_micros_usd: 4_000 })
+
+    const bobs = await setPrice('0.123456', 'bob@example.com')
+    expect(bobs.account).toBe(bobId)
+    expect(await charged(bobKey)).toEqual({
+      currency: 'USD',
+      price_version: bobs.version,
+      inputs: { unit: 'request', units: 1, unit_price_micros_usd: 123_456 },
+      arithmetic: '1 request x 0.123456 USD = 0.123456 USD',
+      charged_micros_usd: 123_456,
+    })
+    expect(await charged(adaKey)).toMatchObject({ charged_micros_usd: 4_000 })
+
+    await setPrice(null, bobId)
+    expect(await charged(bobKey)).toMatchObject({ price_version: everybody.version, charged_micros_usd: 4_000 })
+    await setPrice(null)
+    expect(await charged(bobKey)).toMatchObject({ price_version: '2.0.0', charged_micros_usd: 5_000 })
+  })
+
+  test('of one operation leaves the other as it is', async () => {
+    await setPrice('0.001')
+    const answer = await gateway.as(bobKey.secret, '/apis/v1/websearch/llm/context?q=card')
+    expect(answer.headers.get('x-cost-micros-usd')).toBe('5000')
+    await setPrice(null)
+  })
+
+  test('is what a quote and a 402 say', async () => {
+    await setPrice('0.25')
+    const quote = await gateway.as(bobKey.secret, IMAGES, { headers: { 'x-cost-mode': 'quote' } })
+    expect(await read<unknown>(quote)).toMatchObject({ quote: { price: { amount: '0.25' }, cost_micros_usd: 250_000 } })
+    const answer = await read<unknown>(gateway.call(IMAGES), 402)
+    expect(answer).toMatchObject({ error: { price: { mode: 'fixed', currency: 'USD', amount: '0.25' } } })
+    await setPrice(null)
+  })
+
+  test('of 0 is free, yet a call with its row', async () => {
+    await setPrice('0', bobId)
+    const before = (await accountOf(bob)).balance_micros_usd
+    expect(await charged(bobKey)).toMatchObject({ charged_micros_usd: 0, arithmetic: '1 request x 0 USD = 0 USD' })
+    expect((await accountOf(bob)).balance_micros_usd).toBe(before)
+    await setPrice(null, bobId)
+  })
+
+  test('leaves an audit row and is listed with its version', async () => {
+    let version = ''
+    const rows = await newRows(async () => {
+      version = (await setPrice('0.007', bobId)).version
+    })
+    expect(rows).toMatchObject([
+      {
+        ...CONSOLE,
+        account_id: bobId,
+        action: 'price.set',
+        detail: JSON.stringify({ operation: 'image-search', amount: 7_000 }),
+      },
+    ])
+    const { prices } = await command<{ prices: PriceAnswer[] }>('list')
+    expect(prices).toContainEqual({ operation: 'image-search', account: bobId, usd: '0.007', version })
+    await setPrice(null, bobId)
+  })
+
+  test.each([
+    [{ operation: 'gold', usd: '1' }, 400],
+    [{ operation: 'toString', usd: '1' }, 400],
+    [{ usd: '1' }, 400],
+    [{ operation: 'image-search' }, 400],
+    [{ operation: 'image-search', usd: '-1' }, 400],
+    [{ operation: 'image-search', usd: '0.0000001' }, 400],
+    [{ operation: 'image-search', usd: '1', account: 'nobody@example.com' }, 404],
+  ])('refuses %j', async (body, status) => {
+    const rows = await newRows(async () => expect((await refused('price', body)).status).toBe(status))
+    expect(rows).toEqual([])
+  })
+})
+
+describe('the desk', () => {
+  test.each([['grant'], ['limits']])('%s finds no account by a wrong id, a wrong e-mail, or none', async (name) => {
+    const body = { usd: '1', limits: null }
+    for (const account of ['acct_0', 'nobody@example.com', '', undefined, 7])
+      expect(await refused(name, { ...body, account })).toMatchObject({ status: 404, code: 'resource_not_found' })
+  })
+
+  test.each([['erase'], ['toString'], ['__proto__'], [''], ['grant/more']])('knows no command "%s"', async (name) => {
+    expect(await refused(name, {})).toMatchObject({ status: 404, code: 'unknown_endpoint' })
+  })
+
+  test('refuses a body that is no JSON, and takes no body for an empty one', async () => {
+    const broken = await gateway.gateway.control(
+      new Request('http://gateway/grant', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{',
+      }),
+    )
+    expect(broken.status).toBe(400)
+    expect(await refused('grant')).toMatchObject({ status: 404 })
+    expect(await refused('limits', [])).toMatchObject({ status: 404 })
+  })
+
+  test('is not reachable over the web', async () => {
+    for (const name of ['grant', 'limits', 'price', 'list'])
+      expect((await gateway.call(`/${name}`, { method: 'POST' })).status).toBe(404)
+  })
+})

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Harness, openHarness } from '../../support/harness'
+import { callWith, closeReconciled, keyDesk, type Owner, read } from './bench'
+
+let gateway: Harness
+let owner: Owner
+
+beforeAll(async () => {
+  gateway = await openHarness()
+  owner = await gateway.owner()
+})
+afterAll(() => closeReconciled(gateway))
+
+describe('GET /api/limits', () => {
+  test("tells the tier, its caps, and each live key's own windows as they stand now (spec 8)", async () => {
+    const keys = keyDesk(owner)
+    const wide = await keys.create({ name: 'wide' })
+    const narrow = await keys.create({ name: 'narrow', rpm_limit: 10, tpm_limit: 100 })
+    const revoked = await keys.create({ name: 'revoked' })
+    await keys.move(revoked.key.id, 'revoke')
+    for (let i = 0; i < 3; i++) expect(await callWith(gateway, narrow.secret)).toBe('200')
+    const reset = (Math.floor(gateway.clock.now() / 60_000) + 1) * 60
+    const key = (id: string, name: string, requests: [number, number], tokens: number) => ({
+      id,
+      name,
+      requests: { limit: requests[0], remaining: requests[1], reset },
+      tokens: { limit: tokens, remaining: tokens, reset },
+      concurrency: { limit: 5, remaining: 5 },
+    })
+    const expected = (remaining: number) => ({
+      tier: 'free',
+      limits: { requests_per_minute: 60, tokens_per_minute: 60_000, concurrency: 5 },
+      keys: [key(narrow.key.id, 'narrow', [10, remaining], 100), key(wide.key.id, 'wide', [60, 60], 60_000)],
+    })
+    expect(await read<unknown>(owner.api('/api/limits'))).toEqual(expected(7))
+    expect(await read<unknown>(owner.api('/api/limits'))).toEqual(expected(7))
+    gateway.clock.advance(60_000)
+    const next = await read<{ keys: { requests: { remaining: number } }[] }>(owner.api('/api/limits'))
+    expect(next.keys[0]?.requests.remaining).toBe(10)
+  })
+
+  test('tells the same as the headers of a call', async () => {
+    const { key, secret } = await keyDesk(owner).create()
+    const answer = await gateway.as(secret, '/v1/usage')
+    const { keys } = await read<{ keys: { id: string; requests: unknown }[] }>(owner.api('/api/limits'))
+    expect(keys.find((one) => one.id === key.id)?.requests).toEqual({
+      limit: Number(answer.headers.get('x-ratelimit-limit-requests')),
+      remaining: Number(answer.headers.get('x-ratelimit-remaining-requests')),
+      reset: Number(answer.headers.get('x-ratelimit-reset-requests')),
+    })
+  })
+})
