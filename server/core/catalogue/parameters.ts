@@ -4,6 +4,8 @@ interface Common {
   readonly in: 'query' | 'header'
   readonly description: string
   readonly required?: true
+  /** A good value for the documents to show, where neither the default nor the first of the set is one. */
+  readonly example?: string | number | boolean | readonly string[]
 }
 export interface TextRule extends Common {
   readonly kind: 'text'
@@ -110,9 +112,9 @@ export function parseParameters<T extends ParameterTable>(
   return errors.length > 0 ? no(errors) : ok(values as Parameters<T>)
 }
 
-/** Words separated by Unicode white space. */
+/** Words separated by Unicode white space: `White_Space` of the standard, which is not what `\s` and `trim` take. */
 export function countWords(text: string): number {
-  return text.split(/\s+/u).filter(Boolean).length
+  return text.split(/\p{White_Space}+/u).filter(Boolean).length
 }
 
 type Refusal = Pick<ParameterError, 'code' | 'rule' | 'received'>
@@ -153,7 +155,7 @@ function judge(rule: ParameterRule, input: Received): Result<unknown, Refusal> |
 
 function judgeList(rule: ListRule, input: Exclude<Received, { from: 'nothing' }>): Result<readonly string[], Refusal> {
   const list = input.from === 'text' ? input.values : Array.isArray(input.value) ? input.value : [input.value]
-  const strings = list.filter((entry): entry is string => typeof entry === 'string' && entry.trim() !== '')
+  const strings = list.filter((entry): entry is string => typeof entry === 'string' && countWords(entry) > 0)
   if (strings.length !== list.length) return refuse(describeRule(rule), shown(input.from === 'json' ? input.value : ''))
   if (strings.length > rule.maxEntries) return refuse(describeRule(rule), `${strings.length} entries`)
   return ok(strings)
@@ -182,7 +184,7 @@ function brokenRule(rule: ParameterRule, value: string | number | boolean): stri
   if (rule.kind === 'enum') return spelled(rule, text) === undefined ? describeRule(rule) : null
   if (rule.kind !== 'text') return null
   const length = codePoints(text)
-  if (text.trim() === '') return 'must not be empty'
+  if (countWords(text) === 0) return 'must not be empty'
   if (length < rule.min || length > rule.max) return `${describeRule(rule)}; it has ${length} characters`
   const words = rule.maxWords === undefined ? 0 : countWords(text)
   if (rule.maxWords !== undefined && words > rule.maxWords) return `${describeRule(rule)}; it has ${words} words`
