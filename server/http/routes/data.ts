@@ -101,7 +101,7 @@ async function rawInput(request: Request) {
   if (request.method !== 'POST') return { ok: true as const, value: wire satisfies RawInput as RawInput }
   const read = await readJson(request)
   if (!read.ok) return read
-  const body = read.value ?? {}
+  const body = read.value === undefined ? {} : read.value
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     return { ok: false as const, error: failure('invalid_request', 'The body must be a JSON object of parameters.') }
   return { ok: true as const, value: { ...wire, body: body as Record<string, unknown> } satisfies RawInput as RawInput }
