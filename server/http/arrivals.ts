@@ -41,6 +41,7 @@ export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptio
     .onRequest(async ({ request, server, set }) => {
       const arrival = desk.arrive(request, server as Sockets)
       set.headers['x-request-id'] = arrival.ids.echoed
+      set.headers['x-gateway-request-id'] = arrival.ids.own
       if (isDraining()) {
         const leaving = failure('service_unavailable', 'This server is shutting down. Try again.', {
           retryAfterSeconds: 1,
