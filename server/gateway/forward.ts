@@ -27,7 +27,7 @@ export async function forward<I>(
       onTrouble(provider.name, answer.error.reason)
       return no(told(answer.error))
     }
-    if (answer.value.body.length > MAX_ANSWER_BYTES) {
+    if (isTooLarge(answer.value.body)) {
       onTrouble(provider.name, 'answer too large')
       return no(failure('upstream_error', 'The source sent an answer that is too large. You were not charged.'))
     }
@@ -39,6 +39,12 @@ export async function forward<I>(
     clearTimeout(timer)
     caller.removeEventListener('abort', hangUp)
   }
+}
+
+/** A text has at most three bytes per unit of its length, so that most are not counted. */
+function isTooLarge(body: ProviderAnswer['body']): boolean {
+  if (typeof body !== 'string') return body.byteLength > MAX_ANSWER_BYTES
+  return body.length * 3 > MAX_ANSWER_BYTES && Buffer.byteLength(body) > MAX_ANSWER_BYTES
 }
 
 function told(problem: UpstreamFailure): Failure {

@@ -64,14 +64,14 @@ export function notFound(what: string): Failed {
 /** The answer to a failure: its body in the shape of the route's SDK, and the headers that belong to it. */
 export function failureResponse(problem: Failure, requestId: string, path: string, headers: Headers): Response {
   const { status } = FAILURES[problem.code]
+  headers.set('cache-control', 'no-store')
+  const wait = retryAfter(problem, problem.passThrough?.status ?? status)
+  if (wait !== null) headers.set('retry-after', String(wait))
   if (problem.passThrough) {
     headers.set('content-type', problem.passThrough.contentType)
     return new Response(problem.passThrough.body, { status: problem.passThrough.status, headers })
   }
   headers.set('content-type', 'application/json')
-  headers.set('cache-control', 'no-store')
-  const wait = retryAfter(problem, status)
-  if (wait !== null) headers.set('retry-after', String(wait))
   if (problem.allow) headers.set('allow', problem.allow.join(', '))
   if (status === 402 || (status === 401 && problem.code !== 'missing_session')) setChallenge(headers, problem)
   return new Response(JSON.stringify(failureBody(problem, requestId, path)), { status, headers })

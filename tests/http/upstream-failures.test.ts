@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { createClient } from '@libsql/client'
+import type { Account } from '../../server/core/accounts/account'
+import type { UpstreamFailure } from '../../server/core/providers/provider'
+import { no, ok } from '../../server/core/result'
+import { forward } from '../../server/gateway/forward'
+import { FixtureProvider, type Harness, type MadeKey, openHarness } from '../support/harness'
+import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, logWritten, PRICE, refusalOf, verdictOf } from './wire'
+
+const MIB = 1024 * 1024
+const GOOD = async () => ok({ body: '{"fixture":true}' })
+
+describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
+  let gateway: Harness
+  let account: Account
+  let key: MadeKey
+
+  beforeAll(async () => {
+    gateway = await openHarness()
+  })
+  beforeEach(async () => {
+    account = await gateway.account()
+    key = await gateway.key(account)
+    gateway.images.answer = GOOD
+  })
+  afterAll(() => endAndReconcile(gateway))
+
+  const call = (init: RequestInit = {}) => gateway.as(key, IMAGES_CALL, init)
+  const failing = (problem: UpstreamFailure) => {
+    gateway.images.answer = async () => no(problem)
+    return call()
+  }
+  const expectUncharged = async () => {
+    const balance = await gateway.core.ledger.balance(account.id)
+    expect({ posted: Number(balance?.posted), held: Number(balance?.held) }).toEqual({ posted: 2_000_000, held: 0 })
+    const own = await gateway.core.credentials.byAccount(account.id)
+    for (const { poolId } of own) expect(Number((await gateway.core.ledger.pool(poolId))?.held)).toBe(0)
+  }
+
+  test.each<[UpstreamFailure['kind'], number, string, string]>([
+    ['error', 502, 'upstream_error', 'upstream_error'],
+    ['unavailable', 503, 'upstream_unavailable', 'upstream_error'],
+    ['timeout', 504, 'upstream_timeout', 'upstream_error'],
+    ['rate_limited', 429, 'upstream_rate_limit', 'rate_limit_error'],
+  ])('%s is %d %s, uncharged, with its hold released', async (kind, status, code, type) => {
+    const answer = await failing({ kind, reason: 'engine 10.0.0.9 said no' })
+    expect(answer.headers.get('x-cost-micros-usd')).toBe('0')
+    const refusal = await refusalOf(answer)
+    expect(refusal).toMatchObject({ status, code, type })
+    expect(JSON.stringify(refusal)).not.toContain('10.0.0.9')
+    expect(gateway.logged.at(-1)).toContain('engine 10.0.0.9 said no')
+    await expectUncharged()
+  })
+
+  test('LLM context fails the same way', async () => {
+    gateway.context.answer = async () => no({ kind: 'error', reason: 'no' })
+    expect(await verdictOf(gateway.as(key, CONTEXT_CALL))).toBe('502 upstream_error')
+    await expectUncharged()
+  })
+
+  test('an upstream 429 says whose limit it was, and waits at least a second (spec 7 rule 1)', async () => {
+    const answer = await failing({ kind: 'rate_limited', reason: 'busy' })
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(await refusalOf(answer)).toMatchObject({ limit_source: 'upstream', retry_after: 1 })
+  })
+
+  test("an upstream's own Retry-After is told on", async () => {
+    for (const kind of ['rate_limited', 'unavailable'] as const) {
+      const answer = await failing({ kind, reason: 'busy', retryAfterSeconds: 17 })
+      expect(answer.headers.get('retry-after')).toBe('17')
+      expect((await refusalOf(answer)).retry_after).toBe(17)
+    }
+  })
+
+  test('a provider that throws is 502 upstream_error, uncharged, and its words stay in the log', async () => {
+    gateway.images.answer = async () => {
+      throw new Error('token sk-secret refused')
+    }
+    const answer = await call()
+    const refusal = await refusalOf(answer)
+    expect(refusal).toMatchObject({ status: 502, code: 'upstream_error' })
+    expect(refusal.message).not.toContain('sk-secret')
+    await expectUncharged()
+  })
+
+  describe('an answer over 16 MiB (spec-answers 2)', () => {
+    test.each<[string, () => string | Uint8Array<ArrayBuffer>]>([
+      ['as text', () => 'x'.repeat(16 * MIB + 1)],
+      ['as bytes', () => new Uint8Array(16 * MIB + 1)],
+      ['as text whose bytes are more than its characters', () => 'ü'.repeat(8 * MIB + 1)],
+    ])('%s is 502, uncharged', async (_, body) => {
+      gateway.images.answer = async () => ok({ body: body() })
+      expect(await verdictOf(call())).toBe('502 upstream_error')
+      await expectUncharged()
+    })
+
+    test('one of exactly 16 MiB is served', async () => {
+      gateway.images.answer = async () => ok({ body: 'x'.repeat(16 * MIB) })
+      const answer = await call()
+      expect(answer.status).toBe(200)
+      expect((await answer.arrayBuffer()).byteLength).toBe(16 * MIB)
+    })
+  })
+
+  describe('an error body of the upstream (spec 7 rule 2)', () => {
+    const passThrough = { status: 422, contentType: 'application/problem+json', body: '{"type":"ErrorResponse"}' }
+
+    test('passes through as it came, with our headers, uncharged', async () => {
+      const answer = await failing({ kind: 'error', reason: '422', passThrough })
+      expect(answer.status).toBe(422)
+      expect(answer.headers.get('content-type')).toBe('application/problem+json')
+      expect(await answer.text()).toBe('{"type":"ErrorResponse"}')
+      expect(answer.headers.get('x-gateway-request-id')).toStartWith('req_')
+      expect(answer.headers.get('x-ratelimit-limit-requests')).not.toBeNull()
+      expect(answer.headers.get('x-cost-micros-usd')).toBe('0')
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+      await expectUncharged()
+    })
+
+    test('a 429 of the upstream passes through with a Retry-After (spec 7 rule 1)', async () => {
+      const slow = { ...passThrough, status: 429 }
+      const answer = await failing({ kind: 'rate_limited', reason: '429', retryAfterSeconds: 9, passThrough: slow })
+      expect(answer.status).toBe(429)
+      expect(answer.headers.get('retry-after')).toBe('9')
+      const unsaid = await failing({ kind: 'rate_limited', reason: '429', passThrough: slow })
+      expect(unsaid.headers.get('retry-after')).toBe('1')
+    })
+  })
+
+  describe('the caller hangs up (spec-answers 4)', () => {
+    test('before the charge: the provider is told, nothing is charged, the hold is released', async () => {
+      const abort = new AbortController()
+      let told = false
+      gateway.images.answer = async (_, signal) => {
+        signal.addEventListener('abort', () => (told = true))
+        abort.abort()
+        return ok({ body: '{"late":true}' })
+      }
+      await call({ signal: abort.signal })
+      expect(told).toBe(true)
+      await expectUncharged()
+    })
+
+    test('before the call: nothing is charged', async () => {
+      await call({ signal: AbortSignal.abort() })
+      await expectUncharged()
+    })
+  })
+
+  describe('the deadline of a call', () => {
+    test('aborts the provider, whose timeout is 504 upstream_timeout', async () => {
+      const provider = new FixtureProvider<null>()
+      provider.answer = (_, signal) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve(no({ kind: 'timeout', reason: 'aborted' })))
+        })
+      const outcome = await forward(provider, null, 1, new AbortController().signal, () => undefined)
+      expect(outcome).toMatchObject({ ok: false, error: { code: 'upstream_timeout' } })
+    })
+  })
+
+  test('a failure is in the log of calls with its status and code, at no cost', async () => {
+    const answer = await failing({ kind: 'unavailable', reason: 'down' })
+    await logWritten(gateway)
+    const row = await (await gateway.as(key, `/v1/usage/${answer.headers.get('x-gateway-request-id')}`)).json()
+    expect(row).toMatchObject({ status: 503, code: 'upstream_unavailable', cost_micros_usd: 0, charge: null })
+  })
+
+  test('a success after failures is charged once', async () => {
+    await failing({ kind: 'error', reason: 'no' })
+    gateway.images.answer = GOOD
+    expect((await call()).headers.get('x-cost-micros-usd')).toBe(String(PRICE))
+    expect(Number((await gateway.core.ledger.balance(account.id))?.posted)).toBe(2_000_000 - PRICE)
+  })
+})
+
+describe('a charge that cannot be recorded (spec-answers 2, 4)', () => {
+  test('is 503 service_unavailable with Retry-After; no answer goes out, nothing is charged or held', async () => {
+    const gateway = await openHarness()
+    const account = await gateway.account()
+    const key = await gateway.key(account)
+    const other = createClient({ url: `file:${gateway.databaseFile}` })
+    await other.execute('UPDATE owner SET epoch = epoch + 1, asserted = epoch + 1')
+    other.close()
+    const answer = await gateway.as(key, IMAGES_CALL)
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(answer.headers.get('x-cost-micros-usd')).toBe('0')
+    expect(await refusalOf(answer)).toMatchObject({
+      status: 503,
+      type: 'api_error',
+      code: 'service_unavailable',
+      retry_after: 1,
+    })
+    const balance = await gateway.core.ledger.balance(account.id)
+    expect({ posted: Number(balance?.posted), held: Number(balance?.held) }).toEqual({ posted: 2_000_000, held: 0 })
+    expect(gateway.fatal).toEqual(['another process owns the database now'])
+    await endAndReconcile(gateway)
+  })
+})
