@@ -19,13 +19,16 @@ type Member = (value: unknown, into: Mutable<KeyForm>, now: number) => string | 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 const MAX_NAME = 64
+/** Control characters, and halves of a surrogate pair: the database keeps all halves as one character, so two names collide. */
+const NOT_IN_NAMES = /[\p{Cc}\p{Cs}]/u
 const MAX_LIST = 100
 const MAX_LIMIT_USD = 1_000_000
 
 const MEMBERS: Readonly<Record<string, Member>> = {
   name(value, into) {
     const name = typeof value === 'string' ? value.trim() : ''
-    if (name === '' || [...name].length > MAX_NAME) return `must be text of 1 to ${MAX_NAME} characters`
+    if (name === '' || [...name].length > MAX_NAME || NOT_IN_NAMES.test(name))
+      return `must be text of 1 to ${MAX_NAME} characters, none of them a control character`
     into.name = name
     return null
   },
