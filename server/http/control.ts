@@ -40,7 +40,8 @@ export function controlDesk(parts: ControlParts): (request: Request) => Promise<
       if (!account.ok) return account
       if (!amount) return wrong('usd must be an amount such as 25 or 0.5')
       const { note = 'Grant', reference = crypto.randomUUID() } = body
-      const granted = await parts.operator.grant(CONSOLE, account.value.id, amount, String(note), String(reference))
+      if (typeof note !== 'string' || typeof reference !== 'string') return wrong('note and reference must be text')
+      const granted = await parts.operator.grant(CONSOLE, account.value.id, amount, note, reference)
       return granted.ok ? ok(await describe(parts, granted.value)) : granted
     },
     limits: async (body) => {

@@ -136,6 +136,25 @@ describe('grant', () => {
   )
 })
 
+describe('a note or a reference', () => {
+  test.each([{ note: { text: 'hi' } }, { reference: 7 }, { note: null }])(
+    'that is no text is refused: %j',
+    async (more) => {
+      expect(await refused('grant', { account: bobId, usd: '1', ...more })).toMatchObject({ status: 400 })
+    },
+  )
+})
+
+describe('a balance', () => {
+  test('never passes what the ledger can count, also by two grants at once (spec-answers 1)', async () => {
+    const { id } = await gateway.account()
+    const answers = await Promise.all([1, 2].map(() => send('grant', { account: id, usd: '9000000000' })))
+    expect(answers.map((answer) => answer.status)).toEqual([200, 400])
+    const { accounts } = await command<{ accounts: Described[] }>('list')
+    expect(accounts.find((account) => account.id === id)?.balance_usd).toBe('9000000002')
+  })
+})
+
 describe('limits', () => {
   test('give an account limits of its own that bind the next call, and null takes them back', async () => {
     const limits = { rpm: 2, tpm: 10, concurrency: 1 }

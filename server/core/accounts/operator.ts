@@ -28,34 +28,40 @@ export class Operator {
   }
 
   /** Adds credit. The ledger entry is the record of it; the same `reference` is never booked twice. */
-  async grant(
+  grant(
     actor: Actor,
     id: AccountId,
     amount: Money,
     note: string,
     reference: string,
   ): Promise<Result<Account, Failure>> {
-    const account = await this.accounts.byId(id)
-    if (!account) return no(noAccount(id))
-    const granted = await this.ledger.credit({
-      account: id,
-      part: 'credit',
-      kind: 'grant',
-      amount,
-      description: note,
-      reference: `grant:${reference}`,
-      audit: this.audit(actor, id, 'account.grant', { amount, note, reference }),
+    return this.turns.take(id, async () => {
+      const account = await this.accounts.byId(id)
+      if (!account) return no(noAccount(id))
+      // A balance past 2^53 could be written and never read again: the next start would fail on it.
+      const balance = await this.ledger.balance(id)
+      if (!Number.isSafeInteger((balance?.posted ?? 0) + amount))
+        return no(failure('invalid_parameter', 'The balance would be more than the ledger can count.'))
+      const granted = await this.ledger.credit({
+        account: id,
+        part: 'credit',
+        kind: 'grant',
+        amount,
+        description: note,
+        reference: `grant:${reference}`,
+        audit: this.audit(actor, id, 'account.grant', { amount, note, reference }),
+      })
+      if (!granted.ok && granted.error === 'already_booked')
+        return no(failure('invalid_state', `A grant with reference ${reference} was booked already.`))
+      if (!granted.ok)
+        return no(
+          failure(
+            'service_unavailable',
+            'The database did not take the grant. Ask for the balance, then try again with the same reference.',
+          ),
+        )
+      return ok(account)
     })
-    if (!granted.ok && granted.error === 'already_booked')
-      return no(failure('invalid_state', `A grant with reference ${reference} was booked already.`))
-    if (!granted.ok)
-      return no(
-        failure(
-          'service_unavailable',
-          'The database did not take the grant. Ask for the balance, then try again with the same reference.',
-        ),
-      )
-    return ok(account)
   }
 
   /** Gives an account limits of its own (Enterprise), or takes them back with null. */
