@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { reconcile } from '../support/reconcile'
+import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+
+setDefaultTimeout(60_000)
+
+const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
+
+function mount(...args: string[]): boolean {
+  return Bun.spawnSync(['mount', ...args]).success
+}
+
+const small = mkdtempSync(join(tmpdir(), 'gw-small-'))
+/** A file system of its own needs root; where there is none, these tests are skipped and counted as skipped. */
+const canMount = mount('-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', small)
+
+afterAll(async () => {
+  if (canMount) Bun.spawnSync(['umount', small])
+  await rm(small, { recursive: true, force: true })
+})
+
+describe.skipIf(!canMount)('a full disk', () => {
+  let folder = ''
+  let server: ServerProcess
+  let headers: Record<string, string> = {}
+  const call = () => fetch(server.url + SEARCH, { headers })
+  const balance = async () =>
+    (await (await fetch(`${server.url}/v1/credits/balance`, { headers })).json()).account_balance_micros_usd
+
+  beforeAll(async () => {
+    folder = await dataFolder()
+    server = await startServer(folder, { DATABASE_URL: `file:${join(small, 'gateway.db')}` })
+    const owner = await signUp(server.url, 'ada@example.com')
+    await control(folder, 'limits', { account: owner.email, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
+    headers = { authorization: `Bearer ${(await owner.api('/api/keys', { name: 'full' })).secret}` }
+  })
+  afterAll(() => removeFolder(folder))
+
+  test('callers get 503 with Retry-After and are charged nothing; with room again, calls are served', async () => {
+    expect((await call()).status).toBe(200)
+    const before = await balance()
+    const filler = join(small, 'filler')
+    await writeFile(filler, Buffer.alloc(4_000_000)).catch(() => undefined)
+
+    const answers = await Promise.all(Array.from({ length: 30 }, call))
+    const refused = answers.filter((answer) => answer.status === 503)
+    const served = answers.filter((answer) => answer.status === 200)
+    expect(refused.length + served.length).toBe(30)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const answer of refused) expect((await answer.json()).error.code).toBe('service_unavailable')
+    for (const answer of refused) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await balance()).toBe(before - served.length * 5000)
+
+    await rm(filler)
+    expect((await call()).status).toBe(200)
+    expect(await balance()).toBe(before - (served.length + 1) * 5000)
+    expect(await server.kill('SIGTERM')).toBe(0)
+    const { problems, charges } = await reconcile(join(small, 'gateway.db'))
+    expect({ problems, charges }).toEqual({ problems: [], charges: served.length + 2 })
+  })
+
+  test('a database that cannot be written stops the start with one line', async () => {
+    const readOnly = mkdtempSync(join(tmpdir(), 'gw-ro-'))
+    expect(mount('--bind', small, readOnly) && mount('-o', 'remount,bind,ro', readOnly)).toBe(true)
+    try {
+      const starting = startServer(folder, { DATABASE_URL: `file:${join(readOnly, 'gateway.db')}` })
+      await expect(starting).rejects.toThrow(/^the server ended: gateway: [^\n]*(read-?only|unable to open)[^\n]*\n$/i)
+    } finally {
+      Bun.spawnSync(['umount', readOnly])
+      await rm(readOnly, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('a frozen process', () => {
+  test('commits nothing when it wakes after its successor has started (spec-answers 4)', async () => {
+    const folders = [await dataFolder(), await dataFolder()]
+    const [first = '', second = ''] = folders
+    const database = join(first, 'gateway.db')
+    const frozen = await startServer(first)
+    const owner = await signUp(frozen.url, 'ada@example.com')
+    const { secret } = await owner.api('/api/keys', { name: 'shared' })
+    const headers = { authorization: `Bearer ${secret}` }
+    expect((await fetch(frozen.url + SEARCH, { headers })).status).toBe(200)
+
+    process.kill(frozen.pid, 'SIGSTOP')
+    const successor = await startServer(second, { DATABASE_URL: `file:${database}` })
+    expect((await fetch(successor.url + SEARCH, { headers })).status).toBe(200)
+    process.kill(frozen.pid, 'SIGCONT')
+    const late = await fetch(frozen.url + SEARCH, { headers }).then(
+      (answer) => answer.status,
+      () => 0,
+    )
+    expect([0, 503]).toContain(late)
+    expect(await frozen.exited).toBe(1)
+    expect(frozen.output()).toContain('another process owns the database now')
+
+    expect(await successor.kill('SIGTERM')).toBe(0)
+    const { problems, charges } = await reconcile(database)
+    expect({ problems, charges }).toEqual({ problems: [], charges: 2 })
+    await Promise.all(folders.map(removeFolder))
+  })
+})

@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import { createClient } from '@libsql/client'
+import { type Reconciliation, reconcile } from './reconcile'
+import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from './server-process'
+
+const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
+const CLIENTS = 24
+const EMAIL = 'ada@example.com'
+/** After the first answers, a life lasts at most this long. */
+const LONGEST_LIFE_MS = 300
+
+export interface CrashReport extends Reconciliation {
+  readonly kills: number
+  /** Calls that were answered 200. */
+  readonly served: number
+  /** Calls that were answered 200 and are not in the ledger. Must be none. */
+  readonly lost: readonly string[]
+  /** Calls that were under way at a kill: charged, and their caller saw no answer. Findable by request id. */
+  readonly chargedWithoutAnswer: number
+  readonly mostChargedWithoutAnswer: number
+}
+
+/**
+ * Kills the real server with SIGKILL at random points under load, restarts it on the same folder, and in the end compares
+ * every 200 that a caller saw with the ledger.
+ */
+export async function crashRun(
+  kills: number,
+  onLife: (life: number, served: number) => void = () => undefined,
+): Promise<CrashReport> {
+  const folder = await dataFolder()
+  try {
+    const served = new Set<string>()
+    let secret = ''
+    for (let life = 1; life <= kills; life++) {
+      const server = await startServer(folder)
+      secret ||= await makeKey(server, folder)
+      const before = served.size
+      await loadUntilKilled(server, secret, served)
+      onLife(life, served.size - before)
+    }
+    const last = await startServer(folder)
+    const code = await last.kill('SIGTERM')
+    if (code !== 0) throw new Error(`the last stop ended with ${code}: ${last.output()}`)
+    const database = join(folder, 'gateway.db')
+    const sums = await reconcile(database)
+    const charged = await chargedIds(database)
+    return {
+      ...sums,
+      kills,
+      served: served.size,
+      lost: [...served].filter((id) => !charged.has(id)),
+      chargedWithoutAnswer: charged.size - served.size,
+      mostChargedWithoutAnswer: kills * CLIENTS,
+    }
+  } finally {
+    await removeFolder(folder)
+  }
+}
+
+async function makeKey(server: ServerProcess, folder: string): Promise<string> {
+  const owner = await signUp(server.url, EMAIL)
+  await control(folder, 'limits', { account: EMAIL, limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
+  await control(folder, 'grant', { account: EMAIL, usd: '100000' })
+  return (await owner.api('/api/keys', { name: 'load' })).secret
+}
+
+async function loadUntilKilled(server: ServerProcess, secret: string, served: Set<string>): Promise<void> {
+  const warm = Promise.withResolvers<void>()
+  const client = async () => {
+    try {
+      for (;;) {
+        const answer = await fetch(server.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
+        const id = answer.headers.get('x-gateway-request-id')
+        await answer.arrayBuffer()
+        if (answer.status === 200 && id) served.add(id)
+        warm.resolve()
+      }
+    } catch {
+      warm.resolve()
+    }
+  }
+  const clients = Promise.all(Array.from({ length: CLIENTS }, client))
+  await warm.promise
+  await Bun.sleep(Math.random() * LONGEST_LIFE_MS)
+  await server.kill('SIGKILL')
+  await clients
+}
+
+async function chargedIds(database: string): Promise<Set<string>> {
+  const client = createClient({ url: `file:${database}` })
+  const { rows } = await client.execute('SELECT id FROM requests WHERE cost > 0')
+  client.close()
+  return new Set(rows.map((row) => String(row['id'])))
+}
