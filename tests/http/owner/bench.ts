@@ -5,7 +5,6 @@ import type { Harness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 
 export const IMAGES = '/apis/v1/websearch/images/search?q=card'
-export const PRICE = 5_000
 
 export type Owner = Awaited<ReturnType<Harness['owner']>>
 
