@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+
+setDefaultTimeout(60_000)
+
+const CALLS = 10
+/** Where the machine has no strace, or forbids it, this is skipped and counted as skipped. */
+const canTrace = Bun.which('strace') !== null && Bun.spawnSync(['strace', '-f', '-o', '/dev/null', 'true']).success
+
+describe.skipIf(!canTrace)('the system calls of a charged request', () => {
+  let folder = ''
+  let server: ServerProcess
+  let secret = ''
+
+  beforeAll(async () => {
+    folder = await dataFolder()
+    server = await startServer(folder)
+    const owner = await signUp(server.url, 'ada@example.com')
+    secret = (await owner.api('/api/keys', { name: 'traced' })).secret
+  })
+  afterAll(async () => {
+    await server.kill('SIGTERM')
+    await removeFolder(folder)
+  })
+
+  test('sync the log of the database to the disk before each 200 is sent: a charge survives a power loss', async () => {
+    const file = join(tmpdir(), `strace-${crypto.randomUUID()}`)
+    const which = 'trace=fsync,fdatasync,sendto,sendmsg,write,writev'
+    const tracer = Bun.spawn(['strace', '-f', '-y', '-s', '24', '-e', which, '-o', file, '-p', String(server.pid)], {
+      stderr: 'pipe',
+    })
+    const attached = Promise.withResolvers<void>()
+    const listening = (async () => {
+      for await (const chunk of tracer.stderr)
+        if (new TextDecoder().decode(chunk).includes('attached')) attached.resolve()
+    })()
+    await attached.promise
+    for (let i = 0; i < CALLS; i++) {
+      const answer = await fetch(`${server.url}/apis/v1/websearch/images/search?q=card&count=1`, {
+        headers: { authorization: `Bearer ${secret}` },
+      })
+      expect(answer.status).toBe(200)
+      await answer.arrayBuffer()
+    }
+    tracer.kill('SIGINT')
+    await Promise.all([tracer.exited, listening])
+    const lines = (await readFile(file, 'utf8')).split('\n')
+    await rm(file)
+    let synced = 0
+    let sent = 0
+    for (const line of lines) {
+      if (/f(data)?sync\(\d+<[^>]*gateway\.db-wal>/.test(line)) synced++
+      if (!line.includes('"HTTP/1.1 200 OK')) continue
+      sent++
+      // Calls go one after the other, so each 200 must find one more sync behind it than the one before.
+      expect(synced).toBeGreaterThanOrEqual(sent)
+    }
+    expect(sent).toBe(CALLS)
+  })
+})
