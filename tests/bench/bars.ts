@@ -1,0 +1,74 @@
+import type { MemoryResult } from './memory'
+import { addedP50, ratios, type SpeedResult } from './speed'
+import { median, table } from './statistics'
+import type { UsageResult } from './usage-pages'
+
+export interface Results {
+  speed?: SpeedResult
+  memory?: MemoryResult
+  usage?: UsageResult
+}
+
+interface Bar {
+  readonly what: string
+  readonly bar: string
+  readonly found: string
+  readonly holds: boolean
+}
+
+/** What issue 3 asks for, beside what was found. */
+export function describeBars(results: Results): string {
+  const bars = [...speedBars(results.speed), ...memoryBars(results.memory), ...usageBars(results.usage)]
+  if (bars.length === 0) return ''
+  return table(
+    ['Bar', 'asked', 'found', ''],
+    bars.map(({ what, bar, found, holds }) => [what, bar, found, holds ? 'holds' : 'MISSED']),
+  )
+}
+
+function speedBars(speed: SpeedResult | undefined): Bar[] {
+  if (!speed) return []
+  const find = (delayMs: number, connections: number) =>
+    speed.rows.find((row) => row.bytes === 2000 && row.delayMs === delayMs && row.connections === connections)
+  const share = (what: string, row: ReturnType<typeof find>, least: number): Bar[] => {
+    if (!row) return []
+    const found = median(ratios(row))
+    return [{ what, bar: `>= ${least.toFixed(2)}x`, found: `${found.toFixed(2)}x`, holds: found >= least }]
+  }
+  const single = find(0, 1)
+  const most = 3 * speed.syncUs + 100
+  const wrong = speed.audits.filter(({ problems }) => problems.length > 0).length
+  return [
+    ...share('throughput, c=64, 2 KB, 0 ms', find(0, 64), 0.3),
+    ...share('throughput, c=256, 2 KB, 50 ms', find(50, 256), 0.93),
+    ...(single
+      ? [
+          {
+            what: 'added p50, c=1, 2 KB, 0 ms',
+            bar: `<= ${most.toFixed(0)} us`,
+            found: `${addedP50(single).toFixed(0)} us`,
+            holds: addedP50(single) <= most,
+          },
+        ]
+      : []),
+    { what: 'books of every series', bar: 'all agree', found: `${wrong} wrong`, holds: wrong === 0 },
+  ]
+}
+
+function memoryBars(memory: MemoryResult | undefined): Bar[] {
+  return (memory?.loads ?? []).map(({ name, addedMb }) => ({
+    what: `memory of ${name}`,
+    bar: '<= 80 MB',
+    found: `${addedMb.toFixed(0)} MB`,
+    holds: addedMb <= 80,
+  }))
+}
+
+function usageBars(usage: UsageResult | undefined): Bar[] {
+  return (usage?.pages ?? []).map(({ page, account, p95 }) => ({
+    what: `${page}, ${account} account, p95`,
+    bar: '< 100 ms',
+    found: `${p95.toFixed(1)} ms`,
+    holds: p95 < 100,
+  }))
+}

@@ -1,0 +1,72 @@
+import { compose } from '../../server/compose'
+import { type Config, readConfig } from '../../server/config'
+import type { Account } from '../../server/core/accounts/account'
+import type { Actor } from '../../server/core/audit'
+import { micros, ZERO } from '../../server/core/money'
+import type { Provider } from '../../server/core/providers/provider'
+import { no, ok } from '../../server/core/result'
+import { openLog } from '../../server/log'
+
+const OPERATOR: Actor = { kind: 'operator', id: 'bench', address: null }
+const GRANT_USD = 1_000_000
+const WIDE = { rpm: 1_000_000_000, tpm: 1_000_000_000, concurrency: 100_000 }
+
+export function benchConfig(folder: string, port = 0): Config {
+  const set = {
+    DATA_DIR: folder,
+    PORT: String(port),
+    SECRET_KEY: 'a secret that only benches know, 32 bytes and more',
+    SIGNUP_RPM: '1000',
+    LOG_LEVEL: 'error',
+  }
+  return readConfig(set, {})
+}
+
+/** The real composition on a real database file; only the source of answers is a double: `fetch` of the upstream's address. */
+export function openBenchGateway(config: Config, upstream: string) {
+  const provider = <I extends { q: string }>(name: string): Provider<I> & { ready(): Promise<boolean> } => ({
+    name,
+    async call(input, signal) {
+      try {
+        const answer = await fetch(`${upstream}/${name}?q=${encodeURIComponent(input.q)}`, { signal })
+        if (!answer.ok) return no({ kind: 'error', reason: `status ${answer.status}` })
+        return ok({ body: await answer.bytes() })
+      } catch (error) {
+        return no({ kind: signal.aborted ? 'timeout' : 'unavailable', reason: String(error) })
+      }
+    },
+    ready: async () => true,
+  })
+  return compose(config, {
+    clock: { now: () => Date.now() },
+    log: openLog(config.logLevel),
+    onFatal: (reason) => {
+      process.stderr.write(`gateway: ${reason}\n`)
+      process.exit(1)
+    },
+    providers: { images: provider('images'), context: provider('context') },
+  })
+}
+
+export type BenchGateway = Awaited<ReturnType<typeof openBenchGateway>>
+
+/** Limits and a balance that no bench reaches, given the way an operator does. */
+export async function widen({ core }: BenchGateway, account: Account): Promise<void> {
+  const granted = await core.operator.grant(
+    OPERATOR,
+    account.id,
+    micros(GRANT_USD * 1_000_000),
+    'bench',
+    `bench-${account.id}`,
+  )
+  const changed = await core.operator.setLimits(OPERATOR, account.id, WIDE)
+  if (!granted.ok || !changed.ok) throw new Error('the account could not be widened')
+}
+
+/** A key, made the way an owner does. */
+export async function newKey({ core }: BenchGateway, account: Account, name: string) {
+  const owner = { accountId: account.id, tier: { ...account, toppedUp: ZERO }, actor: OPERATOR }
+  const made = await core.keys.create(owner, { name })
+  if (!made.ok) throw new Error(made.error.message)
+  return { id: made.value.key.id as string, secret: made.value.secret }
+}

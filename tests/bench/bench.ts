@@ -1,0 +1,132 @@
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { describeBars, type Results } from './bars'
+import { machineFacts } from './machine'
+import { describeMemory, measureMemory } from './memory'
+import { describePortkey, measurePortkey } from './portkey'
+import { describeSpeed, measureSpeed, type SpeedPlan } from './speed'
+import { describeUsage, measureUsage } from './usage-pages'
+import { Workshop } from './workshop'
+import { wrkProblem } from './wrk'
+
+const PARTS = ['speed', 'portkey', 'memory', 'usage'] as const
+type Part = (typeof PARTS)[number]
+
+const HELP = `Measures the gateway and prints Markdown tables for docs/performance.md.
+
+  bun run bench [options]
+
+  --only PART     speed, portkey, memory or usage; may be given more than once
+  --quick         1 to 2 minutes: fewer and shorter rounds, a tenth of the usage rows; for a first look only
+  --json FILE     writes every single result there too
+  --rounds N      rounds of each comparison (5, quick 2)
+  --seconds N     seconds of each burst (4, quick 1)
+  --rows N        calls in the database of the usage pages (10000000, quick 1000000)
+  --dir FOLDER    where the data folders are made: what counts is the speed of its disk (default: the temporary folder)
+  --help
+
+speed     charged image searches against a bare Bun fetch proxy, in turns, and the books of every run
+portkey   the same proxy against @portkey-ai/gateway on a chat double
+memory    100,000 keys against one
+usage     an owner's pages over 10 million calls
+Leave the machine alone meanwhile: it needs two cores, and 8 GB of disk for the usage pages.`
+
+const SERIES = [
+  { bytes: 2000, delayMs: 0 },
+  { bytes: 20_000, delayMs: 0 },
+  { bytes: 2000, delayMs: 50 },
+  { bytes: 20_000, delayMs: 50 },
+]
+
+interface Options {
+  readonly parts: readonly Part[]
+  readonly speed: SpeedPlan
+  readonly rows: number
+  readonly json: string | null
+  readonly folder: string | null
+}
+
+function options(): Options {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', multiple: true },
+      quick: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      rows: { type: 'string' },
+      dir: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) {
+    console.log(HELP)
+    process.exit(0)
+  }
+  const { quick } = values
+  const number = (name: 'rounds' | 'seconds' | 'rows', usual: number) => {
+    const value = Number(values[name] ?? usual)
+    if (!Number.isSafeInteger(value) || value < 1) throw new Error(`--${name} must be a whole number above 0`)
+    return value
+  }
+  const wrong = values.only?.find((part) => !PARTS.includes(part as Part))
+  if (wrong) throw new Error(`--only must be one of ${PARTS.join(', ')}, not "${wrong}"`)
+  return {
+    parts: PARTS.filter((part) => !values.only || values.only.includes(part)),
+    speed: {
+      series: SERIES,
+      connections: quick ? [1, 64, 256] : [1, 32, 64, 256],
+      rounds: number('rounds', quick ? 2 : 5),
+      seconds: number('seconds', quick ? 1 : 4),
+      keys: 1000,
+    },
+    rows: number('rows', quick ? 1_000_000 : 10_000_000),
+    json: values.json ?? null,
+    folder: values.dir ?? null,
+  }
+}
+
+async function bench({ parts, speed, rows, json, folder }: Options): Promise<boolean> {
+  const workshop = new Workshop(folder)
+  const facts = machineFacts(await workshop.folder('probe'))
+  const results: Results = {}
+  const found: Record<string, unknown> = { facts, results }
+  console.log(facts.map((fact) => `- ${fact}`).join('\n'))
+  if (!Bun.which('taskset')) console.log('- No taskset here: servers and generator share the cores, ratios mean little')
+  const loads = parts.includes('speed') || parts.includes('portkey')
+  const noWrk = loads ? await wrkProblem() : null
+  if (noWrk) console.log(`\nSkipped speed and portkey: ${noWrk}`)
+  if (parts.includes('speed') && !noWrk) {
+    results.speed = await measureSpeed(workshop, speed)
+    section('Speed', describeSpeed(results.speed))
+  }
+  if (parts.includes('portkey') && !noWrk) {
+    const portkey = await measurePortkey(workshop, speed)
+    found['portkey'] = portkey
+    section('A speed floor', describePortkey(portkey))
+  }
+  if (parts.includes('memory')) {
+    results.memory = await measureMemory(workshop, 100_000)
+    section('Memory of keys', describeMemory(results.memory))
+  }
+  if (parts.includes('usage')) {
+    results.usage = await measureUsage(workshop, rows)
+    section('Usage pages', describeUsage(results.usage))
+  }
+  const bars = describeBars(results)
+  if (bars) section('Bars', bars)
+  if (json) writeFileSync(json, JSON.stringify(found, null, 2))
+  return results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true
+}
+
+function section(title: string, text: string): void {
+  console.log(`\n## ${title}\n\n${text}`)
+}
+
+try {
+  // A missed bar is a finding, not a fault; books that disagree are.
+  process.exit((await bench(options())) ? 0 : 1)
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error))
+  process.exit(1)
+}

@@ -1,0 +1,38 @@
+import { takeDataFolder } from '../../server/compose'
+import { freePort, listen } from '../../server/listen'
+import { benchConfig, openBenchGateway } from './bench-gateway'
+import { obey } from './workshop'
+
+/**
+ * The gateway under test, started and stopped the way server/main.ts does it: `gateway.ts FOLDER UPSTREAM`. It says
+ * `ready PORT MS`, and answers `gc` with its memory after a full collection.
+ */
+const DRAIN_MS = 30_000
+
+const started = performance.now()
+const [folder = '', upstream = ''] = process.argv.slice(2)
+const config = benchConfig(folder, freePort('127.0.0.1'))
+const lock = await takeDataFolder(config)
+const gateway = await openBenchGateway(config, upstream)
+const web = listen(
+  config,
+  (request) => gateway.app.fetch(request),
+  (server) => {
+    gateway.app.server = server
+  },
+  (error) => process.stderr.write(`request failed: ${error}\n`),
+)
+process.on('SIGTERM', async () => {
+  gateway.drain()
+  await web.stop(DRAIN_MS)
+  await gateway.close()
+  lock.release()
+  process.exit(0)
+})
+process.stdout.write(`ready ${web.port} ${Math.round(performance.now() - started)}\n`)
+await obey({
+  gc() {
+    Bun.gc(true)
+    return `${process.memoryUsage().heapUsed}`
+  },
+})

@@ -1,0 +1,53 @@
+import { obey } from './workshop'
+
+/**
+ * The double upstream, in a process of its own: `/BYTES/MS/...` answers an image search's JSON of about that many bytes after
+ * that long; a path with `chat/completions` answers a chat. It says `ready PORT`.
+ */
+function images(bytes: number): Uint8Array<ArrayBuffer> {
+  const results: object[] = []
+  for (;;) {
+    const i = results.length
+    results.push({
+      type: 'image_result',
+      title: `Result ${i}, a title as long as titles are`,
+      url: `https://example.org/page/${i}?ref=search`,
+      source: 'example.org',
+      thumbnail: { src: `https://img.example.org/small/${i}.jpg`, width: 320, height: 200 },
+      properties: { url: `https://img.example.org/full/${i}.jpg`, width: 1600, height: 1000 },
+    })
+    const body = JSON.stringify({ type: 'images', query: { original: 'credit card' }, results })
+    if (body.length >= bytes) return new TextEncoder().encode(body)
+  }
+}
+
+const CHAT = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'gpt-4o-mini',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'x'.repeat(600) }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 12, completion_tokens: 150, total_tokens: 162 },
+})
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+const bodies = new Map<number, Uint8Array<ArrayBuffer>>()
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  idleTimeout: 60,
+  async fetch(request) {
+    const path = request.url.slice(request.url.indexOf('/', 8))
+    if (path.includes('chat/completions')) {
+      await request.arrayBuffer()
+      return new Response(CHAT, { headers: JSON_TYPE })
+    }
+    const [, bytes = 0, ms = 0] = path.split('/', 3).map(Number)
+    const body = bodies.get(bytes) ?? images(bytes)
+    bodies.set(bytes, body)
+    if (ms > 0) await Bun.sleep(ms)
+    return new Response(body, { headers: JSON_TYPE })
+  },
+})
+process.stdout.write(`ready ${server.port}\n`)
+await obey({})

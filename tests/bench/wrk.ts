@@ -1,0 +1,63 @@
+import { join } from 'node:path'
+import { cpuTime } from './proc'
+import { FEEDER_CORE, onCore } from './workshop'
+
+/** What one run of the generator found. Times in microseconds. */
+export interface Burst {
+  readonly requests: number
+  readonly rps: number
+  readonly p50: number
+  readonly p99: number
+  /** Answers of 400 and above. */
+  readonly refused: number
+  /** Connections that failed, and requests without an answer. */
+  readonly broken: number
+  readonly cpu: number
+  readonly mainCpu: number
+}
+
+export interface Target {
+  readonly url: string
+  readonly pid: number
+  readonly script: 'rotate-keys.lua' | 'chat.lua'
+  readonly args: readonly string[]
+}
+
+/** Makes sure that wrk is there; a reason in words when it cannot be. */
+export async function wrkProblem(): Promise<string | null> {
+  if (Bun.which('wrk')) return null
+  if (process.getuid?.() !== 0 || !Bun.which('apt-get'))
+    return 'wrk is not installed, and this user cannot install it: run "apt-get install -y wrk" as root'
+  process.stderr.write('installing wrk\n')
+  for (const command of [
+    ['apt-get', 'update'],
+    ['apt-get', 'install', '-y', 'wrk'],
+  ])
+    await Bun.spawn(command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' }).exited
+  return Bun.which('wrk') ? null : 'wrk is not installed, and "apt-get install -y wrk" failed'
+}
+
+/** Loads a server with `connections` closed loops for some seconds, and takes its CPU time meanwhile. */
+export async function burst(target: Target, connections: number, seconds: number): Promise<Burst> {
+  const script = join(import.meta.dir, target.script)
+  const command = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, target.url]
+  const before = cpuTime(target.pid)
+  const child = Bun.spawn(onCore(FEEDER_CORE, [...command, '--', ...target.args]), { stdout: 'pipe', stderr: 'pipe' })
+  const said = await new Response(child.stdout).text()
+  const after = cpuTime(target.pid)
+  await child.exited
+  const line = /JSON (\{.*\})/.exec(said)?.[1]
+  if (!line) throw new Error(`wrk: ${said}${await new Response(child.stderr).text()}`)
+  const { requests, us, p50, p99, refused, broken } = JSON.parse(line) as Record<string, number>
+  const each = (total: number) => total / Math.max(1, requests ?? 0)
+  return {
+    requests: requests ?? 0,
+    rps: (requests ?? 0) / ((us ?? 1) / 1e6),
+    p50: p50 ?? 0,
+    p99: p99 ?? 0,
+    refused: refused ?? 0,
+    broken: broken ?? 0,
+    cpu: each(after.process - before.process),
+    mainCpu: each(after.main - before.main),
+  }
+}
