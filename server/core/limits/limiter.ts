@@ -67,7 +67,7 @@ export class Limiter {
 
   /** Takes one request off every subject's minute, or off none. */
   async countRequest(subjects: readonly Subject[]): Promise<Result<Readings, LimitRefusal>> {
-    return this.take(subjects, { ...NOTHING, requests: 1 })
+    return this.take(subjects, { ...NOTHING, requests: 1 }, this.clock.now())
   }
 
   /** The windows as they stand; takes nothing. */
@@ -82,8 +82,8 @@ export class Limiter {
 
   /** Takes a place and the estimated tokens of a streaming or long-running call, or nothing. */
   async enter(subjects: readonly Subject[], estimatedTokens: number): Promise<Result<Ticket, LimitRefusal>> {
-    const minute = minuteOf(this.clock.now())
-    const taken = await this.take(subjects, { requests: 0, tokens: estimatedTokens, places: 1 })
+    const now = this.clock.now()
+    const taken = await this.take(subjects, { requests: 0, tokens: estimatedTokens, places: 1 }, now)
     if (!taken.ok) return taken
     let open = true
     return ok({
@@ -92,13 +92,12 @@ export class Limiter {
         if (!open) return
         open = false
         const change = { requests: 0, tokens: actualTokens - estimatedTokens, places: -1 }
-        for (const subject of subjects) await this.windows.adjust(subject.name, change, minute)
+        for (const subject of subjects) await this.windows.adjust(subject.name, change, minuteOf(now))
       },
     })
   }
 
-  private async take(subjects: readonly Subject[], cost: Usage): Promise<Result<Readings, LimitRefusal>> {
-    const now = this.clock.now()
+  private async take(subjects: readonly Subject[], cost: Usage, now: number): Promise<Result<Readings, LimitRefusal>> {
     const result = await this.windows.takeAll(
       subjects.map((subject) => ({ subject, cost })),
       minuteOf(now),

@@ -20,7 +20,9 @@ export class MemoryWindows implements WindowStore {
   private readonly counters = new Map<string, Counter>()
   private sweptMinute = 0
 
-  async takeAll(takes: readonly Take[], minute: number): Promise<TakeResult> {
+  async takeAll(takes: readonly Take[], asked: number): Promise<TakeResult> {
+    // A clock that goes back does not open a window again, not even of a subject that the sweep forgot.
+    const minute = Math.max(asked, this.sweptMinute)
     this.sweep(minute)
     const counters = takes.map((take) => this.current(take.subject.name, minute))
     for (const [index, take] of takes.entries()) {
@@ -52,7 +54,7 @@ export class MemoryWindows implements WindowStore {
     return usage(counter)
   }
 
-  /** The counter at `minute`. A clock that goes back does not open a window again. */
+  /** The counter at `minute`, which never goes back. */
   private current(name: string, minute: number): Counter {
     const counter = this.counters.get(name)
     if (!counter) return { minute, requests: 0, tokens: 0, places: 0 }

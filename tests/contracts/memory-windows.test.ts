@@ -1,0 +1,4 @@
+import { MemoryWindows } from '../../server/adapters/stores/memory/windows'
+import { windowStoreContract } from './window-store.contract'
+
+windowStoreContract('memory', () => new MemoryWindows())

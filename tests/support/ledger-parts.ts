@@ -1,0 +1,175 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openStores, type StoreOptions } from '../../server/adapters/stores/libsql/open-stores'
+import { MemoryHolds } from '../../server/adapters/stores/memory/holds'
+import type { Actor, AuditEntry } from '../../server/core/audit'
+import type { ApiKey } from '../../server/core/credentials/api-key'
+import { newSecret } from '../../server/core/credentials/secret'
+import { type AccountId, makeId, type PoolId, type RequestId } from '../../server/core/ids'
+import type { BalancePart, LedgerEntry } from '../../server/core/ledger/entry'
+import type { JournalRecord } from '../../server/core/ledger/journal'
+import { micros } from '../../server/core/money'
+import { type CallRecord, NO_TOKENS } from '../../server/core/usage/call-record'
+
+/** The time that made-up records carry. */
+export const NOON = Date.UTC(2026, 10, 21, 12, 0, 0)
+export const ACTOR: Actor = { kind: 'operator', id: 'test', address: null }
+
+export const accountId = (): AccountId => makeId('acct', NOON)
+export const poolId = (): PoolId => makeId('pool', NOON)
+export const requestId = (): RequestId => makeId('req', NOON)
+
+export function audit(action = 'test'): AuditEntry {
+  return { id: makeId('audit', NOON), at: NOON, actor: ACTOR, accountId: null, keyId: null, action, detail: {} }
+}
+
+export function apiKey(accountId: AccountId, more: Partial<ApiKey> = {}): ApiKey {
+  const { secret: _secret, ...shown } = newSecret()
+  return {
+    ...shown,
+    id: makeId('key', NOON),
+    accountId,
+    poolId: makeId('pool', NOON),
+    name: `key ${shown.hash.slice(0, 12)}`,
+    allowedIps: [],
+    expiresAt: null,
+    allowedEndpoints: [],
+    allowedModels: [],
+    rpmLimit: null,
+    tpmLimit: null,
+    createdAt: NOON,
+    disabledAt: null,
+    revokedAt: null,
+    stopsAt: null,
+    replaces: null,
+    replacedBy: null,
+    allowlist: null,
+    ...more,
+  }
+}
+
+/** A successful call that costs `cost`; with a cost of null, one that was not charged. */
+export function call(accountId: AccountId, cost: number | null, more: Partial<CallRecord> = {}): CallRecord {
+  return {
+    id: requestId(),
+    clientRequestId: null,
+    accountId,
+    keyId: 'key_test',
+    operation: 'image-search',
+    counted: true,
+    at: NOON,
+    status: cost === null ? 502 : 200,
+    code: cost === null ? 'upstream_error' : null,
+    latencyMs: 7,
+    address: '192.0.2.1',
+    tokens: NO_TOKENS,
+    charged:
+      cost === null
+        ? null
+        : { cost: micros(cost), priceVersion: '2.0.0', unit: 'request', units: 1, unitPrice: micros(cost) },
+    ...more,
+  }
+}
+
+function entry(account: AccountId, amount: number, more: Partial<LedgerEntry>): LedgerEntry {
+  return {
+    transaction: makeId('txn', NOON),
+    kind: 'grant',
+    accountId: account,
+    debit: 'house/grants',
+    credit: `${account}/credit`,
+    amount: micros(amount),
+    at: NOON,
+    requestId: null,
+    description: 'test',
+    reference: null,
+    ...more,
+  }
+}
+
+/** What the ledger writes for a charge out of one part of the balance. */
+export function charge(
+  account: AccountId,
+  amount: number,
+  more: { call?: CallRecord; part?: BalancePart; pool?: PoolId } = {},
+): JournalRecord {
+  const part = more.part ?? 'credit'
+  const record = more.call ?? call(account, amount)
+  return {
+    call: record,
+    entries: [
+      entry(account, amount, {
+        kind: 'charge',
+        debit: `${account}/${part}`,
+        credit: 'house/revenue',
+        requestId: record.id,
+      }),
+    ],
+    change: { accountId: account, credit: 0, paid: 0, toppedUp: 0, [part]: -amount },
+    ...(more.pool && { spent: { poolId: more.pool, amount } }),
+  }
+}
+
+/** What the ledger writes for the opening of an account with its first credit. */
+export function opening(account: AccountId, amount: number, reference = `opening:${account}`): JournalRecord {
+  return {
+    opening: { id: account, userId: `user of ${account}`, operator: false, createdAt: NOON },
+    entries: [entry(account, amount, { kind: 'signup_credit', debit: 'house/signup_credit', reference })],
+    change: { accountId: account, credit: amount, paid: 0, toppedUp: 0 },
+  }
+}
+
+export type TestStores = Awaited<ReturnType<typeof openTestStores>>
+
+/** The stores on a real file. In a folder of their own, unless one is given that somebody else removes. */
+export async function openTestStores(options: Partial<StoreOptions> & { folder?: string } = {}) {
+  const { folder: given, ...rest } = options
+  const folder = given ?? (await mkdtemp(join(tmpdir(), 'gateway-stores-')))
+  const file = join(folder, 'gateway.db')
+  const fatal: string[] = []
+  const trouble: string[] = []
+  const holds = new MemoryHolds()
+  const stores = await openStores(
+    {
+      url: `file:${file}`,
+      authToken: null,
+      patienceMs: 60_000,
+      isCounted: (operation) => operation !== 'free',
+      onFatal: (reason) => fatal.push(reason),
+      onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
+      ...rest,
+    },
+    holds,
+  )
+  return {
+    ...stores,
+    stores,
+    holds,
+    folder,
+    file,
+    fatal,
+    trouble,
+    /** An account with that much credit, as the ledger opens it. */
+    async account(credit = 1_000_000): Promise<AccountId> {
+      const id = accountId()
+      const outcome = await stores.journal.append(opening(id, credit))
+      if (outcome.kind !== 'committed') throw new Error(outcome.kind)
+      await holds.openAccount(id)
+      await holds.credited({ account: id, part: 'credit', amount: micros(credit), toppedUp: micros(0) })
+      return id
+    },
+    /** A key and its pool. */
+    async key(account: AccountId, limit: number | null = null): Promise<ApiKey> {
+      const key = apiKey(account)
+      const most = limit === null ? null : micros(limit)
+      await holds.openPool(key.poolId, account, most)
+      await stores.credentials.create(key, { limit: most, budget: null }, audit())
+      return key
+    },
+    async close(): Promise<void> {
+      await stores.close()
+      if (!given) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
