@@ -44,11 +44,15 @@ export interface Balance {
  * A hold ends once. `fix` names the amount (held -> settling), then exactly one of `captured`, `released` follows.
  */
 export interface HoldStore {
+  /** A request holds at most once in its life: a second hold, also after a capture, is a bug and throws. */
   hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>>
   /** Fixes what will be captured, at most what was held, credit first. The same amount again gives the same split. */
   fix(request: RequestId, amount: Money): Promise<Result<{ hold: Hold; split: Split; first: boolean }, SettleRefusal>>
-  /** The fixed amount is durable: held goes down, spent goes up, the rest returns to available. */
-  captured(request: RequestId): Promise<void>
+  /**
+   * The fixed amount is durable: held goes down, spent goes up, the rest returns to available. `undone`: its reversal
+   * follows, so that a repeated capture finds no hold, instead of being told that the charge stands.
+   */
+  captured(request: RequestId, undone?: boolean): Promise<void>
   /** Gives everything back. A hold that is settling is left alone unless `evenSettling`. False when there was none to end. */
   release(request: RequestId, evenSettling?: boolean): Promise<boolean>
   /** Money that came in, or went back, and is durable already. */

@@ -147,7 +147,7 @@ export class Ledger {
   /** The caller was told 503, so the charge must not stand: the hold stays until the fate is known, then it is undone. */
   private async endUnknown(hold: Hold, split: Split, call: CallRecord, fate: Promise<'committed' | 'refused'>) {
     if ((await fate) === 'refused') return void (await this.holds.release(call.id, true))
-    await this.holds.captured(call.id)
+    await this.holds.captured(call.id, true)
     const amount = micros(split.credit + split.paid)
     const undone = await this.journal.append({
       undoes: call,

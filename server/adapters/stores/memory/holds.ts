@@ -51,8 +51,9 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   }
 
   async hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>> {
-    const again = this.open.get(request.request)
-    if (again) throw new Error(`request ${request.request} holds already`)
+    if (this.open.has(request.request) || this.ended.has(request.request))
+      throw new Error(`request ${request.request} has its hold already`)
+    if (request.amount < 0) throw new RangeError('a hold is never negative')
     const account = this.accounts.get(request.account)
     if (!account) throw new Error(`unknown account ${request.account}`)
     const pool = request.pool === null ? null : this.poolOf(request.pool)
@@ -85,13 +86,14 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     const open = this.open.get(request)
     if (!open) return no('unknown_hold')
     if (open.settling) return no('settling')
+    if (amount < 0) throw new RangeError('a capture is never negative')
     if (amount > open.hold.amount) return no('exceeds_hold')
     const credit = least(open.hold.split.credit, amount)
     open.settling = { credit, paid: minus(amount, credit) }
     return ok({ hold: open.hold, split: open.settling, first: true })
   }
 
-  async captured(request: RequestId): Promise<void> {
+  async captured(request: RequestId, undone = false): Promise<void> {
     const open = this.open.get(request)
     if (!open?.settling) throw new Error(`request ${request} is not settling`)
     const { hold, settling } = open
@@ -102,7 +104,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
       const pool = this.poolOf(hold.pool)
       pool.spent = micros(pool.spent + settling.credit + settling.paid)
     }
-    this.remember(hold, settling)
+    if (!undone) this.remember(hold, settling)
   }
 
   async release(request: RequestId, evenSettling = false): Promise<boolean> {

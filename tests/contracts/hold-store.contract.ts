@@ -1,0 +1,286 @@
+import { describe, expect, test } from 'bun:test'
+import type { HoldRequest, HoldStore } from '../../server/core/ledger/hold'
+import { micros, ZERO } from '../../server/core/money'
+import { accountId, poolId, requestId } from '../support/ledger-parts'
+
+interface Money {
+  readonly credit?: number
+  readonly paid?: number
+  readonly limit?: number | null
+}
+
+/** What every hold store keeps to, whatever it is made of. */
+export function holdStoreContract(name: string, open: () => HoldStore | Promise<HoldStore>): void {
+  /** A store with one account and one pool of it. */
+  async function funded({ credit = 0, paid = 0, limit = null }: Money) {
+    const store = await open()
+    const [account, pool] = [accountId(), poolId()]
+    await store.openAccount(account)
+    await store.credited({ account, part: 'credit', amount: micros(credit), toppedUp: ZERO })
+    await store.credited({ account, part: 'paid', amount: micros(paid), toppedUp: micros(paid) })
+    await store.openPool(pool, account, limit === null ? null : micros(limit))
+    const request = (amount: number, more: Partial<HoldRequest> = {}): HoldRequest => ({
+      request: requestId(),
+      account,
+      pool,
+      amount: micros(amount),
+      creditPays: true,
+      ...more,
+    })
+    const hold = (amount: number, more: Partial<HoldRequest> = {}) => store.hold(request(amount, more))
+    const balance = async () => {
+      const all = await store.balance(account)
+      return { posted: Number(all?.posted), held: Number(all?.held), available: Number(all?.available) }
+    }
+    const counted = async () => {
+      const all = await store.pool(pool)
+      return { spent: Number(all?.spent), held: Number(all?.held) }
+    }
+    /** Holds an amount and names the hold. */
+    const held = async (amount: number, more: Partial<HoldRequest> = {}) => {
+      const asked = request(amount, more)
+      const granted = await store.hold(asked)
+      if (!granted.ok) throw new Error(granted.error)
+      return asked.request
+    }
+    return { store, account, pool, hold, held, balance, counted }
+  }
+
+  describe(`hold store: ${name}`, () => {
+    describe('hold', () => {
+      test('moves from available to held, on the account and in the pool', async () => {
+        const { hold, balance, counted } = await funded({ credit: 100, limit: 50 })
+        expect((await hold(30)).ok).toBe(true)
+        expect(await balance()).toEqual({ posted: 100, held: 30, available: 70 })
+        expect(await counted()).toEqual({ spent: 0, held: 30 })
+      })
+
+      test('is granted up to the balance and not one micro more, however many ask at once', async () => {
+        const { hold, balance } = await funded({ credit: 60, paid: 39 })
+        const granted = await Promise.all(Array.from({ length: 50 }, () => hold(10)))
+        expect(granted.filter((result) => result.ok)).toHaveLength(9)
+        expect(await balance()).toEqual({ posted: 99, held: 90, available: 9 })
+        expect(await hold(10)).toMatchObject({ error: 'insufficient_balance' })
+        expect((await hold(9)).ok).toBe(true)
+      })
+
+      test("is granted up to the pool's limit and not one micro more, however many ask at once", async () => {
+        const { hold, counted } = await funded({ credit: 1000, limit: 55 })
+        const granted = await Promise.all(Array.from({ length: 50 }, () => hold(10)))
+        expect(granted.filter((result) => result.ok)).toHaveLength(5)
+        expect(await counted()).toEqual({ spent: 0, held: 50 })
+        expect((await hold(5)).ok).toBe(true)
+        expect(await hold(1)).toMatchObject({ error: 'pool_exhausted' })
+      })
+
+      test('that neither the pool nor the account can pay names the pool (spec-answers 2)', async () => {
+        const { hold } = await funded({ credit: 1, limit: 1 })
+        expect(await hold(2)).toEqual({ ok: false, error: 'pool_exhausted' })
+      })
+
+      test('that is refused has taken nothing', async () => {
+        const { hold, balance, counted } = await funded({ credit: 5, limit: 10 })
+        await hold(11)
+        await hold(6)
+        expect(await balance()).toEqual({ posted: 5, held: 0, available: 5 })
+        expect(await counted()).toEqual({ spent: 0, held: 0 })
+      })
+
+      test('spends credit before what was paid in (spec-answers 4)', async () => {
+        const { hold } = await funded({ credit: 30, paid: 100 })
+        expect(await hold(20)).toMatchObject({ value: { split: { credit: 20, paid: 0 } } })
+        expect(await hold(20)).toMatchObject({ value: { split: { credit: 10, paid: 10 } } })
+        expect(await hold(20)).toMatchObject({ value: { split: { credit: 0, paid: 20 } } })
+      })
+
+      test('for what credit must not buy takes paid money only, and says that only credit is left', async () => {
+        const { hold } = await funded({ credit: 100, paid: 10 })
+        expect(await hold(10, { creditPays: false })).toMatchObject({ value: { split: { credit: 0, paid: 10 } } })
+        expect(await hold(10, { creditPays: false })).toEqual({ ok: false, error: 'insufficient_paid_balance' })
+        expect(await hold(101, { creditPays: false })).toEqual({ ok: false, error: 'insufficient_balance' })
+        expect((await hold(100)).ok).toBe(true)
+      })
+
+      test('without a pool is bound by the balance alone', async () => {
+        const { hold, counted } = await funded({ credit: 100, limit: 0 })
+        expect((await hold(100, { pool: null })).ok).toBe(true)
+        expect(await counted()).toEqual({ spent: 0, held: 0 })
+      })
+
+      test('happens once in the life of a request: a second one throws, also after the capture', async () => {
+        const { store, held, hold } = await funded({ credit: 100 })
+        const request = await held(10)
+        await expect(hold(10, { request })).rejects.toThrow()
+        await store.fix(request, micros(10))
+        await store.captured(request)
+        await expect(hold(10, { request })).rejects.toThrow()
+      })
+
+      test('of less than nothing throws', async () => {
+        const { hold } = await funded({ credit: 100 })
+        await expect(hold(-1)).rejects.toThrow(RangeError)
+      })
+    })
+
+    describe('capture', () => {
+      test('spends what was fixed and returns the rest to available', async () => {
+        const { store, held, balance, counted } = await funded({ credit: 100, limit: 100 })
+        const request = await held(30)
+        expect(await store.fix(request, micros(20))).toMatchObject({
+          value: { first: true, split: { credit: 20, paid: 0 } },
+        })
+        expect(await balance()).toEqual({ posted: 100, held: 30, available: 70 })
+        await store.captured(request)
+        expect(await balance()).toEqual({ posted: 80, held: 0, available: 80 })
+        expect(await counted()).toEqual({ spent: 20, held: 0 })
+      })
+
+      test('takes credit first when it takes less than was held', async () => {
+        const { store, account, held } = await funded({ credit: 10, paid: 90 })
+        const request = await held(50)
+        expect(await store.fix(request, micros(15))).toMatchObject({ value: { split: { credit: 10, paid: 5 } } })
+        await store.captured(request)
+        expect(await store.balance(account)).toMatchObject({ credit: ZERO, paid: micros(85) })
+      })
+
+      test('of more than was held is refused, and the hold stays', async () => {
+        const { store, held, balance } = await funded({ credit: 100 })
+        const request = await held(30)
+        expect(await store.fix(request, micros(31))).toEqual({ ok: false, error: 'exceeds_hold' })
+        expect(await balance()).toEqual({ posted: 100, held: 30, available: 70 })
+        expect((await store.fix(request, micros(30))).ok).toBe(true)
+      })
+
+      test('of less than nothing throws', async () => {
+        const { store, held } = await funded({ credit: 100 })
+        const request = await held(30)
+        await expect(store.fix(request, micros(-1))).rejects.toThrow(RangeError)
+      })
+
+      test('repeated gives the same answer and moves nothing', async () => {
+        const { store, held, balance } = await funded({ credit: 100 })
+        const request = await held(30)
+        await store.fix(request, micros(20))
+        await store.captured(request)
+        expect(await store.fix(request, micros(20))).toMatchObject({ value: { first: false, split: { credit: 20 } } })
+        expect(await store.fix(request, micros(21))).toEqual({ ok: false, error: 'settled_differently' })
+        expect(await balance()).toEqual({ posted: 80, held: 0, available: 80 })
+      })
+
+      test('that will be undone is not remembered: a repeat is not told that the charge stands', async () => {
+        const { store, held } = await funded({ credit: 100 })
+        const request = await held(30)
+        await store.fix(request, micros(30))
+        await store.captured(request, true)
+        expect(await store.fix(request, micros(30))).toEqual({ ok: false, error: 'unknown_hold' })
+      })
+
+      test('is fixed by one of many at once', async () => {
+        const { store, held } = await funded({ credit: 100 })
+        const request = await held(30)
+        const fixed = await Promise.all(Array.from({ length: 10 }, () => store.fix(request, micros(30))))
+        expect(fixed.filter((result) => result.ok)).toHaveLength(1)
+        expect(fixed.filter((result) => !result.ok && result.error === 'settling')).toHaveLength(9)
+      })
+
+      test('without a hold is refused', async () => {
+        const { store } = await funded({ credit: 100 })
+        expect(await store.fix(requestId(), micros(1))).toEqual({ ok: false, error: 'unknown_hold' })
+        await expect(store.captured(requestId())).rejects.toThrow()
+      })
+    })
+
+    describe('release', () => {
+      test('gives everything back, once', async () => {
+        const { store, held, balance, counted } = await funded({ credit: 100, limit: 50 })
+        const request = await held(30)
+        expect(await store.release(request)).toBe(true)
+        expect(await store.release(request)).toBe(false)
+        expect(await balance()).toEqual({ posted: 100, held: 0, available: 100 })
+        expect(await counted()).toEqual({ spent: 0, held: 0 })
+        expect(await store.fix(request, micros(1))).toEqual({ ok: false, error: 'unknown_hold' })
+      })
+
+      test('leaves a hold that is being captured alone, unless the capture itself gives it up', async () => {
+        const { store, held, balance } = await funded({ credit: 100 })
+        const request = await held(30)
+        await store.fix(request, micros(30))
+        expect(await store.release(request)).toBe(false)
+        expect(await balance()).toEqual({ posted: 100, held: 30, available: 70 })
+        expect(await store.release(request, true)).toBe(true)
+        expect(await balance()).toEqual({ posted: 100, held: 0, available: 100 })
+        await expect(store.captured(request)).rejects.toThrow()
+      })
+
+      test('after the capture does nothing', async () => {
+        const { store, held, balance } = await funded({ credit: 100 })
+        const request = await held(30)
+        await store.fix(request, micros(30))
+        await store.captured(request)
+        expect(await store.release(request, true)).toBe(false)
+        expect(await balance()).toEqual({ posted: 70, held: 0, available: 70 })
+      })
+    })
+
+    describe('limit', () => {
+      test('lowered while holds are open grants no further one, yet what was granted can be captured', async () => {
+        const { store, pool, held, hold, counted } = await funded({ credit: 100, limit: 50 })
+        const request = await held(40)
+        await store.setPoolLimit(pool, micros(20))
+        expect(await hold(1)).toEqual({ ok: false, error: 'pool_exhausted' })
+        await store.fix(request, micros(40))
+        await store.captured(request)
+        expect(await counted()).toEqual({ spent: 40, held: 0 })
+        expect(await hold(1)).toEqual({ ok: false, error: 'pool_exhausted' })
+      })
+
+      test('raised or lifted grants again', async () => {
+        const { store, pool, held, hold } = await funded({ credit: 100, limit: 10 })
+        await held(10)
+        await store.setPoolLimit(pool, micros(11))
+        expect((await hold(1)).ok).toBe(true)
+        expect((await hold(1)).ok).toBe(false)
+        await store.setPoolLimit(pool, null)
+        expect((await hold(50)).ok).toBe(true)
+      })
+    })
+
+    describe('money that comes in', () => {
+      test('is available at once; what was paid in counts for the tier', async () => {
+        const { store, account } = await funded({ credit: 1, paid: 2 })
+        await store.credited({ account, part: 'paid', amount: micros(40), toppedUp: micros(40) })
+        expect(await store.balance(account)).toEqual({
+          ...{ credit: micros(1), paid: micros(42), posted: micros(43) },
+          ...{ held: ZERO, available: micros(43), toppedUp: micros(42) },
+        })
+      })
+
+      test('back from a charge lowers what its pool spent', async () => {
+        const { store, account, pool, held, counted } = await funded({ credit: 100, limit: 30 })
+        const request = await held(30)
+        await store.fix(request, micros(30))
+        await store.captured(request)
+        await store.credited({ account, part: 'credit', amount: micros(30), toppedUp: ZERO, pool })
+        expect(await counted()).toEqual({ spent: 0, held: 0 })
+      })
+    })
+
+    test('opening again changes nothing', async () => {
+      const { store, account, pool, held, counted, balance } = await funded({ credit: 100, limit: 50 })
+      await held(10)
+      await store.openAccount(account)
+      await store.openPool(pool, account, null)
+      expect(await balance()).toEqual({ posted: 100, held: 10, available: 90 })
+      expect(await counted()).toEqual({ spent: 0, held: 10 })
+      expect((await store.pool(pool))?.limit).toBe(micros(50))
+    })
+
+    test('knows no account and no pool that were not opened', async () => {
+      const { store, hold } = await funded({ credit: 100 })
+      expect(await store.balance(accountId())).toBeNull()
+      expect(await store.pool(poolId())).toBeNull()
+      await expect(hold(1, { account: accountId() })).rejects.toThrow()
+      await expect(hold(1, { pool: poolId() })).rejects.toThrow()
+    })
+  })
+}
