@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import { failure } from '../core/failure'
 import { isUnavailable } from '../core/unavailable'
 import type { DashboardFiles } from './dashboard-files'
-import { isGated } from './endpoints'
+import { isGated, isProbe } from './endpoints'
 import { setIdHeaders } from './exchange'
 import { Failed, failureResponse } from './failures'
 import type { FrontDesk, Sockets } from './front-desk'
@@ -42,16 +42,14 @@ export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptio
       const arrival = desk.arrive(request, server as Sockets)
       set.headers['x-request-id'] = arrival.ids.echoed
       set.headers['x-gateway-request-id'] = arrival.ids.own
-      if (isDraining()) {
-        const leaving = failure('service_unavailable', 'This server is shutting down. Try again.', {
-          retryAfterSeconds: 1,
-        })
-        return refuse(request, new Failed(leaving))
-      }
       const path = new URL(request.url).pathname
-      if (!isGated(path)) return undefined
+      const leaving =
+        isDraining() && !isProbe(path)
+          ? failure('service_unavailable', 'This server is shutting down. Try again.', { retryAfterSeconds: 1 })
+          : null
+      if (!isGated(path)) return leaving ? refuse(request, new Failed(leaving)) : undefined
       try {
-        const exchange = await desk.open(request, path, arrival)
+        const exchange = await desk.open(request, path, arrival, leaving)
         return exchange.turnedAway ? exchange.refuse(exchange.turnedAway) : undefined
       } catch (error) {
         return refuse(request, error)

@@ -9,6 +9,11 @@ export function isGated(path: string): boolean {
   return GATED.test(path)
 }
 
+/** What says how the server is; answered as long as it can be. */
+export function isProbe(path: string): boolean {
+  return path === '/health' || path === '/ready'
+}
+
 interface Endpoint {
   readonly pattern: RegExp
   readonly methods: readonly string[]

@@ -1,5 +1,6 @@
 import { type Address, parseAddress } from '../core/credentials/address'
 import type { Allowlist } from '../core/credentials/allowlist'
+import type { Failure } from '../core/failure'
 import type { Journal } from '../core/ledger/journal'
 import { admit, type Door } from '../gateway/admit'
 import { clientAddress } from './client-address'
@@ -51,7 +52,13 @@ export class FrontDesk {
     return this.arrivals.get(request) ?? this.arrive(request, null)
   }
 
-  async open(request: Request, path: string, { ids, address, at }: Arrival): Promise<Exchange> {
+  /** Brings a gated request to the door. With `closed`, that is the verdict: windows are read, nothing is taken. */
+  async open(
+    request: Request,
+    path: string,
+    { ids, address, at }: Arrival,
+    closed: Failure | null = null,
+  ): Promise<Exchange> {
     const { door, journal } = this.options
     const verdict = await admit(door, {
       id: ids.own,
@@ -59,7 +66,7 @@ export class FrontDesk {
       at,
       credential: presentedCredential(request.headers, path),
       address,
-      destination: destinationOf(request.method, path),
+      destination: closed ? { kind: 'nowhere', failure: closed } : destinationOf(request.method, path),
     })
     const found = verdict.ok ? verdict.value : verdict.error
     const exchange = new Exchange({ verdict: found, ids, path, journal, now: () => door.clock.now() })

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { createClient } from '@libsql/client'
+import { ok } from '../../server/core/result'
+import { healthRoutes } from '../../server/http/routes/health'
+import { type Harness, type MadeKey, openHarness } from '../support/harness'
+import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, logWritten, PRICE, refusalOf } from './wire'
+
+describe('/health and /ready', () => {
+  let gateway: Harness
+
+  beforeAll(async () => {
+    gateway = await openHarness()
+  })
+  beforeEach(() => {
+    gateway.context.isReady = true
+  })
+  afterAll(() => endAndReconcile(gateway))
+
+  test('/health is 200 while the process lives, whatever else does not', async () => {
+    gateway.context.isReady = false
+    const answer = await gateway.call('/health')
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual({ status: 'ok' })
+  })
+
+  test('/ready is 200 when database and search index answer, and no cache keeps it', async () => {
+    const answer = await gateway.call('/ready')
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(await answer.json()).toEqual({ status: 'ready', checks: { database: true, search_index: true } })
+  })
+
+  test('/ready is 503 with Retry-After when the search index does not answer, and says which', async () => {
+    gateway.context.isReady = false
+    const answer = await gateway.call('/ready')
+    expect(answer.status).toBe(503)
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(await answer.json()).toEqual({ status: 'not_ready', checks: { database: true, search_index: false } })
+  })
+
+  test('neither needs a key or takes from a window', async () => {
+    for (const path of ['/health', '/ready']) {
+      const answer = await gateway.as('gwk_nobody', path)
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('x-ratelimit-limit-requests')).toBeNull()
+    }
+  })
+})
+
+describe('a database that does not answer (spec-answers 2)', () => {
+  test('/ready is 503 and names it', async () => {
+    const routes = healthRoutes({ database: async () => false, search_index: async () => true }, () => false)
+    const answer = await routes.handle(new Request('http://localhost/ready'))
+    expect(answer.status).toBe(503)
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(await answer.json()).toEqual({ status: 'not_ready', checks: { database: false, search_index: true } })
+  })
+
+  test('a report that it fails is 503 service_unavailable with Retry-After and the limit headers, never 401, 404 or 500', async () => {
+    const gateway = await openHarness()
+    const key = await gateway.key(await gateway.account())
+    await logWritten(gateway)
+    const other = createClient({ url: `file:${gateway.databaseFile}`, timeout: 5000 })
+    await other.execute('ALTER TABLE requests RENAME TO away')
+    for (const path of ['/v1/usage', '/v1/usage/req_x']) {
+      const answer = await gateway.as(key, path)
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expect(answer.headers.get('x-ratelimit-limit-requests')).toBe('1000000')
+      const refusal = await refusalOf(answer)
+      expect(refusal).toMatchObject({ status: 503, type: 'api_error', code: 'service_unavailable', retry_after: 1 })
+      expect(refusal.message).not.toContain('requests')
+      expect(gateway.logged.join('')).toContain(refusal.request_id)
+    }
+    await other.execute('ALTER TABLE away RENAME TO requests')
+    other.close()
+    expect((await gateway.as(key, '/v1/usage')).status).toBe(200)
+    await endAndReconcile(gateway)
+  })
+})
+
+describe('draining', () => {
+  let gateway: Harness
+  let key: MadeKey
+
+  beforeEach(async () => {
+    gateway = await openHarness()
+    key = await gateway.key(await gateway.account(0, null))
+  })
+
+  test('every new call is 503 service_unavailable with Retry-After and ids; of the gated prefixes with limit headers too', async () => {
+    gateway.gateway.drain()
+    for (const path of [IMAGES_CALL, CONTEXT_CALL, '/v1/usage', '/v1/nothing', '/mcp', '/api/account', '/']) {
+      const answer = await gateway.as(key, path)
+      const limit = answer.headers.get('x-ratelimit-remaining-requests')
+      expect(`${path} ${limit}`).toBe(`${path} ${/^\/(v1|apis|mcp)/.test(path) ? '60' : null}`)
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expect(await refusalOf(answer)).toMatchObject({ status: 503, type: 'api_error', code: 'service_unavailable' })
+    }
+    expect(gateway.images.asked).toHaveLength(0)
+    await endAndReconcile(gateway)
+  })
+
+  test('/ready says draining with 503, so that no more is sent here; /health is still 200', async () => {
+    gateway.gateway.drain()
+    const answer = await gateway.call('/ready')
+    expect(answer.status).toBe(503)
+    expect((await answer.json()).status).toBe('draining')
+    expect((await gateway.call('/health')).status).toBe(200)
+    await endAndReconcile(gateway)
+  })
+
+  test('a call that was under way is served and charged', async () => {
+    const begun = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    gateway.images.answer = async () => {
+      begun.resolve()
+      await go.promise
+      return ok({ body: '{"late":true}' })
+    }
+    const answer = gateway.as(key, IMAGES_CALL)
+    await begun.promise
+    gateway.gateway.drain()
+    go.resolve()
+    expect((await answer).status).toBe(200)
+    expect((await answer).headers.get('x-cost-micros-usd')).toBe(String(PRICE))
+    await endAndReconcile(gateway)
+  })
+})
