@@ -1,4 +1,4 @@
-import type { ParameterTable } from '../core/catalogue/parameters'
+import type { Parameters, ParameterTable } from '../core/catalogue/parameters'
 import { wrongParameters } from '../core/failure'
 import type { AccountId, KeyId } from '../core/ids'
 import { formatUsd, micros } from '../core/money'
@@ -7,7 +7,6 @@ import type { CallRecord } from '../core/usage/call-record'
 import type { UsageGrouping, UsageReports, UsageSums } from '../core/usage/reports'
 import { summarise } from '../core/usage/summary'
 import { Failed } from './failures'
-import { queryOf } from './plain-input'
 
 const DAY_SECONDS = 86_400
 /** A report of hours covers at most a month, one of days at most a year. */
@@ -48,12 +47,11 @@ export interface UsageWho {
 /** The body of `/v1/usage` and `/api/usage`. */
 export async function usageReport(
   reports: UsageReports,
-  request: Request,
+  query: Parameters<typeof USAGE_QUERY>,
   who: UsageWho,
   grouping: UsageGrouping | null,
   now: number,
 ) {
-  const query = queryOf(USAGE_QUERY, request)
   const width = query.bucket_width
   const end = query.end_time ?? Math.floor(now / 1000) + 1
   const start = query.start_time ?? end - DEFAULT_DAYS[width] * DAY_SECONDS

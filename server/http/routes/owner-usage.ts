@@ -72,7 +72,8 @@ export function ownerUsageRoutes(parts: {
   return new Elysia({ name: 'owner-usage', prefix: '/api' })
     .get('/usage', async ({ request }) => {
       const { accountId } = await owners.owner(request)
-      const { key, operation, status, group_by } = queryOf(GROUPED, request)
+      const query = queryOf(GROUPED, request)
+      const { key, operation, status, group_by } = query
       const who = {
         scope: 'account',
         accountId,
@@ -80,7 +81,7 @@ export function ownerUsageRoutes(parts: {
         operation: operation ?? null,
         status: status ?? null,
       } as const
-      return usageReport(reports, request, who, group_by ?? null, now())
+      return usageReport(reports, query, who, group_by ?? null, now())
     })
     .get('/requests', async ({ request }) => {
       const { accountId } = await owners.owner(request)

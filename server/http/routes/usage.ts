@@ -8,9 +8,10 @@ import type { Exchange } from '../exchange'
 import { Failed, notFound } from '../failures'
 import type { FrontDesk } from '../front-desk'
 import { queryOf } from '../plain-input'
-import { explainedCall, usageReport } from '../usage-report'
+import { explainedCall, USAGE_QUERY, usageReport } from '../usage-report'
 
-const SCOPE = {
+const QUERY = {
+  ...USAGE_QUERY,
   scope: { in: 'query', kind: 'enum', values: ['key', 'account'], default: 'key', description: 'Whose usage.' },
 } as const
 
@@ -31,14 +32,15 @@ export function usageRoutes(desk: FrontDesk, parts: { ledger: Ledger; reports: U
   return new Elysia({ name: 'usage' })
     .get('/v1/usage', ({ request }) =>
       answer(request, async ({ key, account }) => {
-        if (queryOf(SCOPE, request).scope === 'account')
+        const query = queryOf(QUERY, request)
+        if (query.scope === 'account')
           throw new Failed(
             failure(
               'insufficient_permissions',
               'The usage of the whole account needs an OAuth session; a key reads only its own.',
             ),
           )
-        return usageReport(reports, request, { scope: 'key', accountId: account.id, keyId: key.id }, null, now())
+        return usageReport(reports, query, { scope: 'key', accountId: account.id, keyId: key.id }, null, now())
       }),
     )
     .get('/v1/usage/:id', ({ request, params }) =>
