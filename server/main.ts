@@ -54,7 +54,7 @@ async function start(config: Config, log: Log, started: number): Promise<void> {
   await prepareIndex(config, progress(log))
   const isFresh = (await gateway.accounts.count()) === 0
   process.stdout.write(welcome(config.baseUrl, performance.now() - started, isFresh))
-  if (isFresh && !config.isLoopback)
+  if (!config.isLoopback && (await gateway.needsOperator()))
     process.stdout.write(
       `This host can be reached from outside, so no account is operator yet. Sign up, then claim it once:\n  curl -b cookies.txt -H 'content-type: application/json' ${config.baseUrl}/api/account/operator -d '{"token":"${gateway.setupToken.issue()}"}'\n`,
     )

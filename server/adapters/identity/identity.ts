@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { betterAuth } from 'better-auth'
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../core/clock'
+import { isUnavailable } from '../../core/unavailable'
 import { identityUser } from '../stores/libsql/schema/identity'
 import { openAttemptWindows } from './attempt-windows'
 import { authRequest } from './auth-request'
@@ -55,6 +56,16 @@ export interface Identity {
   /** The session of these headers' cookie, read without a write; null for none or an ended one. Throws when the database cannot answer. */
   session(headers: Headers): Promise<IdentitySession | null>
   user(id: string): Promise<SignedUpUser | null>
+}
+
+/** Why a session could not be read. Keeps from the cause whether the database was away, and no text that could hold a token. */
+class SessionUnreadable extends Error {
+  readonly unavailable: boolean
+
+  constructor(cause: unknown) {
+    super(`The session could not be read: ${safeReason(cause)}`)
+    this.unavailable = isUnavailable(cause)
+  }
 }
 
 /** One request under way: what its hooks need to know, and what the library logged and then hid. */
@@ -126,7 +137,7 @@ export function openIdentity(options: IdentityOptions): Identity {
         const { user, session } = found
         return { userId: user.id, email: user.email, name: user.name, sessionCreatedAt: session.createdAt.getTime() }
       } catch (error) {
-        throw new Error(`The session could not be read: ${safeReason(visit.hidden?.error ?? error)}`)
+        throw new SessionUnreadable(visit.hidden?.error ?? error)
       }
     },
 
