@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import { type ArrivalsOptions, arrivals } from './http/arrivals'
 import { accountRoutes } from './http/routes/account'
 import { type DataProviders, dataRoutes } from './http/routes/data'
+import { docsRoutes } from './http/routes/docs'
 import { type Checks, healthRoutes } from './http/routes/health'
 import { keyRoutes } from './http/routes/keys'
 import { type MediaFiles, mediaRoutes } from './http/routes/media'
@@ -15,7 +16,8 @@ export type AppParts = ArrivalsOptions & {
   readonly identity: Parameters<typeof signInRoutes>[1]
   readonly icons: MediaFiles
   readonly checks: Checks
-} & Parameters<typeof usageRoutes>[1] &
+} & Parameters<typeof docsRoutes>[0] &
+  Parameters<typeof usageRoutes>[1] &
   Parameters<typeof keyRoutes>[0] &
   Parameters<typeof accountRoutes>[0] &
   Parameters<typeof ownerUsageRoutes>[0]
@@ -32,6 +34,7 @@ export function app(parts: AppParts) {
     .use(keyRoutes(parts))
     .use(ownerUsageRoutes(parts))
     .use(mediaRoutes(parts.icons))
+    .use(docsRoutes(parts))
 }
 
 export type App = ReturnType<typeof app>

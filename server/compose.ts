@@ -91,6 +91,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     identity,
     providers,
     setupToken,
+    baseUrl: config.baseUrl,
     owners: new OwnerSessions({ desk, identity, signUp, ledger, ownOrigins }),
     dashboard: await loadDashboard(join(ROOT, 'dashboard', 'dist')),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
@@ -113,6 +114,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
     control: controlDesk({ operator, accounts, ledger, prices, identity }),
     accounts,
     setupToken,
+    /** Whether nobody is operator yet. */
+    needsOperator: async () => !(await accounts.list(Number.POSITIVE_INFINITY, null)).some((account) => account.operator),
     /** From here on every new request is told to come back. */
     drain() {
       draining = true

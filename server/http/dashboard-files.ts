@@ -90,8 +90,9 @@ function storedFile(path: string, plain: Buffer, br: Buffer | undefined, gz: Buf
   return {
     type: TYPES[path.slice(path.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
     html: path.endsWith('.html'),
-    // Names below /assets carry a hash of their content, so that they can be kept for good; the others cannot.
-    cacheControl: path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
+    // Names below /assets carry a hash of their content, and what is below /vendor is asked for with one, so that they can
+    // be kept for good; the others cannot.
+    cacheControl: /^\/(assets|vendor)\//.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache',
     bodies,
   }
 }

@@ -20,6 +20,7 @@ export const DATA_HEADERS = {
     max: 1000,
     emptyIsDefault: true,
     description: '`no-cache` asks for a fresh answer, on a best-effort basis. Any other value is ignored.',
+    example: 'no-cache',
   },
   'user-agent': {
     in: 'header',
@@ -28,5 +29,6 @@ export const DATA_HEADERS = {
     max: 8192,
     emptyIsDefault: true,
     description: "The client's user agent; it may alter the experience per device.",
+    example: 'my-app/1.0',
   },
 } as const satisfies ParameterTable

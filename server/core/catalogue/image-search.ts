@@ -13,6 +13,7 @@ const PARAMETERS = {
     max: 400,
     maxWords: 50,
     description: 'The words to search for.',
+    example: 'credit card',
   },
   count: {
     in: 'query',

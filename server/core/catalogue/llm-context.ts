@@ -4,6 +4,7 @@ import type { Operation } from './operation'
 import type { Parameters, ParameterTable } from './parameters'
 import { COUNTRIES, SEARCH_LANGUAGES } from './regions'
 
+const FRESHNESS = /^(p[dwmy]|\d{4}-\d{2}-\d{2}to\d{4}-\d{2}-\d{2})$/
 const FRESHNESS_RULE = 'must be pd, pw, pm, py or YYYY-MM-DDtoYYYY-MM-DD with real dates, the earlier one first'
 
 /** Null when the words of `freshness` are right (spec 4.2). */
@@ -20,7 +21,7 @@ function isRealDate(text: string): boolean {
 }
 
 const LOCATION_HEADERS = {
-  'x-loc-city': { in: 'header', kind: 'text', min: 1, max: 200, description: 'Generic city name.' },
+  'x-loc-city': { in: 'header', kind: 'text', min: 1, max: 200, description: 'Generic city name.', example: 'Berlin' },
   'x-loc-country': {
     in: 'header',
     kind: 'text',
@@ -28,10 +29,11 @@ const LOCATION_HEADERS = {
     max: 2,
     pattern: { source: /^[A-Za-z]{2}$/, rule: 'must be a two-letter ISO 3166-1 alpha-2 code' },
     description: 'Two-letter ISO 3166-1 alpha-2 code.',
+    example: 'DE',
   },
-  'x-loc-lat': { in: 'header', kind: 'number', min: -90, max: 90, description: 'Latitude.' },
-  'x-loc-long': { in: 'header', kind: 'number', min: -180, max: 180, description: 'Longitude.' },
-  'x-loc-postal-code': { in: 'header', kind: 'text', min: 1, max: 32, description: 'Postal code.' },
+  'x-loc-lat': { in: 'header', kind: 'number', min: -90, max: 90, description: 'Latitude.', example: 52.52 },
+  'x-loc-long': { in: 'header', kind: 'number', min: -180, max: 180, description: 'Longitude.', example: 13.405 },
+  'x-loc-postal-code': { in: 'header', kind: 'text', min: 1, max: 32, description: 'Postal code.', example: '10117' },
   'x-loc-state': {
     in: 'header',
     kind: 'text',
@@ -39,8 +41,16 @@ const LOCATION_HEADERS = {
     max: 3,
     pattern: { source: /^[A-Za-z0-9]{1,3}$/, rule: 'must be an ISO 3166-2 subdivision code of up to three characters' },
     description: 'First-level ISO 3166-2 subdivision code, up to three characters.',
+    example: 'BE',
   },
-  'x-loc-state-name': { in: 'header', kind: 'text', min: 1, max: 200, description: 'Name of that subdivision.' },
+  'x-loc-state-name': {
+    in: 'header',
+    kind: 'text',
+    min: 1,
+    max: 200,
+    description: 'Name of that subdivision.',
+    example: 'Berlin',
+  },
 } as const satisfies ParameterTable
 
 const PARAMETERS = {
@@ -52,12 +62,14 @@ const PARAMETERS = {
     max: 600,
     maxWords: 75,
     description: 'The words to search for.',
+    example: 'drizzle relations',
   },
   context_threshold_mode: {
     in: 'query',
     kind: 'enum',
     values: ['disabled', 'strict', 'lenient', 'balanced'],
     description: 'How relevant content must be to be included.',
+    example: 'balanced',
   },
   count: {
     in: 'query',
@@ -88,6 +100,7 @@ const PARAMETERS = {
     kind: 'boolean',
     description:
       'Local recall. Unset means automatic: on when `x-loc-lat` with `x-loc-long`, or `x-loc-city`, is supplied.',
+    example: false,
   },
   enable_source_metadata: {
     in: 'query',
@@ -101,7 +114,9 @@ const PARAMETERS = {
     min: 2,
     max: 24,
     emptyIsDefault: true,
+    pattern: { source: FRESHNESS, rule: FRESHNESS_RULE },
     check: brokenFreshness,
+    example: 'py',
     description:
       'Age of the page: `pd` 24 hours, `pw` 7 days, `pm` 31 days, `py` 365 days, or `YYYY-MM-DDtoYYYY-MM-DD`.',
   },
@@ -110,6 +125,7 @@ const PARAMETERS = {
     kind: 'list',
     maxEntries: 3,
     description: 'Custom re-ranking: up to 3 hosting addresses or inline definitions.',
+    example: ['$boost=3,site=orm.drizzle.team'],
   },
   maximum_number_of_snippets: {
     in: 'query',
@@ -156,6 +172,7 @@ const PARAMETERS = {
     kind: 'enum',
     values: ['off', 'moderate', 'strict'],
     description: 'Adult filter. Unset means none, except local recall, which stays `strict`.',
+    example: 'moderate',
   },
   spellcheck: {
     in: 'query',

@@ -1,0 +1,52 @@
+import type { CodeSample, OpenApiOperation } from './open-api'
+
+/** The shell variables that stand for ids in samples, by the prefix of the id. */
+const ID_VARIABLES: Readonly<Record<string, string>> = { key: 'KEY_ID', req: 'REQUEST_ID' }
+
+/** How the operation is called from a shell: its required parameters and its first body, as the documents show them. */
+export function curlSamples(origin: string, method: string, path: string, operation: OpenApiOperation): CodeSample[] {
+  const command = curl(origin, method, path, operation, [])
+  const samples = [{ lang: 'Shell', label: 'curl', source: command }]
+  if (operation['x-price'] === undefined) return samples
+  const quote = curl(origin, method, path, operation, ["-H 'X-Cost-Mode: quote'"])
+  return [...samples, { lang: 'Shell', label: 'curl, asking for the price only', source: quote }]
+}
+
+function curl(
+  origin: string,
+  method: string,
+  path: string,
+  { parameters = [], requestBody, security, responses }: OpenApiOperation,
+  more: readonly string[],
+): string {
+  const query = parameters
+    .filter((parameter) => parameter.in === 'query' && parameter.required)
+    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`)
+  const ids = new Map(
+    parameters.filter(({ in: place }) => place === 'path').map(({ name, example }) => [name, example]),
+  )
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${variableOf(String(ids.get(name)))}`)
+  const body = Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value
+  const needs = (scheme: string) => security.some((way) => scheme in way)
+  const givesCookie = responses['200']?.headers?.['Set-Cookie'] !== undefined
+  const lines = [
+    `curl ${quoted(`${origin}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`)}`,
+    ...(method !== 'get' && !(method === 'post' && body !== undefined) ? [`-X ${method.toUpperCase()}`] : []),
+    ...(needs('apiKey') ? ['-H "Authorization: Bearer $GATEWAY_API_KEY"'] : []),
+    ...(needs('session') ? ['-b cookies.txt'] : []),
+    ...(givesCookie ? ['-c cookies.txt'] : []),
+    ...more,
+    ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`]),
+  ]
+  return lines.join(' \\\n  ')
+}
+
+function variableOf(id: string): string {
+  return ID_VARIABLES[id.split('_')[0] ?? ''] ?? 'ID'
+}
+
+/** One word of a POSIX shell. Double quotes where it holds a variable of ours, single quotes otherwise. */
+function quoted(word: string): string {
+  if (/\$[A-Z_]+/.test(word)) return `"${word.replace(/["\\`]/g, '\\$&')}"`
+  return `'${word.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,157 @@
+import type { Operation, OperationName } from '../../core/catalogue/operation'
+import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
+import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { FailureCode } from '../../core/failure'
+import { formatUsd } from '../../core/money'
+import type { RouteDocs } from './documented'
+import { type JsonSchema, ref } from './json-schema'
+import { bodySchema } from './parameter-documents'
+
+const KEY_FAILURES: readonly FailureCode[] = [
+  'invalid_api_key',
+  'api_key_disabled',
+  'expired_api_key',
+  'ip_not_allowed',
+  'insufficient_permissions',
+]
+
+const DATA_FAILURES: readonly FailureCode[] = [
+  'missing_parameter',
+  'invalid_parameter',
+  ...KEY_FAILURES,
+  'payment_required',
+  'insufficient_api_key_balance',
+  'insufficient_balance',
+  'not_acceptable',
+  'estimated_price_exceeds_max_price',
+  'rate_limit_exceeded',
+  'upstream_rate_limit',
+  'internal_error',
+  'upstream_error',
+  'service_unavailable',
+  'upstream_unavailable',
+  'upstream_timeout',
+]
+
+const BODY_FAILURES: readonly FailureCode[] = [
+  'json_parse_error',
+  'invalid_request',
+  'payload_too_large',
+  'unsupported_media_type',
+]
+
+const IMAGES_EXAMPLE = {
+  type: 'images',
+  query: { original: 'credit card', spellcheck_off: true, show_strict_warning: false },
+  results: [
+    {
+      type: 'image_result',
+      title: 'credit card',
+      url: 'https://lucide.dev/icons/credit-card',
+      source: 'lucide.dev',
+      page_fetched: '2026-11-21T08:00:00Z',
+      thumbnail: { src: 'https://api.example.com/media/lucide/credit-card.svg', width: 24, height: 24 },
+      properties: {
+        url: 'https://api.example.com/media/lucide/credit-card.svg',
+        placeholder: 'https://api.example.com/media/lucide/credit-card.svg',
+        width: 24,
+        height: 24,
+      },
+      meta_url: {
+        scheme: 'https',
+        netloc: 'lucide.dev',
+        hostname: 'lucide.dev',
+        favicon: 'https://lucide.dev/favicon.ico',
+        path: '› icons › credit-card',
+      },
+      confidence: 'high',
+    },
+  ],
+  extra: { might_be_offensive: false },
+}
+
+const CONTEXT_EXAMPLE = {
+  query: { original: 'drizzle relations', spellcheck_off: true },
+  grounding: {
+    generic: [
+      {
+        url: 'https://orm.drizzle.team/docs/relations',
+        title: 'Drizzle relations',
+        snippets: ['Relations tell Drizzle how tables belong together, so that one query reads them all.'],
+      },
+    ],
+    poi: null,
+    map: [],
+  },
+  sources: {
+    'https://orm.drizzle.team/docs/relations': { title: 'Drizzle relations', hostname: 'orm.drizzle.team', age: [] },
+  },
+}
+
+/** What each operation answers, by its name: an operation without a row does not compile. */
+const RESULTS: Readonly<Record<OperationName, { readonly schema: JsonSchema; readonly example: unknown }>> = {
+  'image-search': { schema: ref('ImageSearchResult'), example: IMAGES_EXAMPLE },
+  'llm-context': { schema: ref('LlmContextResult'), example: CONTEXT_EXAMPLE },
+}
+
+/** The documents of a catalogue operation's route. Everything but the shape of its answer comes from the catalogue. */
+export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | 'POST'): RouteDocs {
+  const { schema, example } = RESULTS[operation.name]
+  const post = method === 'POST'
+  return {
+    id: post ? `${camel(operation.name)}Post` : camel(operation.name),
+    tag: 'Data',
+    summary: post ? `${operation.title}, parameters in a JSON body` : operation.title,
+    description: [
+      operation.description,
+      `Catalogue price: ${formatUsd(operation.price)} USD per successful request; anything but a success is free.`,
+      'Prices of an account may differ from it: `X-Cost-Mode: quote` tells yours.',
+      'Accepts `Accept: application/json` or `*/*`. Without a key it answers 402 with the price.',
+      ...(post
+        ? ['The same as GET: a read that takes its parameters as one flat JSON object. Headers stay headers.']
+        : []),
+    ].join('\n\n'),
+    access: 'key or payment',
+    ...(post && {
+      body: {
+        description: 'The query parameters of the GET form as members.',
+        schema: bodySchema(operation.parameters),
+        required: true,
+        examples: { simple: operation.example },
+      },
+    }),
+    answers: {
+      200: {
+        description: 'The result, or a quote where `X-Cost-Mode: quote` asked for one.',
+        schema: { anyOf: [schema, ref('Quote')] },
+        examples: { result: example, quote: quoteExample(operation) },
+        headers: ['API-Version'],
+      },
+    },
+    failures: [...DATA_FAILURES, ...(post ? BODY_FAILURES : [])],
+    price: operation.price,
+    passesUpstreamErrors: true,
+  }
+}
+
+/** The parameters of one form of an operation: in the POST form the query's are members of the body. */
+export function routeParameters(operation: Operation<ParameterTable>, method: 'GET' | 'POST'): ParameterTable {
+  if (method === 'GET') return operation.parameters
+  return Object.fromEntries(Object.entries(operation.parameters).filter(([, rule]) => rule.in === 'header'))
+}
+
+function quoteExample(operation: Operation<ParameterTable>) {
+  return {
+    quote: {
+      operation: operation.name,
+      price: { mode: 'fixed', currency: 'USD', amount: formatUsd(operation.price) },
+      cost_micros_usd: operation.price,
+      price_version: CATALOGUE_VERSION,
+      available_micros_usd: 2_000_000,
+    },
+  }
+}
+
+function camel(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+
+/** Settings of Scalar: nothing but our own document, no fonts, no telemetry, nothing of its maker's services (facts 1.5). */
+export function scalarSettings(url: string) {
+  return {
+    url,
+    spec: { url },
+    withDefaultFonts: false,
+    hideClientButton: true,
+    telemetry: false,
+    showDeveloperTools: 'never',
+    agent: { disabled: true },
+    mcp: { disabled: true },
+    customCss: '.light-mode{--scalar-color-accent:#1f5fbf}.dark-mode{--scalar-color-accent:#84b1ff}',
+  }
+}
+
+/** Answers the page that the plugin wrote, closed against everything that is not our own. */
+export function docsPage(html: string): Response {
+  const hashes = inlineScripts(html).map((script) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`)
+  return page(html, `script-src ${["'self'", ...hashes].join(' ')}`)
+}
+
+/** What `/docs` says where the file of its UI was not built. The document is there all the same. */
+export function missingDocsPage(): Response {
+  return page(NOT_BUILT, "script-src 'none'", 'no-store')
+}
+
+/** The plugin keeps its settings in a script element without code; by its hash it may stand there. */
+function inlineScripts(html: string): string[] {
+  return [...html.matchAll(/<script\b([^>]*)>([\s\S]*?)<\/script>/g)]
+    .filter(([, attributes]) => !/\ssrc=/.test(attributes ?? ''))
+    .map(([, , script]) => script ?? '')
+}
+
+function page(html: string, scripts: string, cacheControl = 'no-cache'): Response {
+  return new Response(html, {
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': cacheControl,
+      'content-security-policy': `default-src 'self'; ${scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src blob:; object-src 'none'; frame-ancestors 'none'; base-uri 'self'; form-action 'self'`,
+      'referrer-policy': 'strict-origin-when-cross-origin',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    },
+  })
+}
+
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>API documents</title>
+<body style="max-width: 40rem; margin: 3rem auto; padding: 0 1rem; font: 14px/21px system-ui, sans-serif">
+<h1 style="font-size: 22px">The reader of the API documents is not installed</h1>
+<p>The documents themselves are here: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1) and
+<a href="/llms.txt">llms.txt</a> (text).</p>
+<p>To read them on this page, start the gateway with <code>bun run up</code>, which installs the reader.</p>
+</body>
+</html>
+`

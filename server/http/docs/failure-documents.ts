@@ -1,0 +1,127 @@
+import { type FailureCode, failure } from '../../core/failure'
+import { type Money, ZERO } from '../../core/money'
+import { FAILURES, failureBody } from '../failures'
+import { ref } from './json-schema'
+import type { OpenApiExample, OpenApiResponse } from './open-api'
+import { headerRefs, type ResponseHeader } from './response-headers'
+
+/** What every code tells a caller. A new code without a line does not compile. */
+export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
+  missing_parameter: 'A required parameter is missing. `details` lists every wrong parameter.',
+  invalid_parameter: 'A parameter breaks its rule. `details` lists every wrong parameter.',
+  json_parse_error: 'The body is not valid JSON in UTF-8.',
+  invalid_request: 'The request as a whole is not valid, for example a body that is no JSON object.',
+  missing_session: 'Sign in first: this route needs the session cookie.',
+  missing_api_key: 'This route needs an API key: send Authorization: Bearer <API_KEY>.',
+  invalid_api_key: 'This API key is not known, or was revoked.',
+  api_key_disabled: 'This API key is switched off.',
+  expired_api_key: 'This API key has expired.',
+  payment_required: 'No key was sent. Send one, or answer the payment challenge. The price is in the body.',
+  insufficient_api_key_balance: "The key's own spending limit leaves less than the price.",
+  insufficient_balance: 'The account balance is below the price.',
+  ip_not_allowed: "The caller's address is not in the key's list of allowed addresses.",
+  insufficient_permissions: 'The credential is known, and may not do this.',
+  foreign_origin: 'A browser sent this write from another site.',
+  unknown_endpoint: 'There is no such endpoint.',
+  resource_not_found: 'There is nothing with this id that this caller may see.',
+  method_not_allowed: 'The endpoint does not take this method; `Allow` names those it takes.',
+  not_acceptable: 'The `Accept` header admits no JSON.',
+  payload_too_large: 'The body is too large.',
+  unsupported_media_type: 'The body is not application/json.',
+  invalid_state: 'The change does not fit the present state, for example enabling a revoked key.',
+  estimated_price_exceeds_max_price: 'The request would cost more than X-Max-Price-USD. Nothing ran.',
+  rate_limit_exceeded: 'Too many requests this minute. Wait for Retry-After.',
+  upstream_rate_limit: 'The source is busy, not you. Wait for Retry-After.',
+  internal_error: 'Something broke on our side. Quote the request id.',
+  service_unavailable: 'The database does not answer, or the server is shutting down. Try again.',
+  upstream_error: 'The source failed.',
+  upstream_unavailable: 'The source cannot be reached.',
+  upstream_timeout: 'The source did not answer in time.',
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'The input is wrong',
+  401: 'The credential is missing or refused',
+  402: 'Not paid',
+  403: 'Not allowed',
+  404: 'Not found',
+  405: 'Method not allowed',
+  406: 'Not acceptable',
+  409: 'Not in this state',
+  412: 'Too dear',
+  413: 'Body too large',
+  415: 'Not JSON',
+  422: 'Not valid',
+  429: 'Too many requests',
+  500: 'Our fault',
+  502: 'The source failed',
+  503: 'Not available now',
+  504: 'The source was too slow',
+}
+
+export interface FailureContext {
+  /** On every answer of the route. */
+  readonly headers: readonly ResponseHeader[]
+  /** Of a priced route: the price that a 402 names. */
+  readonly price?: Money
+  /** A code of the sign-in library, by status: they have no row in the table of failures. */
+  readonly libraryCodes?: Readonly<Record<number, readonly string[]>>
+}
+
+/** One response for every status that these codes come with, from the table that answers them. */
+export function failureResponses(
+  codes: readonly FailureCode[],
+  context: FailureContext,
+): Readonly<Record<string, OpenApiResponse>> {
+  const library = context.libraryCodes ?? {}
+  const statuses = new Set([...codes.map((code) => FAILURES[code].status), ...Object.keys(library).map(Number)])
+  return Object.fromEntries(
+    [...statuses]
+      .sort((a, b) => a - b)
+      .map((status) => {
+        const own = codes.filter((code) => FAILURES[code].status === status)
+        return [String(status), failureResponse(status, own, library[status] ?? [], context)]
+      }),
+  )
+}
+
+function failureResponse(
+  status: number,
+  codes: readonly FailureCode[],
+  libraryCodes: readonly string[],
+  { headers, price }: FailureContext,
+): OpenApiResponse {
+  const all = [...codes, ...libraryCodes]
+  const error = { type: 'object', properties: { code: { enum: all } } }
+  const waits = status === 429 || codes.includes('service_unavailable')
+  const challenges = status === 402 || (status === 401 && codes.some((code) => code !== 'missing_session'))
+  const more: ResponseHeader[] = [
+    ...(waits ? ['Retry-After' as const] : []),
+    ...(challenges ? ['WWW-Authenticate' as const] : []),
+  ]
+  return {
+    description: `${REASONS[status] ?? `Status ${status}`}: ${all.map((code) => `\`${code}\``).join(', ')}.`,
+    headers: headerRefs([...headers, ...more]),
+    content: {
+      'application/json': {
+        schema: { allOf: [ref('Error'), { type: 'object', properties: { error } }] },
+        examples: Object.fromEntries(codes.map((code) => [code, failureExample(code, price)])),
+      },
+    },
+  }
+}
+
+/** A body as the gateway itself writes it. */
+function failureExample(code: FailureCode, price: Money | undefined): OpenApiExample {
+  const { status } = FAILURES[code]
+  const wrong = { param: 'count', in: 'query', rule: 'must be an integer from 1 to 200', received: '0' } as const
+  const missing = { param: 'q', in: 'query', rule: 'is required', received: null } as const
+  const problem = failure(code, FAILURE_MEANINGS[code], {
+    ...(code === 'invalid_parameter' && { param: wrong.param, details: [{ ...wrong, code }] }),
+    ...(code === 'missing_parameter' && { param: missing.param, details: [{ ...missing, code }] }),
+    ...(code === 'estimated_price_exceeds_max_price' && { param: 'x-max-price-usd' }),
+    ...(status === 429 && { retryAfterSeconds: 12, limitSource: code === 'upstream_rate_limit' ? 'upstream' : 'key' }),
+    ...(status === 402 && { price: price ?? ZERO }),
+  })
+  return { summary: FAILURE_MEANINGS[code], value: failureBody(problem, 'req_01a1fdfa942070008c603d2632ddc21a', '/') }
+}

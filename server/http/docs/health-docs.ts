@@ -1,0 +1,34 @@
+import type { RouteDocs } from './documented'
+import { ref } from './json-schema'
+
+const READY = { status: 'ready', checks: { database: true, search_index: true } }
+const NOT_READY = { status: 'not_ready', checks: { database: true, search_index: false } }
+
+export const HEALTH_DOCS = {
+  health: {
+    id: 'health',
+    tag: 'Health',
+    summary: 'Is the process alive',
+    description: 'Answers 200 as long as the process lives. Looks at nothing else.',
+    access: 'anybody',
+    answers: { 200: { description: 'It lives.', schema: ref('Health'), examples: { alive: { status: 'ok' } } } },
+    failures: ['internal_error'],
+  },
+  ready: {
+    id: 'ready',
+    tag: 'Health',
+    summary: 'Can it serve calls',
+    description: 'Answers 200 when calls can be served: the database and the search index answer.',
+    access: 'anybody',
+    answers: {
+      200: { description: 'It can.', schema: ref('Ready'), examples: { ready: READY } },
+      503: {
+        description: 'It cannot now: a part does not answer, or the server is shutting down.',
+        schema: ref('Ready'),
+        examples: { not_ready: NOT_READY },
+        headers: ['Retry-After'],
+      },
+    },
+    failures: ['internal_error'],
+  },
+} as const satisfies Record<string, RouteDocs>

@@ -1,0 +1,100 @@
+import type { JsonSchema } from './json-schema'
+
+/** JSON that another program wrote, before it is known to be right. */
+export type Loose = Readonly<Record<string, unknown>>
+
+const RESPONSE_MEMBERS = ['description', 'headers', 'content', 'links', '$ref']
+const COERCED = ['numeric', 'boolean', 'integer', 'ObjectString', 'ArrayString']
+
+/**
+ * One operation of @elysiajs/swagger 1.3.1, made valid for OpenAPI 3.1: every response has a description, a 204 has no body,
+ * a JSON body stands once and not under three media types, and schemas of Elysia's own kind are said in plain JSON Schema.
+ */
+export function mendedOperation(operation: Loose): Loose {
+  const { parameters, requestBody, responses } = operation
+  const listed = Object.entries(isLoose(responses) ? responses : {})
+  return {
+    ...operation,
+    ...(Array.isArray(parameters) && { parameters: parameters.map(mendedParameter) }),
+    ...(isLoose(requestBody) && { requestBody: { ...requestBody, content: oneMediaType(requestBody['content']) } }),
+    responses: Object.fromEntries(
+      (listed.length > 0 ? listed : [['200', {}] as const]).map(([status, response]) => [
+        status,
+        mendedResponse(status, isLoose(response) ? response : {}),
+      ]),
+    ),
+  }
+}
+
+function mendedParameter(parameter: unknown): unknown {
+  if (!isLoose(parameter)) return parameter
+  const { examples: _notAMap, ...rest } = parameter
+  return { ...rest, ...(isLoose(rest['schema']) && { schema: mendedSchema(rest['schema']) }) }
+}
+
+function mendedResponse(status: string, response: Loose): Loose {
+  const known = Object.entries(response).filter(([name]) => RESPONSE_MEMBERS.includes(name) || name.startsWith('x-'))
+  const { content, ...rest } = Object.fromEntries(known)
+  const hasBody = content !== undefined && status !== '204'
+  return {
+    ...rest,
+    description: rest['description'] || `Status ${status}`,
+    ...(hasBody && { content: oneMediaType(content) }),
+  }
+}
+
+/** The plugin lists one schema as JSON, as a form and as text; only a file is a form. */
+function oneMediaType(content: unknown): Loose {
+  if (!isLoose(content)) return {}
+  const form = content['multipart/form-data']
+  const keep =
+    form !== undefined && JSON.stringify(form).includes('"binary"') ? 'multipart/form-data' : 'application/json'
+  const kept = content[keep] === undefined ? content : { [keep]: content[keep] }
+  return Object.fromEntries(
+    Object.entries(kept).map(([type, media]) => [
+      type,
+      isLoose(media) && isLoose(media['schema']) ? { ...media, schema: mendedSchema(media['schema']) } : media,
+    ]),
+  )
+}
+
+/** Bare `$ref`s get their place, `nullable` becomes a type, and unions for coercion become the type that is meant. */
+export function mendedSchema(schema: JsonSchema): JsonSchema {
+  const {
+    $id: _own,
+    nullable,
+    ...rest
+  } = Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [
+      name,
+      name === 'example' || name === 'default' ? value : deep(value),
+    ]),
+  )
+  const { $ref, anyOf, type } = rest
+  if (typeof $ref === 'string' && !$ref.includes('/')) rest['$ref'] = `#/components/schemas/${$ref}`
+  if (nullable && typeof type === 'string') rest['type'] = [type, 'null']
+  return Array.isArray(anyOf) ? mendedUnion(rest, anyOf) : rest
+}
+
+function mendedUnion(schema: Loose, members: readonly unknown[]): JsonSchema {
+  const { anyOf: _members, ...base } = schema
+  const meant = members.filter(isLoose).filter((member) => !isCoerced(member))
+  const [first] = meant
+  if (meant.length < members.length && meant.length === 1) return { ...base, ...first }
+  if (first && meant.every((member) => 'const' in member))
+    return { ...base, type: typeof first['const'], enum: meant.map((member) => member['const']) }
+  return { ...base, anyOf: meant }
+}
+
+function isCoerced(member: Loose): boolean {
+  return member['type'] === 'string' && COERCED.includes(String(member['format']))
+}
+
+function deep(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(deep)
+  return isLoose(value) ? mendedSchema(value) : value
+}
+
+export function isLoose(value: unknown): value is Loose {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

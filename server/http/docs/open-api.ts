@@ -1,0 +1,66 @@
+import type { JsonSchema } from './json-schema'
+import type { OpenApiParameter } from './parameter-documents'
+
+export interface OpenApiExample {
+  readonly summary?: string
+  readonly value: unknown
+}
+
+export interface OpenApiMediaType {
+  readonly schema: JsonSchema
+  readonly example?: unknown
+  readonly examples?: Readonly<Record<string, OpenApiExample>>
+}
+
+export interface OpenApiResponse {
+  readonly description: string
+  readonly headers?: Readonly<Record<string, JsonSchema>>
+  readonly content?: Readonly<Record<string, OpenApiMediaType>>
+}
+
+export interface OpenApiBody {
+  readonly description?: string
+  readonly required: boolean
+  readonly content: Readonly<Record<string, OpenApiMediaType>>
+}
+
+export interface CodeSample {
+  readonly lang: string
+  readonly label: string
+  readonly source: string
+}
+
+/** An operation of OpenAPI 3.1, as far as the gateway writes it. */
+export interface OpenApiOperation {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly description: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters?: readonly OpenApiParameter[]
+  readonly requestBody?: OpenApiBody
+  readonly responses: Readonly<Record<string, OpenApiResponse>>
+  readonly 'x-price'?: Price
+  readonly 'x-codeSamples'?: readonly CodeSample[]
+}
+
+/** The price descriptor of spec 2.4. */
+export interface Price {
+  readonly mode: 'fixed'
+  readonly currency: 'USD'
+  readonly amount: string
+}
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0'
+  readonly info: {
+    readonly title: string
+    readonly version: string
+    readonly summary: string
+    readonly description: string
+  }
+  readonly servers: readonly { readonly url: string; readonly description: string }[]
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}

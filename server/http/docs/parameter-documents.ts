@@ -1,0 +1,95 @@
+import { describeRule, type ParameterRule, type ParameterTable } from '../../core/catalogue/parameters'
+import type { JsonSchema } from './json-schema'
+
+/** A parameter object of OpenAPI 3.1. */
+export interface OpenApiParameter {
+  readonly name: string
+  readonly in: 'query' | 'header' | 'path'
+  readonly description: string
+  readonly required: boolean
+  readonly schema: JsonSchema
+  readonly example?: unknown
+  readonly allowEmptyValue?: true
+  readonly style?: 'form'
+  readonly explode?: true
+}
+
+/** The parameters that a table judges, as OpenAPI says them: the same names, bounds, sets and defaults. */
+export function openApiParameters(table: ParameterTable): OpenApiParameter[] {
+  return Object.entries(table).map(([name, rule]) => {
+    const example = exampleOf(rule)
+    return {
+      name,
+      in: rule.in,
+      description: inWords(rule),
+      required: rule.required === true,
+      schema: queryForm(rule),
+      ...(example !== undefined && { example }),
+      ...(rule.in === 'query' && rule.kind === 'text' && rule.emptyIsDefault && { allowEmptyValue: true }),
+      ...(rule.kind === 'list' && { style: 'form', explode: true }),
+    }
+  })
+}
+
+/** The JSON body that takes a table's query parameters as members of one flat object; its headers stay headers. */
+export function bodySchema(table: ParameterTable): JsonSchema {
+  const members = Object.entries(table).filter(([, rule]) => rule.in === 'query')
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      members.map(([name, rule]) => [name, { ...bodyForm(rule), description: inWords(rule) }]),
+    ),
+    required: members.filter(([, rule]) => rule.required).map(([name]) => name),
+    additionalProperties: false,
+  }
+}
+
+/** A value that the rule takes, to be shown and tried: the table's own example, else its default, else the first of its set. */
+export function exampleOf(rule: ParameterRule): unknown {
+  if (rule.example !== undefined) return rule.example
+  if ('default' in rule && rule.default !== undefined) return rule.default
+  return rule.kind === 'enum' ? rule.values[0] : undefined
+}
+
+function queryForm(rule: ParameterRule): JsonSchema {
+  return rule.kind === 'list' ? { type: 'array', items: NOT_BLANK, maxItems: rule.maxEntries } : scalar(rule)
+}
+
+function bodyForm(rule: ParameterRule): JsonSchema {
+  return rule.kind === 'list' ? { anyOf: [NOT_BLANK, queryForm(rule)] } : scalar(rule)
+}
+
+const NOT_BLANK = { type: 'string', pattern: '\\S' }
+
+function scalar(rule: Exclude<ParameterRule, { kind: 'list' }>): JsonSchema {
+  const fallback = 'default' in rule && rule.default !== undefined ? { default: rule.default } : {}
+  switch (rule.kind) {
+    case 'integer':
+    case 'number':
+      return { type: rule.kind, minimum: rule.min, maximum: rule.max, ...fallback }
+    case 'boolean':
+      return { type: 'boolean', ...fallback }
+    case 'enum':
+      return { type: 'string', enum: rule.values, ...fallback }
+    case 'text':
+      return { type: 'string', minLength: rule.min, maxLength: rule.max, pattern: pattern(rule), ...fallback }
+  }
+}
+
+/** What no length says: the rule's own pattern, else the number of words, else that white space alone is nothing. */
+function pattern(rule: Extract<ParameterRule, { kind: 'text' }>): string {
+  if (rule.pattern) return rule.pattern.source.source
+  return rule.maxWords === undefined ? '\\S' : `^\\s*\\S+(?:\\s+\\S+){0,${rule.maxWords - 1}}\\s*$`
+}
+
+function inWords(rule: ParameterRule): string {
+  const sentences = [rule.description]
+  if (rule.kind === 'text' && rule.maxWords !== undefined) sentences.push(sentence(describeRule(rule)))
+  if (rule.kind === 'enum' && rule.anyCase) sentences.push('Letter case does not matter.')
+  if (rule.kind === 'list') sentences.push(sentence(describeRule(rule)))
+  return sentences.join(' ')
+}
+
+function sentence(rule: string): string {
+  return `${rule.charAt(0).toUpperCase()}${rule.slice(1)}.`
+}

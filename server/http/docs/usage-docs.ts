@@ -1,0 +1,104 @@
+import type { FailureCode } from '../../core/failure'
+import type { RouteDocs } from './documented'
+import { ref } from './json-schema'
+
+const FAILURES_OF_KEYS: readonly FailureCode[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'api_key_disabled',
+  'expired_api_key',
+  'ip_not_allowed',
+  'rate_limit_exceeded',
+  'internal_error',
+  'service_unavailable',
+]
+
+const NO_TOKENS = { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 }
+const SUMS = { requests: 3, failed_requests: 1, ...NO_TOKENS, charged_micros_usd: 10_000 }
+
+export const REPORT_EXAMPLE = {
+  scope: 'key',
+  currency: 'USD',
+  start_time: 1_795_132_800,
+  end_time: 1_795_219_200,
+  bucket_width: '1d',
+  timezone: 'UTC',
+  totals: SUMS,
+  buckets: [{ start_time: 1_795_132_800, end_time: 1_795_219_200, ...SUMS }],
+}
+
+export const CALL_EXAMPLE = {
+  id: 'req_01a1fdfa942070008c603d2632ddc21a',
+  client_request_id: null,
+  at: '2026-11-21T08:56:28.490Z',
+  key_id: 'key_01a1fdfa942070018c603d2632ddc21b',
+  operation: 'image-search',
+  status: 200,
+  code: null,
+  ...NO_TOKENS,
+  cost_micros_usd: 5000,
+  latency_ms: 12,
+  ip: '203.0.113.7',
+}
+
+const CHARGE_EXAMPLE = {
+  currency: 'USD',
+  price_version: '2.0.0',
+  inputs: { unit: 'request', units: 1, unit_price_micros_usd: 5000 },
+  arithmetic: '1 request x 0.005 USD = 0.005 USD',
+  charged_micros_usd: 5000,
+}
+
+const BALANCE_EXAMPLE = {
+  currency: 'USD',
+  account_balance_micros_usd: 1_990_000,
+  available_balance_micros_usd: 1_990_000,
+  api_key: { unlimited: false, remaining_micros_usd: 990_000, used_micros_usd: 10_000 },
+  as_of: '2026-11-21T08:56:28.490Z',
+}
+
+export const USAGE_DOCS = {
+  report: {
+    id: 'usage',
+    tag: 'Usage',
+    summary: 'Usage of this key',
+    description:
+      'Requests, tokens and charges over time. Without times: the last 30 days, or the last day in hours. At most 366 days of days, or 31 days of hours. `scope=account` needs an OAuth session: a key reads only its own.',
+    access: 'key',
+    answers: { 200: { description: 'The report.', schema: ref('UsageReport'), examples: { report: REPORT_EXAMPLE } } },
+    failures: ['invalid_parameter', 'insufficient_permissions', ...FAILURES_OF_KEYS],
+  },
+  explained: {
+    id: 'usageOfRequest',
+    tag: 'Usage',
+    summary: 'One request explained',
+    description:
+      'What a request cost and how that came about: the version of the price, what it was multiplied with, the sum. Takes our request id, or the `X-Request-ID` you sent; of several with that id, the newest.',
+    access: 'key',
+    ids: {
+      id: {
+        description: 'X-Gateway-Request-ID of the request, or the X-Request-ID you sent with it.',
+        example: CALL_EXAMPLE.id,
+      },
+    },
+    answers: {
+      200: {
+        description: 'The request.',
+        schema: ref('ExplainedRequest'),
+        examples: { charged: { ...CALL_EXAMPLE, charge: CHARGE_EXAMPLE } },
+      },
+    },
+    failures: ['resource_not_found', ...FAILURES_OF_KEYS],
+  },
+  balance: {
+    id: 'creditsBalance',
+    tag: 'Usage',
+    summary: 'What is left',
+    description: "The account's balance, and what the key may still spend of it: the lower of both binds.",
+    access: 'key',
+    answers: {
+      200: { description: 'The balance.', schema: ref('CreditsBalance'), examples: { balance: BALANCE_EXAMPLE } },
+    },
+    failures: FAILURES_OF_KEYS,
+  },
+} as const satisfies Record<string, RouteDocs>
