@@ -15,7 +15,7 @@ export class DatabaseError extends Error {
   }
 
   get isConstraint(): boolean {
-    return this.code.startsWith('SQLITE_CONSTRAINT')
+    return this.code.startsWith('SQLITE_CONSTRAINT') && !this.isLostOwnership
   }
 
   get isLostOwnership(): boolean {

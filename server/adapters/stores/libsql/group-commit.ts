@@ -7,14 +7,17 @@ import type { WriteQueue } from './write-queue'
 
 interface Waiting {
   readonly record: JournalRecord
-  readonly settle: (outcome: AppendOutcome) => void
+  readonly resolve: (outcome: AppendOutcome) => void
+  readonly since: number
+  /** How its group ends, while that is being written. */
+  fate: Promise<'committed' | 'refused'> | null
 }
 
 export interface GroupCommitOptions {
-  readonly writes: WriteQueue
-  /** The number of the last group that is in the database. Rejects when the database does not answer. */
-  readonly lastGroup: () => Promise<number>
-  /** How long a caller waits for a commit before its outcome is `unknown`. */
+  readonly writes: Pick<WriteQueue, 'group'>
+  /** The number of our last group that is in the database; null when another process owns it. Rejects when it does not answer. */
+  readonly lastGroup: () => Promise<number | null>
+  /** How long a caller waits: after it, what is being written is `unknown`, and what is not begun is refused. */
   readonly patienceMs: number
   /** Another process owns the database now: this one must stop. */
   readonly onLostOwnership: () => void
@@ -34,6 +37,9 @@ const FATE_RETRY_MS = 500
 export class GroupCommit implements Journal {
   private readonly options: GroupCommitOptions
   private records: Waiting[] = []
+  /** In the order of arrival, so that the first one is the first to lose patience. */
+  private readonly unanswered = new Set<Waiting>()
+  private patience: ReturnType<typeof setTimeout> | null = null
   private notes: CallRecord[] = []
   private readonly used = new Map<KeyId, number>()
   private running = false
@@ -47,8 +53,11 @@ export class GroupCommit implements Journal {
   }
 
   append(record: JournalRecord): Promise<AppendOutcome> {
-    return new Promise((settle) => {
-      this.records.push({ record, settle })
+    return new Promise((resolve) => {
+      const item: Waiting = { record, resolve, since: performance.now(), fate: null }
+      this.records.push(item)
+      this.unanswered.add(item)
+      this.watch()
       this.schedule()
     })
   }
@@ -68,10 +77,12 @@ export class GroupCommit implements Journal {
     this.schedule()
   }
 
-  /** Resolves when everything that was given so far has ended. */
+  /** Resolves when everything that was given so far has ended, and what its ending gave in turn, such as a reversal. */
   async drained(): Promise<void> {
-    if (!this.running && !this.scheduled) return
-    await new Promise<void>((resolve) => this.idle.push(resolve))
+    do {
+      if (this.running || this.scheduled) await new Promise<void>((resolve) => this.idle.push(resolve))
+      await new Promise((resolve) => setImmediate(resolve))
+    } while (this.running || this.scheduled)
   }
 
   private schedule(): void {
@@ -86,71 +97,81 @@ export class GroupCommit implements Journal {
   private async run(): Promise<void> {
     this.running = true
     while (this.records.length + this.notes.length + this.used.size > 0) {
-      const waiting = this.records.splice(0, MAX_GROUP)
+      const items = this.records.splice(0, MAX_GROUP).filter((item) => this.unanswered.has(item))
       const notes = this.notes.splice(0, MAX_GROUP)
       const lastUsed = [...this.used]
       this.used.clear()
-      await this.commit(waiting, notes, lastUsed)
+      if (items.length + notes.length + lastUsed.length > 0) await this.commit(items, notes, lastUsed)
     }
     this.running = false
     for (const resolve of this.idle.splice(0)) resolve()
   }
 
   private async commit(
-    waiting: readonly Waiting[],
+    items: readonly Waiting[],
     notes: readonly CallRecord[],
     lastUsed: Group['lastUsed'],
   ): Promise<void> {
-    const error = await this.write({ records: waiting.map((item) => item.record), notes, lastUsed }, waiting)
+    const error = await this.write({ records: items.map((item) => item.record), notes, lastUsed }, items)
     if (!error) return
-    if (!error.isConstraint || waiting.length + notes.length === 1) return this.refuse(waiting, error)
+    if (!error.isConstraint || items.length + notes.length === 1) {
+      for (const item of items) this.refuse(item, error)
+      this.droppedNotes += notes.length
+      return
+    }
     // One of them breaks a rule of the schema: one by one, so that strangers do not share its failure.
-    for (const item of waiting) {
+    for (const item of items) {
+      if (!this.unanswered.has(item)) continue // it has its answer from the fate of the group
       const own = await this.write({ records: [item.record], notes: [], lastUsed: [] }, [item])
-      if (own) this.refuse([item], own)
+      if (own) this.refuse(item, own)
     }
-    for (const note of notes) {
-      const own = await this.write({ records: [], notes: [note], lastUsed: [] }, [])
-      if (own) this.options.onTrouble('note', own.message)
-    }
+    for (const note of notes)
+      if (await this.write({ records: [], notes: [note], lastUsed: [] }, [])) this.droppedNotes++
+    if (lastUsed.length > 0) await this.write({ records: [], notes: [], lastUsed }, [])
   }
 
-  /** Writes one group and settles its records when it is committed. Gives the error when it surely was not written. */
-  private async write(group: Group, waiting: readonly Waiting[]): Promise<DatabaseError | null> {
-    const number = ++this.groups
-    let abandoned = false
+  /** Writes one group and answers its records when it is committed. Gives the error when it surely was not written. */
+  private async write(group: Group, items: readonly Waiting[]): Promise<DatabaseError | null> {
     const { promise: fate, resolve: decide } = Promise.withResolvers<'committed' | 'refused'>()
-    const patience = setTimeout(() => {
-      abandoned = true
-      for (const item of waiting) item.settle({ kind: 'unknown', fate })
-    }, this.options.patienceMs)
-    const error = await this.attempt(number, group)
-    clearTimeout(patience)
-    decide(error ? 'refused' : 'committed')
-    if (!error) for (const item of waiting) item.settle({ kind: 'committed' })
-    // What was abandoned has its answer from `fate`; it must not be tried again under the same id.
-    return abandoned ? null : error
+    for (const item of items) item.fate = fate
+    const end = await this.attempt(++this.groups, group)
+    if (end === 'lost') {
+      for (const item of items) this.answer(item, { kind: 'unknown', fate })
+      return null
+    }
+    decide(end === 'committed' ? 'committed' : 'refused')
+    for (const item of items) {
+      item.fate = null
+      if (end === 'committed') this.answer(item, { kind: 'committed' })
+    }
+    return end === 'committed' ? null : end
   }
 
-  private async attempt(number: number, group: Group): Promise<DatabaseError | null> {
+  /** `lost`: another process owns the database, and nobody here can know any more. */
+  private async attempt(number: number, group: Group): Promise<'committed' | 'lost' | DatabaseError> {
     try {
       await this.options.writes.group(number, groupStatements(group))
-      return null
+      return 'committed'
     } catch (error) {
       const problem =
         error instanceof DatabaseError ? error : new DatabaseError({ message: String(error), code: 'UNKNOWN' })
       if (problem.isLostOwnership) this.options.onLostOwnership()
-      if (problem.isConstraint) return problem
+      if (problem.isConstraint || problem.isLostOwnership) return problem
       this.options.onTrouble('commit', problem.message)
-      return (await this.wasCommitted(number)) ? null : problem
+      const last = await this.lastGroup()
+      if (last === null) {
+        this.options.onLostOwnership()
+        return 'lost'
+      }
+      return last >= number ? 'committed' : problem
     }
   }
 
   /** After an error that may have come later than the commit: asks until the database tells. */
-  private async wasCommitted(number: number): Promise<boolean> {
+  private async lastGroup(): Promise<number | null> {
     for (;;) {
       try {
-        return (await this.options.lastGroup()) >= number
+        return await this.options.lastGroup()
       } catch (error) {
         this.options.onTrouble('fate', error instanceof Error ? error.message : String(error))
         await new Promise((resolve) => setTimeout(resolve, FATE_RETRY_MS))
@@ -158,7 +179,43 @@ export class GroupCommit implements Journal {
     }
   }
 
-  private refuse(waiting: readonly Waiting[], error: DatabaseError): void {
-    for (const item of waiting) item.settle({ kind: 'refused', reason: error.message, constraint: error.isConstraint })
+  private refuse(item: Waiting, error: DatabaseError): void {
+    // A charge that was held for breaks no rule, unless the counters and the database disagree.
+    if (error.isConstraint && item.record.call) this.options.onTrouble('charge refused', error.message)
+    this.answer(item, { kind: 'refused', reason: error.message, constraint: error.isConstraint })
+  }
+
+  /** The first answer counts. */
+  private answer(item: Waiting, outcome: AppendOutcome): void {
+    item.resolve(outcome)
+    this.unanswered.delete(item)
+    if (this.unanswered.size > 0 || !this.patience) return
+    clearTimeout(this.patience)
+    this.patience = null
+  }
+
+  /** One timer, for whoever has waited longest. */
+  private watch(): void {
+    const [oldest] = this.unanswered
+    if (this.patience || !oldest) return
+    const left = oldest.since + this.options.patienceMs - performance.now()
+    this.patience = setTimeout(
+      () => {
+        this.patience = null
+        this.losePatience()
+        this.watch()
+      },
+      Math.max(1, left),
+    )
+  }
+
+  private losePatience(): void {
+    const now = performance.now()
+    for (const item of this.unanswered) {
+      if (item.since + this.options.patienceMs > now) return
+      const { fate } = item
+      if (fate) this.answer(item, { kind: 'unknown', fate })
+      else this.answer(item, { kind: 'refused', reason: 'the database takes no writes in time', constraint: false })
+    }
   }
 }

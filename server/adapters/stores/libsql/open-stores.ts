@@ -62,13 +62,17 @@ export async function openStores(options: StoreOptions, counters: RestorableCoun
     ),
   })
   await migrateWith(writer)
-  writes = new WriteQueue(writer, await raiseEpoch(writer))
+  const epoch = await raiseEpoch(writer)
+  writes = new WriteQueue(writer, epoch)
+  const queue = writes
   const journal = new GroupCommit({
     writes,
     lastGroup: async () => {
-      const sql = 'SELECT last_group FROM owner WHERE id = 1'
-      const [result] = await reader.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] })
-      return Number(result?.rows[0]?.[0] ?? 0)
+      // Of this epoch only: the numbers of another owner say nothing about ours.
+      const sql = 'SELECT last_group FROM owner WHERE id = 1 AND epoch = ?'
+      const [result] = await reader.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [epoch] }] })
+      const [row] = result?.rows ?? []
+      return row ? Number(row[0]) : null
     },
     patienceMs: options.patienceMs,
     onLostOwnership: () => options.onFatal('another process owns the database now'),
@@ -97,6 +101,7 @@ export async function openStores(options: StoreOptions, counters: RestorableCoun
       ),
     async close() {
       await journal.drained()
+      await queue.drained()
       await reader.close()
       await writer.close()
     },

@@ -12,13 +12,14 @@ interface Waiting {
  * successor has started commits nothing. Ledger groups go before whatever else waits; one batch is under way at a time.
  */
 export class WriteQueue {
-  private readonly connection: Connection
+  private readonly connection: Pick<Connection, 'send'>
   private readonly epoch: number
   private readonly urgent: Waiting[] = []
   private readonly usual: Waiting[] = []
   private busy = false
+  private idle: (() => void)[] = []
 
-  constructor(connection: Connection, epoch: number) {
+  constructor(connection: Pick<Connection, 'send'>, epoch: number) {
     this.connection = connection
     this.epoch = epoch
   }
@@ -31,6 +32,11 @@ export class WriteQueue {
   /** A ledger group, with its number kept in the same transaction, so that its fate can be asked for. */
   group(number: number, statements: readonly Statement[]): Promise<readonly WireResult[]> {
     return this.enqueue(this.urgent, this.fence(number), statements)
+  }
+
+  /** Resolves when everything that was given so far has ended. */
+  async drained(): Promise<void> {
+    if (this.busy) await new Promise<void>((resolve) => this.idle.push(resolve))
   }
 
   private enqueue(
@@ -47,7 +53,10 @@ export class WriteQueue {
   private next(): void {
     if (this.busy) return
     const item = this.urgent.shift() ?? this.usual.shift()
-    if (!item) return
+    if (!item) {
+      for (const resolve of this.idle.splice(0)) resolve()
+      return
+    }
     this.busy = true
     const done = () => {
       this.busy = false

@@ -1,0 +1,72 @@
+import { Connection, DatabaseError } from '../../../server/adapters/stores/libsql/connection'
+import { GroupCommit, type GroupCommitOptions } from '../../../server/adapters/stores/libsql/group-commit'
+import type { Statement, WireResult } from '../../../server/adapters/stores/libsql/worker-wire'
+import { WriteQueue } from '../../../server/adapters/stores/libsql/write-queue'
+import type { AccountId } from '../../../server/core/ids'
+import { accountId, opening, openTestStores } from '../../support/ledger-parts'
+
+type Write = (number: number, statements: readonly Statement[]) => Promise<readonly WireResult[]>
+
+export const ioError = () => new DatabaseError({ message: 'disk I/O error', code: 'SQLITE_IOERR' })
+
+/** A promise that the test resolves by hand. */
+export function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { open: resolve, opened: promise }
+}
+
+/**
+ * A group commit on a real file, between whose two ends the test stands: `before` and `after` run around each group's real
+ * commit, and may wait or throw.
+ */
+export async function openFaulty(options: Partial<GroupCommitOptions> = {}) {
+  const parts = await openTestStores()
+  const writer = await Connection.open({ role: 'writer', url: `file:${parts.file}`, authToken: null }, () => undefined)
+  const read = async (sql: string) =>
+    (await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] }))[0]
+  const number = async (sql: string) => Number((await read(sql))?.rows[0]?.[0] ?? 0)
+  const queue = new WriteQueue(writer, await number('SELECT epoch FROM owner'))
+  const groups: string[][] = []
+  const trouble: string[] = []
+  const faults: { before: () => Promise<void> | void; after: () => Promise<void> | void } = {
+    before: () => undefined,
+    after: () => undefined,
+  }
+  const lost: true[] = []
+  const group: Write = async (groupNumber, statements) => {
+    groups.push(statements.map((statement) => statement.sql.split(/\s+/).slice(0, 3).join(' ')))
+    await faults.before()
+    const results = await queue.group(groupNumber, statements)
+    await faults.after()
+    return results
+  }
+  const journal = new GroupCommit({
+    writes: { group },
+    lastGroup: () => number('SELECT last_group FROM owner'),
+    patienceMs: 60_000,
+    onLostOwnership: () => lost.push(true),
+    onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
+    ...options,
+  })
+  return {
+    ...parts,
+    journal,
+    faults,
+    groups,
+    trouble,
+    lost,
+    number,
+    /** An account with that much credit, opened through this journal, whose groups are counted from then on. */
+    async account(credit = 1_000_000): Promise<AccountId> {
+      const id = accountId()
+      await journal.append(opening(id, credit))
+      groups.length = 0
+      return id
+    },
+    async close() {
+      await journal.drained()
+      await writer.close()
+      await parts.close()
+    },
+  }
+}

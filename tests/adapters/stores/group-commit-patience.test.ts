@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { DatabaseError } from '../../../server/adapters/stores/libsql/connection'
+import type { GroupCommitOptions } from '../../../server/adapters/stores/libsql/group-commit'
+import type { AppendOutcome } from '../../../server/core/ledger/journal'
+import { charge } from '../../support/ledger-parts'
+import { gate, ioError, openFaulty } from './faulty-writes'
+
+let parts: Awaited<ReturnType<typeof openFaulty>>
+afterEach(() => parts.close())
+
+const open = async (options: Partial<GroupCommitOptions>) => {
+  parts = await openFaulty(options)
+  return { account: await parts.account(), journal: parts.journal, faults: parts.faults }
+}
+const charges = () => parts.number("SELECT count(*) FROM entries WHERE kind = 'charge'")
+const fateOf = (outcome: AppendOutcome) => (outcome.kind === 'unknown' ? outcome.fate : outcome.kind)
+
+describe('when patience ends before the database answers', () => {
+  test('the outcome is unknown, and its fate is told later: committed', async () => {
+    const { account, journal, faults } = await open({ patienceMs: 20 })
+    const slow = gate()
+    faults.after = () => slow.opened
+    const outcome = await journal.append(charge(account, 5))
+    expect(outcome.kind).toBe('unknown')
+    slow.open()
+    expect(await fateOf(outcome)).toBe('committed')
+    expect(await charges()).toBe(1)
+  })
+
+  test('the outcome is unknown, and its fate is told later: refused', async () => {
+    const { account, journal, faults } = await open({ patienceMs: 20 })
+    const slow = gate()
+    faults.before = () => slow.opened.then(() => Promise.reject(ioError()))
+    const outcome = await journal.append(charge(account, 5))
+    expect(outcome.kind).toBe('unknown')
+    slow.open()
+    expect(await fateOf(outcome)).toBe('refused')
+    expect(await charges()).toBe(0)
+  })
+
+  test('a rule that one of the group broke makes the fate of all refused, and none is tried again', async () => {
+    const { account, journal, faults } = await open({ patienceMs: 20 })
+    const slow = gate()
+    faults.before = () => slow.opened
+    const outcomes = await Promise.all([5, 2_000_000, 5].map((amount) => journal.append(charge(account, amount))))
+    expect(outcomes.map((outcome) => outcome.kind)).toEqual(['unknown', 'unknown', 'unknown'])
+    slow.open()
+    expect(await Promise.all(outcomes.map(fateOf))).toEqual(['refused', 'refused', 'refused'])
+    await journal.drained()
+    expect(await charges()).toBe(0)
+  })
+
+  test('what queues behind a stuck commit is refused, and is never written', async () => {
+    const { account, journal, faults } = await open({ patienceMs: 20 })
+    const stuck = gate()
+    faults.before = () => stuck.opened
+    const first = journal.append(charge(account, 5))
+    await new Promise((resolve) => setImmediate(resolve))
+    const second = journal.append(charge(account, 7))
+    expect((await first).kind).toBe('unknown')
+    expect(await second).toMatchObject({ kind: 'refused', constraint: false })
+    stuck.open()
+    await journal.drained()
+    expect(await parts.number("SELECT sum(amount) FROM entries WHERE kind = 'charge'")).toBe(5)
+  })
+
+  test('the next record is committed as if nothing had been', async () => {
+    const { account, journal, faults } = await open({ patienceMs: 1000 })
+    const slow = gate()
+    faults.before = () => slow.opened
+    const first = journal.append(charge(account, 5))
+    slow.open()
+    expect(await first).toEqual({ kind: 'committed' })
+    expect(await journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+  })
+})
+
+describe('the fate', () => {
+  test('is asked for until the database tells', async () => {
+    let asked = 0
+    const { account, journal, faults } = await open({
+      lastGroup: () => (++asked === 1 ? Promise.reject(ioError()) : parts.number('SELECT last_group FROM owner')),
+    })
+    faults.after = () => Promise.reject(ioError())
+    expect(await journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+    expect(asked).toBe(2)
+    expect(parts.trouble).toEqual(['commit: disk I/O error', 'fate: disk I/O error'])
+  })
+
+  test('stays unknown when another process owns the database: its numbers say nothing about ours', async () => {
+    const { account, journal, faults } = await open({ lastGroup: async () => null })
+    faults.after = () => Promise.reject(ioError())
+    expect((await journal.append(charge(account, 5))).kind).toBe('unknown')
+    expect(parts.lost).toHaveLength(1)
+  })
+})
+
+test('lost ownership refuses the whole group as a database that takes no writes, and is told', async () => {
+  const { account, journal, faults } = await open({})
+  faults.before = () => {
+    throw new DatabaseError({
+      message: 'CHECK constraint failed: owner_epoch_is_current',
+      code: 'SQLITE_CONSTRAINT_CHECK',
+    })
+  }
+  const outcomes = await Promise.all([1, 2, 3].map(() => journal.append(charge(account, 5))))
+  for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: 'refused', constraint: false })
+  expect(parts.lost).toHaveLength(1)
+  expect(parts.groups).toHaveLength(1)
+})
+
+test('drained waits for what an ending appends, such as the reversal of a late commit', async () => {
+  const { account, journal, faults } = await open({ patienceMs: 20 })
+  const slow = gate()
+  faults.before = () => slow.opened
+  const outcome = await journal.append(charge(account, 5))
+  const undone = (async () => {
+    await fateOf(outcome)
+    for (let step = 0; step < 10; step++) await Promise.resolve()
+    return journal.append(charge(account, 7))
+  })()
+  slow.open()
+  await journal.drained()
+  expect(await charges()).toBe(2)
+  expect((await undone).kind).toBe('committed')
+})

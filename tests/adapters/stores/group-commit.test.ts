@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { accountId, apiKey, audit, call, charge, opening, requestId } from '../../support/ledger-parts'
+import { gate, ioError, openFaulty } from './faulty-writes'
+
+let parts: Awaited<ReturnType<typeof openFaulty>>
+beforeEach(async () => {
+  parts = await openFaulty()
+})
+afterEach(() => parts.close())
+
+const charges = () => parts.number("SELECT count(*) FROM entries WHERE kind = 'charge'")
+
+/** Keeps the writer busy, so that what `act` appends goes down as one group. */
+async function asOneGroup<T>(act: () => T): Promise<T> {
+  const busy = gate()
+  parts.faults.before = () => busy.opened
+  const first = parts.journal.append(opening(accountId(), 1))
+  while (parts.groups.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  const result = act()
+  parts.faults.before = () => undefined
+  busy.open()
+  await first
+  return result
+}
+
+describe('groups', () => {
+  test('a record that finds the writer idle goes at once and alone', async () => {
+    const account = await parts.account()
+    for (let i = 0; i < 3; i++) expect(await parts.journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+    expect(parts.groups).toHaveLength(3)
+  })
+
+  test('form of what comes while a commit is running', async () => {
+    const account = await parts.account()
+    const outcomes = await asOneGroup(() => Array.from({ length: 20 }, () => parts.journal.append(charge(account, 5))))
+    expect(new Set((await Promise.all(outcomes)).map((outcome) => outcome.kind))).toEqual(new Set(['committed']))
+    expect(parts.groups).toHaveLength(2)
+    expect(await parts.number('SELECT credit FROM accounts ORDER BY credit DESC')).toBe(1_000_000 - 100)
+  })
+
+  test('are cut at 512 records', async () => {
+    const account = await parts.account()
+    await Promise.all(
+      await asOneGroup(() => Array.from({ length: 600 }, () => parts.journal.append(charge(account, 5)))),
+    )
+    expect(parts.groups).toHaveLength(3)
+    expect(await charges()).toBe(600)
+  })
+
+  test('hold one statement per table, however many records', async () => {
+    const account = await parts.account()
+    await Promise.all(
+      await asOneGroup(() => Array.from({ length: 50 }, () => parts.journal.append(charge(account, 5)))),
+    )
+    expect(parts.groups.at(-1)).toEqual([
+      'INSERT INTO requests',
+      'INSERT INTO entries',
+      'UPDATE accounts SET',
+      'INSERT INTO usage_rollup',
+    ])
+  })
+})
+
+describe('a record that breaks a rule of the schema', () => {
+  test('fails alone in a group of strangers: the others are committed', async () => {
+    const [rich, poor] = [await parts.account(1000), await parts.account(3)]
+    const outcomes = await Promise.all(
+      await asOneGroup(() => [rich, rich, poor, rich].map((account) => parts.journal.append(charge(account, 5)))),
+    )
+    expect(outcomes.map((outcome) => outcome.kind)).toEqual(['committed', 'committed', 'refused', 'committed'])
+    expect(outcomes[2]).toMatchObject({ constraint: true })
+    expect(await charges()).toBe(3)
+    expect(await parts.number(`SELECT credit FROM accounts WHERE id = '${poor}'`)).toBe(3)
+  })
+
+  test('is told to the operator when it is a charge: the counters and the database disagree', async () => {
+    const poor = await parts.account(3)
+    expect(await parts.journal.append(charge(poor, 5))).toMatchObject({ kind: 'refused', constraint: true })
+    expect(parts.trouble).toHaveLength(1)
+    expect(parts.trouble[0]).toContain('account_posted_not_negative')
+  })
+
+  test('because its request was charged already is refused: a request is charged once', async () => {
+    const account = await parts.account()
+    const record = charge(account, 5)
+    expect(await parts.journal.append(record)).toEqual({ kind: 'committed' })
+    expect(await parts.journal.append(record)).toMatchObject({ kind: 'refused', constraint: true })
+    expect(await charges()).toBe(1)
+  })
+
+  test('does not cost its group the notes and the uses that went with it', async () => {
+    const poor = await parts.account(3)
+    const key = apiKey(poor)
+    await parts.credentials.create(key, { limit: null, budget: null }, audit())
+    const [refused] = await asOneGroup(() => {
+      parts.journal.note(call(poor, null))
+      parts.journal.touch(key.id, 1234)
+      return [parts.journal.append(charge(poor, 5))]
+    })
+    expect(await refused).toMatchObject({ kind: 'refused' })
+    await parts.journal.drained()
+    expect(await parts.number('SELECT count(*) FROM requests')).toBe(1)
+    expect(await parts.number(`SELECT last_used_at FROM keys WHERE id = '${key.id}'`)).toBe(1234)
+  })
+})
+
+describe('an error that may have come later than the commit', () => {
+  test('is a success when the database has the group', async () => {
+    const account = await parts.account()
+    parts.faults.after = () => Promise.reject(ioError())
+    expect(await parts.journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+    expect(await charges()).toBe(1)
+  })
+
+  test('is a refusal when the database has it not, for all of the group', async () => {
+    const account = await parts.account()
+    const outcomes = await asOneGroup(() => {
+      parts.faults.after = () => undefined
+      const all = [1, 2, 3].map(() => parts.journal.append(charge(account, 5)))
+      queueMicrotask(() => {
+        parts.faults.before = () => Promise.reject(ioError())
+      })
+      return all
+    })
+    for (const outcome of await Promise.all(outcomes))
+      expect(outcome).toEqual({ kind: 'refused', reason: 'disk I/O error', constraint: false })
+    expect(await charges()).toBe(0)
+    expect(parts.trouble).toEqual(['commit: disk I/O error'])
+  })
+
+  test('leaves the next group alone', async () => {
+    const account = await parts.account()
+    parts.faults.before = () => Promise.reject(ioError())
+    expect((await parts.journal.append(charge(account, 5))).kind).toBe('refused')
+    parts.faults.before = () => undefined
+    expect((await parts.journal.append(charge(account, 5))).kind).toBe('committed')
+  })
+})
+
+describe('notes', () => {
+  test('go down with the next group and cost no commit of their own', async () => {
+    const account = await parts.account()
+    parts.journal.note(call(account, null))
+    expect((await parts.journal.append(charge(account, 5))).kind).toBe('committed')
+    expect(parts.groups).toHaveLength(1)
+    expect(await parts.number('SELECT count(*) FROM requests')).toBe(2)
+  })
+
+  test('are dropped and counted above their bound, and charges are not', async () => {
+    const account = await parts.account()
+    const charged = await asOneGroup(() => {
+      for (let i = 0; i < 10_007; i++) parts.journal.note(call(account, null))
+      return [parts.journal.append(charge(account, 5))]
+    })
+    expect((await charged[0])?.kind).toBe('committed')
+    await parts.journal.drained()
+    expect(parts.journal.droppedNotes).toBe(7)
+    expect(await parts.number('SELECT count(*) FROM requests')).toBe(10_001)
+  })
+
+  test('that break a rule are dropped and counted, one by one', async () => {
+    const account = await parts.account()
+    const id = requestId()
+    for (const note of [call(account, null, { id }), call(account, null, { id }), call(account, null)])
+      parts.journal.note(note)
+    await parts.journal.drained()
+    expect(parts.journal.droppedNotes).toBe(1)
+    expect(await parts.number('SELECT count(*) FROM requests')).toBe(2)
+  })
+
+  test('of a group that was not written are dropped and counted', async () => {
+    const account = await parts.account()
+    parts.faults.before = () => Promise.reject(ioError())
+    parts.journal.note(call(account, null))
+    await parts.journal.drained()
+    expect(parts.journal.droppedNotes).toBe(1)
+  })
+})

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'bun:test'
+import type { Connection } from '../../../server/adapters/stores/libsql/connection'
+import type { WireResult } from '../../../server/adapters/stores/libsql/worker-wire'
+import { WriteQueue } from '../../../server/adapters/stores/libsql/write-queue'
+
+interface Sent {
+  readonly sql: readonly string[]
+  readonly args: readonly unknown[]
+  answer(results: readonly WireResult[] | Error): Promise<void>
+}
+
+const result = (name: string): WireResult => ({
+  columns: [name],
+  columnTypes: [''],
+  rows: [],
+  rowsAffected: 0,
+  lastInsertRowid: undefined,
+})
+const statement = (sql: string) => [{ sql, args: [] }]
+
+/** A queue whose connection the test answers by hand. */
+function openQueue(epoch = 7) {
+  const sent: Sent[] = []
+  const connection: Pick<Connection, 'send'> = {
+    send(request) {
+      if (request.op !== 'batch') throw new Error(request.op)
+      const { promise, resolve, reject } = Promise.withResolvers<readonly WireResult[]>()
+      const statements = request.statements as { sql: string; args: unknown[] }[]
+      sent.push({
+        sql: statements.map(({ sql }) => sql),
+        args: statements[0]?.args ?? [],
+        async answer(results) {
+          if (results instanceof Error) reject(results)
+          else resolve(results)
+          await new Promise((settled) => setImmediate(settled))
+        },
+      })
+      return promise
+    },
+  }
+  return { queue: new WriteQueue(connection, epoch), sent }
+}
+
+describe('the write queue', () => {
+  test('has one batch under way at a time', async () => {
+    const { queue, sent } = openQueue()
+    const both = Promise.all([queue.batch(statement('first')), queue.batch(statement('second'))])
+    expect(sent).toHaveLength(1)
+    await sent[0]?.answer([result('fence'), result('one')])
+    expect(sent).toHaveLength(2)
+    await sent[1]?.answer([result('fence'), result('two')])
+    expect(await both).toEqual([[result('one')], [result('two')]])
+  })
+
+  test('lets ledger groups go before the management changes that wait', async () => {
+    const { queue, sent } = openQueue()
+    const all = [queue.batch(statement('a')), queue.batch(statement('b')), queue.group(1, statement('ledger'))]
+    for (let i = 0; i < 3; i++) await sent[i]?.answer([])
+    await Promise.all(all)
+    expect(sent.map(({ sql }) => sql[1])).toEqual(['a', 'ledger', 'b'])
+  })
+
+  test('lets a management change that waits go between two groups of one ledger', async () => {
+    const { queue, sent } = openQueue()
+    const ledger = (async () => {
+      for (let number = 1; number <= 3; number++) await queue.group(number, statement(`group ${number}`))
+    })()
+    const change = queue.batch(statement('change'))
+    for (let i = 0; i < 4; i++) await sent[i]?.answer([])
+    await Promise.all([ledger, change])
+    expect(sent.map(({ sql }) => sql[1])).toEqual(['group 1', 'change', 'group 2', 'group 3'])
+  })
+
+  test('asserts the epoch first in every batch, and the number of a group with it', async () => {
+    const { queue, sent } = openQueue(41)
+    void queue.batch(statement('change'))
+    void queue.group(9, statement('ledger'))
+    await sent[0]?.answer([])
+    expect(sent[0]?.sql[0]).toContain('UPDATE owner SET asserted = ? WHERE')
+    expect(sent[0]?.args).toEqual([41])
+    expect(sent[1]?.sql[0]).toContain('UPDATE owner SET asserted = ?, last_group = ? WHERE')
+    expect(sent[1]?.args).toEqual([41, 9])
+    await sent[1]?.answer([])
+  })
+
+  test('goes on after a batch that failed', async () => {
+    const { queue, sent } = openQueue()
+    const failed = queue.batch(statement('bad')).catch((error: Error) => error.message)
+    const next = queue.batch(statement('good'))
+    await sent[0]?.answer(new Error('no'))
+    await sent[1]?.answer([result('fence'), result('good')])
+    expect(await failed).toBe('no')
+    expect(await next).toEqual([result('good')])
+  })
+
+  test('is drained when everything that was given has ended', async () => {
+    const { queue, sent } = openQueue()
+    await queue.drained()
+    const ended: string[] = []
+    void queue.batch(statement('a')).then(() => ended.push('a'))
+    void queue.batch(statement('b')).then(() => ended.push('b'))
+    const drained = queue.drained().then(() => ended.push('drained'))
+    await sent[0]?.answer([])
+    await sent[1]?.answer([])
+    await drained
+    expect(ended).toEqual(['a', 'b', 'drained'])
+  })
+})
