@@ -16,8 +16,22 @@ const YEAR_2100 = 4_102_444_800
 
 /** The parameters of a usage report (spec-answers 8). Times are UNIX seconds; the end is not included. */
 export const USAGE_QUERY = {
-  start_time: { in: 'query', kind: 'integer', min: 0, max: YEAR_2100, description: 'Start, UNIX seconds, included.' },
-  end_time: { in: 'query', kind: 'integer', min: 0, max: YEAR_2100, description: 'End, UNIX seconds, not included.' },
+  start_time: {
+    in: 'query',
+    kind: 'integer',
+    min: 0,
+    max: YEAR_2100,
+    description: 'Start, UNIX seconds, included.',
+    example: 1_795_132_800,
+  },
+  end_time: {
+    in: 'query',
+    kind: 'integer',
+    min: 0,
+    max: YEAR_2100,
+    description: 'End, UNIX seconds, not included.',
+    example: 1_795_219_200,
+  },
   bucket_width: {
     in: 'query',
     kind: 'enum',

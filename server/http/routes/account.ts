@@ -7,6 +7,8 @@ import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Limiter, Reading } from '../../core/limits/limiter'
 import { type Limits, limitsOf, lowered, tierOf } from '../../core/limits/tier'
+import { ACCOUNT_DOCS } from '../docs/account-docs'
+import { documented } from '../docs/documented'
 import { Failed } from '../failures'
 import { readJson } from '../json-body'
 import type { OwnerSessions } from '../owner-session'
@@ -23,23 +25,27 @@ export function accountRoutes(parts: {
 }) {
   const { owners, credentials, ledger, limiter, operator, setupToken, now } = parts
   return new Elysia({ name: 'account', prefix: '/api' })
-    .get('/account', async ({ request }) => {
-      const { account, email, name, tier } = await owners.owner(request)
-      const balance = await ledger.balance(account.id)
-      if (!balance) throw new Error(`account ${account.id} has no counters`)
-      return {
-        id: account.id,
-        email,
-        name,
-        operator: account.operator,
-        tier: tierOf(tier),
-        balance_micros_usd: balance.posted,
-        held_micros_usd: balance.held,
-        credit_micros_usd: balance.credit,
-        topped_up_micros_usd: balance.toppedUp,
-        created_at: new Date(account.createdAt).toISOString(),
-      }
-    })
+    .get(
+      '/account',
+      async ({ request }) => {
+        const { account, email, name, tier } = await owners.owner(request)
+        const balance = await ledger.balance(account.id)
+        if (!balance) throw new Error(`account ${account.id} has no counters`)
+        return {
+          id: account.id,
+          email,
+          name,
+          operator: account.operator,
+          tier: tierOf(tier),
+          balance_micros_usd: balance.posted,
+          held_micros_usd: balance.held,
+          credit_micros_usd: balance.credit,
+          topped_up_micros_usd: balance.toppedUp,
+          created_at: new Date(account.createdAt).toISOString(),
+        }
+      },
+      documented(ACCOUNT_DOCS.account),
+    )
     .post(
       '/account/operator',
       async ({ request }) => {
@@ -55,30 +61,34 @@ export function accountRoutes(parts: {
         if (!appointed.ok) throw new Failed(appointed.error)
         return { operator: appointed.value.operator }
       },
-      { parse: 'none' },
+      { parse: 'none', ...documented(ACCOUNT_DOCS.operator) },
     )
-    .get('/limits', async ({ request }) => {
-      const { accountId, tier } = await owners.owner(request)
-      const limits = limitsOf(tier)
-      const keys = (await credentials.byAccount(accountId)).filter((key) => keyState(key, now()) !== 'revoked')
-      return {
-        tier: tierOf(tier),
-        limits: wireLimits(limits),
-        keys: await Promise.all(
-          keys.map(async (key) => {
-            const own = lowered(limits, key)
-            const readings = await limiter.read([{ name: key.id, limits: own }])
-            return {
-              id: key.id,
-              name: key.name,
-              requests: wireReading(readings.requests),
-              tokens: wireReading(readings.tokens),
-              concurrency: { limit: readings.concurrency.limit, remaining: readings.concurrency.remaining },
-            }
-          }),
-        ),
-      }
-    })
+    .get(
+      '/limits',
+      async ({ request }) => {
+        const { accountId, tier } = await owners.owner(request)
+        const limits = limitsOf(tier)
+        const keys = (await credentials.byAccount(accountId)).filter((key) => keyState(key, now()) !== 'revoked')
+        return {
+          tier: tierOf(tier),
+          limits: wireLimits(limits),
+          keys: await Promise.all(
+            keys.map(async (key) => {
+              const own = lowered(limits, key)
+              const readings = await limiter.read([{ name: key.id, limits: own }])
+              return {
+                id: key.id,
+                name: key.name,
+                requests: wireReading(readings.requests),
+                tokens: wireReading(readings.tokens),
+                concurrency: { limit: readings.concurrency.limit, remaining: readings.concurrency.remaining },
+              }
+            }),
+          ),
+        }
+      },
+      documented(ACCOUNT_DOCS.limits),
+    )
 }
 
 function wireLimits({ rpm, tpm, concurrency }: Limits) {

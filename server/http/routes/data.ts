@@ -9,14 +9,19 @@ import type { Provider } from '../../core/providers/provider'
 import type { Outcome, Wishes } from '../../gateway/call'
 import { type Counter, serve } from '../../gateway/serve'
 import { admitsJson } from '../accept'
+import { dataDocs, routeParameters } from '../docs/data-docs'
+import { documented } from '../docs/documented'
 import type { Exchange } from '../exchange'
 import type { FrontDesk } from '../front-desk'
 import { readJson } from '../json-body'
+import { REQUEST_ID_HEADER } from '../request-ids'
 
 export interface DataProviders {
   readonly images: Provider<ImageSearchInput>
   readonly context: Provider<LlmContextInput>
 }
+
+const PRICE_RULE = 'must be an amount of USD such as 0.01, with at most 6 decimals'
 
 /** What a caller may ask of any priced call (spec-answers 5). */
 const WISHES = {
@@ -25,9 +30,10 @@ const WISHES = {
     kind: 'text',
     min: 1,
     max: 20,
-    check: (text) =>
-      parseUsd(text) === null ? 'must be an amount of USD such as 0.01, with at most 6 decimals' : null,
-    description: 'Refuse, before anything runs, when the request would cost more than this.',
+    pattern: { source: /^\d{1,10}(\.\d{1,6})?$/, rule: PRICE_RULE },
+    check: (text) => (parseUsd(text) === null ? PRICE_RULE : null),
+    description: 'USD. Refuse, before anything runs, when the request would cost more than this.',
+    example: '0.01',
   },
   'x-cost-mode': {
     in: 'header',
@@ -65,9 +71,16 @@ export function dataRoutes(desk: FrontDesk, counter: Counter, providers: DataPro
     return answer(exchange, operation, outcome, String(Reflect.get(input.value, 'api-version')))
   }
   return new Elysia({ name: 'data' })
-    .get(IMAGE_SEARCH.path, ({ request }) => handle(IMAGE_SEARCH, providers.images, request))
-    .get(LLM_CONTEXT.path, ({ request }) => handle(LLM_CONTEXT, providers.context, request))
-    .post(LLM_CONTEXT.path, ({ request }) => handle(LLM_CONTEXT, providers.context, request), { parse: 'none' })
+    .get(IMAGE_SEARCH.path, ({ request }) => handle(IMAGE_SEARCH, providers.images, request), docs(IMAGE_SEARCH, 'GET'))
+    .get(LLM_CONTEXT.path, ({ request }) => handle(LLM_CONTEXT, providers.context, request), docs(LLM_CONTEXT, 'GET'))
+    .post(LLM_CONTEXT.path, ({ request }) => handle(LLM_CONTEXT, providers.context, request), {
+      parse: 'none',
+      ...docs(LLM_CONTEXT, 'POST'),
+    })
+}
+
+function docs(operation: Operation, method: 'GET' | 'POST') {
+  return documented(dataDocs(operation, method), routeParameters(operation, method), WISHES, REQUEST_ID_HEADER)
 }
 
 function answer(exchange: Exchange, operation: Operation, outcome: Outcome, version: string): Response {

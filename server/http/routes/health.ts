@@ -1,4 +1,6 @@
 import { Elysia } from 'elysia'
+import { documented } from '../docs/documented'
+import { HEALTH_DOCS } from '../docs/health-docs'
 
 /** Each part that must answer before calls can be served. */
 export type Checks = Readonly<Record<string, () => Promise<boolean>>>
@@ -6,18 +8,22 @@ export type Checks = Readonly<Record<string, () => Promise<boolean>>>
 /** `/health`: the process lives. `/ready`: it can serve, for the database and the search index answer. */
 export function healthRoutes(checks: Checks, isDraining: () => boolean) {
   return new Elysia({ name: 'health' })
-    .get('/health', () => ({ status: 'ok' as const }))
-    .get('/ready', async ({ set }) => {
-      const results = await Promise.all(
-        Object.entries(checks).map(async ([name, check]) => [name, await check()] as const),
-      )
-      const ready = !isDraining() && results.every(([, works]) => works)
-      set.headers['cache-control'] = 'no-store'
-      if (!ready) {
-        set.status = 503
-        set.headers['retry-after'] = '1'
-      }
-      const status = ready ? ('ready' as const) : isDraining() ? ('draining' as const) : ('not_ready' as const)
-      return { status, checks: Object.fromEntries(results) }
-    })
+    .get('/health', () => ({ status: 'ok' as const }), documented(HEALTH_DOCS.health))
+    .get(
+      '/ready',
+      async ({ set }) => {
+        const results = await Promise.all(
+          Object.entries(checks).map(async ([name, check]) => [name, await check()] as const),
+        )
+        const ready = !isDraining() && results.every(([, works]) => works)
+        set.headers['cache-control'] = 'no-store'
+        if (!ready) {
+          set.status = 503
+          set.headers['retry-after'] = '1'
+        }
+        const status = ready ? ('ready' as const) : isDraining() ? ('draining' as const) : ('not_ready' as const)
+        return { status, checks: Object.fromEntries(results) }
+      },
+      documented(HEALTH_DOCS.ready),
+    )
 }

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { UNDOCUMENTED } from '../docs/documented'
 import { notFound } from '../failures'
 
 /** The files behind image results of the local index. Null for what is not there. */
@@ -6,16 +7,20 @@ export type MediaFiles = (name: string) => Promise<{ body: Uint8Array<ArrayBuffe
 
 /** `/media/lucide/*`: served for days, since the files change with the installed package only. */
 export function mediaRoutes(icons: MediaFiles) {
-  return new Elysia({ name: 'media' }).get('/media/lucide/:file', async ({ params }) => {
-    const file = await icons(params.file)
-    if (!file) throw notFound('There is no such file.')
-    return new Response(file.body, {
-      headers: {
-        'content-type': file.contentType,
-        'cache-control': 'public, max-age=86400',
-        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-        'x-content-type-options': 'nosniff',
-      },
-    })
-  })
+  return new Elysia({ name: 'media' }).get(
+    '/media/lucide/:file',
+    async ({ params }) => {
+      const file = await icons(params.file)
+      if (!file) throw notFound('There is no such file.')
+      return new Response(file.body, {
+        headers: {
+          'content-type': file.contentType,
+          'cache-control': 'public, max-age=86400',
+          'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+          'x-content-type-options': 'nosniff',
+        },
+      })
+    },
+    UNDOCUMENTED,
+  )
 }

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
-import { parseInstant } from '../../core/accounts/instant'
+import { parseInstant, RFC_3339 } from '../../core/accounts/instant'
 import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { Statements } from '../../core/ledger/statement'
@@ -8,6 +9,8 @@ import { formatUsd, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { RequestFilter, UsageReports } from '../../core/usage/reports'
 import { csvLine } from '../csv'
+import { ACTIVITY_DOCS } from '../docs/activity-docs'
+import { documented } from '../docs/documented'
 import type { OwnerSessions } from '../owner-session'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../plain-input'
 import { USAGE_QUERY, usageReport, wireCall } from '../usage-report'
@@ -18,13 +21,28 @@ const INSTANT = {
   kind: 'text',
   min: 1,
   max: 40,
+  pattern: { source: RFC_3339, rule: INSTANT_RULE },
   check: (text: string) => (parseInstant(text) === null ? INSTANT_RULE : null),
 } as const
 
 const WHICH = {
   key: { in: 'query', kind: 'text', min: 1, max: 64, description: 'Only calls of this key.' },
-  operation: { in: 'query', kind: 'text', min: 1, max: 64, description: 'Only calls of this operation.' },
-  status: { in: 'query', kind: 'integer', min: 100, max: 599, description: 'Only calls that ended with this status.' },
+  operation: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 64,
+    description: 'Only calls of this operation.',
+    example: 'image-search',
+  },
+  status: {
+    in: 'query',
+    kind: 'integer',
+    min: 100,
+    max: 599,
+    description: 'Only calls that ended with this status.',
+    example: 200,
+  },
 } as const satisfies ParameterTable
 
 const FILTER = {
@@ -32,6 +50,8 @@ const FILTER = {
   from: { ...INSTANT, description: 'From this time on.', example: '2026-11-01T00:00:00Z' },
   to: { ...INSTANT, description: 'Before this time.', example: '2030-01-01T00:00:00Z' },
 } as const satisfies ParameterTable
+
+const LOG_QUERY = { ...FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
 
 /** With the parameters of the report itself, so that every wrong one is listed at once. */
 const GROUPED = {
@@ -70,76 +90,83 @@ export function ownerUsageRoutes(parts: {
 }) {
   const { owners, credentials, reports, statements, now } = parts
   return new Elysia({ name: 'owner-usage', prefix: '/api' })
-    .get('/usage', async ({ request }) => {
-      const { accountId } = await owners.owner(request)
-      const query = queryOf(GROUPED, request)
-      const { key, operation, status, group_by } = query
-      const who = {
-        scope: 'account',
-        accountId,
-        keyId: (key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
-        operation: operation ?? null,
-        status: status ?? null,
-      } as const
-      return usageReport(reports, query, who, group_by ?? null, now())
-    })
-    .get('/requests', async ({ request }) => {
-      const { accountId } = await owners.owner(request)
-      const query = queryOf({ ...FILTER, ...PAGE_QUERY }, request)
-      const page = await reports.requests(filterOf(accountId, query), query.limit, query.cursor ?? null)
-      if (!page) throw refuseCursor(query.cursor ?? '')
-      return { requests: page.rows.map(wireCall), next_cursor: page.next }
-    })
-    .get('/transactions', async ({ request }) => {
-      const { accountId } = await owners.owner(request)
-      const query = queryOf(PAGE_QUERY, request)
-      const page = await statements.transactions(accountId, query.limit, query.cursor ?? null)
-      if (!page) throw refuseCursor(query.cursor ?? '')
-      return {
-        transactions: page.rows.map((row) => ({
-          id: row.id,
-          at: new Date(row.at).toISOString(),
-          kind: row.kind,
-          description: row.description,
-          request_id: row.requestId,
-          amount_micros_usd: row.amount,
-          balance_after_micros_usd: row.balanceAfter,
-        })),
-        next_cursor: page.next,
-      }
-    })
-    .get('/usage.csv', async ({ request }) => {
-      const { accountId } = await owners.owner(request)
-      const filter = filterOf(accountId, queryOf(FILTER, request))
-      const names = new Map((await credentials.byAccount(accountId)).map((key) => [key.id, key]))
-      const line = (call: CallRecord) => {
-        const key = names.get(call.keyId)
-        const cost = formatUsd(call.charged?.cost ?? ZERO)
-        const { input, output } = call.tokens
-        const time = new Date(call.at).toISOString()
-        const { id, operation, status, code, latencyMs } = call
-        return csvLine([
-          time,
-          id,
-          key?.name ?? '',
-          key?.last4 ?? '',
-          operation,
-          status,
-          code,
-          input,
-          output,
-          cost,
-          latencyMs,
-        ])
-      }
-      return new Response(csvStream(reports, filter, line), {
-        headers: {
-          'content-type': 'text/csv; charset=utf-8',
-          'content-disposition': 'attachment; filename="usage.csv"',
-          'cache-control': 'no-store',
-        },
-      })
-    })
+    .get(
+      '/usage',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const query = queryOf(GROUPED, request)
+        const { key, operation, status, group_by } = query
+        const who = {
+          scope: 'account',
+          accountId,
+          keyId: (key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
+          operation: operation ?? null,
+          status: status ?? null,
+        } as const
+        return usageReport(reports, query, who, group_by ?? null, now())
+      },
+      documented(ACTIVITY_DOCS.usage, GROUPED),
+    )
+    .get(
+      '/requests',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const query = queryOf(LOG_QUERY, request)
+        const page = await reports.requests(filterOf(accountId, query), query.limit, query.cursor ?? null)
+        if (!page) throw refuseCursor(query.cursor ?? '')
+        return { requests: page.rows.map(wireCall), next_cursor: page.next }
+      },
+      documented(ACTIVITY_DOCS.requests, LOG_QUERY),
+    )
+    .get(
+      '/transactions',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const query = queryOf(PAGE_QUERY, request)
+        const page = await statements.transactions(accountId, query.limit, query.cursor ?? null)
+        if (!page) throw refuseCursor(query.cursor ?? '')
+        return {
+          transactions: page.rows.map((row) => ({
+            id: row.id,
+            at: new Date(row.at).toISOString(),
+            kind: row.kind,
+            description: row.description,
+            request_id: row.requestId,
+            amount_micros_usd: row.amount,
+            balance_after_micros_usd: row.balanceAfter,
+          })),
+          next_cursor: page.next,
+        }
+      },
+      documented(ACTIVITY_DOCS.transactions, PAGE_QUERY),
+    )
+    .get(
+      '/usage.csv',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const filter = filterOf(accountId, queryOf(FILTER, request))
+        const names = new Map((await credentials.byAccount(accountId)).map((key) => [key.id, key]))
+        return new Response(
+          csvStream(reports, filter, (call) => csvCall(call, names.get(call.keyId))),
+          {
+            headers: {
+              'content-type': 'text/csv; charset=utf-8',
+              'content-disposition': 'attachment; filename="usage.csv"',
+              'cache-control': 'no-store',
+            },
+          },
+        )
+      },
+      documented(ACTIVITY_DOCS.csv, FILTER),
+    )
+}
+
+function csvCall(call: CallRecord, key: ApiKey | undefined): string {
+  const { id, operation, status, code, latencyMs, tokens } = call
+  const time = new Date(call.at).toISOString()
+  const cost = formatUsd(call.charged?.cost ?? ZERO)
+  const whose = [key?.name ?? '', key?.last4 ?? '']
+  return csvLine([time, id, ...whose, operation, status, code, tokens.input, tokens.output, cost, latencyMs])
 }
 
 /** The whole filter, page by page as the reader takes it, so that its length costs no memory. */

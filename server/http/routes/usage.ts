@@ -4,6 +4,8 @@ import type { Ledger } from '../../core/ledger/ledger'
 import { least, minus, ZERO } from '../../core/money'
 import type { UsageReports } from '../../core/usage/reports'
 import type { Caller } from '../../gateway/call'
+import { documented } from '../docs/documented'
+import { USAGE_DOCS } from '../docs/usage-docs'
 import type { Exchange } from '../exchange'
 import { Failed, notFound } from '../failures'
 import type { FrontDesk } from '../front-desk'
@@ -30,43 +32,52 @@ export function usageRoutes(desk: FrontDesk, parts: { ledger: Ledger; reports: U
     }
   }
   return new Elysia({ name: 'usage' })
-    .get('/v1/usage', ({ request }) =>
-      answer(request, async ({ key, account }) => {
-        const query = queryOf(QUERY, request)
-        if (query.scope === 'account')
-          throw new Failed(
-            failure(
-              'insufficient_permissions',
-              'The usage of the whole account needs an OAuth session; a key reads only its own.',
-            ),
-          )
-        return usageReport(reports, query, { scope: 'key', accountId: account.id, keyId: key.id }, null, now())
-      }),
+    .get(
+      '/v1/usage',
+      ({ request }) =>
+        answer(request, async ({ key, account }) => {
+          const query = queryOf(QUERY, request)
+          if (query.scope === 'account')
+            throw new Failed(
+              failure(
+                'insufficient_permissions',
+                'The usage of the whole account needs an OAuth session; a key reads only its own.',
+              ),
+            )
+          return usageReport(reports, query, { scope: 'key', accountId: account.id, keyId: key.id }, null, now())
+        }),
+      documented(USAGE_DOCS.report, QUERY),
     )
-    .get('/v1/usage/:id', ({ request, params }) =>
-      answer(request, async ({ key, account }) => {
-        const call = await reports.request(account.id, params.id)
-        if (call?.keyId !== key.id) throw notFound('This key made no request with that id.')
-        return explainedCall(call)
-      }),
+    .get(
+      '/v1/usage/:id',
+      ({ request, params }) =>
+        answer(request, async ({ key, account }) => {
+          const call = await reports.request(account.id, params.id)
+          if (call?.keyId !== key.id) throw notFound('This key made no request with that id.')
+          return explainedCall(call)
+        }),
+      documented(USAGE_DOCS.explained),
     )
-    .get('/v1/credits/balance', ({ request }) =>
-      answer(request, async ({ key, account }) => {
-        const [balance, pool] = await Promise.all([ledger.balance(account.id), ledger.pool(key.poolId)])
-        if (!balance || !pool) throw new Error(`account ${account.id} has no counters`)
-        const remaining = pool.limit === null ? null : minus(pool.limit, least(pool.spent, pool.limit))
-        return {
-          currency: 'USD',
-          account_balance_micros_usd: balance.posted,
-          available_balance_micros_usd: balance.available < 0 ? ZERO : balance.available,
-          api_key: {
-            unlimited: pool.limit === null,
-            remaining_micros_usd: remaining,
-            used_micros_usd: pool.spent,
-          },
-          as_of: new Date(now()).toISOString(),
-        }
-      }),
+    .get(
+      '/v1/credits/balance',
+      ({ request }) =>
+        answer(request, async ({ key, account }) => {
+          const [balance, pool] = await Promise.all([ledger.balance(account.id), ledger.pool(key.poolId)])
+          if (!balance || !pool) throw new Error(`account ${account.id} has no counters`)
+          const remaining = pool.limit === null ? null : minus(pool.limit, least(pool.spent, pool.limit))
+          return {
+            currency: 'USD',
+            account_balance_micros_usd: balance.posted,
+            available_balance_micros_usd: balance.available < 0 ? ZERO : balance.available,
+            api_key: {
+              unlimited: pool.limit === null,
+              remaining_micros_usd: remaining,
+              used_micros_usd: pool.spent,
+            },
+            as_of: new Date(now()).toISOString(),
+          }
+        }),
+      documented(USAGE_DOCS.balance),
     )
 }
 
