@@ -28,7 +28,7 @@ export class LibsqlAccounts implements AccountStore {
   /** Reads all accounts, before anything is served. Gives their balances, for the counters. */
   async restore(): Promise<AccountCounters[]> {
     const rows = await this.db.select().from(accounts).orderBy(accounts.id)
-    for (const { credit: _c, paid: _p, toppedUp: _t, ...account } of rows) this.opened(account)
+    for (const row of rows) this.opened(accountOf(row))
     return rows
   }
 
@@ -36,7 +36,12 @@ export class LibsqlAccounts implements AccountStore {
     return this.ids.get(id) ?? null
   }
 
+  /** A user that the memory does not know is asked for: an opening whose commit was acknowledged too late is there. */
   async byUser(userId: string): Promise<Account | null> {
+    const known = this.users.get(userId)
+    if (known) return known
+    const [row] = await this.db.select().from(accounts).where(eq(accounts.userId, userId))
+    if (row && !this.users.has(userId)) this.opened(accountOf(row))
     return this.users.get(userId) ?? null
   }
 
@@ -62,4 +67,8 @@ export class LibsqlAccounts implements AccountStore {
     ])
     this.opened(account)
   }
+}
+
+function accountOf({ credit: _c, paid: _p, toppedUp: _t, ...account }: typeof accounts.$inferSelect): Account {
+  return account
 }

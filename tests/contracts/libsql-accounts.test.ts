@@ -1,0 +1,26 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { opening, openTestStores } from '../support/ledger-parts'
+import { accountStoreContract } from './account-store.contract'
+
+accountStoreContract('libSQL, written through', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-accounts-'))
+  let stores = await openTestStores({ folder })
+  return {
+    store: stores.accounts,
+    async commit({ id }) {
+      const outcome = await stores.journal.append(opening(id, 5))
+      if (outcome.kind !== 'committed') throw new Error(outcome.kind)
+    },
+    async reopened() {
+      await stores.close()
+      stores = await openTestStores({ folder })
+      return stores.accounts
+    },
+    async close() {
+      await stores.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+})
