@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Allowlist } from '../../server/core/credentials/allowlist'
+import type { CredentialStore } from '../../server/core/credentials/store'
+import type { AccountId, PoolId } from '../../server/core/ids'
+import { micros } from '../../server/core/money'
+import { apiKey, audit, NOON } from '../support/ledger-parts'
+
+export interface CredentialsUnderTest {
+  readonly store: CredentialStore
+  account(): Promise<AccountId>
+  /** What is durable of a pool. */
+  pool(id: PoolId): Promise<{ limit: number | null; spent: number } | null>
+  /** A charge on a pool, as the ledger writes it. */
+  spend(account: AccountId, pool: PoolId, amount: number): Promise<void>
+  audited(action: string): Promise<number>
+  /** The same store after a restart on what was durable. */
+  reopened(): Promise<CredentialStore>
+  close(): Promise<void>
+}
+
+/** What every credential store keeps to, whatever it is made of. */
+export function credentialStoreContract(name: string, open: () => Promise<CredentialsUnderTest>): void {
+  describe(`credential store: ${name}`, () => {
+    let parts: CredentialsUnderTest
+    beforeAll(async () => {
+      parts = await open()
+    })
+    afterAll(() => parts.close())
+    const noLimit = { limit: null, budget: null }
+
+    test('finds a key by its hash and by its id as soon as it is created, and not before', async () => {
+      const key = apiKey(await parts.account())
+      expect(await parts.store.byHash(key.hash)).toBeNull()
+      await parts.store.create(key, noLimit, audit())
+      expect(await parts.store.byHash(key.hash)).toEqual(key)
+      expect(await parts.store.byId(key.id)).toEqual(key)
+      expect(await parts.store.byHash(key.hash.replace(/^./, 'x'))).toBeNull()
+    })
+
+    test('gives the keys of one account, newest first', async () => {
+      const [mine, theirs] = [await parts.account(), await parts.account()]
+      const keys = Array.from({ length: 3 }, () => apiKey(mine))
+      for (const key of [...keys, apiKey(theirs)]) await parts.store.create(key, noLimit, audit())
+      expect((await parts.store.byAccount(mine)).map((key) => key.id)).toEqual(keys.map((key) => key.id).reverse())
+      expect(await parts.store.byAccount('acct_none')).toEqual([])
+    })
+
+    test('binds a change to the next look-up: the old record is seen nowhere', async () => {
+      const key = apiKey(await parts.account())
+      await parts.store.create(key, noLimit, audit())
+      const changed = {
+        ...key,
+        name: 'renamed',
+        disabledAt: NOON + 1,
+        allowedIps: ['::1'],
+        allowlist: Allowlist.of(['::1']),
+      }
+      await parts.store.update({ key: changed }, audit())
+      expect(await parts.store.byHash(key.hash)).toEqual(changed)
+      expect(await parts.store.byId(key.id)).toEqual(changed)
+      expect(await parts.store.byAccount(key.accountId)).toEqual([changed])
+    })
+
+    test('changes the limit of a pool and leaves what was spent, also while charges come in', async () => {
+      const key = apiKey(await parts.account())
+      await parts.store.create(key, { limit: micros(1000), budget: null }, audit())
+      const charges = Array.from({ length: 20 }, () => parts.spend(key.accountId, key.poolId, 5))
+      await parts.store.update({ key, pool: { limit: micros(50) } }, audit())
+      await Promise.all(charges)
+      expect(await parts.pool(key.poolId)).toEqual({ limit: 50, spent: 100 })
+      await parts.store.update({ key, pool: { limit: null } }, audit())
+      expect(await parts.pool(key.poolId)).toEqual({ limit: null, spent: 100 })
+    })
+
+    test('keeps a budget until it is taken back; another change leaves it alone', async () => {
+      const key = apiKey(await parts.account())
+      const budget = { limitUsd: 5, period: 'week', timezone: 'Europe/Berlin' } as const
+      await parts.store.create(key, { limit: null, budget }, audit())
+      await parts.store.update({ key, pool: { limit: micros(1) } }, audit())
+      expect(await parts.store.budgetOf(key.poolId)).toEqual(budget)
+      await parts.store.update({ key, pool: { budget: null } }, audit())
+      expect(await parts.store.budgetOf(key.poolId)).toBeNull()
+    })
+
+    test('rotates in one batch: both keys are known, on one pool, with what was spent', async () => {
+      const key = apiKey(await parts.account(), { name: 'rotated' })
+      await parts.store.create(key, { limit: micros(100), budget: null }, audit())
+      const charged = parts.spend(key.accountId, key.poolId, 30)
+      const successor = { ...apiKey(key.accountId), name: key.name, poolId: key.poolId, replaces: key.id }
+      await parts.store.rotate(successor, { ...key, replacedBy: successor.id, stopsAt: NOON + 5 }, audit())
+      await charged
+      expect((await parts.store.byHash(successor.hash))?.poolId).toBe(key.poolId)
+      expect((await parts.store.byHash(key.hash))?.replacedBy).toBe(successor.id)
+      expect(await parts.pool(key.poolId)).toEqual({ limit: 100, spent: 30 })
+    })
+
+    test('that cannot write rejects, and nothing changed: neither what it answers nor what is durable', async () => {
+      const account = await parts.account()
+      const [one, two] = [apiKey(account), apiKey(account)]
+      await parts.store.create(one, noLimit, audit())
+      const before = await parts.audited('twice')
+      await expect(parts.store.create({ ...two, hash: one.hash }, noLimit, audit('twice'))).rejects.toThrow()
+      await expect(parts.store.create({ ...two, name: one.name }, noLimit, audit('twice'))).rejects.toThrow()
+      await expect(parts.store.create({ ...two, accountId: 'acct_none' }, noLimit, audit('twice'))).rejects.toThrow()
+      expect(await parts.store.byId(two.id)).toBeNull()
+      expect(await parts.store.byHash(one.hash)).toEqual(one)
+      expect(await parts.pool(two.poolId)).toBeNull()
+      expect(await parts.audited('twice')).toBe(before)
+    })
+
+    test('writes one line of the audit with each change', async () => {
+      const key = apiKey(await parts.account())
+      await parts.store.create(key, noLimit, audit('audited'))
+      await parts.store.update({ key: { ...key, disabledAt: NOON } }, audit('audited'))
+      expect(await parts.audited('audited')).toBe(2)
+    })
+
+    test('knows after a restart what it knew before: keys, order, budgets, and the last use', async () => {
+      const account = await parts.account()
+      const keys = [
+        apiKey(account, { allowedIps: ['10.0.0.0/8'], allowlist: Allowlist.of(['10.0.0.0/8']) }),
+        apiKey(account),
+      ]
+      const budget = { limitUsd: 0.5, period: 'day', timezone: 'UTC' } as const
+      for (const key of keys) await parts.store.create(key, { limit: null, budget }, audit())
+      const [first] = keys
+      if (!first) throw new Error('no key')
+      expect(await parts.store.lastUsedAt(first.id)).toBeNull()
+      parts.store.touch(first.id, NOON + 7)
+      expect(await parts.store.lastUsedAt(first.id)).toBe(NOON + 7)
+      const again = await parts.reopened()
+      expect(await again.byAccount(account)).toEqual([...keys].reverse())
+      expect(await again.byHash(first.hash)).toEqual(first)
+      expect(await again.budgetOf(first.poolId)).toEqual(budget)
+      expect(await again.lastUsedAt(first.id)).toBe(NOON + 7)
+    })
+  })
+}

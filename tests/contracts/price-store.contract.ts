@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { IMAGE_SEARCH } from '../../server/core/catalogue/image-search'
+import { CATALOGUE_VERSION } from '../../server/core/catalogue/operation'
+import { type PriceOverride, type PriceStore, priceOf } from '../../server/core/catalogue/prices'
+import { type AccountId, makeId } from '../../server/core/ids'
+import { micros } from '../../server/core/money'
+import { accountId, audit, NOON } from '../support/ledger-parts'
+
+export interface PricesUnderTest {
+  readonly store: PriceStore
+  reopened(): Promise<PriceStore>
+  close(): Promise<void>
+}
+
+/** What every price store keeps to, whatever it is made of. Its tests follow each other: a price is never forgotten. */
+export function priceStoreContract(name: string, open: () => Promise<PricesUnderTest>): void {
+  describe(`price store: ${name}`, () => {
+    let parts: PricesUnderTest
+    let store: PriceStore
+    beforeAll(async () => {
+      parts = await open()
+      store = parts.store
+    })
+    afterAll(() => parts.close())
+
+    const mine = accountId()
+    async function set(amount: number | null, account: AccountId | null): Promise<PriceOverride> {
+      const override: PriceOverride = {
+        id: makeId('price', NOON),
+        operation: 'image-search',
+        accountId: account,
+        amount: amount === null ? null : micros(amount),
+        at: NOON,
+      }
+      await store.add(override, audit())
+      return override
+    }
+    const price = (account: AccountId | null) => priceOf(store, 'image-search', account)
+
+    test("without an override the price is the catalogue's", () => {
+      const catalogue = { amount: IMAGE_SEARCH.price, version: CATALOGUE_VERSION }
+      expect(price(null)).toEqual(catalogue)
+      expect(price(mine)).toEqual(catalogue)
+    })
+
+    test("an operator's price binds the next call of everybody", async () => {
+      const { id } = await set(7000, null)
+      expect(price(null)).toEqual({ amount: micros(7000), version: id })
+      expect(price(mine)).toEqual({ amount: micros(7000), version: id })
+    })
+
+    test('of one account it binds that account only, zero included', async () => {
+      const { id } = await set(0, mine)
+      expect(price(mine)).toEqual({ amount: micros(0), version: id })
+      expect(price(accountId()).amount).toBe(micros(7000))
+    })
+
+    test('the newest counts, also of those set in one millisecond', async () => {
+      await set(1, mine)
+      const { id } = await set(2, mine)
+      expect(price(mine)).toEqual({ amount: micros(2), version: id })
+    })
+
+    test('another operation keeps its own', () => {
+      expect(store.newest('llm-context', null)).toBeNull()
+    })
+
+    test('after a restart the same price counts', async () => {
+      const before = price(mine)
+      store = await parts.reopened()
+      expect(price(mine)).toEqual(before)
+      expect(price(null).amount).toBe(micros(7000))
+      expect(store.all()).toHaveLength(2)
+    })
+
+    test("taken back, the account pays everybody's price again, and then the catalogue's", async () => {
+      await set(null, mine)
+      expect(price(mine).amount).toBe(micros(7000))
+      await set(null, null)
+      expect(price(mine)).toEqual({ amount: IMAGE_SEARCH.price, version: CATALOGUE_VERSION })
+    })
+  })
+}
