@@ -21,7 +21,7 @@ export class LibsqlStatements implements Statements {
     limit: number,
     cursor: string | null,
   ): Promise<Page<AccountTransaction> | null> {
-    const after = cursor === null ? null : parseCursor(cursor)
+    const after = cursor === null ? null : parseCursor(cursor, /^-?\d{1,15}$/)
     if (cursor !== null && !after) return null
     // A transaction has at most two entries of one account, side by side: one for each part of the balance.
     const page = this.db

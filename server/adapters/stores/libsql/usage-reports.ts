@@ -22,7 +22,7 @@ export class LibsqlUsageReports implements UsageReports {
   async usage(question: UsageQuestion): Promise<readonly UsageCell[]> {
     const firstSlot = Math.ceil(question.from / SLOT_MS)
     const endSlot = Math.floor(question.to / SLOT_MS)
-    if (firstSlot >= endSlot) return this.fromLog(question, question.from, question.to)
+    if (firstSlot > endSlot) return this.fromLog(question, question.from, question.to)
     const [head, body, tail] = await Promise.all([
       this.fromLog(question, question.from, firstSlot * SLOT_MS),
       this.fromRollup(question, firstSlot, endSlot),
@@ -32,7 +32,7 @@ export class LibsqlUsageReports implements UsageReports {
   }
 
   async requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null> {
-    const after = cursor === null ? null : parseCursor(cursor)
+    const after = cursor === null ? null : parseCursor(cursor, /^req_\w+$/)
     if (cursor !== null && !after) return null
     const rows = await this.db
       .select()
@@ -52,7 +52,7 @@ export class LibsqlUsageReports implements UsageReports {
       .limit(limit + 1)
     const last = rows[limit - 1]
     return {
-      rows: rows.slice(0, limit).map(callOf),
+      rows: rows.slice(0, limit).map((row) => this.callOf(row)),
       next: rows.length > limit && last ? cursorOf(last.at, last.id) : null,
     }
   }
@@ -63,14 +63,14 @@ export class LibsqlUsageReports implements UsageReports {
       .select()
       .from(requests)
       .where(and(eq(requests.id, id as RequestId), own)) // any text: an id that does not exist matches nothing
-    if (byOurs) return callOf(byOurs)
+    if (byOurs) return this.callOf(byOurs)
     const [byTheirs] = await this.db
       .select()
       .from(requests)
       .where(and(own, eq(requests.clientRequestId, id)))
       .orderBy(desc(requests.id))
       .limit(1)
-    return byTheirs ? callOf(byTheirs) : null
+    return byTheirs ? this.callOf(byTheirs) : null
   }
 
   private async fromRollup(question: UsageQuestion, firstSlot: number, endSlot: number): Promise<UsageCell[]> {
@@ -129,37 +129,37 @@ export class LibsqlUsageReports implements UsageReports {
         failedRequests: row.status < 400 ? 0 : row.requests,
       }))
   }
-}
 
-function callOf(row: typeof requests.$inferSelect): CallRecord {
-  const charged =
-    row.priceVersion === null || row.unitPrice === null || row.units === null
-      ? null
-      : {
-          cost: row.cost,
-          priceVersion: row.priceVersion,
-          unit: 'request' as const,
-          units: row.units,
-          unitPrice: row.unitPrice,
-        }
-  return {
-    id: row.id,
-    clientRequestId: row.clientRequestId,
-    accountId: row.accountId,
-    keyId: row.keyId,
-    operation: row.operation,
-    counted: charged !== null,
-    at: row.at,
-    status: row.status,
-    code: row.code,
-    latencyMs: row.latencyMs,
-    address: row.address,
-    tokens: {
-      input: row.inputTokens,
-      output: row.outputTokens,
-      cacheRead: row.cacheReadTokens,
-      cacheWrite: row.cacheWriteTokens,
-    },
-    charged,
+  private callOf(row: typeof requests.$inferSelect): CallRecord {
+    const charged =
+      row.priceVersion === null || row.unitPrice === null || row.units === null
+        ? null
+        : {
+            cost: row.cost,
+            priceVersion: row.priceVersion,
+            unit: 'request' as const,
+            units: row.units,
+            unitPrice: row.unitPrice,
+          }
+    return {
+      id: row.id,
+      clientRequestId: row.clientRequestId,
+      accountId: row.accountId,
+      keyId: row.keyId,
+      operation: row.operation,
+      counted: this.isCounted(row.operation),
+      at: row.at,
+      status: row.status,
+      code: row.code,
+      latencyMs: row.latencyMs,
+      address: row.address,
+      tokens: {
+        input: row.inputTokens,
+        output: row.outputTokens,
+        cacheRead: row.cacheReadTokens,
+        cacheWrite: row.cacheWriteTokens,
+      },
+      charged,
+    }
   }
 }
