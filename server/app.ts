@@ -9,6 +9,7 @@ import { type MediaFiles, mediaRoutes } from './http/routes/media'
 import { ownerUsageRoutes } from './http/routes/owner-usage'
 import { signInRoutes } from './http/routes/sign-in'
 import { usageRoutes } from './http/routes/usage'
+import { ServedRoutes } from './http/served-routes'
 
 export type AppParts = ArrivalsOptions & {
   readonly counter: Parameters<typeof dataRoutes>[1]
@@ -24,8 +25,10 @@ export type AppParts = ArrivalsOptions & {
 
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
-  return new Elysia()
-    .use(arrivals(parts))
+  const routes = new ServedRoutes()
+  // Strict: a path with a slash at its end is another path (spec-answers 2).
+  const web = new Elysia({ strictPath: true })
+    .use(arrivals(parts, routes))
     .use(healthRoutes(parts.checks, parts.isDraining))
     .use(dataRoutes(parts.desk, parts.counter, parts.providers))
     .use(usageRoutes(parts.desk, parts))
@@ -35,6 +38,8 @@ export function app(parts: AppParts) {
     .use(ownerUsageRoutes(parts))
     .use(mediaRoutes(parts.icons))
     .use(docsRoutes(parts))
+  routes.remember(web.routes)
+  return web
 }
 
 export type App = ReturnType<typeof app>

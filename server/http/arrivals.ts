@@ -6,6 +6,7 @@ import { isGated, isProbe } from './endpoints'
 import { setIdHeaders } from './exchange'
 import { Failed, failureResponse } from './failures'
 import type { FrontDesk, Sockets } from './front-desk'
+import type { ServedRoutes } from './served-routes'
 
 export interface ArrivalsOptions {
   readonly desk: FrontDesk
@@ -19,7 +20,7 @@ export interface ArrivalsOptions {
  * What happens to every request before its route and after its failure: ids on every answer; for the gated prefixes the door,
  * whose verdict and headers reach every answer, a 404 and a 405 included; one shape for every failure.
  */
-export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptions) {
+export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptions, routes: ServedRoutes) {
   const refuse = (request: Request, error: unknown): Response => {
     const { ids } = desk.arrival(request)
     const problem =
@@ -57,6 +58,11 @@ export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptio
     })
     .onError({ as: 'global' }, ({ request, code, error }) => {
       if (code !== 'NOT_FOUND') return refuse(request, error)
+      const allow = routes.methodsAt(new URL(request.url).pathname)
+      if (allow.length > 0) {
+        const message = `This endpoint takes ${allow.join(' and ')}, not ${request.method}.`
+        return refuse(request, new Failed(failure('method_not_allowed', message, { allow })))
+      }
       return (
         dashboard.answer(request) ??
         refuse(request, new Failed(failure('unknown_endpoint', 'There is no such endpoint.')))

@@ -1,6 +1,7 @@
 import { OPERATIONS } from '../core/catalogue/operations'
 import { failure } from '../core/failure'
 import type { Destination } from '../gateway/call'
+import { pathPattern } from './path-pattern'
 
 /** Where keys are taken and limits are shown (spec-answers 9). */
 const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
@@ -22,7 +23,7 @@ interface Endpoint {
 
 const ENDPOINTS: readonly Endpoint[] = [
   ...Object.values(OPERATIONS).map((operation) => ({
-    pattern: exactly(operation.path),
+    pattern: pathPattern(operation.path),
     methods: operation.methods,
     destination: { kind: 'priced' as const, operation: operation.name },
   })),
@@ -42,9 +43,5 @@ export function destinationOf(method: string, path: string): Destination {
 }
 
 function free(path: string, name: string): Endpoint {
-  return { pattern: exactly(path), methods: ['GET'], destination: { kind: 'free', name } }
-}
-
-function exactly(path: string): RegExp {
-  return new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:id/, '[^/]+')}$`)
+  return { pattern: pathPattern(path), methods: ['GET'], destination: { kind: 'free', name } }
 }
