@@ -55,6 +55,9 @@ export function failure(code: FailureCode, message: string, more: Omit<Failure, 
   return { code, message, ...more }
 }
 
+/** Most wrong parameters that are listed, so that a body of junk is not answered with more junk. */
+const MOST_DETAILS = 100
+
 /** One failure out of every wrong parameter; the first one gives the code (spec-answers 2). */
 export function wrongParameters(errors: readonly ParameterError[]): Failure {
   const first = errors[0]
@@ -63,6 +66,6 @@ export function wrongParameters(errors: readonly ParameterError[]): Failure {
     code: first?.code ?? 'invalid_parameter',
     message: first ? `${first.param} ${first.rule}${more}` : 'The input is not valid.',
     ...(first && { param: first.param }),
-    details: errors,
+    details: errors.slice(0, MOST_DETAILS),
   }
 }

@@ -5,9 +5,12 @@ import { no, ok, type Result } from '../core/result'
 /** Most bytes of an upstream's answer (spec-answers 2). */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
+/** What an upstream says about our own credential or balance with it; a caller must never take it for its own. */
+const ABOUT_US = new Set([401, 402, 403])
+
 /**
- * Calls the provider under one deadline and one abort signal: the caller's hanging up and the timeout both end it. Whatever
- * the provider does, a throw included, comes out as an answer or as a failure.
+ * Calls the provider under one deadline and one abort signal: the caller's hanging up and the timeout both end it, also when
+ * the provider does not listen. Whatever the provider does, a throw included, comes out as an answer or as a failure.
  */
 export async function forward<I>(
   provider: Provider<I>,
@@ -17,27 +20,38 @@ export async function forward<I>(
   onTrouble: (provider: string, reason: string) => void,
 ): Promise<Result<ProviderAnswer, Failure>> {
   const abort = new AbortController()
-  const hangUp = () => abort.abort()
+  const ended = Promise.withResolvers<Result<ProviderAnswer, UpstreamFailure>>()
+  const hangUp = () => {
+    abort.abort()
+    ended.resolve(no({ kind: 'timeout', reason: 'no answer before the deadline, or before the caller hung up' }))
+  }
   const timer = setTimeout(hangUp, timeoutMs)
   caller.addEventListener('abort', hangUp, { once: true })
   if (caller.aborted) hangUp()
+  const answer = await Promise.race([ended.promise, called(provider, input, abort.signal)])
+  clearTimeout(timer)
+  caller.removeEventListener('abort', hangUp)
+  if (!answer.ok) {
+    onTrouble(provider.name, answer.error.reason)
+    return no(told(answer.error))
+  }
+  if (isTooLarge(answer.value.body)) {
+    onTrouble(provider.name, 'answer too large')
+    return no(failure('upstream_error', 'The source sent an answer that is too large. You were not charged.'))
+  }
+  return ok(answer.value)
+}
+
+/** The provider's answer, its throws included. */
+async function called<I>(
+  provider: Provider<I>,
+  input: I,
+  signal: AbortSignal,
+): Promise<Result<ProviderAnswer, UpstreamFailure>> {
   try {
-    const answer = await provider.call(input, abort.signal)
-    if (!answer.ok) {
-      onTrouble(provider.name, answer.error.reason)
-      return no(told(answer.error))
-    }
-    if (isTooLarge(answer.value.body)) {
-      onTrouble(provider.name, 'answer too large')
-      return no(failure('upstream_error', 'The source sent an answer that is too large. You were not charged.'))
-    }
-    return ok(answer.value)
+    return await provider.call(input, signal)
   } catch (error) {
-    onTrouble(provider.name, error instanceof Error ? error.message : String(error))
-    return no(failure('upstream_error', 'The source failed. You were not charged.'))
-  } finally {
-    clearTimeout(timer)
-    caller.removeEventListener('abort', hangUp)
+    return no({ kind: 'error', reason: error instanceof Error ? error.message : String(error) })
   }
 }
 
@@ -48,6 +62,8 @@ function isTooLarge(body: ProviderAnswer['body']): boolean {
 }
 
 function told(problem: UpstreamFailure): Failure {
+  if (problem.passThrough && ABOUT_US.has(problem.passThrough.status))
+    return failure('upstream_unavailable', 'The source cannot be used now. You were not charged.')
   const more = {
     ...(problem.passThrough && { passThrough: problem.passThrough }),
     ...(problem.retryAfterSeconds && { retryAfterSeconds: problem.retryAfterSeconds }),

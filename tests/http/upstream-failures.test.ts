@@ -147,7 +147,31 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
     })
   })
 
+  test.each([401, 402, 403])(
+    'a passed-through %d speaks of our own credential: it becomes 503 of ours',
+    async (status) => {
+      const passThrough = { status, contentType: 'application/json', body: '{"secret":"plan"}' }
+      const answer = await failing({ kind: 'error', reason: 'not entitled', passThrough })
+      expect(answer.status).toBe(503)
+      const text = await answer.text()
+      expect(text).toContain('upstream_unavailable')
+      expect(text).not.toContain('plan')
+      await expectUncharged()
+    },
+  )
+
   describe('the deadline of a call', () => {
+    test('ends it with 504 also when the provider does not listen, or throws at the abort', async () => {
+      const never = new FixtureProvider<string>()
+      never.answer = () => new Promise(() => undefined)
+      const deaf = await forward(never, 'q', 1, new AbortController().signal, () => undefined)
+      expect(deaf.ok ? null : deaf.error.code).toBe('upstream_timeout')
+      never.answer = (_, signal) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
+      const loud = await forward(never, 'q', 1, new AbortController().signal, () => undefined)
+      expect(loud.ok ? null : loud.error.code).toBe('upstream_timeout')
+    })
+
     test('aborts the provider, whose timeout is 504 upstream_timeout', async () => {
       const provider = new FixtureProvider<null>()
       provider.answer = (_, signal) =>
