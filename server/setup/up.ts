@@ -3,13 +3,15 @@ import { bunVersionProblem } from './bun-version.ts'
 import { buildDashboard } from './dashboard-build.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { installDependencies } from './dependencies.ts'
+import { prepareDocsReader } from './docs-reader.ts'
 import { stopWithNpx } from './npx-parent.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
 
 const HELP = `Usage: bun run up [--check]
 
 Sets up what is missing or has changed, then serves the gateway until it gets SIGINT or SIGTERM:
-  installs the dependencies, makes the data folder and its secret, builds the dashboard.
+  installs the dependencies, makes the data folder and its secret, builds the dashboard
+  and the reader of the API documents.
 
   --check     set up, but do not serve
   -h, --help  show this
@@ -36,6 +38,7 @@ async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
   if (await installDependencies(ROOT)) startAfresh()
   await prepareDataFolder(resolve(DATA_DIR || 'data'), !SECRET_KEY)
   await buildDashboard(ROOT)
+  await prepareDocsReader(ROOT)
   return flags.includes('--check') ? 'stop' : 'serve'
 }
 

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path'
+import { installBrowser } from './browser.ts'
 import { bunVersionProblem } from './bun-version.ts'
 import { runScript, runTests, STATIC_CHECKS } from './checks.ts'
 import { buildDashboard } from './dashboard-build.ts'
 import { installDependencies } from './dependencies.ts'
+import { prepareDocsReader } from './docs-reader.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
 import { describeTestCount } from './test-count.ts'
 import type { ToolRun } from './tool.ts'
@@ -16,6 +18,8 @@ async function verify(): Promise<boolean> {
   if (problem !== null) throw new SetupFailure(problem)
   await installDependencies(ROOT)
   await buildDashboard(ROOT)
+  await prepareDocsReader(ROOT)
+  await installBrowser()
 
   const failed: string[] = []
   const report = (name: string, run: ToolRun) => {
