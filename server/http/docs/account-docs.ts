@@ -41,9 +41,9 @@ export const ACCOUNT_DOCS = {
     access: 'session',
     body: {
       description: 'The token.',
-      schema: { ...record('The token that the start printed.', { token: text('The token.') }) },
+      schema: record('The token that the start printed.', { token: text('The token.') }),
       required: true,
-      examples: {},
+      examples: { printed: { token: '$SETUP_TOKEN' } },
     },
     answers: {
       200: {

@@ -15,8 +15,11 @@ export function scalarSettings(url: string) {
   }
 }
 
-/** Answers the page that the plugin wrote, closed against everything that is not our own. */
-export function docsPage(html: string): Response {
+/** Answers the page that the plugin wrote, with a language and our icon, closed against everything that is not our own. */
+export function docsPage(written: string): Response {
+  const html = written
+    .replace('<html>', '<html lang="en">')
+    .replace('</head>', '  <link rel="icon" type="image/svg+xml" href="/favicon.svg" />\n  </head>')
   const hashes = inlineScripts(html).map((script) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`)
   return page(html, `script-src ${["'self'", ...hashes].join(' ')}`)
 }

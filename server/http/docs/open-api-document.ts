@@ -1,3 +1,4 @@
+import { SIGNUP_CREDIT } from '../../core/accounts/sign-up'
 import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
 import { OPERATIONS } from '../../core/catalogue/operations'
 import { TIER_LIMITS } from '../../core/limits/tier'
@@ -91,7 +92,7 @@ function introduction(origin: string): string {
   return [
     `${SUMMARY} Only a success is charged; every answer says what it cost in \`X-Cost-Micros-USD\`.`,
     '## Start',
-    `1. [Sign up](#tag/sign-in) (2 USD of credit, no card) or open the [dashboard](${origin}/).`,
+    `1. [Sign up](#tag/sign-in) (${formatUsd(SIGNUP_CREDIT)} USD of credit, no card) or open the [dashboard](${origin}/).`,
     '2. [Create a key](#tag/keys), with a spending limit that nothing passes.',
     '3. Call with `Authorization: Bearer <API_KEY>`. Samples read the key from `$GATEWAY_API_KEY` and the session from `cookies.txt`.',
     '## Prices of the catalogue',

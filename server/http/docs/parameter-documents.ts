@@ -45,7 +45,7 @@ export function bodySchema(table: ParameterTable): JsonSchema {
 }
 
 /** A value that the rule takes, to be shown and tried: the table's own example, else its default, else the first of its set. */
-export function exampleOf(rule: ParameterRule): unknown {
+function exampleOf(rule: ParameterRule): unknown {
   if (rule.example !== undefined) return rule.example
   if ('default' in rule && rule.default !== undefined) return rule.default
   return rule.kind === 'enum' ? rule.values[0] : undefined

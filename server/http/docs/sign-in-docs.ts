@@ -1,4 +1,6 @@
+import { SIGNUP_CREDIT } from '../../core/accounts/sign-up'
 import type { FailureCode } from '../../core/failure'
+import { formatUsd } from '../../core/money'
 import { operationOf, type RouteDocs } from './documented'
 import { type JsonSchema, orNull, record, ref, text, yesOrNo } from './json-schema'
 import type { OpenApiOperation } from './open-api'
@@ -51,7 +53,7 @@ const SIGN_IN_DOCS = {
       id: 'signUp',
       tag: 'Sign-in',
       summary: 'Sign up',
-      description: 'Makes a person and an account with 2 USD of credit, and signs in. No card needed.',
+      description: `Makes a person and an account with ${formatUsd(SIGNUP_CREDIT)} USD of credit, and signs in. No card needed.`,
       access: 'anybody',
       body: {
         description: 'Who signs up.',

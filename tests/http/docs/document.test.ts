@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { OPERATIONS } from '../../../server/core/catalogue/operations'
+import type { ParameterRule, ParameterTable } from '../../../server/core/catalogue/parameters'
+import { FAILURES } from '../../../server/http/failures'
+import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
+import { bodyValidator } from './json-validation'
+
+type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
+
+let gateway: Gateway
+let routes: DocumentedRoute[]
+beforeAll(async () => {
+  gateway = await openDocumentedGateway()
+  routes = routesOf(gateway.document)
+})
+afterAll(() => gateway.close())
+
+const named = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
+
+describe('the document', () => {
+  test('is valid OpenAPI 3.1 of the catalogue version (spec 1)', async () => {
+    const verdict = await new Validator().validate(
+      structuredClone(gateway.document) as unknown as Record<string, unknown>,
+    )
+    expect(verdict.errors ?? []).toEqual([])
+    expect(verdict.valid).toBe(true)
+    expect(gateway.document.openapi).toBe('3.1.0')
+    expect(gateway.document.info.version).toBe('2.0.0')
+  })
+
+  test('goes out as JSON and is the same each time', async () => {
+    const [one, two] = await Promise.all([gateway.call('/openapi.json'), gateway.call('/openapi.json')])
+    expect(one.headers.get('content-type')).toBe('application/json')
+    expect(await one.text()).toBe(await two.text())
+  })
+
+  test('names only components that are there, and no operation twice', () => {
+    const text = JSON.stringify(gateway.document)
+    const { components } = gateway.document
+    for (const [, kind = '', name = ''] of text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g))
+      expect(components[kind]?.[name], `${kind}/${name}`).toBeDefined()
+    for (const name of Object.keys(components['schemas'] ?? {}))
+      expect(text, name).toContain(`"#/components/schemas/${name}"`)
+    const ids = routes.map(({ operation }) => operation.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('says of every operation what it is, in whose group, and what it answers', () => {
+    const tags = gateway.document.tags.map(({ name }) => name)
+    for (const { operation, ...route } of routes) {
+      expect(operation.summary, named(route)).toBeTruthy()
+      expect(operation.description, named(route)).toBeTruthy()
+      expect(tags, named(route)).toContain(operation.tags[0] ?? '')
+      expect(operation['x-codeSamples']?.[0]?.source, named(route)).toStartWith('curl ')
+      for (const [status, response] of Object.entries(operation.responses)) {
+        expect(response.headers?.['X-Gateway-Request-ID'], `${named(route)} ${status}`).toBeDefined()
+        expect(Object.keys(response.content ?? {}), `${named(route)} ${status}`).not.toBeEmpty()
+      }
+    }
+  })
+})
+
+describe('routes and documents cannot drift', () => {
+  test('every route is documented, but for those hidden by name', () => {
+    const hidden = new Set(['/media/lucide/:file', '/docs', '/openapi.json', '/llms.txt'])
+    const served = gateway.gateway.app.routes.filter(({ path }) => path !== '/api/auth/*')
+    const shown = served.filter(({ hooks }) => hooks?.detail?.hide !== true)
+    expect(
+      served
+        .filter((route) => !shown.includes(route))
+        .map(({ path }) => path)
+        .sort(),
+    ).toEqual([...hidden].sort())
+    const documented = new Set(routes.map(named))
+    for (const { method, path } of shown) expect(documented).toContain(`${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+    expect(routes.filter(({ path }) => !path.startsWith('/api/auth/'))).toHaveLength(shown.length)
+  })
+
+  test('every documented path exists', async () => {
+    for (const { method, path } of routes) {
+      const answer = await gateway.call(path.replace(/\{\w+\}/g, 'nothing'), { method })
+      const body = answer.status === 404 || answer.status === 405 ? await answer.json() : null
+      const { code } = Object(Object(body).error)
+      expect(['unknown_endpoint', 'method_not_allowed'], `${method} ${path}`).not.toContain(code)
+    }
+  })
+
+  test('every parameter of the catalogue is documented with its bounds, set and default', () => {
+    for (const { path, methods, parameters } of Object.values(OPERATIONS))
+      for (const method of methods)
+        for (const [name, rule] of Object.entries<ParameterRule>(parameters as ParameterTable)) {
+          const { operation } = routes.find((route) => route.path === path && route.method === method)!
+          const inBody = method === 'POST' && rule.in === 'query'
+          const shown = operation.parameters?.find((parameter) => parameter.name === name && parameter.in === rule.in)
+          const body = operation.requestBody?.content['application/json']?.schema
+          const schema = inBody ? Object(body?.['properties'])[name] : shown?.schema
+          expect(schema, `${method} ${path} ${name}`).toMatchObject(boundsOf(rule, inBody))
+          expect(inBody ? Object(body?.['required']).includes(name) : shown?.required).toBe(rule.required === true)
+        }
+  })
+
+  test('the price is the catalogue price', () => {
+    for (const { path } of Object.values(OPERATIONS))
+      for (const { operation } of routes.filter((route) => route.path === path))
+        expect(operation['x-price']).toEqual({ mode: 'fixed', currency: 'USD', amount: '0.005' })
+  })
+
+  test('every failure example is a body that its own response describes, with the status of the failure table', () => {
+    const problem = bodyValidator(gateway.document, 'closed')
+    for (const { operation, ...route } of routes)
+      for (const [status, response] of Object.entries(operation.responses))
+        for (const media of Object.values(response.content ?? {}))
+          for (const [name, { value }] of Object.entries(media.examples ?? {})) {
+            expect(problem(media.schema, value), `${named(route)} ${status} ${name}`).toBeNull()
+            if (Number(status) >= 400 && name in FAILURES)
+              expect(FAILURES[name as keyof typeof FAILURES].status).toBe(Number(status))
+          }
+  })
+})
+
+/** The part of a schema that a rule decides, written a second time. */
+function boundsOf(rule: ParameterRule, inBody: boolean): object {
+  const fallback = 'default' in rule && rule.default !== undefined ? { default: rule.default } : {}
+  if (rule.kind === 'integer' || rule.kind === 'number')
+    return { type: rule.kind, minimum: rule.min, maximum: rule.max, ...fallback }
+  if (rule.kind === 'boolean') return { type: 'boolean', ...fallback }
+  if (rule.kind === 'enum') return { type: 'string', enum: [...rule.values], ...fallback }
+  if (rule.kind === 'text') return { type: 'string', minLength: rule.min, maxLength: rule.max, ...fallback }
+  const list = { type: 'array', maxItems: rule.maxEntries }
+  return inBody ? { anyOf: [{ type: 'string' }, list] } : list
+}

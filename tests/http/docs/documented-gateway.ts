@@ -1,0 +1,48 @@
+import { join } from 'node:path'
+import { buildIndex } from '../../../server/adapters/websearch/local/build-index'
+import { openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
+import type { OpenApiDocument, OpenApiOperation } from '../../../server/http/docs/open-api'
+import { temporaryFolder, writeFixtureProject } from '../../adapters/websearch-local/fixture-index'
+import { openHarness } from '../../support/harness'
+
+export interface DocumentedRoute {
+  readonly method: string
+  readonly path: string
+  readonly operation: OpenApiOperation
+}
+
+/** A whole gateway whose searches are answered by a real, small index, and the document it serves. */
+export async function openDocumentedGateway() {
+  const folder = temporaryFolder()
+  const indexPath = join(folder.path, 'search.db')
+  await buildIndex({ indexPath, ...writeFixtureProject(join(folder.path, 'project')) })
+  const gateway = await openHarness()
+  const search = openLocalWebsearch({
+    indexPath,
+    baseUrl: gateway.config.baseUrl,
+    now: () => gateway.clock.now(),
+  })
+  const real = () => {
+    gateway.images.answer = (input, signal) => search.images.call(input, signal)
+    gateway.context.answer = (input, signal) => search.context.call(input, signal)
+  }
+  real()
+  const document = (await (await gateway.call('/openapi.json')).json()) as OpenApiDocument
+  return {
+    ...gateway,
+    document,
+    /** Lets the real index answer again. */
+    real,
+    async close() {
+      await gateway.close()
+      await search.close()
+      folder.remove()
+    },
+  }
+}
+
+export function routesOf(document: OpenApiDocument): DocumentedRoute[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  )
+}

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { OpenApiParameter } from '../../../server/http/docs/parameter-documents'
+import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
+import { bodyValidator } from './json-validation'
+import { curlRequest } from './shell-words'
+
+type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
+type Owner = Awaited<ReturnType<Gateway['owner']>>
+
+let gateway: Gateway
+let owner: Owner
+let routes: DocumentedRoute[]
+let problem: ReturnType<typeof bodyValidator>
+beforeAll(async () => {
+  gateway = await openDocumentedGateway()
+  owner = await gateway.owner()
+  routes = routesOf(gateway.document)
+  problem = bodyValidator(gateway.document, 'closed')
+})
+afterAll(() => gateway.close())
+
+/** A fresh key of the owner that has made one call, under the names that samples know. */
+async function variables(): Promise<Record<string, string>> {
+  const made = await owner.api('/api/keys', { name: `key ${crypto.randomUUID()}` })
+  const { key, secret } = (await made.json()) as { key: { id: string }; secret: string }
+  const call = await gateway.as(secret, '/apis/v1/websearch/images/search?q=card')
+  expect(call.status).toBe(200)
+  return {
+    KEY_ID: key.id,
+    GATEWAY_API_KEY: secret,
+    REQUEST_ID: call.headers.get('x-gateway-request-id') ?? '',
+    SETUP_TOKEN: gateway.gateway.setupToken.issue(),
+  }
+}
+
+/** The answer has the documented status, type, headers and body. */
+async function expectDocumented({ method, path, operation }: DocumentedRoute, answer: Response, status: string) {
+  const where = `${method} ${path}`
+  const text = await answer.text()
+  expect(`${answer.status}`, `${where}: ${text.slice(0, 500)}`).toBe(status)
+  const response = operation.responses[status]
+  const [type, media] = Object.entries(response?.content ?? {})[0] ?? []
+  expect(answer.headers.get('content-type')?.split(';')[0], where).toBe(type)
+  // A quote is no result, so it is of no version.
+  const expected = Object.keys(response?.headers ?? {}).filter(
+    (name) => name !== 'API-Version' || !text.startsWith('{"quote"'),
+  )
+  for (const name of expected) expect(answer.headers.get(name), `${where} ${name}`).not.toBeNull()
+  expect(problem(media?.schema, type === 'application/json' ? JSON.parse(text) : text), `${where}: ${text}`).toBeNull()
+}
+
+const successOf = ({ operation }: DocumentedRoute) => Object.keys(operation.responses)[0] ?? ''
+
+/** A request with these parameters at their examples, and this body. */
+async function exampleRequest(
+  route: DocumentedRoute,
+  shown: readonly OpenApiParameter[],
+  body: unknown,
+): Promise<Request> {
+  const known = await variables()
+  const url = new URL(
+    gateway.config.baseUrl +
+      route.path.replace('{id}', route.path.startsWith('/v1') ? known['REQUEST_ID']! : known['KEY_ID']!),
+  )
+  const headers = new Headers({ cookie: owner.cookie })
+  if (route.path.startsWith('/v1') || route.path.startsWith('/apis'))
+    headers.set('authorization', `Bearer ${known['GATEWAY_API_KEY']}`)
+  for (const { name, in: place, example } of shown) {
+    const values = Array.isArray(example) ? example : [example]
+    for (const value of values)
+      if (place === 'query') url.searchParams.append(name, String(value))
+      else if (place === 'header') headers.set(name, String(value))
+  }
+  if (body !== undefined) headers.set('content-type', 'application/json')
+  return new Request(url, { method: route.method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+}
+
+describe('every documented example runs', () => {
+  test('each curl sample is answered with the documented success', async () => {
+    let count = 0
+    for (const route of routes)
+      for (const { source } of route.operation['x-codeSamples'] ?? []) {
+        const request = curlRequest(source, await variables(), owner.cookie)
+        expect(request.url).toStartWith(gateway.config.baseUrl)
+        await expectDocumented(route, await gateway.gateway.app.handle(request), successOf(route))
+        if (route.operation.operationId === 'signOut') owner = await gateway.owner()
+        count++
+      }
+    expect(count).toBeGreaterThanOrEqual(routes.length)
+  })
+
+  test('each example of a parameter is taken, alone and with all others', async () => {
+    for (const route of routes) {
+      const shown = (route.operation.parameters ?? []).filter(({ example }) => example !== undefined)
+      const required = shown.filter((parameter) => parameter.required)
+      const optional = shown.filter((parameter) => !parameter.required)
+      const body = firstBody(route)
+      for (const some of optional.length === 0 ? [] : [...optional.map((one) => [one]), optional]) {
+        const request = await exampleRequest(route, [...required, ...some], body)
+        await expectDocumented(route, await gateway.gateway.app.handle(request), successOf(route))
+      }
+    }
+  })
+
+  test('each example of a body is taken and fits the schema of the body', async () => {
+    for (const route of routes.filter(({ path }) => !path.startsWith('/api/auth/') && !path.endsWith('/operator'))) {
+      const media = route.operation.requestBody?.content['application/json']
+      for (const [name, { value }] of Object.entries(media?.examples ?? {})) {
+        expect(problem(media?.schema, value), `${route.path} ${name}`).toBeNull()
+        owner = await gateway.owner()
+        const required = (route.operation.parameters ?? []).filter((parameter) => parameter.required)
+        const request = await exampleRequest(route, required, value)
+        await expectDocumented(route, await gateway.gateway.app.handle(request), successOf(route))
+      }
+    }
+  })
+})
+
+describe('documented bounds are the ones that are judged', () => {
+  test('an integer, a text and a set: the bounds are taken, what lies beyond is refused by name', async () => {
+    for (const route of routes)
+      for (const parameter of route.operation.parameters ?? []) {
+        if (parameter.in === 'path' || parameter.name === 'x-request-id') continue
+        const required = (route.operation.parameters ?? []).filter((one) => one.required && one.name !== parameter.name)
+        for (const wrong of beyond(parameter)) {
+          const shown = [...required, { ...parameter, example: wrong }]
+          const answer = await gateway.gateway.app.handle(await exampleRequest(route, shown, firstBody(route)))
+          const { error } = (await answer.json()) as { error: { details?: { param: string }[] } }
+          expect(answer.status, `${route.path} ${parameter.name}=${wrong}`).toBe(400)
+          expect(error.details?.map(({ param }) => param)).toContain(parameter.name)
+        }
+      }
+  })
+})
+
+function firstBody({ operation }: DocumentedRoute): unknown {
+  return Object.values(operation.requestBody?.content['application/json']?.examples ?? {})[0]?.value
+}
+
+/** Values just outside of what the schema says. */
+function beyond({ in: place, schema }: OpenApiParameter): string[] {
+  const { type, minimum, maximum, maxLength, enum: values } = schema
+  if (type === 'integer' || type === 'number') return [String(Number(minimum) - 1), String(Number(maximum) + 1), 'x']
+  if (type === 'boolean') return ['yes']
+  if (Array.isArray(values)) return ['none-of-these']
+  // Headers longer than this do not reach us over a socket.
+  if (typeof maxLength === 'number' && (place === 'query' || maxLength < 1000)) return ['a'.repeat(maxLength + 1)]
+  return []
+}
