@@ -11,6 +11,10 @@ export function GettingStarted() {
       </header>
       <ReadinessStatus />
       <FirstCallSteps origin={window.location.origin} />
+      <p className="muted">
+        Every endpoint, parameter and error: <a href="/docs">API docs</a>. For programs:{' '}
+        <a href="/openapi.json">OpenAPI</a>; for agents: <a href="/llms.txt">llms.txt</a>.
+      </p>
     </main>
   )
 }
