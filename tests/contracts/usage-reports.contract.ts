@@ -186,11 +186,20 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
 
     test("find one call by our id or the caller's, the newest of several, and never another account's", async () => {
       const named = written.filter((record) => record.clientRequestId === 'mine')
-      expect(await parts.reports.request(account, 'mine')).toEqual(named.at(-1) ?? null)
+      expect(await parts.reports.request(account, null, 'mine')).toEqual(named.at(-1) ?? null)
       const [one] = written
-      expect(await parts.reports.request(account, one?.id ?? '')).toEqual(one ?? null)
-      expect(await parts.reports.request(accountId(), one?.id ?? '')).toBeNull()
-      expect(await parts.reports.request(account, 'nothing')).toBeNull()
+      expect(await parts.reports.request(account, null, one?.id ?? '')).toEqual(one ?? null)
+      expect(await parts.reports.request(accountId(), null, one?.id ?? '')).toBeNull()
+      expect(await parts.reports.request(account, null, 'nothing')).toBeNull()
+    })
+
+    test("find a key's own call by an id that another key of the account used later", async () => {
+      const named = written.filter((record) => record.clientRequestId === 'mine')
+      for (const key of new Set(named.map((record) => record.keyId))) {
+        const own = named.filter((record) => record.keyId === key)
+        expect(await parts.reports.request(account, key, 'mine')).toEqual(own.at(-1) ?? null)
+      }
+      expect(await parts.reports.request(account, 'key_none', 'mine')).toBeNull()
     })
 
     test('refuse a cursor that none of their pages gave', async () => {

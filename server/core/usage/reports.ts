@@ -52,6 +52,9 @@ export interface UsageReports {
   usage(question: UsageQuestion): Promise<readonly UsageCell[]>
   /** Newest first, by keyset: as fast at any depth. Null when the cursor is none that we gave. */
   requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null>
-  /** The call of that account with this id, the gateway's or the caller's own; the newest where several match. */
-  request(account: AccountId, id: string): Promise<CallRecord | null>
+  /**
+   * The call of that account, and of that key where one is named, with this id, the gateway's or the caller's own; the newest
+   * where several match.
+   */
+  request(account: AccountId, key: KeyId | null, id: string): Promise<CallRecord | null>
 }

@@ -52,8 +52,8 @@ export function usageRoutes(desk: FrontDesk, parts: { ledger: Ledger; reports: U
       '/v1/usage/:id',
       ({ request, params }) =>
         answer(request, async ({ key, account }) => {
-          const call = await reports.request(account.id, params.id)
-          if (call?.keyId !== key.id) throw notFound('This key made no request with that id.')
+          const call = await reports.request(account.id, key.id, params.id)
+          if (!call) throw notFound('This key made no request with that id.')
           return explainedCall(call)
         }),
       documented(USAGE_DOCS.explained),

@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { AccountId, RequestId } from '../../../core/ids'
+import type { AccountId, KeyId, RequestId } from '../../../core/ids'
 import { micros } from '../../../core/money'
 import type { Page } from '../../../core/page'
 import type { CallRecord } from '../../../core/usage/call-record'
@@ -57,8 +57,8 @@ export class LibsqlUsageReports implements UsageReports {
     }
   }
 
-  async request(account: AccountId, id: string): Promise<CallRecord | null> {
-    const own = eq(requests.accountId, account)
+  async request(account: AccountId, key: KeyId | null, id: string): Promise<CallRecord | null> {
+    const own = and(eq(requests.accountId, account), key ? eq(requests.keyId, key) : undefined)
     const [byOurs] = await this.db
       .select()
       .from(requests)
