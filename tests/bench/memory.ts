@@ -8,6 +8,8 @@ import { SERVER_CORE, type Workshop } from './workshop'
 interface Load {
   readonly name: string
   readonly residentMb: number
+  /** What of it lives in the JavaScript heap after a full collection. */
+  readonly heapMb: number
   /** Above the same gateway with one key. */
   readonly addedMb: number
   readonly startMs: number
@@ -15,6 +17,7 @@ interface Load {
 
 export interface MemoryResult {
   readonly oneKeyMb: number
+  readonly oneKeyHeapMb: number
   readonly oneKeyStartMs: number
   readonly loads: readonly Load[]
 }
@@ -37,23 +40,24 @@ export async function measureMemory(workshop: Workshop, keys: number): Promise<M
     loads.push({
       name: `${keys.toLocaleString('en')} keys of ${(keys / perAccount).toLocaleString('en')} accounts`,
       residentMb: found.mb,
+      heapMb: found.heapMb,
       addedMb: found.mb - one.mb,
       startMs: found.startMs,
     })
   }
   workshop.removeFolder(template)
-  return { oneKeyMb: one.mb, oneKeyStartMs: one.startMs, loads }
+  return { oneKeyMb: one.mb, oneKeyHeapMb: one.heapMb, oneKeyStartMs: one.startMs, loads }
 }
 
-async function settled(workshop: Workshop, folder: string): Promise<{ mb: number; startMs: number }> {
+async function settled(workshop: Workshop, folder: string): Promise<{ mb: number; heapMb: number; startMs: number }> {
   const gateway = await workshop.helper('gateway.ts', [folder, 'http://127.0.0.1:9'], SERVER_CORE)
   await gateway.ask('gc')
   await Bun.sleep(SETTLE_MS)
-  await gateway.ask('gc')
+  const heapMb = Number(await gateway.ask('gc')) / 1e6
   await Bun.sleep(500)
   const mb = residentMb(gateway.pid)
   await gateway.stop()
-  return { mb, startMs: Number(gateway.ready.split(' ')[1]) }
+  return { mb, heapMb, startMs: Number(gateway.ready.split(' ')[1]) }
 }
 
 /** Accounts and keys in bulk, past the core: a hash stands in for the secret that nobody knows. */
@@ -84,12 +88,18 @@ async function fill(file: string, keys: number, perAccount: number): Promise<voi
   client.close()
 }
 
-export function describeMemory({ oneKeyMb, oneKeyStartMs, loads }: MemoryResult): string {
+export function describeMemory({ oneKeyMb, oneKeyHeapMb, oneKeyStartMs, loads }: MemoryResult): string {
   return table(
-    ['In the database', 'RSS MB', 'more than one key', 'start ms'],
+    ['In the database', 'RSS MB', 'more than one key', 'of it JS heap MB', 'start ms'],
     [
-      ['1 key', oneKeyMb.toFixed(0), '', oneKeyStartMs],
-      ...loads.map((load) => [load.name, load.residentMb.toFixed(0), `${load.addedMb.toFixed(0)} MB`, load.startMs]),
+      ['1 key', oneKeyMb.toFixed(0), '', oneKeyHeapMb.toFixed(0), oneKeyStartMs],
+      ...loads.map((load) => [
+        load.name,
+        load.residentMb.toFixed(0),
+        `${load.addedMb.toFixed(0)} MB`,
+        load.heapMb.toFixed(0),
+        load.startMs,
+      ]),
     ],
   )
 }
