@@ -110,12 +110,15 @@ export async function compose(config: Config, surroundings: Surroundings) {
   })
   return {
     app: web,
+    /** Answers a request that came over the socket. */
+    fetch: (request: Request) => web.fetch(desk.receive(request)),
     core,
     control: controlDesk({ operator, accounts, ledger, prices, identity }),
     accounts,
     setupToken,
     /** Whether nobody is operator yet. */
-    needsOperator: async () => !(await accounts.list(Number.POSITIVE_INFINITY, null)).some((account) => account.operator),
+    needsOperator: async () =>
+      !(await accounts.list(Number.POSITIVE_INFINITY, null)).some((account) => account.operator),
     /** From here on every new request is told to come back. */
     drain() {
       draining = true

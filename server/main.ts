@@ -31,7 +31,7 @@ async function start(config: Config, log: Log, started: number): Promise<void> {
   const control = listenControl(join(config.dataDir, CONTROL_SOCKET), gateway.control)
   const web = listen(
     config,
-    (request) => gateway.app.fetch(request),
+    gateway.fetch,
     (server) => {
       gateway.app.server = server
     },

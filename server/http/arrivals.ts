@@ -44,13 +44,14 @@ export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptio
       set.headers['x-request-id'] = arrival.ids.echoed
       set.headers['x-gateway-request-id'] = arrival.ids.own
       const path = new URL(request.url).pathname
-      const leaving =
-        isDraining() && !isProbe(path)
+      const closed = desk.hasBadHost(request)
+        ? failure('invalid_request', 'The Host header does not name a host.')
+        : isDraining() && !isProbe(path)
           ? failure('service_unavailable', 'This server is shutting down. Try again.', { retryAfterSeconds: 1 })
           : null
-      if (!isGated(path)) return leaving ? refuse(request, new Failed(leaving)) : undefined
+      if (!isGated(path)) return closed ? refuse(request, new Failed(closed)) : undefined
       try {
-        const exchange = await desk.open(request, path, arrival, leaving)
+        const exchange = await desk.open(request, path, arrival, closed)
         return exchange.turnedAway ? exchange.refuse(exchange.turnedAway) : undefined
       } catch (error) {
         return refuse(request, error)

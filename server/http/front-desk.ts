@@ -8,6 +8,7 @@ import { destinationOf } from './endpoints'
 import { Exchange } from './exchange'
 import { presentedCredential } from './presented-credential'
 import { type RequestIds, requestIds } from './request-ids'
+import { mendedTarget } from './request-target'
 
 export interface FrontDeskOptions {
   readonly door: Door
@@ -33,14 +34,31 @@ export class FrontDesk {
   private readonly options: FrontDeskOptions
   private readonly arrivals = new WeakMap<Request, Arrival>()
   private readonly exchanges = new WeakMap<Request, Exchange>()
+  private readonly received = new WeakMap<Request, { readonly original: Request; readonly badHost: boolean }>()
 
   constructor(options: FrontDeskOptions) {
     this.options = options
   }
 
+  /** The request as the router can read it; nearly always the one that came. */
+  receive(original: Request): Request {
+    const mended = mendedTarget(original)
+    if (!mended) return original
+    const { method, headers, body, signal } = original
+    const request = new Request(mended.url, { method, headers, body, signal })
+    this.received.set(request, { original, badHost: mended.badHost })
+    return request
+  }
+
+  /** Whether the request named a host that is none. */
+  hasBadHost(request: Request): boolean {
+    return this.received.get(request)?.badHost ?? false
+  }
+
   arrive(request: Request, sockets: Sockets): Arrival {
     const at = this.options.door.clock.now()
-    const peer = sockets ? parseAddress(sockets.requestIP(request)?.address ?? '') : IN_PROCESS
+    const { original } = this.received.get(request) ?? { original: request }
+    const peer = sockets ? parseAddress(sockets.requestIP(original)?.address ?? '') : IN_PROCESS
     const address = clientAddress(peer ?? UNKNOWN, request.headers, this.options.trustedProxies)
     const arrival = { ids: requestIds(request.headers, at), address, at }
     this.arrivals.set(request, arrival)
