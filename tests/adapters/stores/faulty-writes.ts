@@ -1,8 +1,12 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Connection, DatabaseError } from '../../../server/adapters/stores/libsql/connection'
 import { GroupCommit, type GroupCommitOptions } from '../../../server/adapters/stores/libsql/group-commit'
 import type { Statement, WireResult } from '../../../server/adapters/stores/libsql/worker-wire'
 import { WriteQueue } from '../../../server/adapters/stores/libsql/write-queue'
 import type { AccountId } from '../../../server/core/ids'
+import { micros, ZERO } from '../../../server/core/money'
 import { accountId, opening, openTestStores } from '../../support/ledger-parts'
 
 type Write = (number: number, statements: readonly Statement[]) => Promise<readonly WireResult[]>
@@ -17,10 +21,10 @@ export function gate(): { readonly open: () => void; readonly opened: Promise<vo
 
 /**
  * A group commit on a real file, between whose two ends the test stands: `before` and `after` run around each group's real
- * commit, and may wait or throw.
+ * commit, and may wait or throw. With `keepFolder`, the caller removes the folder.
  */
-export async function openFaulty(options: Partial<GroupCommitOptions> = {}) {
-  const parts = await openTestStores()
+export async function openFaulty(options: Partial<GroupCommitOptions> = {}, keepFolder = false) {
+  const parts = await openTestStores(keepFolder ? { folder: await mkdtemp(join(tmpdir(), 'gateway-faulty-')) } : {})
   const writer = await Connection.open({ role: 'writer', url: `file:${parts.file}`, authToken: null }, () => undefined)
   const read = async (sql: string) =>
     (await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] }))[0]
@@ -61,6 +65,8 @@ export async function openFaulty(options: Partial<GroupCommitOptions> = {}) {
       const id = accountId()
       await journal.append(opening(id, credit))
       groups.length = 0
+      await parts.holds.openAccount(id)
+      await parts.holds.credited({ account: id, part: 'credit', amount: micros(credit), toppedUp: ZERO })
       return id
     },
     async close() {

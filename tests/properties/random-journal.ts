@@ -1,0 +1,85 @@
+import type { AccountId, PoolId } from '../../server/core/ids'
+import type { AppendOutcome, Journal, JournalRecord } from '../../server/core/ledger/journal'
+
+type Fate = 'committed' | 'refused'
+
+/**
+ * A journal that answers when and how the test says: commits, refuses, or leaves it unknown and tells later, in any order.
+ * It keeps what was committed, as a database would, and throws where a database's rule would be broken.
+ */
+export class RandomJournal implements Journal {
+  readonly committed: JournalRecord[] = []
+  private readonly waiting: { record: JournalRecord; answer: (outcome: AppendOutcome) => void }[] = []
+  private readonly unknown: { record: JournalRecord; decide: (fate: Fate) => void }[] = []
+  private readonly references = new Set<string>()
+
+  append(record: JournalRecord): Promise<AppendOutcome> {
+    return new Promise((answer) => this.waiting.push({ record, answer }))
+  }
+
+  note(): void {}
+
+  get isIdle(): boolean {
+    return this.waiting.length + this.unknown.length === 0
+  }
+
+  /** Ends one of the appends that wait. A reversal is not refused, for what then: see the test of the alarm. */
+  answer(pick: number, how: Fate | 'unknown'): void {
+    const [item] = this.waiting.splice(pick % Math.max(1, this.waiting.length), 1)
+    if (!item) return
+    const { record, answer } = item
+    if (how === 'unknown') {
+      const fate = new Promise<Fate>((decide) => this.unknown.push({ record, decide }))
+      answer({ kind: 'unknown', fate })
+    } else if (how === 'refused' && !record.undoes) answer({ kind: 'refused', reason: 'test', constraint: false })
+    else if (this.commit(record)) answer({ kind: 'committed' })
+    else answer({ kind: 'refused', reason: 'reference', constraint: true })
+  }
+
+  /** Tells the fate of one that was left unknown. */
+  tell(pick: number, fate: Fate): void {
+    const [item] = this.unknown.splice(pick % Math.max(1, this.unknown.length), 1)
+    if (!item) return
+    const done = fate === 'refused' && !item.record.undoes ? false : this.commit(item.record)
+    item.decide(done ? 'committed' : 'refused')
+  }
+
+  posted(account: AccountId, part: 'credit' | 'paid'): number {
+    return this.entries().reduce((sum, entry) => {
+      const place = `${account}/${part}`
+      return sum + (entry.credit === place ? entry.amount : 0) - (entry.debit === place ? entry.amount : 0)
+    }, 0)
+  }
+
+  counter(account: AccountId, part: 'credit' | 'paid'): number {
+    return this.committed.reduce((sum, { change }) => sum + (change?.accountId === account ? change[part] : 0), 0)
+  }
+
+  spent(pool: PoolId): number {
+    return this.committed.reduce((sum, record) => sum + (record.spent?.poolId === pool ? record.spent.amount : 0), 0)
+  }
+
+  /** What stands charged for a request. */
+  charged(request: string): number {
+    return this.entries()
+      .filter((entry) => entry.requestId === request)
+      .reduce((sum, entry) => sum + (entry.kind === 'charge' ? entry.amount : -entry.amount), 0)
+  }
+
+  private entries() {
+    return this.committed.flatMap((record) => record.entries)
+  }
+
+  private commit(record: JournalRecord): boolean {
+    const references = record.entries.flatMap((entry) => entry.reference ?? [])
+    if (references.some((reference) => this.references.has(reference))) return false
+    for (const reference of references) this.references.add(reference)
+    if (record.call && this.committed.some((other) => other.call?.id === record.call?.id))
+      throw new Error(`${record.call.id} is charged twice`)
+    this.committed.push(record)
+    for (const part of ['credit', 'paid'] as const)
+      if (record.change && this.counter(record.change.accountId, part) < 0)
+        throw new Error(`the ${part} of ${record.change.accountId} is below zero`)
+    return true
+  }
+}
