@@ -23,6 +23,9 @@ export interface Target {
   readonly args: readonly string[]
 }
 
+let running: Bun.Subprocess | null = null
+process.on('exit', () => running?.kill('SIGKILL'))
+
 /** Makes sure that wrk is there; a reason in words when it cannot be. */
 export async function wrkProblem(): Promise<string | null> {
   if (Bun.which('wrk')) return null
@@ -43,9 +46,11 @@ export async function burst(target: Target, connections: number, seconds: number
   const command = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, target.url]
   const before = cpuTime(target.pid)
   const child = Bun.spawn(onCore(FEEDER_CORE, [...command, '--', ...target.args]), { stdout: 'pipe', stderr: 'pipe' })
+  running = child
   const said = await new Response(child.stdout).text()
   const after = cpuTime(target.pid)
   await child.exited
+  running = null
   const line = /JSON (\{.*\})/.exec(said)?.[1]
   if (!line) throw new Error(`wrk: ${said}${await new Response(child.stderr).text()}`)
   const { requests, us, p50, p99, refused, broken } = JSON.parse(line) as Record<string, number>
