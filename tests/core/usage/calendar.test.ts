@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { boundaries, isTimeZone } from '../../../server/core/usage/calendar'
+
+const HOUR = 3_600_000
+const ZONES = [
+  ...[
+    'UTC',
+    'Europe/Berlin',
+    'America/New_York',
+    'Asia/Kolkata',
+    'Asia/Kathmandu',
+    'America/Santiago',
+    'America/Havana',
+  ],
+  ...['Australia/Lord_Howe', 'Pacific/Apia', 'Africa/Cairo', 'Asia/Beirut', 'America/St_Johns', 'Antarctica/Troll'],
+]
+const formats = new Map<string, Intl.DateTimeFormat>()
+function local(at: number, timeZone: string): string {
+  const format =
+    formats.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' })
+  formats.set(timeZone, format)
+  return format.format(at)
+}
+const dateOf = (at: number, zone: string) => local(at, zone).slice(0, 10)
+const at = (text: string) => Date.parse(text)
+const hours = (list: readonly number[]) => list.slice(1).map((edge, i) => (edge - (list[i] ?? 0)) / HOUR)
+const days = (from: string, to: string, zone: string) => boundaries(at(from), at(to), '1d', zone)
+
+describe('the days of a time zone', () => {
+  test('have 23 and 25 hours when the clock changes', () => {
+    expect(hours(days('2026-03-28T00:00+01:00', '2026-03-31T00:00+02:00', 'Europe/Berlin'))).toEqual([24, 23, 24])
+    expect(hours(days('2026-10-24T00:00+02:00', '2026-10-27T00:00+01:00', 'Europe/Berlin'))).toEqual([24, 25, 24])
+    expect(hours(days('2026-03-07T00:00-05:00', '2026-03-10T00:00-04:00', 'America/New_York'))).toEqual([24, 23, 24])
+    expect(hours(days('2026-10-31T00:00-04:00', '2026-11-03T00:00-05:00', 'America/New_York'))).toEqual([24, 25, 24])
+  })
+
+  test('have 23.5 and 24.5 hours on Lord Howe', () => {
+    expect(hours(days('2026-10-03T00:00+10:30', '2026-10-06T00:00+11:00', 'Australia/Lord_Howe'))).toEqual([
+      24, 23.5, 24,
+    ])
+    expect(hours(days('2026-04-04T00:00+11:00', '2026-04-07T00:00+10:30', 'Australia/Lord_Howe'))).toEqual([
+      24, 24.5, 24,
+    ])
+  })
+
+  test('begin at one where the change skips midnight (Santiago)', () => {
+    const list = days('2026-09-05T00:00-04:00', '2026-09-08T00:00-03:00', 'America/Santiago')
+    expect(list.map((edge) => local(edge, 'America/Santiago'))).toEqual([
+      '2026-09-05 00:00:00',
+      '2026-09-06 01:00:00',
+      '2026-09-07 00:00:00',
+      '2026-09-08 00:00:00',
+    ])
+    expect(hours(list)).toEqual([24, 23, 24])
+  })
+
+  test('leave out the day that Samoa skipped', () => {
+    const list = days('2011-12-28T12:00-10:00', '2012-01-01T12:00+14:00', 'Pacific/Apia')
+    expect(list.map((edge) => dateOf(edge, 'Pacific/Apia'))).toEqual([
+      '2011-12-28',
+      '2011-12-29',
+      '2011-12-31',
+      '2012-01-01',
+      '2012-01-02',
+    ])
+  })
+
+  test('are whole: one date from each boundary up to the next, and another date right before it', () => {
+    const start = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2030, 0, 1) })
+    fc.assert(
+      fc.property(start, fc.constantFrom(...ZONES), (from, zone) => {
+        const list = boundaries(from, from + 200 * 24 * HOUR, '1d', zone)
+        for (const [i, edge] of list.entries()) {
+          expect(dateOf(edge - 1000, zone)).not.toBe(dateOf(edge, zone))
+          const next = list[i + 1]
+          if (next !== undefined) expect(dateOf(next - 1000, zone)).toBe(dateOf(edge, zone))
+        }
+      }),
+      { numRuns: 25 },
+    )
+  })
+})
+
+describe('the hours of a time zone', () => {
+  test('begin at the half hour of UTC in Kolkata', () => {
+    const list = boundaries(at('2026-11-21T10:00Z'), at('2026-11-21T12:00Z'), '1h', 'Asia/Kolkata')
+    expect(list.map((edge) => new Date(edge).toISOString().slice(11, 16))).toEqual(['09:30', '10:30', '11:30', '12:30'])
+  })
+
+  test('are 24 a day but 23 and 25 at a change of the clock', () => {
+    const count = (from: string, to: string) => boundaries(at(from), at(to), '1h', 'Europe/Berlin').length - 1
+    expect(count('2026-06-01T00:00+02:00', '2026-06-02T00:00+02:00')).toBe(24)
+    expect(count('2026-03-29T00:00+01:00', '2026-03-30T00:00+02:00')).toBe(23)
+    expect(count('2026-10-25T00:00+02:00', '2026-10-26T00:00+01:00')).toBe(25)
+  })
+})
+
+test('boundaries cover the asked range, strictly increase, and none of them is idle, for any range and zone', () => {
+  const start = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2030, 0, 1) })
+  fc.assert(
+    fc.property(
+      ...([
+        start,
+        fc.integer({ min: 1, max: 5 * 24 * HOUR }),
+        fc.constantFrom(...ZONES),
+        fc.constantFrom('1h', '1d'),
+      ] as const),
+      (from, length, zone, width) => {
+        const to = from + length
+        const list = boundaries(from, to, width, zone)
+        expect(list[0]).toBeLessThanOrEqual(from)
+        expect(list.at(-1)).toBeGreaterThanOrEqual(to)
+        expect(list.at(-2)).toBeLessThan(to)
+        expect(list[1]).toBeGreaterThan(from)
+        expect(hours(list).every((length) => length > 0)).toBe(true)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+test('a time zone is one that the runtime knows', () => {
+  expect(ZONES.filter((zone) => !isTimeZone(zone))).toEqual([])
+  expect(['', 'Mars/Base', 'Europe', 'Europe/Berlin ', '../UTC'].filter(isTimeZone)).toEqual([])
+})
