@@ -44,7 +44,8 @@ export class Workshop {
 
   removeFolder(folder: string): void {
     this.folders.delete(folder)
-    rmSync(folder, { recursive: true, force: true })
+    // A process that was just killed may still be writing its last file.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
   }
 
   /** Starts `tests/bench/FILE` on a core, and resolves when it says that it is ready. */
