@@ -22,7 +22,7 @@ export interface ArrivalsOptions {
  */
 export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptions, routes: ServedRoutes) {
   const refuse = (request: Request, error: unknown): Response => {
-    const { ids } = desk.arrival(request)
+    const { ids, url } = desk.arrival(request)
     const problem =
       error instanceof Failed
         ? error.failure
@@ -36,20 +36,22 @@ export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptio
     if (exchange) return exchange.refuse(problem)
     const headers = new Headers()
     setIdHeaders(headers, ids)
-    return failureResponse(problem, ids.own, new URL(request.url).pathname, headers)
+    return failureResponse(problem, ids.own, url.pathname, headers)
   }
   return new Elysia({ name: 'arrivals' })
     .onRequest(async ({ request, server, set }) => {
       const arrival = desk.arrive(request, server as Sockets)
-      set.headers['x-request-id'] = arrival.ids.echoed
-      set.headers['x-gateway-request-id'] = arrival.ids.own
-      const path = new URL(request.url).pathname
+      const { pathname: path } = arrival.url
       const closed = desk.hasBadHost(request)
         ? failure('invalid_request', 'The Host header does not name a host.')
         : isDraining() && !isProbe(path)
           ? failure('service_unavailable', 'This server is shutting down. Try again.', { retryAfterSeconds: 1 })
           : null
-      if (!isGated(path)) return closed ? refuse(request, new Failed(closed)) : undefined
+      if (!isGated(path)) {
+        set.headers['x-request-id'] = arrival.ids.echoed
+        set.headers['x-gateway-request-id'] = arrival.ids.own
+        return closed ? refuse(request, new Failed(closed)) : undefined
+      }
       try {
         const exchange = await desk.open(request, path, arrival, closed)
         return exchange.turnedAway ? exchange.refuse(exchange.turnedAway) : undefined
@@ -59,7 +61,7 @@ export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptio
     })
     .onError({ as: 'global' }, ({ request, code, error }) => {
       if (code !== 'NOT_FOUND') return refuse(request, error)
-      const allow = routes.methodsAt(new URL(request.url).pathname)
+      const allow = routes.methodsAt(desk.arrival(request).url.pathname)
       if (allow.length > 0) {
         const message = `This endpoint takes ${allow.join(' and ')}, not ${request.method}.`
         return refuse(request, new Failed(failure('method_not_allowed', message, { allow })))

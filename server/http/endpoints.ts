@@ -7,7 +7,7 @@ import { pathPattern } from './path-pattern'
 const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
 
 export function isGated(path: string): boolean {
-  return GATED.test(path)
+  return EXACT.has(path) || GATED.test(path)
 }
 
 /** What says how the server is; answered as long as it can be. */
@@ -16,6 +16,7 @@ export function isProbe(path: string): boolean {
 }
 
 interface Endpoint {
+  readonly path: string
   readonly pattern: RegExp
   readonly methods: readonly string[]
   readonly destination: Destination
@@ -23,6 +24,7 @@ interface Endpoint {
 
 const ENDPOINTS: readonly Endpoint[] = [
   ...Object.values(OPERATIONS).map((operation) => ({
+    path: operation.path,
     pattern: pathPattern(operation.path),
     methods: operation.methods,
     destination: { kind: 'priced' as const, operation: operation.name },
@@ -32,9 +34,12 @@ const ENDPOINTS: readonly Endpoint[] = [
   free('/v1/credits/balance', 'balance'),
 ]
 
+/** Nearly every request is for a path without a parameter: it is found without a pattern. */
+const EXACT = new Map(ENDPOINTS.map((endpoint) => [endpoint.path, endpoint]))
+
 /** Where a gated request goes. What is not in the table is a 404, a wrong method a 405 with `Allow`: HEAD never runs a GET. */
 export function destinationOf(method: string, path: string): Destination {
-  const endpoint = ENDPOINTS.find((candidate) => candidate.pattern.test(path))
+  const endpoint = EXACT.get(path) ?? ENDPOINTS.find((candidate) => candidate.pattern.test(path))
   if (!endpoint) return { kind: 'nowhere', failure: failure('unknown_endpoint', 'There is no such endpoint.') }
   if (endpoint.methods.includes(method)) return endpoint.destination
   const allow = endpoint.methods
@@ -43,5 +48,5 @@ export function destinationOf(method: string, path: string): Destination {
 }
 
 function free(path: string, name: string): Endpoint {
-  return { pattern: pathPattern(path), methods: ['GET'], destination: { kind: 'free', name } }
+  return { path, pattern: pathPattern(path), methods: ['GET'], destination: { kind: 'free', name } }
 }

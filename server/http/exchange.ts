@@ -5,7 +5,7 @@ import type { Money } from '../core/money'
 import type { Admitted, Presented, TurnedAway } from '../gateway/call'
 import { callRecord } from '../gateway/serve'
 import { FAILURES, failureResponse } from './failures'
-import { setLimitHeaders } from './limit-headers'
+import { limitHeaders } from './limit-headers'
 import type { RequestIds } from './request-ids'
 
 /** Bodies above this go out as one direct stream: Bun sends a larger one with a system call per header (facts/performance). */
@@ -62,23 +62,22 @@ export class Exchange {
     const status = problem.passThrough?.status ?? FAILURES[problem.code].status
     // When the database takes no writes, a row about it would only queue behind them, and its id may be taken.
     if (problem.code !== 'service_unavailable') this.note(status, problem.code)
-    const headers = this.headers(readings)
+    const headers = new Headers(this.headers(readings))
     if (this.presented.destination.kind === 'priced') headers.set('x-cost-micros-usd', '0')
     return failureResponse(problem, this.ids.own, this.path, headers)
   }
 
   private send(status: number, body: string | Uint8Array<ArrayBuffer>, more: Record<string, string>): Response {
-    const headers = this.headers()
-    headers.set('content-type', 'application/json')
-    for (const [name, value] of Object.entries(more)) headers.set(name, value)
+    const headers = { ...this.headers(), 'content-type': 'application/json', ...more }
     return new Response(body.length < CORKED_BYTES ? body : corked(body), { status, headers })
   }
 
-  private headers(readings: Readings = this.verdict.readings): Headers {
-    const headers = new Headers()
-    setIdHeaders(headers, this.ids)
-    setLimitHeaders(headers, readings)
-    return headers
+  private headers(readings: Readings = this.verdict.readings): Record<string, string> {
+    return {
+      'x-request-id': this.ids.echoed,
+      'x-gateway-request-id': this.ids.own,
+      ...limitHeaders(readings),
+    }
   }
 
   private note(status: number, code: string | null): void {

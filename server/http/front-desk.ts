@@ -21,6 +21,7 @@ export interface Arrival {
   readonly ids: RequestIds
   readonly address: Address
   readonly at: number
+  readonly url: URL
 }
 
 /** The part of Bun's server that tells who is at the other end. Null in a call that came over no socket. */
@@ -60,7 +61,7 @@ export class FrontDesk {
     const { original } = this.received.get(request) ?? { original: request }
     const peer = sockets ? parseAddress(sockets.requestIP(original)?.address ?? '') : IN_PROCESS
     const address = clientAddress(peer ?? UNKNOWN, request.headers, this.options.trustedProxies)
-    const arrival = { ids: requestIds(request.headers, at), address, at }
+    const arrival = { ids: requestIds(request.headers, at), address, at, url: new URL(request.url) }
     this.arrivals.set(request, arrival)
     return arrival
   }

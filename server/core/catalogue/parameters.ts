@@ -93,7 +93,8 @@ export function parseParameters<T extends ParameterTable>(
 ): Result<Parameters<T>, readonly ParameterError[]> {
   const errors: ParameterError[] = []
   const values: Record<string, unknown> = {}
-  for (const [name, rule] of Object.entries(table)) {
+  for (const name in table) {
+    const rule: ParameterRule = table[name] as T[string] // `name` is one of its own names
     const place = rule.in === 'header' ? 'header' : raw.body ? 'body' : 'query'
     const outcome = judge(rule, received(rule, name, raw))
     if (outcome === undefined) continue
@@ -198,10 +199,17 @@ function canonical(rule: ParameterRule, value: string | number | boolean): unkno
   return value
 }
 
+/** Each set's values by what is compared, made once. */
+const SPELLINGS = new WeakMap<EnumRule, ReadonlyMap<string, string>>()
+
 function spelled(rule: EnumRule, text: string): string | undefined {
-  if (!rule.anyCase) return rule.values.find((value) => value === text)
-  const folded = text.toLowerCase()
-  return rule.values.find((value) => value.toLowerCase() === folded)
+  const fold = (value: string) => (rule.anyCase ? value.toLowerCase() : value)
+  let spellings = SPELLINGS.get(rule)
+  if (!spellings) {
+    spellings = new Map(rule.values.map((value) => [fold(value), value]))
+    SPELLINGS.set(rule, spellings)
+  }
+  return spellings.get(fold(text))
 }
 
 /** The rule in words, as it stands in errors and in the documents. */

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const KEY_PREFIX = 'gwk_'
@@ -38,7 +38,7 @@ export function looksLikeSecret(text: string): boolean {
 
 /** SHA-256 in hex. Fast is right here: the secret has 256 random bits, so there is nothing to guess. */
 export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex')
+  return hash('sha256', secret, 'hex')
 }
 
 function checksum(body: string): string {

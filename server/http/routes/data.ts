@@ -23,6 +23,8 @@ export interface DataProviders {
 
 const PRICE_RULE = 'must be an amount of USD such as 0.01, with at most 6 decimals'
 
+const NONE: readonly string[] = []
+
 /** What a caller may ask of any priced call (spec-answers 5). */
 const WISHES = {
   'x-max-price-usd': {
@@ -56,10 +58,10 @@ export function dataRoutes(desk: FrontDesk, counter: Counter, providers: DataPro
       return exchange.refuse(
         failure('not_acceptable', 'This endpoint answers JSON only: accept application/json or */*.'),
       )
-    const raw = await rawInput(request)
+    const raw = await rawInput(request, desk.arrival(request).url.searchParams)
     if (!raw.ok) return exchange.refuse(raw.error)
     const input = parseInput(operation, raw.value)
-    const wished = parseParameters(WISHES, { query: () => [], header: raw.value.header })
+    const wished = parseParameters(WISHES, { query: () => NONE, header: raw.value.header })
     if (!input.ok || !wished.ok)
       return exchange.refuse(wrongParameters([...(input.ok ? [] : input.error), ...(wished.ok ? [] : wished.error)]))
     const most = wished.value['x-max-price-usd']
@@ -105,10 +107,15 @@ function answer(exchange: Exchange, operation: Operation, outcome: Outcome, vers
   }
 }
 
-async function rawInput(request: Request) {
-  const query = new URL(request.url).searchParams
+async function rawInput(request: Request, query: URLSearchParams) {
+  const sent = new Map<string, string[]>()
+  for (const [name, value] of query) {
+    const values = sent.get(name)
+    if (values) values.push(value)
+    else sent.set(name, [value])
+  }
   const wire = {
-    query: (name: string) => query.getAll(name),
+    query: (name: string) => sent.get(name) ?? NONE,
     header: (name: string) => request.headers.get(name),
   }
   if (request.method !== 'POST') return { ok: true as const, value: wire satisfies RawInput as RawInput }

@@ -29,7 +29,7 @@ interface OpenHold {
   settling: Split | null
 }
 
-/** How many ended captures are remembered, to answer a repeated capture as the first one. */
+/** At least so many ended captures are remembered, to answer a repeated capture as the first one. */
 const REMEMBERED = 4096
 
 /**
@@ -40,7 +40,9 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   private readonly accounts = new Map<AccountId, AccountCounters>()
   private readonly pools = new Map<PoolId, PoolCounters>()
   private readonly open = new Map<RequestId, OpenHold>()
-  private readonly ended = new Map<RequestId, Hold & { captured: Split }>()
+  /** Ended captures, in two generations: when the younger one is full, the older one is forgotten as a whole. */
+  private ended = new Map<RequestId, Hold & { captured: Split }>()
+  private endedBefore = new Map<RequestId, Hold & { captured: Split }>()
 
   restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money): void {
     this.accounts.set(id, { posted: { credit, paid }, held: { credit: ZERO, paid: ZERO }, toppedUp })
@@ -51,7 +53,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   }
 
   async hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>> {
-    if (this.open.has(request.request) || this.ended.has(request.request))
+    if (this.open.has(request.request) || this.endedAs(request.request))
       throw new Error(`request ${request.request} has its hold already`)
     if (request.amount < 0) throw new RangeError('a hold is never negative')
     const account = this.accounts.get(request.account)
@@ -78,7 +80,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     request: RequestId,
     amount: Money,
   ): Promise<Result<{ hold: Hold; split: Split; first: boolean }, SettleRefusal>> {
-    const ended = this.ended.get(request)
+    const ended = this.endedAs(request)
     if (ended) {
       const same = ended.captured.credit + ended.captured.paid === amount
       return same ? ok({ hold: ended, split: ended.captured, first: false }) : no('settled_differently')
@@ -165,9 +167,13 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
 
   private remember(hold: Hold, captured: Split): void {
     this.ended.set(hold.request, { ...hold, captured })
-    if (this.ended.size <= REMEMBERED) return
-    const oldest = this.ended.keys().next().value
-    if (oldest) this.ended.delete(oldest)
+    if (this.ended.size < REMEMBERED) return
+    this.endedBefore = this.ended
+    this.ended = new Map()
+  }
+
+  private endedAs(request: RequestId): (Hold & { captured: Split }) | undefined {
+    return this.ended.get(request) ?? this.endedBefore.get(request)
   }
 
   private accountOf(id: AccountId): AccountCounters {
