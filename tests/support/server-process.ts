@@ -77,6 +77,7 @@ export async function signUp(url: string, email: string) {
     .join('; ')
   return {
     email,
+    cookie,
     async api(path: string, body?: unknown, base = url) {
       const said = await fetch(`${base}${path}`, {
         method: body === undefined ? 'GET' : 'POST',
