@@ -1,0 +1,238 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { MemoryHolds } from '../../../server/adapters/stores/memory/holds'
+import type { AccountId, PoolId, RequestId } from '../../../server/core/ids'
+import type { AppendOutcome, Journal, JournalRecord } from '../../../server/core/ledger/journal'
+import { Ledger } from '../../../server/core/ledger/ledger'
+import { micros, ZERO } from '../../../server/core/money'
+import { accountId, call, poolId, requestId } from '../../support/ledger-parts'
+
+type Fate = 'committed' | 'refused'
+const REFUSED: AppendOutcome = { kind: 'refused', reason: 'test', constraint: false }
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** A journal that gives the answers it was handed, in order, and commits when it has none. */
+class ScriptedJournal implements Journal {
+  readonly appended: JournalRecord[] = []
+  readonly answers: (AppendOutcome | Promise<AppendOutcome>)[] = []
+
+  async append(record: JournalRecord): Promise<AppendOutcome> {
+    this.appended.push(record)
+    return this.answers.shift() ?? { kind: 'committed' }
+  }
+
+  note(): void {}
+
+  /** The next answer is that nobody knows; the fate is told by what it gives. */
+  unknown(): (fate: Fate) => Promise<void> {
+    const { promise: fate, resolve } = Promise.withResolvers<Fate>()
+    this.answers.push({ kind: 'unknown', fate })
+    return (how) => {
+      resolve(how)
+      return settled()
+    }
+  }
+}
+
+let journal: ScriptedJournal
+let holds: MemoryHolds
+let ledger: Ledger
+let alarms: string[]
+let account: AccountId
+let pool: PoolId
+
+beforeEach(() => {
+  journal = new ScriptedJournal()
+  holds = new MemoryHolds()
+  alarms = []
+  ;[account, pool] = [accountId(), poolId()]
+  holds.restoreAccount(account, micros(60), micros(40), micros(40))
+  holds.restorePool(pool, account, micros(80), ZERO)
+  const onReversalFailure = (request: RequestId, reason: string) => alarms.push(`${request}: ${reason}`)
+  ledger = new Ledger({ holds, journal, clock: { now: () => 77 }, onReversalFailure })
+})
+
+const balance = async () => {
+  const all = await ledger.balance(account)
+  return {
+    credit: Number(all?.credit),
+    paid: Number(all?.paid),
+    held: Number(all?.held),
+    available: Number(all?.available),
+  }
+}
+async function held(amount: number): Promise<RequestId> {
+  const request = requestId()
+  const granted = await ledger.hold({ request, account, pool, amount: micros(amount), creditPays: true })
+  if (!granted.ok) throw new Error(granted.error)
+  return request
+}
+const capture = (id: RequestId, amount: number) => ledger.capture(micros(amount), call(account, amount, { id }))
+
+describe('capture', () => {
+  test('writes one transaction of an entry for each part of the balance, with its call, balance and spent', async () => {
+    const id = await held(70)
+    expect(await capture(id, 70)).toEqual({ ok: true, value: { request: id, amount: micros(70) } })
+    const [record] = journal.appended
+    expect(record?.call?.id).toBe(id)
+    expect(record?.change).toEqual({ accountId: account, credit: -60, paid: -10, toppedUp: 0 })
+    expect(record?.spent).toEqual({ poolId: pool, amount: 70 })
+    expect(record?.entries.map(({ debit, credit, amount }) => [debit, credit, Number(amount)])).toEqual([
+      [`${account}/credit`, 'house/revenue', 60],
+      [`${account}/paid`, 'house/revenue', 10],
+    ])
+    expect(new Set(record?.entries.map((entry) => entry.transaction)).size).toBe(1)
+    expect(await balance()).toEqual({ credit: 0, paid: 30, held: 0, available: 30 })
+  })
+
+  test('moves no counter before the journal has it', async () => {
+    const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
+    journal.answers.push(promise)
+    const id = await held(10)
+    const captured = capture(id, 10)
+    await settled()
+    expect(await balance()).toEqual({ credit: 60, paid: 40, held: 10, available: 90 })
+    expect((await ledger.pool(pool))?.spent).toBe(ZERO)
+    resolve({ kind: 'committed' })
+    expect((await captured).ok).toBe(true)
+    expect(await balance()).toEqual({ credit: 50, paid: 40, held: 0, available: 90 })
+  })
+
+  test('of less than was held returns the rest to available', async () => {
+    const id = await held(50)
+    await capture(id, 20)
+    expect(await balance()).toEqual({ credit: 40, paid: 40, held: 0, available: 80 })
+  })
+
+  test('of nothing records the call and moves nothing', async () => {
+    const id = await held(0)
+    expect((await capture(id, 0)).ok).toBe(true)
+    expect(journal.appended[0]).toMatchObject({ entries: [], call: { id } })
+    expect(journal.appended[0]?.change).toBeUndefined()
+  })
+
+  test('repeated gives the same answer and writes nothing; with another amount it is refused', async () => {
+    const id = await held(50)
+    const first = await capture(id, 50)
+    expect(await capture(id, 50)).toEqual(first)
+    expect(await capture(id, 49)).toEqual({ ok: false, error: 'settled_differently' })
+    expect(journal.appended).toHaveLength(1)
+  })
+
+  test('that the journal refuses charges nothing and releases the hold', async () => {
+    journal.answers.push(REFUSED)
+    const id = await held(50)
+    expect(await capture(id, 50)).toEqual({ ok: false, error: 'not_durable' })
+    expect(await balance()).toEqual({ credit: 60, paid: 40, held: 0, available: 100 })
+    expect(await capture(id, 50)).toEqual({ ok: false, error: 'unknown_hold' })
+  })
+
+  test('under way is not undone by a release of the same call', async () => {
+    const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
+    journal.answers.push(promise)
+    const id = await held(50)
+    const captured = capture(id, 50)
+    await ledger.release(id)
+    expect((await balance()).held).toBe(50)
+    resolve({ kind: 'committed' })
+    expect((await captured).ok).toBe(true)
+    expect((await balance()).available).toBe(50)
+  })
+})
+
+describe('a capture whose outcome is unknown', () => {
+  test('keeps its hold until its fate is known', async () => {
+    const tell = journal.unknown()
+    const id = await held(50)
+    expect(await capture(id, 50)).toEqual({ ok: false, error: 'outcome_unknown' })
+    await ledger.release(id)
+    expect(await balance()).toEqual({ credit: 60, paid: 40, held: 50, available: 50 })
+    expect(await capture(id, 50)).toEqual({ ok: false, error: 'settling' })
+    await tell('refused')
+    expect(await balance()).toEqual({ credit: 60, paid: 40, held: 0, available: 100 })
+    expect(journal.appended).toHaveLength(1)
+  })
+
+  test('and was committed is reversed: the money, both parts, and the spent of its pool are back', async () => {
+    const tell = journal.unknown()
+    const id = await held(70)
+    await capture(id, 70)
+    await tell('committed')
+    expect(await balance()).toEqual({ credit: 60, paid: 40, held: 0, available: 100 })
+    expect(await ledger.pool(pool)).toMatchObject({ spent: ZERO, held: ZERO })
+    const [charged, undone] = journal.appended
+    expect(undone?.undoes?.id).toBe(id)
+    expect(undone?.spent).toEqual({ poolId: pool, amount: -70 })
+    expect(undone?.entries.map(({ debit, credit, amount }) => [debit, credit, amount])).toEqual(
+      charged?.entries.map(({ debit, credit, amount }) => [credit, debit, amount]) ?? [],
+    )
+    expect(await capture(id, 70)).toEqual({ ok: false, error: 'unknown_hold' })
+    expect(alarms).toEqual([])
+  })
+
+  test('leaves the money spent while its reversal is under way, so that it is never spent twice', async () => {
+    const tell = journal.unknown()
+    const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
+    journal.answers.push(promise)
+    const id = await held(70)
+    await capture(id, 70)
+    await tell('committed')
+    expect(await balance()).toEqual({ credit: 0, paid: 30, held: 0, available: 30 })
+    resolve({ kind: 'committed' })
+    await settled()
+    expect((await balance()).available).toBe(100)
+  })
+
+  test('whose reversal is refused is an alarm, and the counters stay with the journal', async () => {
+    const tell = journal.unknown()
+    journal.answers.push(REFUSED)
+    const id = await held(70)
+    await capture(id, 70)
+    await tell('committed')
+    expect(alarms).toEqual([`${id}: the reversal was refused`])
+    expect(await balance()).toEqual({ credit: 0, paid: 30, held: 0, available: 30 })
+  })
+
+  test('whose reversal is unknown as well ends as the reversal does', async () => {
+    const tell = journal.unknown()
+    const tellReversal = journal.unknown()
+    await capture(await held(70), 70)
+    await tell('committed')
+    expect((await balance()).available).toBe(30)
+    await tellReversal('committed')
+    expect((await balance()).available).toBe(100)
+  })
+})
+
+describe('credit', () => {
+  const credit = (reference = 'one') =>
+    ledger.credit({
+      ...{ account, part: 'paid', kind: 'top_up', amount: micros(25), description: 'Top-up' },
+      reference,
+    })
+
+  test('is available and counts for the tier when it is durable, out of the house', async () => {
+    const booked = await credit()
+    expect(booked).toMatchObject({
+      value: { debit: 'house/top_ups', credit: `${account}/paid`, at: 77, reference: 'one' },
+    })
+    expect(await ledger.balance(account)).toMatchObject({ paid: micros(65), toppedUp: micros(65) })
+  })
+
+  test('that was booked already, or is not durable, adds nothing', async () => {
+    journal.answers.push({ ...REFUSED, constraint: true }, REFUSED)
+    expect(await credit()).toEqual({ ok: false, error: 'already_booked' })
+    expect(await credit()).toEqual({ ok: false, error: 'not_durable' })
+    expect((await balance()).paid).toBe(40)
+  })
+
+  test('whose outcome is unknown is added when its fate is committed, and only then', async () => {
+    const [first, second] = [journal.unknown(), journal.unknown()]
+    expect(await credit('one')).toEqual({ ok: false, error: 'outcome_unknown' })
+    expect(await credit('two')).toEqual({ ok: false, error: 'outcome_unknown' })
+    expect((await balance()).paid).toBe(40)
+    await first('refused')
+    expect((await balance()).paid).toBe(40)
+    await second('committed')
+    expect((await balance()).paid).toBe(65)
+  })
+})
