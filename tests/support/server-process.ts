@@ -64,11 +64,11 @@ export async function startServer(folder: string, env: Record<string, string> = 
 }
 
 /** Signs up, over HTTP; `api` sends the session cookie and JSON and answers the parsed body. */
-export async function signUp(url: string, email: string) {
+export async function signUp(url: string, email: string, password = 'correct horse battery') {
   const answer = await fetch(`${url}/api/auth/sign-up/email`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'Ada', email, password: 'correct horse battery' }),
+    body: JSON.stringify({ name: 'Ada', email, password }),
   })
   if (answer.status !== 200) throw new Error(await answer.text())
   const cookie = answer.headers
