@@ -14,7 +14,7 @@ import { type CallRecord, NO_TOKENS } from '../../server/core/usage/call-record'
 
 /** The time that made-up records carry. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 0)
-export const ACTOR: Actor = { kind: 'operator', id: 'test', address: null }
+const ACTOR: Actor = { kind: 'operator', id: 'test', address: null }
 
 export const accountId = (): AccountId => makeId('acct', NOON)
 export const poolId = (): PoolId => makeId('pool', NOON)
