@@ -11,7 +11,7 @@ export interface Listening {
 
 /** Serves `handle` on a port, and counts what is under way, so that a stop can wait for it. */
 export function listen(
-  where: { host: string; port: number },
+  where: { host: string; port: number; idleSeconds?: number },
   handle: (request: Request) => Response | Promise<Response>,
   attach: (server: Bun.Server<undefined>) => void,
   onFault: (error: unknown) => void,
@@ -21,7 +21,7 @@ export function listen(
   const server = Bun.serve({
     hostname: where.host,
     port: where.port,
-    idleTimeout: IDLE_SECONDS,
+    idleTimeout: where.idleSeconds ?? IDLE_SECONDS,
     // Bodies are read as streams and cut at the route's own limit; Bun's limit would answer without a body or headers of ours.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request) {
