@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { listen } from '../../server/listen'
 import { RawConnection } from '../support/fuzz/raw-connection'
@@ -12,6 +14,7 @@ const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 const CLIENTS = 8
 const CALLS = 400
 const FLOOD = 200
+const MIB = 1024 * 1024
 /** How much longer the same calls may take during the flood. Generous: two cores serve everything, this test included. */
 const MOST_TIMES_SLOWER = 5
 const SPARE_MS = 1000
@@ -90,6 +93,17 @@ describe(`${FLOOD} connections that send a byte at a time and ${FLOOD} that send
     await serveAll()
   })
 
+  test.each([
+    ['a route that is none', 'POST /v1/nothing', 404],
+    ['a GET', `GET ${SEARCH}`, 402],
+    ['a body over the limit', 'POST /apis/v1/websearch/llm/context', 413],
+    ['sign-in', 'POST /api/auth/sign-in/email', 413],
+  ] as const)('a hundred mebibytes that nobody asked for cost no memory: %s', async (_, line, status) => {
+    const before = await rssMib(server.pid)
+    expect(await swamp(Number(new URL(server.url).port), line)).toStartWith(`HTTP/1.1 ${status} `)
+    expect(await rssMib(server.pid)).toBeLessThan(before + 60)
+  })
+
   test('each of them is dropped in the end, without a word', async () => {
     for (const connection of flood) expect(await connection.read('GET', MOST_OPEN_MS)).toBe('closed')
     clearInterval(trickle)
@@ -103,6 +117,23 @@ describe(`${FLOOD} connections that send a byte at a time and ${FLOOD} that send
     expect(charges).toBe(CALLS * 4)
   })
 })
+
+async function rssMib(pid: number): Promise<number> {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+}
+
+/** Sends 100 MiB behind a head that promises more, whatever is answered; resolves to the answer. */
+async function swamp(port: number, line: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  const answer = new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(chunk.toString())))
+  socket.write(
+    `${line} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${200 * MIB}\r\n\r\n`,
+  )
+  for (let sent = 0; sent < 100; sent++) await new Promise((resolve) => socket.write(Buffer.alloc(MIB, 'a'), resolve))
+  const begun = await answer
+  socket.destroy()
+  return begun
+}
 
 /** Begun at once, so that its wait passes beside the other one. */
 const bodyCut = (async () => {
