@@ -46,15 +46,14 @@ class Zone {
     return Math.floor((at + offset) / HOUR_MS) * HOUR_MS - offset
   }
 
-  /** Midnight, or the first moment of the day where a change of the clock skips midnight. */
+  /** The day's first midnight, or the first moment of the day where a change of the clock skips midnight. */
   dayStart(at: number): number {
-    const local = at + this.offset(at)
-    const midnight = Math.floor(local / (24 * HOUR_MS)) * 24 * HOUR_MS
-    const guess = midnight - this.offset(at)
-    const second = midnight - this.offset(guess)
-    return this.offset(second) === this.offset(guess) || second + this.offset(second) === midnight
-      ? second
-      : Math.max(guess, second)
+    const offset = this.offset(at)
+    const midnight = Math.floor((at + offset) / (24 * HOUR_MS)) * 24 * HOUR_MS
+    const near = midnight - offset
+    const candidates = [near - 3 * HOUR_MS, near, near + 3 * HOUR_MS].map((around) => midnight - this.offset(around))
+    const midnights = candidates.filter((candidate) => candidate + this.offset(candidate) === midnight)
+    return midnights.length > 0 ? Math.min(...midnights) : Math.max(...candidates)
   }
 
   /** How far the zone's clock is ahead of UTC at that moment, in milliseconds. */

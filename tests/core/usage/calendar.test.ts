@@ -55,6 +55,16 @@ describe('the days of a time zone', () => {
     expect(hours(list)).toEqual([24, 23, 24])
   })
 
+  test('begin at the first of two midnights where the clock goes back over midnight (Havana)', () => {
+    const list = days('2021-11-06T12:00-04:00', '2021-11-08T12:00-05:00', 'America/Havana')
+    expect(list.map((edge) => new Date(edge).toISOString().slice(0, 16))).toEqual([
+      '2021-11-06T04:00',
+      '2021-11-07T04:00',
+      '2021-11-08T05:00',
+      '2021-11-09T05:00',
+    ])
+  })
+
   test('leave out the day that Samoa skipped', () => {
     const list = days('2011-12-28T12:00-10:00', '2012-01-01T12:00+14:00', 'Pacific/Apia')
     expect(list.map((edge) => dateOf(edge, 'Pacific/Apia'))).toEqual([
