@@ -2,7 +2,7 @@ import { type Failure, failure } from '../core/failure'
 import { no, ok, type Result } from '../core/result'
 
 /** Most bytes of a JSON body (spec-answers 2). */
-export const MAX_JSON_BYTES = 1024 * 1024
+const MAX_JSON_BYTES = 1024 * 1024
 
 /**
  * Reads a JSON body: undefined when there is none, 415 when it is not declared as JSON, 413 over the limit (also when the

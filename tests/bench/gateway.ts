@@ -16,7 +16,7 @@ const lock = await takeDataFolder(config)
 const gateway = await openBenchGateway(config, upstream)
 const web = listen(
   config,
-  (request) => gateway.app.fetch(request),
+  gateway.fetch,
   (server) => {
     gateway.app.server = server
   },

@@ -14,7 +14,7 @@ import { ok, type Result } from '../../server/core/result'
 import { openLog } from '../../server/log'
 
 /** A clock that stands still until it is told. Starts in the middle of a minute, so that a window is not about to end. */
-export class FakeClock {
+class FakeClock {
   private at: number
 
   constructor(at = Date.UTC(2026, 10, 21, 12, 0, 20)) {

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { askServer, Misused } from '../control-client'
 import { table } from '../table'
 
-export const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
+const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
 
 Speaks to the server that runs on DATA_DIR (default: data), as its operator.
 

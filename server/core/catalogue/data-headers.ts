@@ -1,8 +1,8 @@
 import type { ParameterTable } from './parameters'
 
 /** The accepted `api-version` values, oldest first; the last one is the default (spec 9, spec-answers 5). */
-export const API_VERSIONS = ['2026-02-06', '2026-07-31'] as const
-export const LATEST_API_VERSION = API_VERSIONS[1]
+const API_VERSIONS = ['2026-02-06', '2026-07-31'] as const
+const LATEST_API_VERSION = API_VERSIONS[1]
 
 /** The header parameters that every data endpoint takes (spec 4.1). `accept` is judged where the answer's type is chosen. */
 export const DATA_HEADERS = {
