@@ -42,4 +42,5 @@ export function app(parts: AppParts) {
   return web
 }
 
+/** @public The dashboard and other clients are typed by it. */
 export type App = ReturnType<typeof app>
