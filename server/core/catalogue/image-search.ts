@@ -2,7 +2,7 @@ import { micros } from '../money'
 import { DATA_HEADERS } from './data-headers'
 import type { Operation } from './operation'
 import type { Parameters, ParameterTable } from './parameters'
-import { COUNTRIES, SEARCH_LANGUAGES } from './regions'
+import { REGION, SPELLCHECK } from './search-parameters'
 
 const PARAMETERS = {
   q: {
@@ -23,22 +23,7 @@ const PARAMETERS = {
     default: 50,
     description: 'Most images to return; the number delivered may be lower. There is no pagination.',
   },
-  country: {
-    in: 'query',
-    kind: 'enum',
-    values: COUNTRIES,
-    default: 'US',
-    anyCase: true,
-    description: 'Country the results should suit; `ALL` is worldwide.',
-  },
-  search_lang: {
-    in: 'query',
-    kind: 'enum',
-    values: SEARCH_LANGUAGES,
-    default: 'en',
-    anyCase: true,
-    description: 'Language the results should be in.',
-  },
+  ...REGION,
   safesearch: {
     in: 'query',
     kind: 'enum',
@@ -46,12 +31,7 @@ const PARAMETERS = {
     default: 'strict',
     description: '`strict` drops adult content; `off` filters only illegal content.',
   },
-  spellcheck: {
-    in: 'query',
-    kind: 'boolean',
-    default: true,
-    description: 'Correct the spelling; the corrected query is always the one searched.',
-  },
+  ...SPELLCHECK,
   ...DATA_HEADERS,
 } as const satisfies ParameterTable
 

@@ -2,7 +2,7 @@ import { micros } from '../money'
 import { DATA_HEADERS } from './data-headers'
 import type { Operation } from './operation'
 import type { Parameters, ParameterTable } from './parameters'
-import { COUNTRIES, SEARCH_LANGUAGES } from './regions'
+import { REGION, SPELLCHECK } from './search-parameters'
 
 const FRESHNESS = /^(p[dwmy]|\d{4}-\d{2}-\d{2}to\d{4}-\d{2}-\d{2})$/
 const FRESHNESS_RULE = 'must be pd, pw, pm, py or YYYY-MM-DDtoYYYY-MM-DD with real dates, the earlier one first'
@@ -79,22 +79,7 @@ const PARAMETERS = {
     default: 20,
     description: 'Most search results to consider.',
   },
-  country: {
-    in: 'query',
-    kind: 'enum',
-    values: COUNTRIES,
-    default: 'US',
-    anyCase: true,
-    description: 'Country the results should suit; `ALL` is worldwide.',
-  },
-  search_lang: {
-    in: 'query',
-    kind: 'enum',
-    values: SEARCH_LANGUAGES,
-    default: 'en',
-    anyCase: true,
-    description: 'Language the results should be in.',
-  },
+  ...REGION,
   enable_local: {
     in: 'query',
     kind: 'boolean',
@@ -174,12 +159,7 @@ const PARAMETERS = {
     description: 'Adult filter. Unset means none, except local recall, which stays `strict`.',
     example: 'moderate',
   },
-  spellcheck: {
-    in: 'query',
-    kind: 'boolean',
-    default: true,
-    description: 'Correct the spelling; the corrected query is always the one searched.',
-  },
+  ...SPELLCHECK,
   ...LOCATION_HEADERS,
   ...DATA_HEADERS,
 } as const satisfies ParameterTable
