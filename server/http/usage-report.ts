@@ -2,10 +2,11 @@ import type { Parameters, ParameterTable } from '../core/catalogue/parameters'
 import { wrongParameters } from '../core/failure'
 import type { AccountId, KeyId } from '../core/ids'
 import { formatUsd, micros } from '../core/money'
-import { type BucketWidth, isTimeZone } from '../core/usage/calendar'
+import { type BucketWidth, boundaries, isTimeZone } from '../core/usage/calendar'
 import type { CallRecord } from '../core/usage/call-record'
-import type { UsageGrouping, UsageReports, UsageSums } from '../core/usage/reports'
+import type { UsageGrouping, UsageReports } from '../core/usage/reports'
 import { summarise } from '../core/usage/summary'
+import type { UsageSums } from '../core/usage/sums'
 import { Failed } from './failures'
 
 const DAY_SECONDS = 86_400
@@ -87,8 +88,9 @@ export async function usageReport(
   }
   const range = { from: start * 1000, to: end * 1000 }
   const { accountId, keyId, operation = null, status = null } = who
-  const cells = await reports.usage({ accountId, keyId, operation, status, ...range })
-  const summary = summarise(cells, { ...range, width, timezone: query.timezone }, grouping)
+  const edges = boundaries(range.from, range.to, width, query.timezone)
+  const figures = await reports.usage({ accountId, keyId, operation, status, ...range }, edges, grouping)
+  const summary = summarise(figures, edges, range)
   return {
     scope: who.scope,
     currency: 'USD' as const,

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { AccountId } from '../../server/core/ids'
 import type { CallRecord } from '../../server/core/usage/call-record'
-import type { RequestFilter, UsageCell, UsageReports } from '../../server/core/usage/reports'
+import type { RequestFilter, UsageQuestion, UsageReports } from '../../server/core/usage/reports'
+import type { UsageSums } from '../../server/core/usage/sums'
 import { accountId, call, charge, NOON } from '../support/ledger-parts'
 
 export interface ReportsUnderTest {
@@ -52,12 +53,14 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       ...{ accountId: account, keyId: null, operation: null, status: null, from: null, to: null },
       ...more,
     })
-    const sum = (cells: readonly UsageCell[]) => ({
-      requests: cells.reduce((total, cell) => total + cell.requests, 0),
-      failed: cells.reduce((total, cell) => total + cell.failedRequests, 0),
-      input: cells.reduce((total, cell) => total + cell.inputTokens, 0),
-      cacheWrite: cells.reduce((total, cell) => total + cell.cacheWriteTokens, 0),
-      charged: cells.reduce((total, cell) => total + cell.charged, 0),
+    const sum = (list: readonly UsageSums[]) => ({
+      requests: list.reduce((total, sums) => total + sums.requests, 0),
+      failed: list.reduce((total, sums) => total + sums.failedRequests, 0),
+      input: list.reduce((total, sums) => total + sums.inputTokens, 0),
+      output: list.reduce((total, sums) => total + sums.outputTokens, 0),
+      cacheRead: list.reduce((total, sums) => total + sums.cacheReadTokens, 0),
+      cacheWrite: list.reduce((total, sums) => total + sums.cacheWriteTokens, 0),
+      charged: list.reduce((total, sums) => total + sums.charged, 0),
     })
     const expected = (chosen: (record: CallRecord) => boolean) => {
       const calls = written.filter((record) => record.counted && chosen(record))
@@ -65,10 +68,22 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
         requests: calls.length,
         failed: calls.filter((record) => record.status >= 400).length,
         input: calls.length,
+        output: calls.length * 2,
+        cacheRead: calls.length * 3,
         cacheWrite: calls.length * 4,
         charged: calls.reduce((total, record) => total + (record.charged?.cost ?? 0), 0),
       }
     }
+    /** The sums of the whole range as one bucket. */
+    const whole = async (asked: UsageQuestion) =>
+      sum((await parts.reports.usage(asked, [asked.from, asked.to], null)).buckets)
+    /** The starts of the slots that cover a range: the finest edges there are. */
+    const slotEdges = (from: number, to: number) => {
+      const edges = [Math.floor(from / SLOT) * SLOT]
+      while ((edges.at(-1) ?? to) < to) edges.push((edges.at(-1) ?? to) + SLOT)
+      return edges
+    }
+    const within = (from: number, to: number, record: CallRecord) => record.at >= from && record.at < to
     async function pages(asked: RequestFilter, limit: number): Promise<CallRecord[]> {
       const all: CallRecord[] = []
       let cursor: string | null = null
@@ -81,7 +96,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       return all
     }
 
-    test('sum exactly what was called from the one edge up to the other, for any range', async () => {
+    test('sum exactly what was called from the one end up to the other, for any range', async () => {
       const edge = fc.oneof(
         fc.integer({ min: NOON - HOUR, max: NOON + 4 * HOUR }),
         fc.integer({ min: 0, max: 12 }).map((slot) => NOON + slot * SLOT),
@@ -90,27 +105,58 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       await fc.assert(
         fc.asyncProperty(edge, edge, async (one, two) => {
           const [from, to] = [Math.min(one, two), Math.max(one, two)]
-          const cells = await parts.reports.usage({ ...question, accountId: account, from, to })
-          expect(sum(cells)).toEqual(expected(({ at }) => at >= from && at < to))
+          const sums = await whole({ ...question, accountId: account, from, to })
+          expect(sums).toEqual(expected((record) => within(from, to, record)))
         }),
         { numRuns: 60 },
       )
     })
 
-    test('put no cell across a quarter of an hour, so that every bucket of every time zone gets its own', async () => {
+    test('give every bucket its own, though its edges be at any quarters of an hour', async () => {
       const edge = fc.integer({ min: NOON, max: NOON + 3 * HOUR })
+      const length = fc.integer({ min: 1, max: 100 * MINUTE })
       await fc.assert(
-        fc.asyncProperty(edge, fc.integer({ min: 1, max: 40 * MINUTE }), async (from, length) => {
+        fc.asyncProperty(edge, length, fc.infiniteStream(fc.boolean()), async (from, length, kept) => {
           const to = from + length
-          const cells = await parts.reports.usage({ ...question, accountId: account, from, to })
-          for (let slot = Math.floor(from / SLOT) * SLOT; slot < to; slot += SLOT) {
-            const within = ({ at }: { at: number }) => at >= slot && at < slot + SLOT
-            const mine = cells.filter((cell) => within({ at: Math.max(cell.at, from) }))
-            expect(sum(mine)).toEqual(expected((record) => record.at >= from && record.at < to && within(record)))
+          const all = slotEdges(from, to)
+          const edges = all.filter((_, i) => i === 0 || i === all.length - 1 || kept.next().value)
+          const { buckets } = await parts.reports.usage({ ...question, accountId: account, from, to }, edges, null)
+          expect(buckets).toHaveLength(edges.length - 1)
+          for (const [i, bucket] of buckets.entries()) {
+            const own = [Math.max(edges[i] ?? from, from), Math.min(edges[i + 1] ?? to, to)] as const
+            expect(sum([bucket])).toEqual(expected((record) => within(...own, record)))
           }
         }),
-        { numRuns: 40 },
+        { numRuns: 60 },
       )
+    })
+
+    test('give every group its own of the whole range, from the rollup and from the log alike', async () => {
+      const nameOf = {
+        key: (record: CallRecord) => record.keyId,
+        operation: (record: CallRecord) => record.operation,
+        status: (record: CallRecord) => String(record.status),
+        model: () => '',
+      } as const
+      for (const [from, to] of [
+        [NOON, NOON + 3 * HOUR],
+        [NOON + 7 * MINUTE, NOON + 128 * MINUTE],
+        [NOON + 7 * MINUTE, NOON + 12 * MINUTE],
+        [NOON - HOUR, NOON],
+      ] as const)
+        for (const grouping of ['key', 'operation', 'status', 'model'] as const) {
+          const asked = { ...question, accountId: account, from, to }
+          const { groups, buckets } = await parts.reports.usage(asked, slotEdges(from, to), grouping)
+          const inside = written.filter((record) => record.counted && within(from, to, record))
+          const names = [...new Set(inside.map(nameOf[grouping]))]
+          expect(groups.map((group) => group.name).sort()).toEqual(names.sort())
+          for (const group of groups) {
+            const own = (record: CallRecord) => within(from, to, record) && nameOf[grouping](record) === group.name
+            expect(sum([group])).toEqual(expected(own))
+          }
+          expect(sum(groups)).toEqual(sum(buckets))
+          expect((await parts.reports.usage(asked, slotEdges(from, to), null)).groups).toEqual([])
+        }
     })
 
     test('are cut by key, operation and status, from the rollup and from the log alike', async () => {
@@ -118,15 +164,22 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
         [NOON, NOON + 3 * HOUR],
         [NOON + 7 * MINUTE, NOON + 12 * MINUTE],
       ] as const) {
-        const inside = (record: CallRecord) => record.at >= from && record.at < to
+        const inside = (record: CallRecord) => within(from, to, record)
         const ask = { ...question, accountId: account, from, to }
-        const byKey = await parts.reports.usage({ ...ask, keyId: 'key_a' })
-        expect(sum(byKey)).toEqual(expected((record) => inside(record) && record.keyId === 'key_a'))
-        const byOperation = await parts.reports.usage({ ...ask, operation: 'llm-context' })
-        expect(sum(byOperation)).toEqual(expected((record) => inside(record) && record.operation === 'llm-context'))
-        const byStatus = await parts.reports.usage({ ...ask, status: 502 })
-        expect(sum(byStatus)).toEqual(expected((record) => inside(record) && record.status === 502))
+        const byKey = await whole({ ...ask, keyId: 'key_a' })
+        expect(byKey).toEqual(expected((record) => inside(record) && record.keyId === 'key_a'))
+        const byOperation = await whole({ ...ask, operation: 'llm-context' })
+        expect(byOperation).toEqual(expected((record) => inside(record) && record.operation === 'llm-context'))
+        const byStatus = await whole({ ...ask, status: 502 })
+        expect(byStatus).toEqual(expected((record) => inside(record) && record.status === 502))
       }
+    })
+
+    test('lose no call where an edge is not at a quarter of an hour', async () => {
+      const ask = { ...question, accountId: account, from: NOON + 3 * MINUTE, to: NOON + 2 * HOUR + 4 * MINUTE }
+      const edges = [NOON - 50 * MINUTE, NOON + 10.5 * MINUTE, NOON + 70.5 * MINUTE, NOON + 130.5 * MINUTE]
+      const { buckets } = await parts.reports.usage(ask, edges, null)
+      expect(sum(buckets)).toEqual(expected((record) => within(ask.from, ask.to, record)))
     })
 
     test('count a reversed charge as the failure that its caller was told, from the rollup and from the log', async () => {
@@ -138,18 +191,18 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
         [NOON, NOON + HOUR],
         [NOON + 16 * MINUTE, NOON + 29 * MINUTE],
       ] as const) {
-        const cells = await parts.reports.usage({ ...question, accountId: other, from, to })
-        expect(sum(cells)).toMatchObject({ requests: 2, failed: 1, charged: 5 })
+        const sums = await whole({ ...question, accountId: other, from, to })
+        expect(sums).toMatchObject({ requests: 2, failed: 1, charged: 5 })
       }
     })
 
     test('list calls newest first, with no gaps and no repeats, though many carry the same time', async () => {
-      const whole = await pages(filter(), 500)
-      expect(whole).toHaveLength(written.length)
-      expect(whole.map((record) => record.id)).toEqual(
+      const log = await pages(filter(), 500)
+      expect(log).toHaveLength(written.length)
+      expect(log.map((record) => record.id)).toEqual(
         [...written].sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1)).map((record) => record.id),
       )
-      for (const limit of [1, 7, 36, 71, 72, 73]) expect(await pages(filter(), limit)).toEqual(whole)
+      for (const limit of [1, 7, 36, 71, 72, 73]) expect(await pages(filter(), limit)).toEqual(log)
     })
 
     test('keep the pages of a walk as they were while new calls arrive', async () => {

@@ -1,18 +1,7 @@
 import type { AccountId, KeyId } from '../ids'
-import type { Money } from '../money'
 import type { Page } from '../page'
 import type { CallRecord } from './call-record'
-
-/** Sums over counted calls (spec-answers 8). */
-export interface UsageSums {
-  readonly requests: number
-  readonly failedRequests: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cacheReadTokens: number
-  readonly cacheWriteTokens: number
-  readonly charged: Money
-}
+import type { UsageSums } from './sums'
 
 export type UsageGrouping = 'key' | 'operation' | 'status' | 'model'
 
@@ -26,12 +15,15 @@ export interface UsageQuestion {
   readonly to: number
 }
 
-/** One cell of the report: the sums of a slot of time and a group. */
-export interface UsageCell extends UsageSums {
-  readonly at: number
-  readonly keyId: KeyId
-  readonly operation: string
-  readonly status: number
+export interface UsageGroup extends UsageSums {
+  readonly name: string
+}
+
+export interface UsageFigures {
+  /** One between each two edges that were asked for, in their order. */
+  readonly buckets: readonly UsageSums[]
+  /** Of the whole range, in no order; empty when no grouping was asked for. */
+  readonly groups: readonly UsageGroup[]
 }
 
 export interface RequestFilter {
@@ -48,8 +40,12 @@ export interface RequestFilter {
  * as soon as its answer was sent when it was charged, and moments later when it was not.
  */
 export interface UsageReports {
-  /** Cells of at most a quarter of an hour, edges exact. */
-  usage(question: UsageQuestion): Promise<readonly UsageCell[]>
+  /**
+   * What was called in the asked range, exact at both ends, between each two of `edges`: at least two, rising, the first at or
+   * before `from`, the last at or after `to`. An edge within the range is the start of a quarter of an hour of UTC, as every
+   * hour and day of every time zone is; a call is never lost where one is not, only counted in the bucket beside.
+   */
+  usage(question: UsageQuestion, edges: readonly number[], grouping: UsageGrouping | null): Promise<UsageFigures>
   /** Newest first, by keyset: as fast at any depth. Null when the cursor is none that we gave. */
   requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null>
   /**

@@ -1,34 +1,37 @@
-import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, lt, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountId, KeyId, RequestId } from '../../../core/ids'
-import { micros } from '../../../core/money'
 import type { Page } from '../../../core/page'
 import type { CallRecord } from '../../../core/usage/call-record'
-import type { RequestFilter, UsageCell, UsageQuestion, UsageReports } from '../../../core/usage/reports'
+import type {
+  RequestFilter,
+  UsageFigures,
+  UsageGrouping,
+  UsageQuestion,
+  UsageReports,
+} from '../../../core/usage/reports'
 import { cursorOf, parseCursor } from './cursor'
-import { SLOT_MS } from './group-statements'
-import { requests, usageRollup } from './schema/usage'
+import { requests } from './schema/usage'
+import { LibsqlUsageFigures } from './usage-figures'
 
-/** Reports from the rollup for whole slots, and from the log for the two edges of the asked range. */
+/** Reports from the request log and its sums. */
 export class LibsqlUsageReports implements UsageReports {
   private readonly db: LibSQLDatabase
   private readonly isCounted: (operation: string) => boolean
+  private readonly figures: LibsqlUsageFigures
 
   constructor(db: LibSQLDatabase, isCounted: (operation: string) => boolean) {
     this.db = db
     this.isCounted = isCounted
+    this.figures = new LibsqlUsageFigures(db, isCounted)
   }
 
-  async usage(question: UsageQuestion): Promise<readonly UsageCell[]> {
-    const firstSlot = Math.ceil(question.from / SLOT_MS)
-    const endSlot = Math.floor(question.to / SLOT_MS)
-    if (firstSlot > endSlot) return this.fromLog(question, question.from, question.to)
-    const [head, body, tail] = await Promise.all([
-      this.fromLog(question, question.from, firstSlot * SLOT_MS),
-      this.fromRollup(question, firstSlot, endSlot),
-      this.fromLog(question, endSlot * SLOT_MS, question.to),
-    ])
-    return [...head, ...body, ...tail]
+  async usage(
+    question: UsageQuestion,
+    edges: readonly number[],
+    grouping: UsageGrouping | null,
+  ): Promise<UsageFigures> {
+    return this.figures.of(question, edges, grouping)
   }
 
   async requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null> {
@@ -71,63 +74,6 @@ export class LibsqlUsageReports implements UsageReports {
       .orderBy(desc(requests.id))
       .limit(1)
     return byTheirs ? this.callOf(byTheirs) : null
-  }
-
-  private async fromRollup(question: UsageQuestion, firstSlot: number, endSlot: number): Promise<UsageCell[]> {
-    const rows = await this.db
-      .select()
-      .from(usageRollup)
-      .where(
-        and(
-          eq(usageRollup.accountId, question.accountId),
-          gte(usageRollup.slot, firstSlot),
-          lt(usageRollup.slot, endSlot),
-          question.keyId ? eq(usageRollup.keyId, question.keyId) : undefined,
-          question.operation ? eq(usageRollup.operation, question.operation) : undefined,
-          question.status === null ? undefined : eq(usageRollup.status, question.status),
-        ),
-      )
-    return rows.map(({ accountId: _a, slot, ...row }) => ({
-      ...row,
-      at: slot * SLOT_MS,
-      failedRequests: row.status < 400 ? 0 : row.requests,
-    }))
-  }
-
-  private async fromLog(question: UsageQuestion, from: number, to: number): Promise<UsageCell[]> {
-    if (from >= to) return []
-    const conditions: (SQL | undefined)[] = [
-      eq(requests.accountId, question.accountId),
-      gte(requests.at, from),
-      lt(requests.at, to),
-      question.keyId ? eq(requests.keyId, question.keyId) : undefined,
-      question.operation ? eq(requests.operation, question.operation) : undefined,
-      question.status === null ? undefined : eq(requests.status, question.status),
-    ]
-    const { keyId, operation, status } = requests
-    const rows = await this.db
-      .select({
-        keyId,
-        operation,
-        status,
-        requests: sql<number>`count(*)`,
-        inputTokens: sql<number>`sum(${requests.inputTokens})`,
-        outputTokens: sql<number>`sum(${requests.outputTokens})`,
-        cacheReadTokens: sql<number>`sum(${requests.cacheReadTokens})`,
-        cacheWriteTokens: sql<number>`sum(${requests.cacheWriteTokens})`,
-        charged: sql<number>`sum(${requests.cost})`,
-      })
-      .from(requests)
-      .where(and(...conditions))
-      .groupBy(keyId, operation, status)
-    return rows
-      .filter((row) => this.isCounted(row.operation))
-      .map((row) => ({
-        ...row,
-        at: from,
-        charged: micros(row.charged),
-        failedRequests: row.status < 400 ? 0 : row.requests,
-      }))
   }
 
   private callOf(row: typeof requests.$inferSelect): CallRecord {
