@@ -46,7 +46,10 @@ export interface UsageReports {
    * hour and day of every time zone is; a call is never lost where one is not, only counted in the bucket beside.
    */
   usage(question: UsageQuestion, edges: readonly number[], grouping: UsageGrouping | null): Promise<UsageFigures>
-  /** Newest first, by keyset: as fast at any depth. Null when the cursor is none that we gave. */
+  /**
+   * Newest first, by keyset: as fast at any depth. A page of a filter that few calls match may be short, or empty, though more
+   * follow: only a `next` of null says that it is the last. Null when the cursor is none that we gave.
+   */
   requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null>
   /**
    * The call of that account, and of that key where one is named, with this id, the gateway's or the caller's own; the newest

@@ -28,7 +28,8 @@ export const ACTIVITY_DOCS = {
     id: 'listRequests',
     tag: 'Activity',
     summary: 'The request log',
-    description: 'Every call of your keys, newest first, refused ones too. Response bodies are not kept.',
+    description:
+      'Every call of your keys, newest first, refused ones too. Response bodies are not kept. A page of a filter that few calls match may be short, or empty, though more follow: go on until next_cursor is null.',
     access: 'session',
     answers: {
       200: {

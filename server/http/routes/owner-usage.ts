@@ -6,6 +6,7 @@ import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { Statements } from '../../core/ledger/statement'
 import { formatUsd, ZERO } from '../../core/money'
+import type { Page } from '../../core/page'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { RequestFilter, UsageReports } from '../../core/usage/reports'
 import { csvLine } from '../csv'
@@ -180,9 +181,14 @@ function csvStream(
   return new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(csvLine(CSV_HEAD))),
     async pull(controller) {
-      const page = await reports.requests(filter, CSV_PAGE, cursor)
-      if (page && page.rows.length > 0) controller.enqueue(encoder.encode(page.rows.map(line).join('')))
-      cursor = page?.next ?? null
+      let lines = ''
+      // A pull that brings nothing is not asked again, and a page may be empty though more follow.
+      do {
+        const page: Page<CallRecord> | null = await reports.requests(filter, CSV_PAGE, cursor)
+        lines = page?.rows.map(line).join('') ?? ''
+        cursor = page?.next ?? null
+      } while (lines === '' && cursor !== null)
+      if (lines !== '') controller.enqueue(encoder.encode(lines))
       if (cursor === null) controller.close()
     },
   })

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountId, KeyId, RequestId } from '../../../core/ids'
 import type { Page } from '../../../core/page'
@@ -14,14 +14,19 @@ import { cursorOf, parseCursor } from './cursor'
 import { requests } from './schema/usage'
 import { LibsqlUsageFigures } from './usage-figures'
 
+/** Most calls that one page of a filter without an index looks at: some 50 ms, where a log of a million would take a second. */
+const WINDOW = 50_000
+
 /** Reports from the request log and its sums. */
 export class LibsqlUsageReports implements UsageReports {
   private readonly db: LibSQLDatabase
   private readonly isCounted: (operation: string) => boolean
   private readonly figures: LibsqlUsageFigures
+  private readonly window: number
 
-  constructor(db: LibSQLDatabase, isCounted: (operation: string) => boolean) {
+  constructor(db: LibSQLDatabase, isCounted: (operation: string) => boolean, window = WINDOW) {
     this.db = db
+    this.window = window
     this.isCounted = isCounted
     this.figures = new LibsqlUsageFigures(db, isCounted)
   }
@@ -37,26 +42,33 @@ export class LibsqlUsageReports implements UsageReports {
   async requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null> {
     const after = cursor === null ? null : parseCursor(cursor, /^req_\w+$/)
     if (cursor !== null && !after) return null
+    const range = and(
+      eq(requests.accountId, filter.accountId),
+      filter.from === null ? undefined : gte(requests.at, filter.from),
+      filter.to === null ? undefined : lt(requests.at, filter.to),
+      after ? sql`(${requests.at}, ${requests.id}) < (${after.number}, ${after.text})` : undefined,
+    )
+    const last = mayMatchRarely(filter) ? await this.lastOfWindow(range) : null
     const rows = await this.db
       .select()
       .from(requests)
       .where(
         and(
-          eq(requests.accountId, filter.accountId),
+          range,
+          last ? sql`(${requests.at}, ${requests.id}) >= (${last.at}, ${last.id})` : undefined,
           filter.keyId ? eq(requests.keyId, filter.keyId) : undefined,
           filter.operation ? eq(requests.operation, filter.operation) : undefined,
           filter.status === null ? undefined : eq(requests.status, filter.status),
-          filter.from === null ? undefined : gte(requests.at, filter.from),
-          filter.to === null ? undefined : lt(requests.at, filter.to),
-          after ? sql`(${requests.at}, ${requests.id}) < (${after.number}, ${after.text})` : undefined,
+          // Word for word the condition of the index requests_failed, or SQLite would not use it.
+          filter.status === null || filter.status === 200 ? undefined : sql`${requests.status} <> 200`,
         ),
       )
       .orderBy(desc(requests.at), desc(requests.id))
       .limit(limit + 1)
-    const last = rows[limit - 1]
+    const next = rows.length > limit ? rows[limit - 1] : last
     return {
       rows: rows.slice(0, limit).map((row) => this.callOf(row)),
-      next: rows.length > limit && last ? cursorOf(last.at, last.id) : null,
+      next: next ? cursorOf(next.at, next.id) : null,
     }
   }
 
@@ -74,6 +86,14 @@ export class LibsqlUsageReports implements UsageReports {
       .orderBy(desc(requests.id))
       .limit(1)
     return byTheirs ? this.callOf(byTheirs) : null
+  }
+
+  /** The last call that a page of this range looks at; null when it looks at all of them. */
+  private async lastOfWindow(range: SQL | undefined): Promise<{ at: number; id: RequestId } | null> {
+    const { at, id } = requests
+    const window = this.db.select({ at, id }).from(requests).where(range).orderBy(desc(at), desc(id))
+    const [last] = await window.limit(1).offset(this.window - 1)
+    return last ?? null
   }
 
   private callOf(row: typeof requests.$inferSelect): CallRecord {
@@ -108,4 +128,9 @@ export class LibsqlUsageReports implements UsageReports {
       charged,
     }
   }
+}
+
+/** Whether a page could look through a long log for few calls. Failures by status alone have an index. */
+function mayMatchRarely({ keyId, operation, status }: RequestFilter): boolean {
+  return keyId !== null || operation !== null || status === 200
 }

@@ -31,6 +31,8 @@ export const requests = sqliteTable(
     index('requests_client_id')
       .on(table.accountId, table.clientRequestId)
       .where(sql`${table.clientRequestId} IS NOT NULL`),
+    // Successes are nearly all of the log and are found without it: a charge writes nothing here.
+    index('requests_failed').on(table.accountId, table.status, table.at).where(sql`${table.status} <> 200`),
   ],
 )
 

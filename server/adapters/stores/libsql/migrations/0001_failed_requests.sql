@@ -1,0 +1,1 @@
+CREATE INDEX `requests_failed` ON `requests` (`account_id`,`status`,`at`) WHERE "requests"."status" <> 200;

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { LibsqlUsageReports } from '../../../server/adapters/stores/libsql/usage-reports'
+import type { AccountId } from '../../../server/core/ids'
+import type { CallRecord } from '../../../server/core/usage/call-record'
+import type { RequestFilter } from '../../../server/core/usage/reports'
+import { call, NOON, openTestStores, type TestStores } from '../../support/ledger-parts'
+
+const WINDOW = 7
+const EVERYTHING = { keyId: null, operation: null, status: null, from: null, to: null }
+
+let stores: TestStores
+let account: AccountId
+let reports: LibsqlUsageReports
+let log: CallRecord[]
+
+beforeAll(async () => {
+  stores = await openTestStores()
+  account = await stores.account()
+  reports = new LibsqlUsageReports(stores.db, () => true, WINDOW)
+  // Two calls at each moment; one of thirty is of the idle key.
+  log = Array.from({ length: 60 }, (_, i) =>
+    call(account, null, {
+      at: NOON + (i >> 1),
+      keyId: i % 30 === 3 ? 'key_idle' : 'key_busy',
+      operation: i % 20 === 4 ? 'llm-context' : 'image-search',
+      status: i % 2 ? 502 : 200,
+    }),
+  )
+  for (const record of log) stores.journal.note(record)
+  await stores.journal.drained()
+})
+afterAll(() => stores.close())
+
+async function pages(filter: Partial<RequestFilter>, limit: number) {
+  const found: (readonly CallRecord[])[] = []
+  let cursor: string | null = null
+  do {
+    const page: Awaited<ReturnType<typeof reports.requests>> = await reports.requests(
+      { ...EVERYTHING, accountId: account, ...filter },
+      limit,
+      cursor,
+    )
+    if (!page) throw new Error('the cursor was refused')
+    found.push(page.rows)
+    cursor = page.next
+  } while (cursor !== null)
+  return found
+}
+const idsOf = (list: readonly CallRecord[]) => list.map((record) => record.id)
+const newestFirst = (chosen: (record: CallRecord) => boolean) => idsOf(log.filter(chosen)).reverse()
+
+test('a walk through short pages finds every call of a filter once, for any page size', async () => {
+  const filters: [Partial<RequestFilter>, (record: CallRecord) => boolean][] = [
+    [{ keyId: 'key_idle' }, (r) => r.keyId === 'key_idle'],
+    [{ keyId: 'key_none' }, () => false],
+    [{ operation: 'llm-context' }, (r) => r.operation === 'llm-context'],
+    [{ status: 200 }, (r) => r.status === 200],
+    [{ status: 502 }, (r) => r.status === 502],
+    [{ keyId: 'key_busy', status: 502 }, (r) => r.keyId === 'key_busy' && r.status === 502],
+    [
+      { keyId: 'key_busy', from: NOON + 5, to: NOON + 20 },
+      (r) => r.keyId === 'key_busy' && r.at >= NOON + 5 && r.at < NOON + 20,
+    ],
+  ]
+  for (const [filter, chosen] of filters)
+    for (const limit of [1, 3, WINDOW, WINDOW + 1, 100])
+      expect(idsOf((await pages(filter, limit)).flat())).toEqual(newestFirst(chosen))
+})
+
+test('a page of a key or an operation looks at no more calls than the window has', async () => {
+  expect((await pages({ keyId: 'key_none' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
+  expect((await pages({ operation: 'llm-context' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
+})
+
+test('a page of no filter, of a time or of failures is full', async () => {
+  expect((await pages({}, 50)).map((page) => page.length)).toEqual([50, 10])
+  expect((await pages({ status: 502 }, 50)).map((page) => page.length)).toEqual([30])
+  expect((await pages({ from: NOON + 10, to: NOON + 20 }, 50)).map((page) => page.length)).toEqual([20])
+})
