@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { eq, gt } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { Account } from '../../../core/accounts/account'
 import type { AccountStore } from '../../../core/accounts/store'
@@ -6,6 +6,7 @@ import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
 import { auditRow } from './audit-row'
+import { RESTORED_AT_ONCE, restoredRows } from './restored-rows'
 import { accounts, auditLog } from './schema/accounts'
 
 export interface AccountCounters {
@@ -19,6 +20,7 @@ export interface AccountCounters {
 export class LibsqlAccounts implements AccountStore {
   private readonly db: LibSQLDatabase
   private readonly ids = new Map<AccountId, Account>()
+  /** Those that were asked for, or opened, since the start. */
   private readonly users = new Map<string, Account>()
 
   constructor(db: LibSQLDatabase) {
@@ -27,21 +29,31 @@ export class LibsqlAccounts implements AccountStore {
 
   /** Reads all accounts, before anything is served. Gives their balances, for the counters. */
   async restore(): Promise<AccountCounters[]> {
-    const rows = await this.db.select().from(accounts).orderBy(accounts.id)
-    for (const row of rows) this.opened(accountOf(row))
-    return rows
+    const found: AccountCounters[] = []
+    const page = (after: AccountId | null) =>
+      this.db
+        .select()
+        .from(accounts)
+        .where(after === null ? undefined : gt(accounts.id, after))
+        .orderBy(accounts.id)
+        .limit(RESTORED_AT_ONCE)
+    for await (const { credit, paid, toppedUp, ...account } of restoredRows(page)) {
+      this.ids.set(account.id, account)
+      found.push({ id: account.id, credit, paid, toppedUp })
+    }
+    return found
   }
 
   async byId(id: AccountId): Promise<Account | null> {
     return this.ids.get(id) ?? null
   }
 
-  /** A user that the memory does not know is asked for: an opening whose commit was acknowledged too late is there. */
+  /** A user that the memory does not know is asked for: the start did not load it, or its commit was acknowledged too late. */
   async byUser(userId: string): Promise<Account | null> {
     const known = this.users.get(userId)
     if (known) return known
     const [row] = await this.db.select().from(accounts).where(eq(accounts.userId, userId))
-    if (row && !this.users.has(userId)) this.opened(accountOf(row))
+    if (row && !this.users.has(userId)) this.opened(this.ids.get(row.id) ?? accountOf(row))
     return this.users.get(userId) ?? null
   }
 
@@ -65,7 +77,8 @@ export class LibsqlAccounts implements AccountStore {
       this.db.update(accounts).set({ operator, growthApproved, customLimits }).where(eq(accounts.id, account.id)),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
-    this.opened(account)
+    this.ids.set(account.id, account)
+    if (this.users.has(account.userId)) this.users.set(account.userId, account)
   }
 }
 

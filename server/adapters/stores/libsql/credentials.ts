@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { desc, eq, gt } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import { Allowlist } from '../../../core/credentials/allowlist'
@@ -8,23 +8,25 @@ import type { AccountId, KeyId, PoolId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
 import { auditRow } from './audit-row'
 import type { GroupCommit } from './group-commit'
+import { RESTORED_AT_ONCE, restoredRows } from './restored-rows'
 import { auditLog } from './schema/accounts'
 import { keys, pools } from './schema/keys'
+import { apiKeyOf, type StoredKey, storedKey } from './stored-key'
 
 /** A use is written again only when the stored one is older than this. */
 const TOUCH_EVERY_MS = 30_000
 
 /**
- * Keys in memory, written through: a read costs no query, and a change is seen by the next look-up, because the memory
- * follows the commit before the change's promise resolves.
+ * Keys in memory by their hash, written through: the read of a call costs no query, and a change is seen by the next look-up,
+ * because the memory follows the commit before the change's promise resolves. What only owners ask for, by id or account, is
+ * found by the table's indexes first.
  */
 export class LibsqlCredentials implements CredentialStore {
   private readonly db: LibSQLDatabase
   private readonly groups: Pick<GroupCommit, 'touch'>
-  private readonly hashes = new Map<string, ApiKey>()
-  private readonly ids = new Map<KeyId, ApiKey>()
-  private readonly accounts = new Map<AccountId, ApiKey[]>()
+  private readonly hashes = new Map<string, StoredKey>()
   private readonly budgets = new Map<PoolId, Budget>()
+  /** Uses since the start. */
   private readonly used = new Map<KeyId, { at: number; written: number }>()
 
   constructor(db: LibSQLDatabase, groups: Pick<GroupCommit, 'touch'>) {
@@ -34,26 +36,39 @@ export class LibsqlCredentials implements CredentialStore {
 
   /** Reads all keys, before anything is served. Gives the pools, for the counters. */
   async restore(): Promise<{ id: PoolId; accountId: AccountId; limit: Money | null; spent: Money }[]> {
-    for (const row of await this.db.select().from(keys).orderBy(keys.id)) {
-      const { lastUsedAt, ...facts } = row
-      this.remember({ ...facts, allowlist: Allowlist.of(row.allowedIps) })
-      if (lastUsedAt !== null) this.used.set(row.id, { at: lastUsedAt, written: lastUsedAt })
+    // One string for each account and pool, however many rows name it.
+    const accounts = new Map<AccountId, AccountId>()
+    const found = new Map<PoolId, { id: PoolId; accountId: AccountId; limit: Money | null; spent: Money }>()
+    for await (const { budget, ...pool } of restoredRows((after: PoolId | null) => this.page(pools, after))) {
+      const accountId = accounts.get(pool.accountId) ?? pool.accountId
+      accounts.set(accountId, accountId)
+      found.set(pool.id, { ...pool, accountId })
+      if (budget) this.budgets.set(pool.id, budget)
     }
-    const all = await this.db.select().from(pools)
-    for (const pool of all) if (pool.budget) this.budgets.set(pool.id, pool.budget)
-    return all
+    for await (const { lastUsedAt: _, ...row } of restoredRows((after: KeyId | null) => this.page(keys, after))) {
+      const { id: poolId, accountId } = found.get(row.poolId) ?? { id: row.poolId, accountId: row.accountId }
+      this.remember({ ...row, poolId, accountId, allowlist: Allowlist.of(row.allowedIps) })
+    }
+    return [...found.values()]
   }
 
   async byHash(hash: string): Promise<ApiKey | null> {
-    return this.hashes.get(hash) ?? null
+    const key = this.hashes.get(hash)
+    return key ? apiKeyOf(hash, key) : null
   }
 
   async byId(id: KeyId): Promise<ApiKey | null> {
-    return this.ids.get(id) ?? null
+    const [row] = await this.db.select({ hash: keys.hash }).from(keys).where(eq(keys.id, id))
+    return row ? this.byHash(row.hash) : null
   }
 
   async byAccount(account: AccountId): Promise<readonly ApiKey[]> {
-    return [...(this.accounts.get(account) ?? [])].reverse()
+    const rows = await this.db
+      .select({ hash: keys.hash })
+      .from(keys)
+      .where(eq(keys.accountId, account))
+      .orderBy(desc(keys.id))
+    return (await Promise.all(rows.map((row) => this.byHash(row.hash)))).filter((key) => key !== null)
   }
 
   async budgetOf(pool: PoolId): Promise<Budget | null> {
@@ -61,7 +76,10 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async lastUsedAt(key: KeyId): Promise<number | null> {
-    return this.used.get(key)?.at ?? null
+    const use = this.used.get(key)
+    if (use) return use.at
+    const [row] = await this.db.select({ at: keys.lastUsedAt }).from(keys).where(eq(keys.id, key))
+    return row?.at ?? null
   }
 
   touch(key: KeyId, at: number): void {
@@ -106,13 +124,16 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   private remember(key: ApiKey): void {
-    this.hashes.set(key.hash, key)
-    this.ids.set(key.id, key)
-    const own = this.accounts.get(key.accountId)
-    const place = own?.findIndex((other) => other.id === key.id) ?? -1
-    if (!own) this.accounts.set(key.accountId, [key])
-    else if (place < 0) own.push(key)
-    else own[place] = key
+    this.hashes.set(key.hash, storedKey(key))
+  }
+
+  private page<T extends typeof keys | typeof pools>(table: T, after: T['$inferSelect']['id'] | null) {
+    return this.db
+      .select()
+      .from(table)
+      .where(after === null ? undefined : gt(table.id, after))
+      .orderBy(table.id)
+      .limit(RESTORED_AT_ONCE)
   }
 }
 
