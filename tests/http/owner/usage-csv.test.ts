@@ -1,0 +1,39 @@
+import { expect, test } from 'bun:test'
+import type { CredentialStore } from '../../../server/core/credentials/store'
+import type { Statements } from '../../../server/core/ledger/statement'
+import type { Page } from '../../../server/core/page'
+import type { CallRecord } from '../../../server/core/usage/call-record'
+import type { UsageReports } from '../../../server/core/usage/reports'
+import type { OwnerSessions } from '../../../server/http/owner-session'
+import { ownerUsageRoutes } from '../../../server/http/routes/owner-usage'
+import { accountId, call } from '../../support/ledger-parts'
+
+const account = accountId()
+
+/** The lines of /api/usage.csv after its head, over these pages of the log. */
+async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
+  let asked = 0
+  const parts = {
+    owners: { owner: async () => ({ accountId: account }) },
+    credentials: { byAccount: async () => [] },
+    reports: { requests: async () => pages[asked++] ?? null },
+  }
+  const routes = ownerUsageRoutes({
+    owners: parts.owners as unknown as OwnerSessions, // only what the file asks for
+    credentials: parts.credentials as unknown as CredentialStore,
+    reports: parts.reports as unknown as UsageReports,
+    statements: {} as Statements,
+    now: () => 0,
+  })
+  const answer = await routes.handle(new Request('http://127.0.0.1/api/usage.csv'))
+  return (await answer.text()).trimEnd().split('\r\n').slice(1)
+}
+
+test('the file goes on over pages without a call, to the last one', async () => {
+  const [one, two] = [call(account, 5), call(account, null)]
+  const rows = (list: CallRecord[], next: string | null) => ({ rows: list, next })
+  const lines = await csvOf([rows([], 'a'), rows([one], 'b'), rows([], 'c'), rows([], 'd'), rows([two], null)])
+  expect(lines.map((line) => line.split(',')[1])).toEqual([one.id, two.id])
+  expect(await csvOf([rows([], 'a'), rows([], 'b'), rows([], null)])).toEqual([])
+  expect(await csvOf([rows([], 'a'), rows([two], 'b'), rows([], null)])).toHaveLength(1)
+})
