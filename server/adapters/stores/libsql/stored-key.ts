@@ -4,7 +4,7 @@ import type { AccountId, KeyId, PoolId } from '../../../core/ids'
 type Rest = Omit<ApiKey, 'id' | 'accountId' | 'poolId' | 'hash' | 'prefix' | 'last4' | 'name' | 'createdAt'>
 
 /**
- * A key as the memory keeps it, a third of the size of the record that it stands for: short texts are one string, because each
+ * A key as the memory keeps it, smaller than the record that it stands for: short texts are one string, because each
  * string costs 40 bytes more than its letters, and what most keys leave unset is one object for all of them.
  */
 export interface StoredKey {

@@ -14,7 +14,7 @@ import { cursorOf, parseCursor } from './cursor'
 import { requests } from './schema/usage'
 import { LibsqlUsageFigures } from './usage-figures'
 
-/** Most calls that one page of a filter without an index looks at: some 50 ms, where a log of a million would take a second. */
+/** Most calls that one page of a filter without an index looks at: some 60 ms, where a log of a million would take a second. */
 const WINDOW = 50_000
 
 /** Reports from the request log and its sums. */
