@@ -13,13 +13,17 @@ import { requests, usageRollup } from './schema/usage'
 export class LibsqlUsageReports implements UsageReports {
   private readonly db: LibSQLDatabase
   private readonly isCounted: (operation: string) => boolean
+  private readonly applied: () => Promise<void>
 
-  constructor(db: LibSQLDatabase, isCounted: (operation: string) => boolean) {
+  /** `applied` resolves when the tables have every charge that was acknowledged. */
+  constructor(db: LibSQLDatabase, isCounted: (operation: string) => boolean, applied: () => Promise<void>) {
     this.db = db
     this.isCounted = isCounted
+    this.applied = applied
   }
 
   async usage(question: UsageQuestion): Promise<readonly UsageCell[]> {
+    await this.applied()
     const firstSlot = Math.ceil(question.from / SLOT_MS)
     const endSlot = Math.floor(question.to / SLOT_MS)
     if (firstSlot > endSlot) return this.fromLog(question, question.from, question.to)
@@ -34,6 +38,7 @@ export class LibsqlUsageReports implements UsageReports {
   async requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null> {
     const after = cursor === null ? null : parseCursor(cursor, /^req_\w+$/)
     if (cursor !== null && !after) return null
+    await this.applied()
     const rows = await this.db
       .select()
       .from(requests)
@@ -58,6 +63,7 @@ export class LibsqlUsageReports implements UsageReports {
   }
 
   async request(account: AccountId, key: KeyId | null, id: string): Promise<CallRecord | null> {
+    await this.applied()
     const own = and(eq(requests.accountId, account), key ? eq(requests.keyId, key) : undefined)
     const [byOurs] = await this.db
       .select()
