@@ -2,7 +2,6 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import { sql } from 'drizzle-orm'
 import { DatabaseError } from '../../../server/adapters/stores/libsql/connection'
 import { micros } from '../../../server/core/money'
@@ -15,6 +14,7 @@ import {
   charge,
   opening,
   openTestStores,
+  raiseEpoch,
   type TestStores,
 } from '../../support/ledger-parts'
 
@@ -32,12 +32,6 @@ async function sharedFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-shared-'))
   closers.push(() => rm(folder, { recursive: true, force: true }))
   return folder
-}
-/** What a successor does to the owner row first. */
-async function raiseEpoch(file: string): Promise<void> {
-  const client = createClient({ url: `file:${file}`, concurrency: 1 })
-  await client.execute('UPDATE owner SET epoch = epoch + 1, asserted = epoch + 1')
-  client.close()
 }
 const errorOf = (act: Promise<unknown>) =>
   act.then(

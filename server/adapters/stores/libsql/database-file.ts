@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { FileHeld, holdFile } from './held-file'
 
 /** Another process holds the database file. */
-export class DatabaseFileInUse extends Error {}
+class DatabaseFileInUse extends Error {}
 
 /**
  * The path of the database file that an address names, free of links, so that what stands beside it (the log, the lock) is one

@@ -27,7 +27,7 @@ export interface OpenJournal {
 }
 
 /** Where the log of a database file stands. */
-export const logPathOf = (file: string) => `${file}.log`
+const logPathOf = (file: string) => `${file}.log`
 
 /** A log and its applier for a database file, whose log is replayed first; group commits to the tables for any other. */
 export async function openJournal(options: JournalOptions): Promise<OpenJournal> {

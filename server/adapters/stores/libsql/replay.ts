@@ -8,7 +8,7 @@ import type { WriteQueue } from './write-queue'
 const MAX_BATCH = 4096
 
 /** The log cannot be brought into the tables. It is left as it is. */
-export class ReplayFailed extends Error {}
+class ReplayFailed extends Error {}
 
 /**
  * Brings what a process before us left in the log into the tables, each group once. Gives the number of the last group there
