@@ -2,9 +2,12 @@ import { expect, test } from 'bun:test'
 import { LogSink } from '../../../server/adapters/stores/libsql/log-sink'
 import { accountId, charge } from '../../support/ledger-parts'
 
+const FULL = 'the log is full: the database takes no writes'
+
 /** A log of 100 bytes a line, and an applier that applies when it is asked, if the database takes writes. */
 function openSink() {
   const events: string[] = []
+  const trouble: string[] = []
   const state = { takesWrites: true, unapplied: 0, comes: 'written' as 'written' | 'refused' | 'lost' }
   const log = {
     size: 0,
@@ -43,8 +46,16 @@ function openSink() {
       events.push('applied')
     },
   }
-  const sink = new LogSink({ log, applier }, { emptyAbove: 200, maxUnapplied: 500 })
-  return { state, events, write: () => sink.write({ records: [charge(accountId(), 5)], notes: [], lastUsed: [] }) }
+  const sink = new LogSink(
+    { log, applier, onTrouble: (_what, reason) => trouble.push(reason) },
+    { emptyAbove: 200, maxUnapplied: 500 },
+  )
+  return {
+    state,
+    events,
+    trouble,
+    write: () => sink.write({ records: [charge(accountId(), 5)], notes: [], lastUsed: [] }),
+  }
 }
 
 test('a group is committed when its line is written, and then waits to be applied', async () => {
@@ -69,10 +80,11 @@ test('a long log is emptied between two appends, when all of it is applied', asy
 })
 
 test('while the database takes no writes the log grows up to its bound, then calls are refused, until it is applied again', async () => {
-  const { state, events, write } = openSink()
+  const { state, events, trouble, write } = openSink()
   state.takesWrites = false
   for (let i = 0; i < 6; i++) expect(await write()).toBe('committed')
-  expect(await write()).toMatchObject({ code: 'LOG_FULL', isConstraint: false })
+  expect(await write()).toMatchObject({ message: FULL, isConstraint: false })
+  expect(trouble).toEqual([FULL])
   expect(events).not.toContain('empty')
   state.takesWrites = true
   state.unapplied = 0

@@ -16,28 +16,35 @@ const MAX_UNAPPLIED_BYTES = 256 * 1024 * 1024
 export class LogSink implements GroupSink {
   private readonly log: Pick<LogFile, 'append' | 'empty' | 'size' | 'lastNumber'>
   private readonly applier: Pick<Applier, 'add' | 'applied' | 'isBehind' | 'lastApplied' | 'unappliedBytes'>
+  private readonly onTrouble: (what: string, reason: string) => void
   private readonly emptyAbove: number
   private readonly maxUnapplied: number
 
   constructor(
-    parts: { log: LogSink['log']; applier: LogSink['applier'] },
+    parts: { log: LogSink['log']; applier: LogSink['applier']; onTrouble: LogSink['onTrouble'] },
     { emptyAbove = EMPTY_ABOVE_BYTES, maxUnapplied = MAX_UNAPPLIED_BYTES } = {},
   ) {
     this.log = parts.log
     this.applier = parts.applier
+    this.onTrouble = parts.onTrouble
     this.emptyAbove = emptyAbove
     this.maxUnapplied = maxUnapplied
   }
 
   async write({ records }: Group): Promise<WriteEnd> {
     if (this.applier.unappliedBytes > this.maxUnapplied)
-      return new DatabaseError({ message: 'the log is full: the database takes no writes', code: 'LOG_FULL' })
+      return this.refusal('the log is full: the database takes no writes')
     if (this.log.size > this.emptyAbove && !this.applier.isBehind) await this.makeRoom()
     const result = await this.log.append(JSON.stringify(records))
     if (result.kind === 'lost') return 'lost'
-    if (result.kind === 'refused') return new DatabaseError({ message: result.reason, code: 'LOG' })
+    if (result.kind === 'refused') return this.refusal(result.reason)
     this.applier.add({ number: result.number, records, bytes: result.bytes })
     return 'committed'
+  }
+
+  private refusal(reason: string): DatabaseError {
+    this.onTrouble('log', reason)
+    return new DatabaseError({ message: reason, code: 'LOG' })
   }
 
   /** Between two appends, so that nothing comes between the last applied group and the emptying. */

@@ -42,7 +42,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   const last = await replay(path, applied, writes, onTrouble)
   const applier = new Applier({ writes, appliedGroup, lastApplied: last, onFatal, onTrouble })
   const log = await LogFile.open(path, last, onFatal)
-  const logged = new GroupCommit({ sink: new LogSink({ log, applier }), patienceMs, onTrouble })
+  const logged = new GroupCommit({ sink: new LogSink({ log, applier, onTrouble }), patienceMs, onTrouble })
   const journal = new LogJournal({ direct, logged, applier })
   return {
     journal,
