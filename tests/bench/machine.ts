@@ -42,7 +42,7 @@ export function machineFacts(folder: string): string[] {
   return [
     `Machine: ${cpus().length} x ${cpu?.model ?? 'unknown'}, ${memory} GiB, ${type()} ${release()}, ${distribution()}`,
     `Data folder: on ${disk}; fdatasync of 4 KB p50 ${p50.toFixed(0)} us, p99 ${p99.toFixed(0)} us`,
-    'Fsync policy: SQLite WAL, synchronous=FULL; every 200 is sent after the commit of its charge',
+    'Fsync policy: every 200 is sent after an fdatasync of the log line of its charge; SQLite follows, WAL, synchronous=FULL',
     `Versions: Bun ${Bun.version}, Elysia ${elysia}, ${said(['wrk', '-v']).split(' Copyright')[0] || 'no wrk'}, commit ${said(['git', 'rev-parse', '--short', 'HEAD'])}`,
     `Date: ${new Date().toISOString().slice(0, 10)}`,
     `Command: bun run ${[process.argv[1]?.match(/([\w-]+)\.ts$/)?.[1], ...process.argv.slice(2)].join(' ')}`,

@@ -20,77 +20,43 @@ export interface JournalUnderTest {
 /** What every journal keeps to, whatever it is made of. */
 export function journalContract(name: string, open: () => Promise<JournalUnderTest>): void {
   describe(`journal: ${name}`, () => {
-    let parts: JournalUnderTest
-    beforeAll(async () => {
-      parts = await open()
-    })
-    afterAll(() => parts.close())
-
-    async function account(credit: number): Promise<AccountId> {
-      const id = accountId()
-      expect(await parts.journal.append(opening(id, credit))).toEqual({ kind: 'committed' })
-      return id
-    }
+    const { parts, account } = opened(open)
 
     test('opens an account together with its first credit', async () => {
       const id = await account(100)
-      expect(await parts.account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
+      expect(await parts().account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
     })
 
     test('has a charge, its call, its balance and its spent together, when it says committed', async () => {
       const id = await account(100)
-      const pool = await parts.pool(id)
+      const pool = await parts().pool(id)
       const record = charge(id, 30, { pool })
-      expect(await parts.journal.append(record)).toEqual({ kind: 'committed' })
-      expect(await parts.account(id)).toEqual({ credit: 70, paid: 0, entries: 70 })
-      expect(await parts.spent(pool)).toBe(30)
-      expect(await parts.logged(record.call?.id ?? '')).toEqual({ status: 200, cost: 30 })
-    })
-
-    test('writes nothing of a record that it refuses, and says that a rule forbade it', async () => {
-      const id = await account(100)
-      const pool = await parts.pool(id)
-      const record = charge(id, 101, { pool })
-      expect(await parts.journal.append(record)).toMatchObject({ kind: 'refused', constraint: true })
-      expect(await parts.account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
-      expect(await parts.spent(pool)).toBe(0)
-      expect(await parts.logged(record.call?.id ?? '')).toBeNull()
+      expect(await parts().journal.append(record)).toEqual({ kind: 'committed' })
+      expect(await parts().account(id)).toEqual({ credit: 70, paid: 0, entries: 70 })
+      expect(await parts().spent(pool)).toBe(30)
+      expect(await parts().logged(record.call?.id ?? '')).toEqual({ status: 200, cost: 30 })
     })
 
     test('books a reference once, however many ask at once', async () => {
       const ids = Array.from({ length: 10 }, accountId)
-      const outcomes = await Promise.all(ids.map((id) => parts.journal.append(opening(id, 5, 'opening:the same'))))
+      const outcomes = await Promise.all(ids.map((id) => parts().journal.append(opening(id, 5, 'opening:the same'))))
       expect(outcomes.filter((outcome) => outcome.kind === 'committed')).toHaveLength(1)
       expect(outcomes.filter((outcome) => outcome.kind === 'refused' && outcome.constraint)).toHaveLength(9)
     })
 
-    test('charges a request once, also when it is given twice at the same time', async () => {
-      const id = await account(100)
-      const record = charge(id, 10)
-      const outcomes = await Promise.all([parts.journal.append(record), parts.journal.append(record)])
-      expect(outcomes.map((outcome) => outcome.kind).sort()).toEqual(['committed', 'refused'])
-      expect(await parts.account(id)).toEqual({ credit: 90, paid: 0, entries: 90 })
-    })
-
-    test('keeps strangers apart: of many at once only those that break a rule are refused', async () => {
-      const ids = await Promise.all(Array.from({ length: 30 }, (_, i) => account(i % 3 === 0 ? 4 : 100)))
-      const outcomes = await Promise.all(ids.map((id) => parts.journal.append(charge(id, 5))))
-      for (const [i, outcome] of outcomes.entries()) expect(outcome.kind).toBe(i % 3 === 0 ? 'refused' : 'committed')
-    })
-
     test('adds up what falls on one account and one pool at once', async () => {
       const id = await account(1000)
-      const pool = await parts.pool(id)
-      await Promise.all(Array.from({ length: 100 }, () => parts.journal.append(charge(id, 7, { pool }))))
-      expect(await parts.account(id)).toEqual({ credit: 300, paid: 0, entries: 300 })
-      expect(await parts.spent(pool)).toBe(700)
+      const pool = await parts().pool(id)
+      await Promise.all(Array.from({ length: 100 }, () => parts().journal.append(charge(id, 7, { pool }))))
+      expect(await parts().account(id)).toEqual({ credit: 300, paid: 0, entries: 300 })
+      expect(await parts().spent(pool)).toBe(700)
     })
 
     test('undoes a charge: the money is back, nothing is spent, and the call is the 503 that its caller was told', async () => {
       const id = await account(100)
-      const pool = await parts.pool(id)
+      const pool = await parts().pool(id)
       const record = charge(id, 30, { pool })
-      await parts.journal.append(record)
+      await parts().journal.append(record)
       const [entry] = record.entries
       if (!entry || !record.call) throw new Error('a charge has an entry and a call')
       const back = { ...entry, kind: 'reversal' as const, debit: entry.credit, credit: entry.debit }
@@ -100,19 +66,71 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
         change: { accountId: id, credit: 30, paid: 0, toppedUp: 0 },
         spent: { poolId: pool, amount: -30 },
       }
-      expect(await parts.journal.append(undo)).toEqual({ kind: 'committed' })
-      expect(await parts.account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
-      expect(await parts.spent(pool)).toBe(0)
-      expect(await parts.logged(record.call.id)).toEqual({ status: 503, cost: 0 })
+      expect(await parts().journal.append(undo)).toEqual({ kind: 'committed' })
+      expect(await parts().account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
+      expect(await parts().spent(pool)).toBe(0)
+      expect(await parts().logged(record.call.id)).toEqual({ status: 503, cost: 0 })
     })
 
     test('writes a note with the next commit', async () => {
       const id = await account(100)
       const note = call(id, null)
-      parts.journal.note(note)
-      await parts.drained()
-      expect(await parts.logged(note.id)).toEqual({ status: 502, cost: 0 })
-      expect(await parts.logged(requestId())).toBeNull()
+      parts().journal.note(note)
+      await parts().drained()
+      expect(await parts().logged(note.id)).toEqual({ status: 502, cost: 0 })
+      expect(await parts().logged(requestId())).toBeNull()
     })
   })
+}
+
+/** What a journal also keeps to when the database itself judges each record before it is acknowledged. */
+export function judgingJournalContract(name: string, open: () => Promise<JournalUnderTest>): void {
+  describe(`journal that judges: ${name}`, () => {
+    const { parts, account } = opened(open)
+
+    test('writes nothing of a record that it refuses, and says that a rule forbade it', async () => {
+      const id = await account(100)
+      const pool = await parts().pool(id)
+      const record = charge(id, 101, { pool })
+      expect(await parts().journal.append(record)).toMatchObject({ kind: 'refused', constraint: true })
+      expect(await parts().account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
+      expect(await parts().spent(pool)).toBe(0)
+      expect(await parts().logged(record.call?.id ?? '')).toBeNull()
+    })
+
+    test('charges a request once, also when it is given twice at the same time', async () => {
+      const id = await account(100)
+      const record = charge(id, 10)
+      const outcomes = await Promise.all([parts().journal.append(record), parts().journal.append(record)])
+      expect(outcomes.map((outcome) => outcome.kind).sort()).toEqual(['committed', 'refused'])
+      expect(await parts().account(id)).toEqual({ credit: 90, paid: 0, entries: 90 })
+    })
+
+    test('keeps strangers apart: of many at once only those that break a rule are refused', async () => {
+      const ids = await Promise.all(Array.from({ length: 30 }, (_, i) => account(i % 3 === 0 ? 4 : 100)))
+      const outcomes = await Promise.all(ids.map((id) => parts().journal.append(charge(id, 5))))
+      for (const [i, outcome] of outcomes.entries()) expect(outcome.kind).toBe(i % 3 === 0 ? 'refused' : 'committed')
+    })
+  })
+}
+
+/** Opened before the tests of the block it is called in, and closed after them. */
+function opened(open: () => Promise<JournalUnderTest>) {
+  let journal: JournalUnderTest | null = null
+  const parts = () => {
+    if (!journal) throw new Error('not open')
+    return journal
+  }
+  beforeAll(async () => {
+    journal = await open()
+  })
+  afterAll(() => journal?.close())
+  return {
+    parts,
+    async account(credit: number): Promise<AccountId> {
+      const id = accountId()
+      expect(await parts().journal.append(opening(id, credit))).toEqual({ kind: 'committed' })
+      return id
+    },
+  }
 }

@@ -8,7 +8,10 @@ import { credentialStoreContract } from './credential-store.contract'
 credentialStoreContract('libSQL, written through', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-credentials-'))
   let stores = await openTestStores({ folder })
-  const one = async (query: ReturnType<typeof sql>) => (await stores.db.all<Record<string, unknown>>(query))[0] ?? null
+  const one = async (query: ReturnType<typeof sql>) => {
+    await stores.applied()
+    return (await stores.db.all<Record<string, unknown>>(query))[0] ?? null
+  }
   return {
     store: stores.credentials,
     account: () => stores.account(),

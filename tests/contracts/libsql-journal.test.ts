@@ -1,13 +1,21 @@
 import { sql } from 'drizzle-orm'
-import { openTestStores } from '../support/ledger-parts'
-import { journalContract } from './journal.contract'
+import type { Journal } from '../../server/core/ledger/journal'
+import { openFaulty } from '../adapters/stores/faulty-writes'
+import { openTestStores, type TestStores } from '../support/ledger-parts'
+import { type JournalUnderTest, journalContract, judgingJournalContract } from './journal.contract'
 
-journalContract('libSQL group commit', async () => {
-  const stores = await openTestStores()
-  const one = async (query: ReturnType<typeof sql>) => (await stores.db.all<Record<string, number>>(query))[0] ?? null
+interface Drained extends Journal {
+  drained(): Promise<void>
+}
+
+function underTest(stores: TestStores, journal: Drained): JournalUnderTest {
+  const one = async (query: ReturnType<typeof sql>) => {
+    await stores.applied()
+    return (await stores.db.all<Record<string, number>>(query))[0] ?? null
+  }
   return {
-    journal: stores.journal,
-    drained: () => stores.journal.drained(),
+    journal,
+    drained: () => journal.drained(),
     close: () => stores.close(),
     async account(id) {
       const row = await one(sql`SELECT credit, paid,
@@ -24,4 +32,18 @@ journalContract('libSQL group commit', async () => {
     },
     pool: async (account) => (await stores.key(account)).poolId,
   }
-})
+}
+
+async function behindLog() {
+  const stores = await openTestStores()
+  return underTest(stores, stores.journal)
+}
+/** As for a database behind a network. */
+async function direct() {
+  const parts = await openFaulty()
+  return underTest(parts, parts.journal)
+}
+
+journalContract('libSQL behind a log', behindLog)
+journalContract('libSQL group commit', direct)
+judgingJournalContract('libSQL group commit', direct)

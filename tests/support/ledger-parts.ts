@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createClient } from '@libsql/client'
 import { openStores, type StoreOptions } from '../../server/adapters/stores/libsql/open-stores'
 import { MemoryHolds } from '../../server/adapters/stores/memory/holds'
 import type { Actor, AuditEntry } from '../../server/core/audit'
@@ -172,4 +173,11 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
       if (!given) await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** What a successor does to the database first: from then on the one who has it open commits no batch. */
+export async function raiseEpoch(file: string): Promise<void> {
+  const client = createClient({ url: `file:${file}`, concurrency: 1, timeout: 5000 })
+  await client.execute('UPDATE owner SET epoch = epoch + 1, asserted = epoch + 1')
+  client.close()
 }

@@ -2,6 +2,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Connection, DatabaseError } from '../../../server/adapters/stores/libsql/connection'
+import { DirectSink, type DirectSinkOptions } from '../../../server/adapters/stores/libsql/direct-sink'
 import { GroupCommit, type GroupCommitOptions } from '../../../server/adapters/stores/libsql/group-commit'
 import type { Statement, WireResult } from '../../../server/adapters/stores/libsql/worker-wire'
 import { WriteQueue } from '../../../server/adapters/stores/libsql/write-queue'
@@ -19,11 +20,13 @@ export function gate(): { readonly open: () => void; readonly opened: Promise<vo
   return { open: resolve, opened: promise }
 }
 
+export type FaultyOptions = Partial<Pick<GroupCommitOptions, 'patienceMs'> & Pick<DirectSinkOptions, 'lastGroup'>>
+
 /**
  * A group commit on a real file, between whose two ends the test stands: `before` and `after` run around each group's real
  * commit, and may wait or throw. With `keepFolder`, the caller removes the folder.
  */
-export async function openFaulty(options: Partial<GroupCommitOptions> = {}, keepFolder = false) {
+export async function openFaulty(options: FaultyOptions = {}, keepFolder = false) {
   const parts = await openTestStores(keepFolder ? { folder: await mkdtemp(join(tmpdir(), 'gateway-faulty-')) } : {})
   const writer = await Connection.open({ role: 'writer', url: `file:${parts.file}`, authToken: null }, () => undefined)
   const read = async (sql: string) =>
@@ -44,14 +47,14 @@ export async function openFaulty(options: Partial<GroupCommitOptions> = {}, keep
     await faults.after()
     return results
   }
-  const journal = new GroupCommit({
+  const onTrouble = (what: string, reason: string) => trouble.push(`${what}: ${reason}`)
+  const sink = new DirectSink({
     writes: { group },
-    lastGroup: () => number('SELECT last_group FROM owner'),
-    patienceMs: 60_000,
+    lastGroup: options.lastGroup ?? (() => number('SELECT last_group FROM owner')),
     onLostOwnership: () => lost.push(true),
-    onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
-    ...options,
+    onTrouble,
   })
+  const journal = new GroupCommit({ sink, patienceMs: options.patienceMs ?? 60_000, onTrouble })
   return {
     ...parts,
     journal,

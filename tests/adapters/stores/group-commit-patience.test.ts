@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { DatabaseError } from '../../../server/adapters/stores/libsql/connection'
-import type { GroupCommitOptions } from '../../../server/adapters/stores/libsql/group-commit'
 import type { AppendOutcome } from '../../../server/core/ledger/journal'
 import { charge } from '../../support/ledger-parts'
-import { gate, ioError, openFaulty } from './faulty-writes'
+import { type FaultyOptions, gate, ioError, openFaulty } from './faulty-writes'
 
 let parts: Awaited<ReturnType<typeof openFaulty>>
 afterEach(() => parts.close())
 
-const open = async (options: Partial<GroupCommitOptions>) => {
+const open = async (options: FaultyOptions) => {
   parts = await openFaulty(options)
   return { account: await parts.account(), journal: parts.journal, faults: parts.faults }
 }

@@ -1,12 +1,22 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { DatabaseError } from '../../../server/adapters/stores/libsql/connection'
 import { micros } from '../../../server/core/money'
 import { isUnavailable } from '../../../server/core/unavailable'
-import { apiKey, audit, call, charge, openTestStores, type TestStores } from '../../support/ledger-parts'
+import {
+  accountId,
+  apiKey,
+  audit,
+  call,
+  charge,
+  opening,
+  openTestStores,
+  raiseEpoch,
+  type TestStores,
+} from '../../support/ledger-parts'
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -23,6 +33,11 @@ async function sharedFolder(): Promise<string> {
   closers.push(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
+const errorOf = (act: Promise<unknown>) =>
+  act.then(
+    () => null,
+    (error: unknown) => error,
+  )
 const failureOf = (act: Promise<unknown>) =>
   act.then(
     () => null,
@@ -31,7 +46,7 @@ const failureOf = (act: Promise<unknown>) =>
 
 describe('the settings of the writing connection', () => {
   test('are WAL with synchronous=FULL and foreign keys, read through the driver, also after a failed batch', async () => {
-    const { db, journal, account } = await open()
+    const { db, journal } = await open()
     const settings = async () =>
       Promise.all(
         ['journal_mode', 'synchronous', 'foreign_keys'].map(async (name) => {
@@ -40,7 +55,9 @@ describe('the settings of the writing connection', () => {
         }),
       )
     expect(await settings()).toEqual(['wal', 2, 1])
-    expect((await journal.append(charge(await account(1), 5))).kind).toBe('refused')
+    const [first, second] = [accountId(), accountId()]
+    expect((await journal.append(opening(first, 5, 'once'))).kind).toBe('committed')
+    expect((await journal.append(opening(second, 5, 'once'))).kind).toBe('refused')
     expect(await settings()).toEqual(['wal', 2, 1])
   })
 
@@ -51,30 +68,44 @@ describe('the settings of the writing connection', () => {
 })
 
 describe('the owner fence', () => {
-  test("makes the first owner's next write fail once a second one has opened the file, and tells it to stop", async () => {
+  test('fails every batch of an owner whose epoch is over, and tells it to stop; its log keeps what was charged', async () => {
     const folder = await sharedFolder()
     const first = await open(folder)
     const account = await first.account(100)
-    const second = await open(folder)
-    expect(await first.journal.append(charge(account, 5))).toMatchObject({ kind: 'refused', constraint: false })
+    await raiseEpoch(first.file)
+    expect(await first.journal.append(opening(accountId(), 5))).toMatchObject({ kind: 'refused', constraint: false })
     expect(first.fatal).toEqual(['another process owns the database now'])
-    expect(await second.journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+    expect(await first.journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+    expect(isUnavailable(await errorOf(first.applied()))).toBe(true)
+    expect(await first.db.all(sql`SELECT count(*) AS n FROM entries WHERE kind = 'charge'`)).toEqual([{ n: 0 }])
+    await first.close()
+    const second = await open(folder)
+    expect(await second.holds.balance(account)).toMatchObject({ posted: micros(95) })
     expect(second.fatal).toEqual([])
-    expect(await second.db.all(sql`SELECT count(*) AS n FROM entries WHERE kind = 'charge'`)).toEqual([{ n: 1 }])
   })
 
-  test('refuses management changes of the first owner too, as a database that cannot answer', async () => {
-    const folder = await sharedFolder()
-    const first = await open(folder)
+  test('refuses management changes too, as a database that cannot answer', async () => {
+    const first = await open()
     const key = apiKey(await first.account())
-    const second = await open(folder)
-    const refused = await first.credentials.create(key, { limit: null, budget: null }, audit()).then(
-      () => null,
-      (error: unknown) => error,
-    )
+    await raiseEpoch(first.file)
+    const refused = await errorOf(first.credentials.create(key, { limit: null, budget: null }, audit()))
     expect(isUnavailable(refused)).toBe(true)
     expect(await first.credentials.byId(key.id)).toBeNull()
-    expect(await second.db.all(sql`SELECT count(*) AS n FROM keys`)).toEqual([{ n: 0 }])
+    expect(await first.db.all(sql`SELECT count(*) AS n FROM keys`)).toEqual([{ n: 0 }])
+  })
+
+  test('has a database file held by one, however it is named, until that one has closed it', async () => {
+    const folder = await sharedFolder()
+    const first = await open(folder)
+    const link = `${folder}-link`
+    await symlink(folder, link)
+    closers.push(() => rm(link))
+    for (const name of [folder, link])
+      expect(String(await errorOf(openTestStores({ folder: name })))).toBe(
+        `Error: the database ${await realpath(first.file)} is in use by another gateway; stop it first`,
+      )
+    await first.close()
+    await open(link)
   })
 
   test('is not taken for a broken rule of the record', () => {

@@ -16,7 +16,12 @@ let log: CallRecord[]
 beforeAll(async () => {
   stores = await openTestStores()
   account = await stores.account()
-  reports = new LibsqlUsageReports(stores.db, () => true, WINDOW)
+  reports = new LibsqlUsageReports(
+    stores.db,
+    () => true,
+    async () => undefined,
+    WINDOW,
+  )
   // Two calls at each moment; one of thirty is of the idle key.
   log = Array.from({ length: 60 }, (_, i) =>
     call(account, null, {

@@ -81,6 +81,10 @@ describe('the write queue', () => {
     expect(sent[1]?.sql[0]).toContain('UPDATE owner SET asserted = ?, last_group = ? WHERE')
     expect(sent[1]?.args).toEqual([41, 9])
     await sent[1]?.answer([])
+    void queue.apply(30, statement('groups of the log'))
+    expect(sent[2]?.sql[0]).toContain('UPDATE owner SET asserted = ?, applied_group = ? WHERE')
+    expect(sent[2]?.args).toEqual([41, 30])
+    await sent[2]?.answer([])
   })
 
   test('goes on after a batch that failed', async () => {

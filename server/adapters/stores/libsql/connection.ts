@@ -23,6 +23,11 @@ export class DatabaseError extends Error {
   }
 }
 
+/** What a write threw, as an error of the database. */
+export function databaseError(error: unknown): DatabaseError {
+  return error instanceof DatabaseError ? error : new DatabaseError({ message: String(error), code: 'UNKNOWN' })
+}
+
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
 /**

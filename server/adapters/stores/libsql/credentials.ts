@@ -6,8 +6,8 @@ import type { ApiKey, Budget } from '../../../core/credentials/api-key'
 import type { CredentialStore, KeyChange } from '../../../core/credentials/store'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
+import type { Applier } from './applier'
 import { auditRow } from './audit-row'
-import type { GroupCommit } from './group-commit'
 import { RESTORED_AT_ONCE, restoredRows } from './restored-rows'
 import { auditLog } from './schema/accounts'
 import { keys, pools } from './schema/keys'
@@ -23,13 +23,13 @@ const TOUCH_EVERY_MS = 30_000
  */
 export class LibsqlCredentials implements CredentialStore {
   private readonly db: LibSQLDatabase
-  private readonly groups: Pick<GroupCommit, 'touch'>
+  private readonly groups: Pick<Applier, 'touch'>
   private readonly hashes = new Map<string, StoredKey>()
   private readonly budgets = new Map<PoolId, Budget>()
   /** Uses since the start. */
   private readonly used = new Map<KeyId, { at: number; written: number }>()
 
-  constructor(db: LibSQLDatabase, groups: Pick<GroupCommit, 'touch'>) {
+  constructor(db: LibSQLDatabase, groups: Pick<Applier, 'touch'>) {
     this.db = db
     this.groups = groups
   }

@@ -1,9 +1,10 @@
 import type { KeyId } from '../../../core/ids'
 import type { AppendOutcome, Journal, JournalRecord } from '../../../core/ledger/journal'
 import type { CallRecord } from '../../../core/usage/call-record'
-import { DatabaseError } from './connection'
-import { type Group, groupStatements } from './group-statements'
-import type { WriteQueue } from './write-queue'
+import { Asides } from './asides'
+import type { DatabaseError } from './connection'
+import type { GroupSink } from './group-sink'
+import type { Group } from './group-statements'
 
 interface Waiting {
   readonly record: JournalRecord
@@ -14,21 +15,14 @@ interface Waiting {
 }
 
 export interface GroupCommitOptions {
-  readonly writes: Pick<WriteQueue, 'group'>
-  /** The number of our last group that is in the database; null when another process owns it. Rejects when it does not answer. */
-  readonly lastGroup: () => Promise<number | null>
+  readonly sink: GroupSink
   /** How long a caller waits: after it, what is being written is `unknown`, and what is not begun is refused. */
   readonly patienceMs: number
-  /** Another process owns the database now: this one must stop. */
-  readonly onLostOwnership: () => void
   readonly onTrouble: (what: string, reason: string) => void
 }
 
-/** Most notes that wait; beyond that they are dropped and counted (spec-answers 4). */
-const MAX_NOTES = 10_000
 /** Most records of one commit, so that a commit stays short and its failure is found soon. */
 const MAX_GROUP = 512
-const FATE_RETRY_MS = 500
 
 /**
  * Group commit without a timer: a record that finds the writer idle goes at once; while a commit runs the next ones collect,
@@ -40,16 +34,21 @@ export class GroupCommit implements Journal {
   /** In the order of arrival, so that the first one is the first to lose patience. */
   private readonly unanswered = new Set<Waiting>()
   private patience: ReturnType<typeof setTimeout> | null = null
-  private notes: CallRecord[] = []
-  private readonly used = new Map<KeyId, number>()
+  private readonly asides = new Asides()
   private running = false
   private scheduled = false
-  private groups = 0
   private idle: (() => void)[] = []
-  droppedNotes = 0
 
   constructor(options: GroupCommitOptions) {
     this.options = options
+  }
+
+  get droppedNotes(): number {
+    return this.asides.dropped
+  }
+
+  get isBusy(): boolean {
+    return this.running || this.scheduled
   }
 
   append(record: JournalRecord): Promise<AppendOutcome> {
@@ -63,30 +62,26 @@ export class GroupCommit implements Journal {
   }
 
   note(call: CallRecord): void {
-    if (this.notes.length >= MAX_NOTES) {
-      this.droppedNotes++
-      return
-    }
-    this.notes.push(call)
+    this.asides.note(call)
     this.schedule()
   }
 
   /** Takes along when a key was last used, with the next group. */
   touch(key: KeyId, at: number): void {
-    this.used.set(key, at)
+    this.asides.touch(key, at)
     this.schedule()
   }
 
   /** Resolves when everything that was given so far has ended, and what its ending gave in turn, such as a reversal. */
   async drained(): Promise<void> {
     do {
-      if (this.running || this.scheduled) await new Promise<void>((resolve) => this.idle.push(resolve))
+      if (this.isBusy) await new Promise<void>((resolve) => this.idle.push(resolve))
       await new Promise((resolve) => setImmediate(resolve))
-    } while (this.running || this.scheduled)
+    } while (this.isBusy)
   }
 
   private schedule(): void {
-    if (this.running || this.scheduled) return
+    if (this.isBusy) return
     this.scheduled = true
     setImmediate(() => {
       this.scheduled = false
@@ -96,11 +91,9 @@ export class GroupCommit implements Journal {
 
   private async run(): Promise<void> {
     this.running = true
-    while (this.records.length + this.notes.length + this.used.size > 0) {
+    while (this.records.length + this.asides.waiting > 0) {
       const items = this.records.splice(0, MAX_GROUP).filter((item) => this.unanswered.has(item))
-      const notes = this.notes.splice(0, MAX_GROUP)
-      const lastUsed = [...this.used]
-      this.used.clear()
+      const { notes, lastUsed } = this.asides.take(MAX_GROUP)
       if (items.length + notes.length + lastUsed.length > 0) await this.commit(items, notes, lastUsed)
     }
     this.running = false
@@ -116,7 +109,7 @@ export class GroupCommit implements Journal {
     if (!error) return
     if (!error.isConstraint || items.length + notes.length === 1) {
       for (const item of items) this.refuse(item, error)
-      this.droppedNotes += notes.length
+      this.asides.dropped += notes.length
       return
     }
     // One of them breaks a rule of the schema: one by one, so that strangers do not share its failure.
@@ -126,7 +119,7 @@ export class GroupCommit implements Journal {
       if (own) this.refuse(item, own)
     }
     for (const note of notes)
-      if (await this.write({ records: [], notes: [note], lastUsed: [] }, [])) this.droppedNotes++
+      if (await this.write({ records: [], notes: [note], lastUsed: [] }, [])) this.asides.dropped++
     if (lastUsed.length > 0) await this.write({ records: [], notes: [], lastUsed }, [])
   }
 
@@ -134,7 +127,7 @@ export class GroupCommit implements Journal {
   private async write(group: Group, items: readonly Waiting[]): Promise<DatabaseError | null> {
     const { promise: fate, resolve: decide } = Promise.withResolvers<'committed' | 'refused'>()
     for (const item of items) item.fate = fate
-    const end = await this.attempt(++this.groups, group)
+    const end = await this.options.sink.write(group)
     if (end === 'lost') {
       for (const item of items) this.answer(item, { kind: 'unknown', fate })
       return null
@@ -145,38 +138,6 @@ export class GroupCommit implements Journal {
       if (end === 'committed') this.answer(item, { kind: 'committed' })
     }
     return end === 'committed' ? null : end
-  }
-
-  /** `lost`: another process owns the database, and nobody here can know any more. */
-  private async attempt(number: number, group: Group): Promise<'committed' | 'lost' | DatabaseError> {
-    try {
-      await this.options.writes.group(number, groupStatements(group))
-      return 'committed'
-    } catch (error) {
-      const problem =
-        error instanceof DatabaseError ? error : new DatabaseError({ message: String(error), code: 'UNKNOWN' })
-      if (problem.isLostOwnership) this.options.onLostOwnership()
-      if (problem.isConstraint || problem.isLostOwnership) return problem
-      this.options.onTrouble('commit', problem.message)
-      const last = await this.lastGroup()
-      if (last === null) {
-        this.options.onLostOwnership()
-        return 'lost'
-      }
-      return last >= number ? 'committed' : problem
-    }
-  }
-
-  /** After an error that may have come later than the commit: asks until the database tells. */
-  private async lastGroup(): Promise<number | null> {
-    for (;;) {
-      try {
-        return await this.options.lastGroup()
-      } catch (error) {
-        this.options.onTrouble('fate', error instanceof Error ? error.message : String(error))
-        await new Promise((resolve) => setTimeout(resolve, FATE_RETRY_MS))
-      }
-    }
   }
 
   private refuse(item: Waiting, error: DatabaseError): void {

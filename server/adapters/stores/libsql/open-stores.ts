@@ -6,7 +6,8 @@ import type { RestorableCounters } from '../../../core/ledger/hold'
 import { LibsqlAccounts } from './accounts'
 import { Connection } from './connection'
 import { LibsqlCredentials } from './credentials'
-import { GroupCommit } from './group-commit'
+import { databaseFile, lockDatabaseFile } from './database-file'
+import { type OpenJournal, openJournal } from './open-journal'
 import { LibsqlPrices } from './prices'
 import { sqlClient } from './sql-client'
 import { LibsqlStatements } from './statements'
@@ -27,12 +28,14 @@ export interface StoreOptions {
 
 export interface Stores {
   readonly db: LibSQLDatabase
-  readonly journal: GroupCommit
+  readonly journal: OpenJournal['journal']
   readonly credentials: LibsqlCredentials
   readonly accounts: LibsqlAccounts
   readonly prices: LibsqlPrices
   readonly reports: LibsqlUsageReports
   readonly statements: LibsqlStatements
+  /** Resolves when the tables have what was committed so far. Rejects when the database does not take it. */
+  applied(): Promise<void>
   /** Whether the database answers now. */
   ready(): Promise<boolean>
   /** Ends what was given, then closes. */
@@ -42,42 +45,50 @@ export interface Stores {
 const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
 
 /**
- * Opens the database, brings its schema up to date, takes ownership by raising the epoch, and fills the memory: from here on
- * any older owner commits nothing. `counters` gets every balance and pool as the last commit left them.
+ * Opens the database, brings its schema up to date, takes ownership by raising the epoch, brings in what a process before us
+ * left in the log, and fills the memory: from here on any older owner commits nothing. A database file is held for this
+ * process alone. `counters` gets every balance and pool as the last commit left them.
  */
 export async function openStores(options: StoreOptions, counters: RestorableCounters): Promise<Stores> {
+  const file = databaseFile(options.url)
+  const closers: (() => void | Promise<void>)[] = []
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer()
+  }
+  try {
+    const lock = file === null ? null : await lockDatabaseFile(file)
+    if (lock) closers.push(() => lock.release())
+    const stores = await openHeld(options, file, counters, closers)
+    return { ...stores, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function openHeld(
+  options: StoreOptions,
+  file: string | null,
+  counters: RestorableCounters,
+  closers: (() => void | Promise<void>)[],
+): Promise<Omit<Stores, 'close'>> {
   const { url, authToken } = options
-  const crash = (error: Error) => options.onFatal(error.message)
-  const writer = await Connection.open({ role: 'writer', url, authToken }, crash)
-  const reader = await Connection.open({ role: 'reader', url, authToken }, crash)
-  let writes: WriteQueue | null = null
-  const db = drizzle({
-    client: sqlClient(
-      reader,
-      () => {
-        if (!writes) throw new Error('the database has no owner yet')
-        return writes
-      },
-      writer,
-    ),
-  })
+  const connect = async (role: 'writer' | 'reader') => {
+    const connection = await Connection.open({ role, url, authToken }, (error) => options.onFatal(error.message))
+    closers.push(() => connection.close())
+    return connection
+  }
+  const writer = await connect('writer')
+  const reader = await connect('reader')
   await migrateWith(writer)
   const epoch = await raiseEpoch(writer)
-  writes = new WriteQueue(writer, epoch)
-  const queue = writes
-  const journal = new GroupCommit({
-    writes,
-    lastGroup: async () => {
-      // Of this epoch only: the numbers of another owner say nothing about ours.
-      const sql = 'SELECT last_group FROM owner WHERE id = 1 AND epoch = ?'
-      const [result] = await reader.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [epoch] }] })
-      const [row] = result?.rows ?? []
-      return row ? Number(row[0]) : null
-    },
-    patienceMs: options.patienceMs,
-    onLostOwnership: () => options.onFatal('another process owns the database now'),
-    onTrouble: options.onTrouble,
-  })
+  const writes = new WriteQueue(writer, epoch)
+  closers.push(() => writes.drained())
+  const db = drizzle({ client: sqlClient(reader, () => writes, writer) })
+  const { patienceMs, onFatal, onTrouble } = options
+  const opened = await openJournal({ file, writes, reader, epoch, patienceMs, onFatal, onTrouble })
+  closers.push(() => opened.close())
+  const { journal, applied } = opened
   const credentials = new LibsqlCredentials(db, journal)
   const accounts = new LibsqlAccounts(db)
   const prices = new LibsqlPrices(db)
@@ -92,19 +103,14 @@ export async function openStores(options: StoreOptions, counters: RestorableCoun
     credentials,
     accounts,
     prices,
-    reports: new LibsqlUsageReports(db, options.isCounted),
-    statements: new LibsqlStatements(db),
+    reports: new LibsqlUsageReports(db, options.isCounted, applied),
+    statements: new LibsqlStatements(db, applied),
+    applied,
     ready: () =>
       reader.send({ op: 'batch', mode: 'read', statements: [{ sql: 'SELECT 1', args: [] }] }).then(
         () => true,
         () => false,
       ),
-    async close() {
-      await journal.drained()
-      await queue.drained()
-      await reader.close()
-      await writer.close()
-    },
   }
 }
 

@@ -11,9 +11,12 @@ import { entries } from './schema/ledger'
 /** Statements from the entries themselves; nothing is stored twice for them. */
 export class LibsqlStatements implements Statements {
   private readonly db: LibSQLDatabase
+  private readonly applied: () => Promise<void>
 
-  constructor(db: LibSQLDatabase) {
+  /** `applied` resolves when the tables have every charge that was acknowledged. */
+  constructor(db: LibSQLDatabase, applied: () => Promise<void>) {
     this.db = db
+    this.applied = applied
   }
 
   async transactions(
@@ -23,6 +26,7 @@ export class LibsqlStatements implements Statements {
   ): Promise<Page<AccountTransaction> | null> {
     const after = cursor === null ? null : parseCursor(cursor, /^-?\d{1,15}$/)
     if (cursor !== null && !after) return null
+    await this.applied()
     // A transaction has at most two entries of one account, side by side: one for each part of the balance.
     const page = this.db
       .select()

@@ -22,12 +22,20 @@ export class LibsqlUsageReports implements UsageReports {
   private readonly db: LibSQLDatabase
   private readonly isCounted: (operation: string) => boolean
   private readonly figures: LibsqlUsageFigures
+  private readonly applied: () => Promise<void>
   private readonly window: number
 
-  constructor(db: LibSQLDatabase, isCounted: (operation: string) => boolean, window = WINDOW) {
+  /** `applied` resolves when the tables have every charge that was acknowledged. */
+  constructor(
+    db: LibSQLDatabase,
+    isCounted: (operation: string) => boolean,
+    applied: () => Promise<void>,
+    window = WINDOW,
+  ) {
     this.db = db
     this.window = window
     this.isCounted = isCounted
+    this.applied = applied
     this.figures = new LibsqlUsageFigures(db, isCounted)
   }
 
@@ -36,12 +44,14 @@ export class LibsqlUsageReports implements UsageReports {
     edges: readonly number[],
     grouping: UsageGrouping | null,
   ): Promise<UsageFigures> {
+    await this.applied()
     return this.figures.of(question, edges, grouping)
   }
 
   async requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null> {
     const after = cursor === null ? null : parseCursor(cursor, /^req_\w+$/)
     if (cursor !== null && !after) return null
+    await this.applied()
     const range = and(
       eq(requests.accountId, filter.accountId),
       filter.from === null ? undefined : gte(requests.at, filter.from),
@@ -73,6 +83,7 @@ export class LibsqlUsageReports implements UsageReports {
   }
 
   async request(account: AccountId, key: KeyId | null, id: string): Promise<CallRecord | null> {
+    await this.applied()
     const own = and(eq(requests.accountId, account), key ? eq(requests.keyId, key) : undefined)
     const [byOurs] = await this.db
       .select()

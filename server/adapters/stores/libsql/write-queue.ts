@@ -26,12 +26,17 @@ export class WriteQueue {
 
   /** A management change: atomic, durable when it resolves. */
   batch(statements: readonly Statement[]): Promise<readonly WireResult[]> {
-    return this.enqueue(this.usual, this.fence(null), statements)
+    return this.enqueue(this.usual, fence('asserted = ?', [this.epoch]), statements)
   }
 
   /** A ledger group, with its number kept in the same transaction, so that its fate can be asked for. */
   group(number: number, statements: readonly Statement[]): Promise<readonly WireResult[]> {
-    return this.enqueue(this.urgent, this.fence(number), statements)
+    return this.enqueue(this.urgent, fence('asserted = ?, last_group = ?', [this.epoch, number]), statements)
+  }
+
+  /** Groups of the log, with the number of the last one kept in the same transaction. Nobody's answer waits for it. */
+  apply(number: number, statements: readonly Statement[]): Promise<readonly WireResult[]> {
+    return this.enqueue(this.usual, fence('asserted = ?, applied_group = ?', [this.epoch, number]), statements)
   }
 
   /** Resolves when everything that was given so far has ended. */
@@ -73,10 +78,8 @@ export class WriteQueue {
       },
     )
   }
+}
 
-  private fence(group: number | null): Statement {
-    return group === null
-      ? { sql: 'UPDATE owner SET asserted = ? WHERE id = 1', args: [this.epoch] }
-      : { sql: 'UPDATE owner SET asserted = ?, last_group = ? WHERE id = 1', args: [this.epoch, group] }
-  }
+function fence(assignments: string, args: number[]): Statement {
+  return { sql: `UPDATE owner SET ${assignments} WHERE id = 1`, args }
 }

@@ -1,0 +1,56 @@
+import { databaseError } from './connection'
+import type { GroupSink, WriteEnd } from './group-sink'
+import { type Group, groupStatements } from './group-statements'
+import type { WriteQueue } from './write-queue'
+
+export interface DirectSinkOptions {
+  readonly writes: Pick<WriteQueue, 'group'>
+  /** The number of our last group that is in the database; null when another process owns it. Rejects when it does not answer. */
+  readonly lastGroup: () => Promise<number | null>
+  /** Another process owns the database now: this one must stop. */
+  readonly onLostOwnership: () => void
+  readonly onTrouble: (what: string, reason: string) => void
+}
+
+const FATE_RETRY_MS = 500
+
+/** Writes groups to the tables at once, so that the database's own rules judge them. */
+export class DirectSink implements GroupSink {
+  private readonly options: DirectSinkOptions
+  private groups = 0
+
+  constructor(options: DirectSinkOptions) {
+    this.options = options
+  }
+
+  async write(group: Group): Promise<WriteEnd> {
+    const number = ++this.groups
+    try {
+      await this.options.writes.group(number, groupStatements(group))
+      return 'committed'
+    } catch (error) {
+      const problem = databaseError(error)
+      if (problem.isLostOwnership) this.options.onLostOwnership()
+      if (problem.isConstraint || problem.isLostOwnership) return problem
+      this.options.onTrouble('commit', problem.message)
+      const last = await this.lastGroup()
+      if (last === null) {
+        this.options.onLostOwnership()
+        return 'lost'
+      }
+      return last >= number ? 'committed' : problem
+    }
+  }
+
+  /** After an error that may have come later than the commit: asks until the database tells. */
+  private async lastGroup(): Promise<number | null> {
+    for (;;) {
+      try {
+        return await this.options.lastGroup()
+      } catch (error) {
+        this.options.onTrouble('fate', error instanceof Error ? error.message : String(error))
+        await new Promise((resolve) => setTimeout(resolve, FATE_RETRY_MS))
+      }
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import type { AppendResult } from './log-appender'
+
+/** What crosses to the worker of the log file. Answered in the order sent. */
+export type LogRequest =
+  | { readonly op: 'open'; readonly path: string }
+  | { readonly op: 'append'; readonly number: number; readonly payload: string }
+  | { readonly op: 'empty' }
+  | { readonly op: 'close' }
+
+/** `bytes`: how long the line is. */
+export type LogReply =
+  | { readonly op: 'append'; readonly result: AppendResult; readonly bytes: number }
+  | { readonly op: 'done' }
+  | { readonly op: 'failed'; readonly reason: string }

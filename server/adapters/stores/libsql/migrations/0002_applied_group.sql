@@ -1,0 +1,1 @@
+ALTER TABLE `owner` ADD `applied_group` integer DEFAULT 0 NOT NULL;

@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { Applier } from '../../../server/adapters/stores/libsql/applier'
+import { Connection } from '../../../server/adapters/stores/libsql/connection'
+import type { Statement } from '../../../server/adapters/stores/libsql/worker-wire'
+import { WriteQueue } from '../../../server/adapters/stores/libsql/write-queue'
+import type { JournalRecord } from '../../../server/core/ledger/journal'
+import { apiKey, audit, call, charge, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
+import { gate, ioError } from './faulty-writes'
+
+let stores: TestStores
+let writer: Connection
+let applier: Applier
+let batches: number
+let fatal: string[]
+let trouble: string[]
+let faults: { before: () => Promise<void> | void; after: () => Promise<void> | void }
+let added: number
+let ownerAnswer: (() => Promise<number | null>) | null
+
+/** An applier on the tables of a real file, with the test on both sides of each batch. It acts when it is asked only. */
+beforeEach(async () => {
+  stores = await openTestStores()
+  writer = await Connection.open({ role: 'writer', url: `file:${stores.file}`, authToken: null }, () => undefined)
+  const queue = new WriteQueue(writer, await number('SELECT epoch FROM owner'))
+  ;[batches, fatal, trouble, added, ownerAnswer] = [0, [], [], 0, null]
+  faults = { before: () => undefined, after: () => undefined }
+  applier = new Applier({
+    writes: {
+      async apply(group: number, statements: readonly Statement[]) {
+        batches++
+        await faults.before()
+        const results = await queue.apply(group, statements)
+        await faults.after()
+        return results
+      },
+    },
+    appliedGroup: () => (ownerAnswer ?? (() => number('SELECT applied_group FROM owner')))(),
+    lastApplied: 0,
+    onFatal: (reason) => fatal.push(reason),
+    onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
+    delayMs: 3_600_000,
+  })
+})
+afterEach(async () => {
+  applier.stop()
+  await writer.close()
+  await stores.close()
+})
+
+const number = async (sql: string) =>
+  Number(
+    (await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] }))[0]?.rows[0]?.[0] ?? Number.NaN,
+  )
+const charges = () => number("SELECT count(*) FROM entries WHERE kind = 'charge'")
+const add = (...records: JournalRecord[]) => applier.add({ number: ++added, records, bytes: 100 })
+
+describe('the applier', () => {
+  test('brings many groups into the tables in one batch, with the number of the last one', async () => {
+    const account = await stores.account(1000)
+    for (let i = 0; i < 50; i++) add(charge(account, 5), charge(account, 5))
+    expect(applier.unappliedBytes).toBe(5000)
+    await applier.applied()
+    expect([batches, await charges(), await number('SELECT applied_group FROM owner')]).toEqual([1, 100, 50])
+    expect(await number(`SELECT credit FROM accounts WHERE id = '${account}'`)).toBe(500)
+    expect([applier.lastApplied, applier.unappliedBytes]).toEqual([50, 0])
+  })
+
+  test('asks nothing of the database when nothing waits', async () => {
+    await applier.applied()
+    expect(batches).toBe(0)
+  })
+
+  test('begins by itself when much waits, and cuts what is too much for one batch', async () => {
+    const account = await stores.account(1_000_000)
+    for (let i = 0; i < 10; i++) add(...Array.from({ length: 1000 }, () => charge(account, 1)))
+    await applier.applied()
+    expect(await charges()).toBe(10_000)
+    expect(batches).toBeGreaterThanOrEqual(3)
+  })
+
+  test('has for each reader what was given before it asked, however many ask at once', async () => {
+    const account = await stores.account(1000)
+    const slow = gate()
+    faults.before = () => slow.opened
+    add(charge(account, 5))
+    const first = applier.applied()
+    while (batches === 0) await new Promise((resolve) => setImmediate(resolve))
+    add(charge(account, 5))
+    const seen = [1, 2, 3].map(() => applier.applied().then(charges))
+    slow.open()
+    await first
+    expect(await Promise.all(seen)).toEqual([2, 2, 2])
+    expect(batches).toBe(2)
+  })
+
+  test('applies a charge and its reversal that come together as two that come apart', async () => {
+    const account = await stores.account(1000)
+    const record = charge(account, 30)
+    const [entry] = record.entries
+    if (!entry || !record.call) throw new Error('a charge has an entry and a call')
+    add(record)
+    add({
+      undoes: record.call,
+      entries: [{ ...entry, kind: 'reversal', debit: entry.credit, credit: entry.debit }],
+      change: { accountId: account, credit: 30, paid: 0, toppedUp: 0 },
+    })
+    await applier.applied()
+    expect(await number(`SELECT status FROM requests WHERE id = '${record.call.id}'`)).toBe(503)
+    expect(await number(`SELECT credit FROM accounts WHERE id = '${account}'`)).toBe(1000)
+  })
+})
+
+describe('a database that takes no writes', () => {
+  test('is told to the reader and tried again; nothing is lost and nothing is applied twice', async () => {
+    const account = await stores.account(1000)
+    faults.before = () => Promise.reject(ioError())
+    add(charge(account, 5))
+    await expect(applier.applied()).rejects.toThrow('disk I/O error')
+    add(charge(account, 5))
+    expect([applier.isBehind, applier.unappliedBytes, trouble]).toEqual([true, 200, ['apply: disk I/O error']])
+    faults.before = () => undefined
+    await applier.applied()
+    expect([await charges(), applier.isBehind, applier.unappliedBytes]).toEqual([2, false, 0])
+  })
+
+  test('that committed and then failed has the batch once', async () => {
+    const account = await stores.account(1000)
+    faults.after = () => Promise.reject(ioError())
+    add(charge(account, 5))
+    await expect(applier.applied()).rejects.toThrow('disk I/O error')
+    faults.after = () => undefined
+    ownerAnswer = () => Promise.reject(ioError())
+    await expect(applier.applied()).rejects.toThrow('disk I/O error')
+    ownerAnswer = null
+    add(charge(account, 5))
+    await applier.applied()
+    expect([await charges(), batches, fatal]).toEqual([2, 2, []])
+  })
+
+  test('and belongs to another process now ends this one', async () => {
+    const account = await stores.account(1000)
+    faults.after = () => Promise.reject(ioError())
+    add(charge(account, 5))
+    await expect(applier.applied()).rejects.toThrow()
+    ownerAnswer = async () => null
+    await expect(applier.applied()).rejects.toThrow('another process owns the database now')
+    expect(fatal).toEqual(['another process owns the database now'])
+  })
+})
+
+test('an acknowledged charge that breaks a rule is never dropped: the process ends with one line', async () => {
+  const account = await stores.account(10)
+  add(charge(account, 5))
+  add(charge(account, 50))
+  await expect(applier.applied()).rejects.toThrow('account_posted_not_negative')
+  expect(fatal).toHaveLength(1)
+  expect(fatal[0]).toMatch(/^charges that were acknowledged cannot be applied, the log keeps them: [^\n]+$/)
+  await expect(applier.applied()).rejects.toThrow()
+  expect([await charges(), batches, applier.unappliedBytes]).toEqual([0, 1, 200])
+})
+
+describe('notes', () => {
+  test('that break a rule cost neither charges nor other notes nor uses', async () => {
+    const account = await stores.account(1000)
+    const key = apiKey(account)
+    await stores.credentials.create(key, { limit: null, budget: null }, audit())
+    const id = requestId()
+    for (const note of [call(account, null, { id }), call(account, null, { id }), call(account, null)])
+      applier.note(note)
+    applier.touch(key.id, 1234)
+    add(charge(account, 5))
+    await applier.applied()
+    expect([await charges(), await number('SELECT count(*) FROM requests'), applier.droppedNotes]).toEqual([1, 3, 1])
+    expect(await number(`SELECT last_used_at FROM keys WHERE id = '${key.id}'`)).toBe(1234)
+    expect(fatal).toEqual([])
+  })
+
+  test('of a batch that was not written are dropped and counted', async () => {
+    const account = await stores.account(1000)
+    faults.before = () => Promise.reject(ioError())
+    applier.note(call(account, null))
+    await applier.applied()
+    expect(applier.droppedNotes).toBe(1)
+  })
+})

@@ -1,0 +1,93 @@
+import { expect, test } from 'bun:test'
+import { LogSink } from '../../../server/adapters/stores/libsql/log-sink'
+import { accountId, charge } from '../../support/ledger-parts'
+
+const FULL = 'the log is full: the database takes no writes'
+
+/** A log of 100 bytes a line, and an applier that applies when it is asked, if the database takes writes. */
+function openSink() {
+  const events: string[] = []
+  const trouble: string[] = []
+  const state = { takesWrites: true, unapplied: 0, comes: 'written' as 'written' | 'refused' | 'lost' }
+  const log = {
+    size: 0,
+    lastNumber: 0,
+    async append(payload: string) {
+      if (state.comes === 'written') {
+        log.lastNumber++
+        log.size += 100
+      }
+      events.push(`append ${JSON.parse(payload).length}`)
+      const ends = { written: { kind: 'written' }, refused: { kind: 'refused', reason: 'ENOSPC' } } as const
+      const end = state.comes === 'lost' ? ({ kind: 'lost', reason: 'EIO' } as const) : ends[state.comes]
+      return { ...end, number: log.lastNumber, bytes: 100 }
+    },
+    async empty() {
+      log.size = 0
+      events.push('empty')
+    },
+  }
+  const applier = {
+    lastApplied: 0,
+    get isBehind() {
+      return !state.takesWrites
+    },
+    get unappliedBytes() {
+      return state.unapplied
+    },
+    add() {
+      state.unapplied += 100
+      events.push('add')
+    },
+    async applied() {
+      if (!state.takesWrites) throw new Error('disk full')
+      applier.lastApplied = log.lastNumber
+      state.unapplied = 0
+      events.push('applied')
+    },
+  }
+  const sink = new LogSink(
+    { log, applier, onTrouble: (_what, reason) => trouble.push(reason) },
+    { emptyAbove: 200, maxUnapplied: 500 },
+  )
+  return {
+    state,
+    events,
+    trouble,
+    write: () => sink.write({ records: [charge(accountId(), 5)], notes: [], lastUsed: [] }),
+  }
+}
+
+test('a group is committed when its line is written, and then waits to be applied', async () => {
+  const { events, write } = openSink()
+  expect(await write()).toBe('committed')
+  expect(events).toEqual(['append 1', 'add'])
+})
+
+test('a line that was refused is a refusal that breaks no rule, one whose fate is not known is lost; neither is applied', async () => {
+  const { state, events, write } = openSink()
+  state.comes = 'refused'
+  expect(await write()).toMatchObject({ message: 'ENOSPC', isConstraint: false })
+  state.comes = 'lost'
+  expect(await write()).toBe('lost')
+  expect(events).not.toContain('add')
+})
+
+test('a long log is emptied between two appends, when all of it is applied', async () => {
+  const { events, write } = openSink()
+  for (let i = 0; i < 4; i++) await write()
+  expect(events.join()).toBe('append 1,add,append 1,add,append 1,add,applied,empty,append 1,add')
+})
+
+test('while the database takes no writes the log grows up to its bound, then calls are refused, until it is applied again', async () => {
+  const { state, events, trouble, write } = openSink()
+  state.takesWrites = false
+  for (let i = 0; i < 6; i++) expect(await write()).toBe('committed')
+  expect(await write()).toMatchObject({ message: FULL, isConstraint: false })
+  expect(trouble).toEqual([FULL])
+  expect(events).not.toContain('empty')
+  state.takesWrites = true
+  state.unapplied = 0
+  expect(await write()).toBe('committed')
+  expect(events.slice(-4)).toEqual(['applied', 'empty', 'append 1', 'add'])
+})
