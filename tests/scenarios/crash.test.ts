@@ -7,6 +7,10 @@ const KILLS = 5
 
 test(`${KILLS} kills under load lose no charge: every 200 has its row, and all sums agree (spec-answers 4)`, async () => {
   const report = await crashRun(KILLS)
+  const { served, charges, lost, chargedWithoutAnswer, problems } = report
+  process.stdout.write(
+    `${KILLS} kills: ${served} served, ${charges} charged, ${lost.length} lost, ${chargedWithoutAnswer} charged without an answer, ${problems.length} sums wrong\n`,
+  )
   expect(report.problems).toEqual([])
   expect(report.lost).toEqual([])
   expect(report.served).toBeGreaterThan(KILLS * 10)

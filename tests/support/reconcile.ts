@@ -28,8 +28,10 @@ export async function reconcile(file: string): Promise<Reconciliation> {
     await check('a balance is below zero', 'SELECT id, credit, paid FROM accounts WHERE credit < 0 OR paid < 0')
     await check(
       'a charged call has not exactly its charge in the ledger',
-      `SELECT r.id, r.cost, coalesce(sum(iif(e.kind = 'charge', e.amount, -e.amount)), 0) AS entries
-       FROM requests r LEFT JOIN entries e ON e.request_id = r.id GROUP BY r.id HAVING r.cost <> entries`,
+      `SELECT r.id, r.cost, coalesce(c.amount, 0) AS entries FROM requests r
+       LEFT JOIN (SELECT request_id, sum(iif(kind = 'charge', amount, -amount)) AS amount FROM entries
+         WHERE request_id IS NOT NULL GROUP BY request_id) c ON c.request_id = r.id
+       WHERE r.cost <> coalesce(c.amount, 0)`,
     )
     await check(
       'an entry belongs to no call',
@@ -37,8 +39,10 @@ export async function reconcile(file: string): Promise<Reconciliation> {
     )
     await check(
       'a pool did not spend what its keys were charged',
-      `SELECT p.id, p.spent, coalesce(sum(r.cost), 0) AS charged FROM pools p
-       LEFT JOIN keys k ON k.pool_id = p.id LEFT JOIN requests r ON r.key_id = k.id GROUP BY p.id HAVING p.spent <> charged`,
+      `SELECT p.id, p.spent, coalesce(c.charged, 0) AS charged FROM pools p
+       LEFT JOIN (SELECT k.pool_id, sum(r.cost) AS charged FROM requests r JOIN keys k ON k.id = r.key_id
+         GROUP BY k.pool_id) c ON c.pool_id = p.id
+       WHERE p.spent <> coalesce(c.charged, 0)`,
     )
     await check(
       'the rollup is not the sum of the log',
