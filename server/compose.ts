@@ -9,7 +9,6 @@ import { localMedia } from './adapters/websearch/local/media'
 import { openLocalWebsearch } from './adapters/websearch/local/open-local-websearch'
 import { app } from './app'
 import type { Config } from './config'
-import type { Identity } from './core/accounts/identity'
 import { Keys } from './core/accounts/keys'
 import { Operator } from './core/accounts/operator'
 import { SetupToken } from './core/accounts/setup-token'
@@ -171,7 +170,7 @@ function composeIdentity(
 ) {
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
-  const identity: Identity = openIdentity({
+  const identity = openIdentity({
     db: stores.db,
     secret: config.secretKey,
     baseUrl: config.baseUrl,

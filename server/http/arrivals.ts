@@ -3,9 +3,9 @@ import { failure } from '../core/failure'
 import { isUnavailable } from '../core/unavailable'
 import type { DashboardFiles } from './dashboard-files'
 import { isGated, isProbe } from './endpoints'
-import { setIdHeaders } from './exchange'
 import { Failed, failureResponse } from './failures'
 import type { FrontDesk, Sockets } from './front-desk'
+import { idHeaders } from './request-ids'
 import type { ServedRoutes } from './served-routes'
 
 export interface ArrivalsOptions {
@@ -34,9 +34,7 @@ export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptio
     if (!(error instanceof Failed)) onFault(ids.own, error)
     const exchange = desk.find(request)
     if (exchange) return exchange.refuse(problem)
-    const headers = new Headers()
-    setIdHeaders(headers, ids)
-    return failureResponse(problem, ids.own, url.pathname, headers)
+    return failureResponse(problem, ids.own, url.pathname, new Headers(idHeaders(ids)))
   }
   return new Elysia({ name: 'arrivals' })
     .onRequest(async ({ request, server, set }) => {
@@ -48,8 +46,7 @@ export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptio
           ? failure('service_unavailable', 'This server is shutting down. Try again.', { retryAfterSeconds: 1 })
           : null
       if (!isGated(path)) {
-        set.headers['x-request-id'] = arrival.ids.echoed
-        set.headers['x-gateway-request-id'] = arrival.ids.own
+        Object.assign(set.headers, idHeaders(arrival.ids))
         return closed ? refuse(request, new Failed(closed)) : undefined
       }
       try {

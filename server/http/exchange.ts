@@ -6,7 +6,7 @@ import type { Admitted, Presented, TurnedAway } from '../gateway/call'
 import { callRecord } from '../gateway/serve'
 import { FAILURES, failureResponse } from './failures'
 import { limitHeaders } from './limit-headers'
-import type { RequestIds } from './request-ids'
+import { idHeaders, type RequestIds } from './request-ids'
 
 /** Bodies above this go out as one direct stream: Bun sends a larger one with a system call per header (facts/performance). */
 const CORKED_BYTES = 15_000
@@ -73,11 +73,7 @@ export class Exchange {
   }
 
   private headers(readings: Readings = this.verdict.readings): Record<string, string> {
-    return {
-      'x-request-id': this.ids.echoed,
-      'x-gateway-request-id': this.ids.own,
-      ...limitHeaders(readings),
-    }
+    return { ...idHeaders(this.ids), ...limitHeaders(readings) }
   }
 
   private note(status: number, code: string | null): void {
@@ -87,11 +83,6 @@ export class Exchange {
       destination.kind === 'priced' ? destination.operation : destination.kind === 'free' ? destination.name : 'none'
     this.journal.note(callRecord(this.verdict, operation, { status, code, charged: null, now: this.now() }))
   }
-}
-
-export function setIdHeaders(headers: Headers, ids: RequestIds): void {
-  headers.set('x-request-id', ids.echoed)
-  headers.set('x-gateway-request-id', ids.own)
 }
 
 function corked(body: string | Uint8Array<ArrayBuffer>): ReadableStream {

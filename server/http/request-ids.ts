@@ -32,3 +32,8 @@ export function requestIds(headers: Headers, now: number): RequestIds {
   const client = sent !== null && GOOD_ID.test(sent) ? sent : null
   return { own, client, echoed: client ?? own }
 }
+
+/** The headers that name a request, on every answer. */
+export function idHeaders(ids: RequestIds): Record<string, string> {
+  return { 'x-request-id': ids.echoed, 'x-gateway-request-id': ids.own }
+}

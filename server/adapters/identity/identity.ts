@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { betterAuth } from 'better-auth'
 import { eq } from 'drizzle-orm'
+import type { Identity, SignedUpUser } from '../../core/accounts/identity'
 import type { Clock } from '../../core/clock'
 import { isUnavailable } from '../../core/unavailable'
 import { identityUser } from '../stores/libsql/schema/identity'
@@ -9,15 +10,6 @@ import { authRequest } from './auth-request'
 import { type Refusal, readRefusal, shapeError } from './error-shape'
 import type { IdentityDatabase } from './identity-database'
 import { libraryOptions } from './library-options'
-import type { SignedUpUser } from './signed-up-user'
-
-export interface IdentitySession {
-  readonly userId: string
-  readonly email: string
-  readonly name: string
-  /** When this session signed in, in milliseconds. Using a session does not move it. */
-  readonly sessionCreatedAt: number
-}
 
 /** What broke behind an answer. Safe to log: holds no token, password or SQL parameter. */
 export interface IdentityFault {
@@ -44,18 +36,6 @@ export interface IdentityOptions {
   /** Told of every failure behind a 500, and of a failed onSignUp. Default: one line on stderr. */
   readonly onFault?: (fault: IdentityFault) => void
   readonly clock?: Clock
-}
-
-/** Owners of accounts: sign-up, sign-in, sessions. Knows nothing of money, keys or tiers. */
-export interface Identity {
-  /**
-   * Answers one request under /api/auth/. `address` is the caller's true address (never one from the wire); null puts the
-   * request in the one window that all unknown addresses share. Never throws; every refusal has the one error shape.
-   */
-  handle(request: Request, caller: { readonly address: string | null; readonly requestId: string }): Promise<Response>
-  /** The session of these headers' cookie, read without a write; null for none or an ended one. Throws when the database cannot answer. */
-  session(headers: Headers): Promise<IdentitySession | null>
-  user(id: string): Promise<SignedUpUser | null>
 }
 
 /** Why a session could not be read. Keeps from the cause whether the database was away, and no text that could hold a token. */

@@ -1,11 +1,11 @@
 import type { BetterAuthOptions } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { APIError, createAuthMiddleware } from 'better-auth/api'
+import type { SignedUpUser } from '../../core/accounts/identity'
 import { identityAccount, identitySession, identityUser, identityVerification } from '../stores/libsql/schema/identity'
 import type { AttemptWindows } from './attempt-windows'
 import { ADDRESS_HEADER, BASE_PATH } from './auth-request'
 import type { IdentityDatabase } from './identity-database'
-import type { SignedUpUser } from './signed-up-user'
 import { freeStrandedEmail } from './stranded-email'
 
 const DAY_SECONDS = 24 * 60 * 60

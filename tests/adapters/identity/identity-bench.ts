@@ -4,13 +4,9 @@ import { join } from 'node:path'
 import { type Client, createClient } from '@libsql/client'
 import { generateSQLiteDrizzleJson, generateSQLiteMigration } from 'drizzle-kit/api'
 import { drizzle } from 'drizzle-orm/libsql'
-import {
-  type Identity,
-  type IdentityFault,
-  type IdentityOptions,
-  openIdentity,
-} from '../../../server/adapters/identity/identity'
+import { type IdentityFault, type IdentityOptions, openIdentity } from '../../../server/adapters/identity/identity'
 import * as schema from '../../../server/adapters/stores/libsql/schema/identity'
+import type { Identity } from '../../../server/core/accounts/identity'
 
 export const ORIGIN = 'http://localhost:3000'
 export const PASSWORD = 'correct horse battery'
