@@ -119,11 +119,19 @@ export const RULES: readonly Rule[] = [
   {
     // It chooses the adapters, and builds the desks of `http/*.ts` that the app's routes stand behind.
     files: ['server/compose.ts'],
-    may: [CORE, GATEWAY, 'server/adapters/**', 'server/app.ts', 'server/http/*.ts'],
+    may: [CORE, GATEWAY, 'server/adapters/**', 'server/compose/**', 'server/app.ts', 'server/http/*.ts'],
     types: ['server/config.ts', 'server/log.ts', 'server/http/routes/data.ts'],
     packages: ['node:path'],
   },
-  { files: ['server/config.ts'], may: [CORE], packages: ['node:*'] },
+  {
+    // The parts of the composition, one concern each; compose.ts calls them.
+    files: ['server/compose/**'],
+    may: [CORE, GATEWAY, 'server/adapters/**', 'server/http/*.ts', SELF],
+    types: ['server/config.ts', 'server/config/**', 'server/log.ts'],
+    packages: ['node:path'],
+  },
+  { files: ['server/config.ts'], may: [CORE, 'server/config/**'], packages: ['node:*'] },
+  { files: ['server/config/**'], may: [CORE, SELF], packages: ['node:*'] },
   { files: ['server/log.ts'], types: ['server/config.ts'] },
   { files: ['server/listen.ts'], packages: ['node:fs'] },
   { files: ['server/welcome.ts'] },
@@ -170,4 +178,4 @@ export const RULES: readonly Rule[] = [
 ]
 
 /** The only files that may read the environment. */
-export const MAY_READ_ENVIRONMENT = ['server/config.ts', 'server/setup/**', 'server/cli/**']
+export const MAY_READ_ENVIRONMENT = ['server/config.ts', 'server/config/**', 'server/setup/**', 'server/cli/**']
