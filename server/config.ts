@@ -1,6 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { ConfigError } from './config/config-error'
+import { sealingKeys } from './config/sealing-keys'
 import { Allowlist } from './core/credentials/allowlist'
+import type { SealingKey } from './core/sealing'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
@@ -16,6 +19,8 @@ export interface Config {
   readonly databaseUrl: string
   readonly databaseAuthToken: string | null
   readonly secretKey: string
+  /** Keys that seal tokens at rest, newest first. */
+  readonly sealingKeys: readonly SealingKey[]
   /** Proxies whose forwarding headers are believed. */
   readonly trustedProxies: Allowlist | null
   readonly websearchProvider: 'local'
@@ -26,9 +31,6 @@ export interface Config {
   /** Whether signup credit may pay for upstreams that cost the operator money. */
   readonly creditBuysPaidProviders: boolean
 }
-
-/** A setting that cannot be used. Its message is the one line that the start ends with. */
-export class ConfigError extends Error {}
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -41,6 +43,7 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
   const dataDir = resolve(read('DATA_DIR') ?? 'data')
   const production =
     oneOf('NODE_ENV', read('NODE_ENV') ?? 'development', ['development', 'test', 'production']) === 'production'
+  const secret = secretKey(read('SECRET_KEY'), join(dataDir, 'secret_key'))
   return {
     port,
     host,
@@ -49,7 +52,8 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     dataDir,
     databaseUrl: databaseUrl(read('DATABASE_URL') ?? `file:${join(dataDir, 'gateway.db')}`),
     databaseAuthToken: read('DATABASE_AUTH_TOKEN'),
-    secretKey: secretKey(read('SECRET_KEY'), join(dataDir, 'secret_key')),
+    secretKey: secret,
+    sealingKeys: sealingKeys(read('SEALING_KEYS'), secret, production),
     trustedProxies: addresses('TRUSTED_PROXIES', read('TRUSTED_PROXIES')),
     websearchProvider: oneOf('WEBSEARCH_PROVIDER', read('WEBSEARCH_PROVIDER') ?? 'local', ['local']),
     anonymousRpm: wholeNumber('ANON_RPM', read('ANON_RPM') ?? '60', 1, 1_000_000),

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { compose, prepareIndex, takeDataFolder } from './compose'
-import { type Config, ConfigError, readConfig } from './config'
+import { type Config, readConfig } from './config'
+import { ConfigError } from './config/config-error'
 import { CONTROL_SOCKET } from './http/control'
 import { freePort, listen, listenControl } from './listen'
 import { type Log, openLog } from './log'

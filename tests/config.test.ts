@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { ConfigError, readConfig } from '../server/config'
+import { readConfig } from '../server/config'
+import { ConfigError } from '../server/config/config-error'
 
 const GOOD = { SECRET_KEY: 'a secret that only tests know, 32 bytes and more' }
 const read = (more: Record<string, string> = {}) => readConfig({ ...GOOD, ...more }, {})
@@ -34,6 +35,10 @@ describe('the configuration', () => {
     ['LOG_LEVEL', 'loud'],
     ['NODE_ENV', 'prod'],
     ['CREDIT_BUYS_PAID_PROVIDERS', 'yes'],
+    ['SEALING_KEYS', 'k1'],
+    ['SEALING_KEYS', 'k1:c2hvcnQ='],
+    ['SEALING_KEYS', `derived:${'A'.repeat(43)}=`],
+    ['SEALING_KEYS', `k1:${'A'.repeat(43)}=,k1:${'B'.repeat(42)}A=`],
   ])('%s=%s is refused in one line that names it', (name, value) => {
     const reading = () => read({ [name]: value })
     expect(reading).toThrow(ConfigError)
@@ -59,5 +64,22 @@ describe('the configuration', () => {
     expect(read({ HOST: '0.0.0.0', PORT: '8080' }).baseUrl).toBe('http://localhost:8080')
     expect(read({ HOST: '::', PORT: '8080' }).baseUrl).toBe('http://localhost:8080')
     expect(read({ HOST: '::1', PORT: '8080' }).baseUrl).toBe('http://[::1]:8080')
+  })
+
+  test('sealing keys come newest first; the one derived from SECRET_KEY stays as the oldest', () => {
+    const ring = read({ SEALING_KEYS: `k2:${'A'.repeat(43)}=, k1:${'B'.repeat(42)}A=` }).sealingKeys
+    expect(ring.map(({ id }) => id)).toEqual(['k2', 'k1', 'derived'])
+    expect(ring.map(({ bytes }) => bytes.length)).toEqual([32, 32, 32])
+    expect(read().sealingKeys).toEqual(ring.slice(-1))
+    expect(read({ SECRET_KEY: `${GOOD.SECRET_KEY}!` }).sealingKeys).not.toEqual(read().sealingKeys)
+  })
+
+  test('in production, sealing keys must be given', () => {
+    expect(() => read({ NODE_ENV: 'production' })).toThrow('SEALING_KEYS')
+    expect(read({ NODE_ENV: 'production', SEALING_KEYS: `k1:${'A'.repeat(43)}=` }).sealingKeys[0]?.id).toBe('k1')
+  })
+
+  test('a refused sealing key is not repeated', () => {
+    expect(() => read({ SEALING_KEYS: 'k1:hunter2' })).not.toThrow('hunter2')
   })
 })

@@ -74,9 +74,10 @@ function target(from: string, specifier: string, known: (path: string) => boolea
   if (!/^\.{0,2}\//.test(specifier) && specifier !== '.' && specifier !== '..') {
     return { file: null, package: packageName(specifier) }
   }
+  // A file before the folder of its name: `./config` is config.ts, although config/ exists.
   const path = normalize(join(dirname(from), specifier.split('?')[0] ?? ''))
   const sources = [`${path}.ts`, `${path}.tsx`, path.replace(/\.js$/, '.ts'), `${path}/index.ts`, `${path}/index.tsx`]
-  return { file: [path, ...sources].find(known) ?? (extname(path) === '' ? `${path}.ts` : path), package: null }
+  return { file: [...sources, path].find(known) ?? (extname(path) === '' ? `${path}.ts` : path), package: null }
 }
 
 function packageName(specifier: string): string {

@@ -28,6 +28,8 @@ const BASE = [
   // Beside the five of design 3: every change, of any concern, is written with its audit line.
   'server/core/audit.ts',
   'server/core/page.ts',
+  // The port by which any concern keeps a secret that must be read back.
+  'server/core/sealing.ts',
 ]
 const CORE = 'server/core/**'
 const GATEWAY = 'server/gateway/**'
@@ -84,6 +86,7 @@ export const RULES: readonly Rule[] = [
     types: [GATEWAY, PROVIDERS],
     packages: ['@libsql/client', 'node:*'],
   },
+  { files: ['server/adapters/sealing/**'], may: [CORE, SELF], packages: [CRYPTO] },
   { files: ['server/adapters/control/**'], may: [CORE, SELF], types: [GATEWAY, PROVIDERS], packages: ['node:*'] },
 
   // http and mcp: the wire. A route imports no route.
@@ -139,6 +142,7 @@ export const RULES: readonly Rule[] = [
     files: ['server/main.ts'],
     may: [
       'server/config.ts',
+      'server/config/config-error.ts',
       'server/compose.ts',
       'server/jobs/**',
       'server/listen.ts',
