@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { type ArrivalsOptions, arrivals } from './http/arrivals'
+import type { PricedCalls } from './http/priced'
 import { accountRoutes } from './http/routes/account'
 import { type DataProviders, dataRoutes } from './http/routes/data'
 import { docsRoutes } from './http/routes/docs'
@@ -12,7 +13,7 @@ import { usageRoutes } from './http/routes/usage'
 import { ServedRoutes } from './http/served-routes'
 
 export type AppParts = ArrivalsOptions & {
-  readonly counter: Parameters<typeof dataRoutes>[1]
+  readonly priced: PricedCalls
   readonly providers: DataProviders
   readonly identity: Parameters<typeof signInRoutes>[1]
   readonly icons: MediaFiles
@@ -30,7 +31,7 @@ export function app(parts: AppParts) {
   const web = new Elysia({ strictPath: true })
     .use(arrivals(parts, routes))
     .use(healthRoutes(parts.checks, parts.isDraining))
-    .use(dataRoutes(parts.desk, parts.counter, parts.providers))
+    .use(dataRoutes(parts.priced, parts.providers))
     .use(usageRoutes(parts.desk, parts))
     .use(signInRoutes(parts.desk, parts.identity))
     .use(accountRoutes(parts))

@@ -24,6 +24,7 @@ import { controlDesk } from './http/control'
 import { loadDashboard } from './http/dashboard-files'
 import { FrontDesk } from './http/front-desk'
 import { OwnerSessions } from './http/owner-session'
+import { PricedCalls } from './http/priced'
 import type { DataProviders } from './http/routes/data'
 import type { Log } from './log'
 
@@ -96,14 +97,14 @@ export async function compose(config: Config, surroundings: Surroundings) {
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: () => draining,
     onFault: (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) }),
-    counter: {
+    priced: new PricedCalls(desk, {
       limiter,
       ledger,
       prices,
       clock,
       funding: { balance: balanceFunding(ledger, creditPays), none: unpaid },
       onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
-    },
+    }),
     checks: { database: () => stores.ready(), search_index: () => providers.context.ready() },
     now: () => clock.now(),
   })

@@ -22,6 +22,11 @@ export function minus(a: Money, b: Money): Money {
   return micros(a - b)
 }
 
+/** So many units of a price. */
+export function times(price: Money, units: number): Money {
+  return micros(price * units)
+}
+
 export function least(a: Money, b: Money): Money {
   return a < b ? a : b
 }

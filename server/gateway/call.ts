@@ -1,11 +1,13 @@
 import type { Account } from '../core/accounts/account'
-import type { Operation, OperationName, Price } from '../core/catalogue/operation'
+import type { Operation, OperationName } from '../core/catalogue/operation'
 import type { Address } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Failure } from '../core/failure'
 import type { RequestId } from '../core/ids'
 import type { Readings, Subject } from '../core/limits/limiter'
 import type { Money } from '../core/money'
+import type { Provider } from '../core/providers/provider'
+import type { Quote } from './quote'
 
 /** What a caller showed, before it is judged. */
 export type Credential = { readonly kind: 'none' } | { readonly kind: 'api_key'; readonly secret: string }
@@ -60,8 +62,20 @@ export interface Wishes {
 
 export type AnyOperation = Pick<Operation, 'name' | 'takesConcurrency' | 'timeoutMs'>
 
+/** A priced call whose input was parsed. */
+export interface PricedCall<I> {
+  readonly admitted: Admitted
+  readonly operation: AnyOperation
+  readonly quote: Quote
+  readonly provider: Provider<I>
+  readonly input: I
+  readonly wishes: Wishes
+  /** Aborts when the caller hangs up. */
+  readonly hangUp: AbortSignal
+}
+
 /** How a priced call ended. */
 export type Outcome =
   | { readonly kind: 'served'; readonly body: string | Uint8Array<ArrayBuffer>; readonly cost: Money }
-  | { readonly kind: 'quoted'; readonly price: Price; readonly balance: Money | null }
+  | { readonly kind: 'quoted'; readonly quote: Quote; readonly balance: Money | null }
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }

@@ -1,15 +1,14 @@
-import { type PriceStore, priceOf } from '../core/catalogue/prices'
+import type { PriceStore } from '../core/catalogue/prices'
 import type { Clock } from '../core/clock'
 import { formatAddress } from '../core/credentials/address'
 import { failure } from '../core/failure'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter } from '../core/limits/limiter'
 import { formatUsd, least, type Money, minus, ZERO } from '../core/money'
-import type { Provider } from '../core/providers/provider'
 import { ok } from '../core/result'
 import { type CallRecord, type Charged, NO_TOKENS } from '../core/usage/call-record'
 import { limitFailure } from './admit'
-import type { Admitted, AnyOperation, Outcome, Wishes } from './call'
+import type { Admitted, Outcome, PricedCall } from './call'
 import { forward } from './forward'
 import type { Funding } from './funding/funding'
 
@@ -28,41 +27,27 @@ export interface Counter {
  * Each line takes at most one thing, and what was taken is given back on every way out. A success is answered only after
  * its charge is durable; every failure releases.
  */
-export async function serve<I>(
-  counter: Counter,
-  admitted: Admitted,
-  operation: AnyOperation,
-  provider: Provider<I>,
-  input: I,
-  wishes: Wishes,
-  hangUp: AbortSignal,
-): Promise<Outcome> {
+export async function serve<I>(counter: Counter, call: PricedCall<I>): Promise<Outcome> {
+  const { admitted, operation, quote, wishes, hangUp } = call
   const { caller } = admitted
-  const price = priceOf(counter.prices, operation.name, caller.kind === 'key' ? caller.account.id : null)
-  if (wishes.quote) return { kind: 'quoted', price, balance: await spendable(counter, admitted) }
-  if (wishes.maxPrice !== null && price.amount > wishes.maxPrice) return tooDear(price.amount, wishes.maxPrice)
+  if (wishes.quote) return { kind: 'quoted', quote, balance: await spendable(counter, admitted) }
+  if (wishes.maxPrice !== null && quote.most > wishes.maxPrice) return tooDear(quote.most, wishes.maxPrice)
   const entered = operation.takesConcurrency ? await counter.limiter.enter(admitted.subjects, 0) : ok(null)
   if (!entered.ok)
     return { kind: 'refused', failure: limitFailure(entered.error, caller), readings: entered.error.readings }
   try {
     // The stored answer of an `Idempotency-Key` is looked up here, before any money moves (it comes with the payments issue).
     const funding = caller.kind === 'key' ? counter.funding.balance : counter.funding.none
-    const reserved = await funding.reserve(price, admitted, operation)
+    const reserved = await funding.reserve(quote, admitted, operation)
     if (!reserved.ok) return { kind: 'refused', failure: reserved.error }
     const reservation = reserved.value
     try {
-      const answer = await forward(provider, input, operation.timeoutMs, hangUp, counter.onTrouble)
+      const answer = await forward(call.provider, call.input, operation.timeoutMs, hangUp, counter.onTrouble)
       if (!answer.ok) return { kind: 'refused', failure: answer.error }
       if (hangUp.aborted) return { kind: 'refused', failure: failure('upstream_timeout', 'The caller hung up.') }
-      const charged: Charged = {
-        cost: price.amount,
-        priceVersion: price.version,
-        unit: 'request',
-        units: 1,
-        unitPrice: price.amount,
-      }
+      const charged = quote.charge(answer.value.units ?? 1)
       const end = { status: 200, code: null, charged, now: counter.clock.now() }
-      const captured = await reservation.capture(price.amount, callRecord(admitted, operation.name, end))
+      const captured = await reservation.capture(charged.cost, callRecord(admitted, operation.name, end))
       if (!captured.ok) return { kind: 'refused', failure: captured.error }
       return { kind: 'served', body: answer.value.body, cost: captured.value }
     } finally {

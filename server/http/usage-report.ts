@@ -1,3 +1,4 @@
+import { unitOf } from '../core/catalogue/operations'
 import type { Parameters, ParameterTable } from '../core/catalogue/parameters'
 import { wrongParameters } from '../core/failure'
 import type { AccountId, KeyId } from '../core/ids'
@@ -145,13 +146,14 @@ export function wireCall(call: CallRecord) {
 /** One charge explained: the price version, the inputs, the arithmetic (spec-answers 8). */
 export function explainedCall(call: CallRecord) {
   const { charged } = call
+  const unit = unitOf(call.operation)
   return {
     ...wireCall(call),
     charge: charged && {
       currency: 'USD' as const,
       price_version: charged.priceVersion,
-      inputs: { unit: charged.unit, units: charged.units, unit_price_micros_usd: charged.unitPrice },
-      arithmetic: `${charged.units} ${charged.unit} x ${formatUsd(charged.unitPrice)} USD = ${formatUsd(micros(charged.units * charged.unitPrice))} USD`,
+      inputs: { unit, units: charged.units, unit_price_micros_usd: charged.unitPrice },
+      arithmetic: `${charged.units} ${unit} x ${formatUsd(charged.unitPrice)} USD = ${formatUsd(micros(charged.units * charged.unitPrice))} USD`,
       charged_micros_usd: charged.cost,
     },
   }

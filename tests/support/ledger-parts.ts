@@ -65,10 +65,7 @@ export function call(accountId: AccountId, cost: number | null, more: Partial<Ca
     latencyMs: 7,
     address: '192.0.2.1',
     tokens: NO_TOKENS,
-    charged:
-      cost === null
-        ? null
-        : { cost: micros(cost), priceVersion: '2.0.0', unit: 'request', units: 1, unitPrice: micros(cost) },
+    charged: cost === null ? null : { cost: micros(cost), priceVersion: '2.0.0', units: 1, unitPrice: micros(cost) },
     ...more,
   }
 }

@@ -46,6 +46,7 @@ export const IMAGE_SEARCH: Operation<typeof PARAMETERS> = {
   methods: ['GET'],
   parameters: PARAMETERS,
   price: micros(5000),
+  unit: 'request',
   takesConcurrency: false,
   timeoutMs: 10_000,
   example: { q: 'credit card' },

@@ -175,6 +175,7 @@ export const LLM_CONTEXT: Operation<typeof PARAMETERS> = {
   methods: ['GET', 'POST'],
   parameters: PARAMETERS,
   price: micros(5000),
+  unit: 'request',
   takesConcurrency: false,
   timeoutMs: 10_000,
   example: { q: 'drizzle relations' },

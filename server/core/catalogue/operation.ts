@@ -4,10 +4,13 @@ import { type ParameterError, type Parameters, type ParameterTable, parseParamet
 
 export type OperationName = 'image-search' | 'llm-context'
 
+/** A price that an operator can override. An operation's own has its name; one that depends on the input has a name beside it. */
+export type PriceName = OperationName
+
 /** The version of the data catalogue (spec 1). It is also the price version of a price that nobody overrode. */
 export const CATALOGUE_VERSION = '2.0.0'
 
-/** A fixed price per successful request (spec 1.3). */
+/** The price of one unit, as it is in force for an account. */
 export interface Price {
   readonly amount: Money
   /** The catalogue version, or the id of the operator's override. */
@@ -22,12 +25,24 @@ export interface Operation<T extends ParameterTable = ParameterTable> {
   readonly path: string
   readonly methods: readonly ('GET' | 'POST')[]
   readonly parameters: T
+  /** Of one unit, per successful request (spec 1.3). */
   readonly price: Money
+  /** What a unit is; `request` where a call costs a fixed price. */
+  readonly unit: string
+  /** How a price depends on the input; a fixed price of one unit where it is absent. */
+  readonly metering?: Metering<Parameters<T>>
   /** Streaming and long-running operations take a concurrency place (spec 8); data endpoints do not. */
   readonly takesConcurrency: boolean
   /** Deadline of the upstream call. */
   readonly timeoutMs: number
   readonly example: Readonly<Record<string, string>>
+}
+
+/** The price of a call that is not one unit of the operation's own price. */
+export interface Metering<I> {
+  priceName(input: I): PriceName
+  /** The most units that an answer to this input can have: they are held. The answer says how many it was (`ProviderAnswer.units`). */
+  mostUnits(input: I): number
 }
 
 export function parseInput<T extends ParameterTable>(

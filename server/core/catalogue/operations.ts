@@ -8,6 +8,11 @@ export const OPERATIONS = { 'image-search': IMAGE_SEARCH, 'llm-context': LLM_CON
   Operation
 >
 
+/** What a charge of an operation counts. */
+export function unitOf(operation: string): string {
+  return isOperationName(operation) ? OPERATIONS[operation].unit : 'request'
+}
+
 export function isOperationName(name: string): name is OperationName {
   return Object.hasOwn(OPERATIONS, name)
 }

@@ -3,6 +3,8 @@ import type { Result } from '../result'
 /** A success by the provider's contract: what is charged for. `body` is JSON and goes out as it is. */
 export interface ProviderAnswer {
   readonly body: string | Uint8Array<ArrayBuffer>
+  /** How many units it was, where the operation is metered; one where it is absent. */
+  readonly units?: number
 }
 
 /**

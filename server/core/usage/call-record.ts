@@ -11,11 +11,10 @@ export interface TokenCounts {
 
 export const NO_TOKENS: TokenCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
-/** How a charge came about, so that `/v1/usage/{id}` can explain it: cost = units x unit price. */
+/** How a charge came about, so that `/v1/usage/{id}` can explain it: cost = units x unit price, in units of the operation. */
 export interface Charged {
   readonly cost: Money
   readonly priceVersion: string
-  readonly unit: 'request'
   readonly units: number
   readonly unitPrice: Money
 }

@@ -1,14 +1,15 @@
 import { failure } from '../../core/failure'
 import type { HoldRefusal } from '../../core/ledger/hold'
 import type { Ledger } from '../../core/ledger/ledger'
-import { formatUsd, type Money } from '../../core/money'
+import { formatUsd } from '../../core/money'
 import { no, ok } from '../../core/result'
+import type { Quote } from '../quote'
 import type { Funding } from './funding'
 
 /** Pays out of the prepaid balance, under the key's spending limit. */
 export function balanceFunding(ledger: Ledger, creditPays: boolean): Funding {
   return {
-    async reserve(price, { caller, presented }) {
+    async reserve(quote, { caller, presented }) {
       if (caller.kind !== 'key') throw new Error('the balance pays for keys only')
       const { key, account } = caller
       const request = presented.id
@@ -16,10 +17,10 @@ export function balanceFunding(ledger: Ledger, creditPays: boolean): Funding {
         request,
         account: account.id,
         pool: key.poolId,
-        amount: price.amount,
+        amount: quote.most,
         creditPays,
       })
-      if (!held.ok) return no(refusal(held.error, price.amount))
+      if (!held.ok) return no(refusal(held.error, quote))
       return ok({
         async capture(amount, call) {
           const captured = await ledger.capture(amount, call)
@@ -36,18 +37,15 @@ export function balanceFunding(ledger: Ledger, creditPays: boolean): Funding {
   }
 }
 
-function refusal(reason: HoldRefusal, price: Money) {
-  const cost = `This request costs ${formatUsd(price)} USD`
+function refusal(reason: HoldRefusal, { most, fixed }: Quote) {
+  const cost = `This request costs ${fixed ? '' : 'at most '}${formatUsd(most)} USD`
+  const price = fixed ? { price: most } : {}
   switch (reason) {
     case 'pool_exhausted':
-      return failure('insufficient_api_key_balance', `${cost}; the key's spending limit leaves less than that.`, {
-        price,
-      })
+      return failure('insufficient_api_key_balance', `${cost}; the key's spending limit leaves less than that.`, price)
     case 'insufficient_balance':
-      return failure('insufficient_balance', `${cost}; the account balance is below that.`, { price })
+      return failure('insufficient_balance', `${cost}; the account balance is below that.`, price)
     case 'insufficient_paid_balance':
-      return failure('insufficient_balance', `${cost}; signup credit does not pay for it. Top up the balance.`, {
-        price,
-      })
+      return failure('insufficient_balance', `${cost}; signup credit does not pay for it. Top up the balance.`, price)
   }
 }

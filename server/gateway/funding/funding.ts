@@ -1,17 +1,17 @@
-import type { Price } from '../../core/catalogue/operation'
 import type { Failure } from '../../core/failure'
 import type { Money } from '../../core/money'
 import type { Result } from '../../core/result'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { Admitted, AnyOperation } from '../call'
+import type { Quote } from '../quote'
 
 /**
- * Who pays, and how. Balance and per-request payment are one thing to the rest of the pipeline: both reserve a price, and a
+ * Who pays, and how. Balance and per-request payment are one thing to the rest of the pipeline: both reserve the most that a call can cost, and a
  * reservation ends in exactly one of capture or release.
  */
 export interface Funding {
   /** Makes sure of the money before the upstream is called, or says which 402 it is. */
-  reserve(price: Price, admitted: Admitted, operation: AnyOperation): Promise<Result<Reservation, Failure>>
+  reserve(quote: Quote, admitted: Admitted, operation: AnyOperation): Promise<Result<Reservation, Failure>>
 }
 
 export interface Reservation {

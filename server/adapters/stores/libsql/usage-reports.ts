@@ -114,7 +114,6 @@ export class LibsqlUsageReports implements UsageReports {
         : {
             cost: row.cost,
             priceVersion: row.priceVersion,
-            unit: 'request' as const,
             units: row.units,
             unitPrice: row.unitPrice,
           }
