@@ -87,6 +87,8 @@ export const RULES: readonly Rule[] = [
     packages: ['@libsql/client', 'node:*'],
   },
   { files: ['server/adapters/sealing/**'], may: [CORE, SELF], packages: [CRYPTO] },
+  // Calls to other people's servers, behind the port of core/outbound.
+  { files: ['server/adapters/outbound/**'], may: [CORE, SELF], packages: ['node:*'] },
   { files: ['server/adapters/control/**'], may: [CORE, SELF], types: [GATEWAY, PROVIDERS], packages: ['node:*'] },
 
   // http and mcp: the wire. A route imports no route.

@@ -1,0 +1,161 @@
+import { lookup } from 'node:dns/promises'
+import { formatAddress } from '../../core/credentials/address'
+import type {
+  OutboundAnswer,
+  OutboundFetch,
+  OutboundProblem,
+  OutboundRequest,
+} from '../../core/outbound/outbound-fetch'
+import { no, ok, type Result } from '../../core/result'
+import { Deadline, isRedirect, oneHop } from './one-hop'
+import { publicAddress } from './public-address'
+
+/** All addresses of a host name, as text. Throws when there is none. */
+export type Resolver = (host: string) => Promise<readonly string[]>
+
+export interface GuardedFetchOptions {
+  /** Sent with every request: who calls, and where to complain. */
+  readonly userAgent: string
+  readonly resolver?: Resolver
+  /** Lets a test's own server pass, by address and port. Set where the fetch is made and nowhere else: no request can. */
+  readonly permits?: (address: string, port: number) => boolean
+  /** A certificate authority beside the usual ones, as PEM. */
+  readonly ca?: string
+}
+
+type Hopped = Result<OutboundAnswer, OutboundProblem>
+
+const LEAST_HIGH_PORT = 1024
+/** High ports on which something other than HTTP would take a request's bytes for commands (the fetch standard's list). */
+const OTHER_PROTOCOLS = new Set([
+  1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+])
+/** Addresses of one name that are tried, one after the other. */
+const MOST_ADDRESSES = 3
+
+/**
+ * Calls addresses that strangers name, and nothing but the public internet. At every hop the name is resolved once, all its
+ * addresses are judged, and the connection goes to one that was judged, so that a second answer of the DNS changes nothing.
+ */
+export function openGuardedFetch(options: GuardedFetchOptions): OutboundFetch {
+  return async (request) => {
+    const deadline = new Deadline(request.timeoutMs, request.signal)
+    const canFollow = (request.method ?? 'GET') === 'GET' || request.method === 'HEAD'
+    const most = canFollow ? (request.maxRedirects ?? 0) : 0
+    let url = callable(request.url)
+    const first = url
+    for (let followed = 0; ; followed++) {
+      if (!first || !url) return no({ kind: 'bad_url', reason: 'not an http or https address on a usual port' })
+      const hopped = await visit(url, url.origin === first.origin, request, deadline, options)
+      if (!hopped.ok || most === 0 || !isRedirect(hopped.value)) return hopped
+      if (followed === most) return no({ kind: 'too_many_redirects', reason: `${first.host}: more than ${most}` })
+      url = callable(hopped.value.headers.get('location') ?? '', url)
+    }
+  }
+}
+
+/** An address that is ever called: http or https, a usual port, no user name. The URL parser has made every number plain. */
+function callable(text: string, base?: URL): URL | null {
+  const url = URL.parse(text, base)
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') return null
+  if (url.username !== '' || url.password !== '') return null
+  const port = portOf(url)
+  return port === 80 || port === 443 || (port >= LEAST_HIGH_PORT && !OTHER_PROTOCOLS.has(port)) ? url : null
+}
+
+function portOf(url: URL): number {
+  return url.port !== '' ? Number(url.port) : url.protocol === 'https:' ? 443 : 80
+}
+
+async function visit(
+  url: URL,
+  isFirstOrigin: boolean,
+  request: OutboundRequest,
+  deadline: Deadline,
+  options: GuardedFetchOptions,
+): Promise<Hopped> {
+  if (request.mayVisit) {
+    const may = await beforeEnd(Promise.resolve(request.mayVisit(url, deadline.signal)), deadline)
+    if (!may.ok) return may
+    if (!may.value) return no({ kind: 'not_allowed', reason: `${url.host} may not be visited` })
+  }
+  const judged = await judgedAddresses(url, deadline, options)
+  if (!judged.ok) return judged
+  const headers = new Headers(isFirstOrigin ? request.headers : {})
+  headers.set('user-agent', options.userAgent)
+  let last: Hopped = no({ kind: 'unreachable', reason: `${url.host} has no address` })
+  for (const address of judged.value) {
+    last = await oneHop({
+      url,
+      connectTo: numbered(url, address),
+      method: request.method ?? 'GET',
+      headers,
+      ...(request.body !== undefined && { body: request.body }),
+      maxBytes: request.maxBytes,
+      ...(request.contentTypes && { contentTypes: request.contentTypes }),
+      deadline,
+      ...(options.ca && { ca: options.ca }),
+    })
+    if (last.ok || last.error.kind !== 'unreachable' || !isRepeatable(request)) return last
+  }
+  return last
+}
+
+/** What was sent may have been done although no answer came, so only reading is tried at the next address. */
+function isRepeatable({ method = 'GET' }: OutboundRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/** The host's addresses, IPv4 first, if every one of them may be called: a name that mixes public with private is a trick. */
+async function judgedAddresses(
+  url: URL,
+  deadline: Deadline,
+  { resolver = systemResolver, permits }: GuardedFetchOptions,
+): Promise<Result<readonly string[], OutboundProblem>> {
+  const literal = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
+  const isNumber = url.hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(literal)
+  const found = await beforeEnd(isNumber ? Promise.resolve([literal]) : resolver(literal), deadline)
+  if (!found.ok) return found
+  if (found.value.length === 0) return no({ kind: 'unreachable', reason: `${url.host} has no address` })
+  const port = portOf(url)
+  const addresses: string[] = []
+  for (const text of found.value) {
+    const address = publicAddress(text)
+    if (address) addresses.push(formatAddress(address))
+    else if (permits?.(text, port)) addresses.push(text)
+    else return no({ kind: 'forbidden_address', reason: `${url.host} is at ${text.slice(0, 50)}, which is not public` })
+  }
+  const four = addresses.filter((address) => !address.includes(':'))
+  const six = addresses.filter((address) => address.includes(':'))
+  return ok([...four, ...six].slice(0, MOST_ADDRESSES))
+}
+
+function numbered(url: URL, address: string): URL {
+  const direct = new URL(url)
+  direct.hash = ''
+  direct.hostname = address.includes(':') ? `[${address}]` : address
+  return direct
+}
+
+/** A promise that does not listen to the deadline, ended by it. */
+async function beforeEnd<T>(work: Promise<T>, deadline: Deadline): Promise<Result<T, OutboundProblem>> {
+  const { signal } = deadline
+  const ended = Promise.withResolvers<'ended'>()
+  const end = () => ended.resolve('ended')
+  signal.addEventListener('abort', end, { once: true })
+  if (signal.aborted) end()
+  try {
+    const done = await Promise.race([work.then((value) => ({ value })), ended.promise])
+    return done === 'ended' ? no(deadline.problem('timeout', 'ended')) : ok(done.value)
+  } catch {
+    return no(deadline.problem('unreachable', 'the name cannot be resolved'))
+  } finally {
+    signal.removeEventListener('abort', end)
+  }
+}
+
+/** Asks the machine's resolver, `/etc/hosts` included: what it says is judged like everything else. */
+async function systemResolver(host: string): Promise<readonly string[]> {
+  const found = await lookup(host, { all: true, verbatim: true })
+  return found.map(({ address }) => address)
+}

@@ -1,0 +1,152 @@
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import type { OutboundAnswer, OutboundProblem, OutboundProblemKind } from '../../core/outbound/outbound-fetch'
+import { no, ok, type Result } from '../../core/result'
+
+const unpack = promisify(gunzip)
+
+/** One request on one connection, to where its caller decided. */
+export interface Hop {
+  /** What the caller asked for. */
+  readonly url: URL
+  /** What is connected to: the same address, or one with the judged number in place of the name. */
+  readonly connectTo: URL
+  readonly method: string
+  readonly headers: Headers
+  readonly body?: string | Uint8Array<ArrayBuffer>
+  readonly maxBytes: number
+  readonly contentTypes?: readonly string[]
+  readonly deadline: Deadline
+  /** A certificate authority beside the usual ones, as PEM. */
+  readonly ca?: string
+}
+
+/** When a call must end, and who said so. */
+export class Deadline {
+  readonly signal: AbortSignal
+  readonly #caller: AbortSignal | undefined
+
+  constructor(timeoutMs: number, caller: AbortSignal | undefined) {
+    const timer = AbortSignal.timeout(timeoutMs)
+    this.#caller = caller
+    this.signal = caller ? AbortSignal.any([caller, timer]) : timer
+  }
+
+  /** What a throw means: the caller's hanging up and the timer come before whatever the connection says. */
+  problem(kind: OutboundProblemKind, reason: string): OutboundProblem {
+    if (this.#caller?.aborted) return { kind: 'aborted', reason: 'the caller gave up' }
+    if (this.signal.aborted) return { kind: 'timeout', reason: 'no whole answer before the deadline' }
+    return { kind, reason }
+  }
+}
+
+/** Sends one request and reads its whole answer, a redirect's without its body. Follows nothing. */
+export async function oneHop(hop: Hop): Promise<Result<OutboundAnswer, OutboundProblem>> {
+  const { url, deadline } = hop
+  let response: Response
+  try {
+    response = await fetch(hop.connectTo, requestOf(hop))
+  } catch (error) {
+    return no(deadline.problem('unreachable', `${url.host}: ${codeOf(error)}`))
+  }
+  const contentType = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  const answer = { url: withoutFragment(url), status: response.status, headers: response.headers, contentType }
+  if (isRedirect(response) || hop.method === 'HEAD') {
+    await discard(response)
+    return ok({ ...answer, body: new Uint8Array() })
+  }
+  if (response.ok && hop.contentTypes && !admits(hop.contentTypes, contentType)) {
+    await discard(response)
+    return no({ kind: 'wrong_type', reason: `${url.host} sent "${contentType.slice(0, 100)}"` })
+  }
+  const packed = await read(response, hop)
+  if (!packed.ok) return packed
+  const body = await unpacked(packed.value, response.headers.get('content-encoding'), hop)
+  return body.ok ? ok({ ...answer, body: body.value }) : body
+}
+
+export function isRedirect({ status, headers }: Pick<Response, 'status' | 'headers'>): boolean {
+  return [301, 302, 303, 307, 308].includes(status) && headers.has('location')
+}
+
+/** Bun's own: the name for TLS apart from the address, the bytes as they were sent, and no connection shared between names. */
+function requestOf(hop: Hop): BunFetchRequestInit {
+  const headers = new Headers(hop.headers)
+  headers.set('host', hop.url.host)
+  headers.set('accept-encoding', 'gzip')
+  const name = hop.url.hostname.replace(/\.$/, '')
+  const isName = !name.startsWith('[') && !/^[\d.]+$/.test(name)
+  const tls = { ...(isName && { serverName: name }), ...(hop.ca && { ca: hop.ca }) }
+  return {
+    method: hop.method,
+    headers,
+    redirect: 'manual',
+    decompress: false,
+    keepalive: hop.connectTo.host === hop.url.host,
+    signal: hop.deadline.signal,
+    ...(hop.body !== undefined && { body: hop.body }),
+    ...(hop.url.protocol === 'https:' && { tls }),
+  }
+}
+
+/** The body as it was sent, up to the limit; the rest is not waited for. */
+async function read(response: Response, hop: Hop): Promise<Result<Uint8Array<ArrayBuffer>, OutboundProblem>> {
+  const { deadline, maxBytes, url } = hop
+  const tooLarge = no({ kind: 'too_large' as const, reason: `${url.host} sent more than ${maxBytes} bytes` })
+  if (Number(response.headers.get('content-length')) > maxBytes) {
+    await discard(response)
+    return tooLarge
+  }
+  if (!response.body) return ok(new Uint8Array())
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let length = 0
+  try {
+    for await (const chunk of response.body) {
+      length += chunk.byteLength
+      if (length > maxBytes) return tooLarge // leaving the loop cancels the stream
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    return no(deadline.problem('cut', `${url.host}: ${codeOf(error)}`))
+  }
+  return ok(new Uint8Array(Buffer.concat(chunks, length)))
+}
+
+/** Only gzip was asked for. It is unpacked off this thread and stops at the limit, so that no small answer makes a large one. */
+async function unpacked(
+  body: Uint8Array<ArrayBuffer>,
+  encoding: string | null,
+  { maxBytes, url, deadline }: Hop,
+): Promise<Result<Uint8Array<ArrayBuffer>, OutboundProblem>> {
+  const name = (encoding ?? '').trim().toLowerCase()
+  if (name === '' || name === 'identity' || body.byteLength === 0) return ok(body)
+  if (name !== 'gzip' && name !== 'x-gzip')
+    return no({ kind: 'bad_encoding', reason: `${url.host} sent an encoding that was not asked for` })
+  try {
+    return ok(new Uint8Array(await unpack(body, { maxOutputLength: maxBytes })))
+  } catch (error) {
+    const large = codeOf(error) === 'ERR_BUFFER_TOO_LARGE'
+    return no(deadline.problem(large ? 'too_large' : 'bad_encoding', `${url.host}: ${codeOf(error)}`))
+  }
+}
+
+async function discard(response: Response): Promise<void> {
+  await response.body?.cancel().catch(() => undefined) // it may have failed already; nobody reads it
+}
+
+function admits(allowed: readonly string[], contentType: string): boolean {
+  return allowed.some((one) => (one.endsWith('/*') ? contentType.startsWith(one.slice(0, -1)) : contentType === one))
+}
+
+function withoutFragment(url: URL): string {
+  const plain = new URL(url)
+  plain.hash = ''
+  return plain.href
+}
+
+/** The short word for what went wrong. Messages are left out: they repeat the whole address. */
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return 'failed'
+  const code = Reflect.get(error, 'code')
+  return typeof code === 'string' && code !== '' ? code : error instanceof Error ? error.name : 'failed'
+}

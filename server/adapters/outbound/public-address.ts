@@ -1,0 +1,41 @@
+import { type Address, parseAddress } from '../../core/credentials/address'
+import { Allowlist } from '../../core/credentials/allowlist'
+
+/** IANA's special-purpose IPv4 blocks that no stranger's name may lead to, and one cloud's metadata host outside them. */
+const CLOSED_V4 = listOf([
+  '0.0.0.0/8', // this network
+  '10.0.0.0/8', // private
+  '100.64.0.0/10', // carrier-grade NAT, and a cloud's metadata host
+  '127.0.0.0/8', // loopback
+  '168.63.129.16', // Azure's platform host: a public number that answers inside a machine only
+  '169.254.0.0/16', // link-local, and most clouds' metadata host
+  '172.16.0.0/12', // private
+  '192.0.0.0/24', // protocol assignments
+  '192.0.2.0/24', // documentation
+  '192.88.99.0/24', // 6to4 relays
+  '192.168.0.0/16', // private
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, and broadcast
+])
+
+/** The only IPv6 space that is routed to strangers. NAT64, mapped, unique local, link-local and multicast are all outside. */
+const OPEN_V6 = listOf(['2000::/3'])
+/** Within it: protocol assignments with Teredo, documentation, and 6to4, which carries an IPv4 address inside. */
+const CLOSED_V6 = listOf(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
+
+/** The address of a text, if anybody on the internet may own it. An IPv4 written as IPv6 is none, whatever it maps to. */
+export function publicAddress(text: string): Address | null {
+  const address = parseAddress(text)
+  if (!address) return null
+  if (address.family === 4) return text.includes(':') || CLOSED_V4.includes(address) ? null : address
+  return OPEN_V6.includes(address) && !CLOSED_V6.includes(address) ? address : null
+}
+
+function listOf(entries: readonly string[]): Allowlist {
+  const list = Allowlist.of(entries)
+  if (!list) throw new Error('a list of blocks is empty')
+  return list
+}
