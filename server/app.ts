@@ -4,6 +4,7 @@ import type { PricedCalls } from './http/priced'
 import { accountRoutes } from './http/routes/account'
 import { type DataProviders, dataRoutes } from './http/routes/data'
 import { docsRoutes } from './http/routes/docs'
+import { eventRoutes } from './http/routes/events'
 import { type Checks, healthRoutes } from './http/routes/health'
 import { keyRoutes } from './http/routes/keys'
 import { type MediaFiles, mediaRoutes } from './http/routes/media'
@@ -22,7 +23,8 @@ export type AppParts = ArrivalsOptions & {
   Parameters<typeof usageRoutes>[1] &
   Parameters<typeof keyRoutes>[0] &
   Parameters<typeof accountRoutes>[0] &
-  Parameters<typeof ownerUsageRoutes>[0]
+  Parameters<typeof ownerUsageRoutes>[0] &
+  Parameters<typeof eventRoutes>[0]
 
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
@@ -37,6 +39,7 @@ export function app(parts: AppParts) {
     .use(accountRoutes(parts))
     .use(keyRoutes(parts))
     .use(ownerUsageRoutes(parts))
+    .use(eventRoutes(parts))
     .use(mediaRoutes(parts.icons))
     .use(docsRoutes(parts))
   routes.remember(web.routes)

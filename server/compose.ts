@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { openIdentity } from './adapters/identity/identity'
 import { lockDataFolder } from './adapters/stores/libsql/data-folder-lock'
 import { openStores } from './adapters/stores/libsql/open-stores'
+import { MemoryEvents } from './adapters/stores/memory/events'
 import { MemoryHolds } from './adapters/stores/memory/holds'
 import { MemoryWindows } from './adapters/stores/memory/windows'
 import { ensureIndex } from './adapters/websearch/local/ensure-index'
@@ -15,6 +16,7 @@ import { SetupToken } from './core/accounts/setup-token'
 import { SignUp } from './core/accounts/sign-up'
 import { isOperationName } from './core/catalogue/operations'
 import type { Clock } from './core/clock'
+import { announcedJournal } from './core/events/announced-journal'
 import { Ledger } from './core/ledger/ledger'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
@@ -37,6 +39,8 @@ export interface Surroundings {
   readonly log: Log
   /** The process must end: another one owns the database, or a part that cannot be replaced died. */
   readonly onFatal: (reason: string) => void
+  /** How often a silent live connection says that it is there, for tests. */
+  readonly pingMs?: number
   /** Other sources of answers, for tests. */
   readonly providers?: ClosableProviders
 }
@@ -107,6 +111,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     }),
     checks: { database: () => stores.ready(), search_index: () => providers.context.ready() },
     now: () => clock.now(),
+    ...(surroundings.pingMs && { pingMs: surroundings.pingMs }),
   })
   return {
     app: web,
@@ -122,6 +127,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     /** From here on every new request is told to come back. */
     drain() {
       draining = true
+      core.events.end()
     },
     async close() {
       await providers.close?.()
@@ -144,12 +150,15 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     },
     holds,
   )
-  const { credentials, accounts, prices, journal, reports, statements } = stores
+  const { credentials, accounts, prices, reports, statements } = stores
+  const events = new MemoryEvents()
+  const journal = announcedJournal(stores.journal, events)
   const onReversalFailure = (request: string, reason: string) =>
     log.error('a charge could not be reversed', { request, reason })
   const ledger = new Ledger({ holds, journal, clock, onReversalFailure })
   return {
     stores,
+    events,
     credentials,
     accounts,
     prices,
@@ -158,8 +167,8 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     statements,
     ledger,
     limiter: new Limiter(new MemoryWindows(), clock),
-    keys: new Keys({ credentials, holds, clock }),
-    operator: new Operator({ accounts, prices, ledger, clock }),
+    keys: new Keys({ credentials, holds, clock, events }),
+    operator: new Operator({ accounts, prices, ledger, clock, events }),
     signUp: new SignUp({ accounts, ledger, clock, firstIsOperator: config.isLoopback }),
   }
 }
@@ -167,7 +176,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
 function composeIdentity(
   config: Config,
   { clock, log }: Surroundings,
-  { stores, signUp }: Awaited<ReturnType<typeof composeCore>>,
+  { stores, signUp, accounts, events }: Awaited<ReturnType<typeof composeCore>>,
 ) {
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
@@ -180,6 +189,10 @@ function composeIdentity(
     production: config.production,
     onSignUp: async ({ id }, { address }) => {
       if (!(await signUp.openAccount(id, address))) throw new Error('the database did not take the account')
+    },
+    onSessionEnd: async (userId) => {
+      const account = await accounts.byUser(userId)
+      if (account) events.publish(account.id, { type: 'session' })
     },
     onFault: ({ requestId, reason }) => log.error('sign-in', { requestId, reason }),
     clock,

@@ -59,6 +59,11 @@ export class OwnerSessions {
     }
   }
 
+  /** Whether the request's session still holds. Throws when the database cannot answer. */
+  async isSignedIn(request: Request): Promise<boolean> {
+    return (await this.identity.session(request.headers)) !== null
+  }
+
   /** A browser always says where a write comes from; a request that says neither is a script (spec-answers 3). */
   private refuseForeign(headers: Headers): void {
     const origin = headers.get('origin')

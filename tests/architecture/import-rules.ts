@@ -54,6 +54,8 @@ export const RULES: readonly Rule[] = [
     types: [OPERATION, USAGE_EVENT, 'server/core/credentials/api-key.ts'],
     packages: [CRYPTO],
   },
+  // Events tell of calls and of money, which pass the journal.
+  { files: ['server/core/events/**'], may: [...BASE, SELF], types: [USAGE_EVENT, 'server/core/ledger/journal.ts'] },
   {
     files: ['server/core/*/**'],
     may: [...BASE, SELF, PARAMETERS],

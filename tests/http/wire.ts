@@ -52,7 +52,7 @@ export async function verdictOf(given: Response | Promise<Response>): Promise<st
 
 /** Where all rows of the log stand that were noted so far: they are best effort, so a reader waits for them. */
 export async function logWritten(gateway: Harness): Promise<void> {
-  await gateway.core.journal.drained()
+  await gateway.core.stores.journal.drained()
 }
 
 /** Closes, compares every sum in the database that is left, and removes it. */

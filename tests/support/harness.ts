@@ -64,7 +64,7 @@ export type Harness = Awaited<ReturnType<typeof openHarness>>
  * The whole gateway in this process: a real database file in a folder of its own, a fake clock, fixture providers. Calls go
  * through the HTTP app without a socket; they come from 127.0.0.1. Close it when done.
  */
-export async function openHarness(options: { env?: Record<string, string>; folder?: string } = {}) {
+export async function openHarness(options: { env?: Record<string, string>; folder?: string; pingMs?: number } = {}) {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'gateway-test-')))
   const clock = new FakeClock()
   const images = new FixtureProvider<ImageSearchInput>()
@@ -84,6 +84,7 @@ export async function openHarness(options: { env?: Record<string, string>; folde
     log: openLog('debug', (line) => logged.push(line)),
     onFatal: (reason) => fatal.push(reason),
     providers: { images, context },
+    ...(options.pingMs && { pingMs: options.pingMs }),
   })
   const { core } = gateway
   const call = (path: string, init: RequestInit = {}) =>

@@ -33,6 +33,8 @@ export interface IdentityOptions {
    * the sign-up: the user exists by then, and a repeat would only be told so. Whatever it does must be repairable later.
    */
   readonly onSignUp: (user: SignedUpUser, context: { readonly address: string | null }) => Promise<void>
+  /** Called after a session was ended: by its owner, by another session of theirs, or by a new password. */
+  readonly onSessionEnd?: (userId: string) => Promise<void>
   /** Told of every failure behind a 500, and of a failed onSignUp. Default: one line on stderr. */
   readonly onFault?: (fault: IdentityFault) => void
   readonly clock?: Clock
@@ -78,6 +80,13 @@ export function openIdentity(options: IdentityOptions): Identity {
           await options.onSignUp(user, { address: visit?.address ?? null })
         } catch (error) {
           report({ requestId: visit?.requestId ?? null, reason: `sign-up hook: ${safeReason(error)}` })
+        }
+      },
+      onSessionEnd: async (userId) => {
+        try {
+          await options.onSessionEnd?.(userId)
+        } catch (error) {
+          report({ requestId: visits.getStore()?.requestId ?? null, reason: `session hook: ${safeReason(error)}` })
         }
       },
       onLoggedError: (_message, details) => {

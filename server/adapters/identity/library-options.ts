@@ -23,6 +23,8 @@ export interface LibrarySettings {
   readonly windows: AttemptWindows
   /** Runs after the user is stored. Must not throw: the sign-up stands. */
   readonly onSignUp: (user: SignedUpUser) => Promise<void>
+  /** Runs after a session is deleted. Must not throw. */
+  readonly onSessionEnd: (userId: string) => Promise<void>
   /** Gets what the library logs as an error. The arguments may hold secrets. */
   readonly onLoggedError: (message: string, details: readonly unknown[]) => void
 }
@@ -116,6 +118,7 @@ function rowHooks(settings: LibrarySettings) {
           data: { userAgent: session.userAgent?.slice(0, MOST_USER_AGENT_CHARACTERS) ?? null },
         }),
       },
+      delete: { after: async ({ userId }) => settings.onSessionEnd(userId) },
     },
   } satisfies BetterAuthOptions['databaseHooks']
 }

@@ -5,6 +5,7 @@ import { Allowlist } from '../credentials/allowlist'
 import { type ApiKey, type KeySettings, keyState } from '../credentials/api-key'
 import { newSecret } from '../credentials/secret'
 import type { CredentialStore } from '../credentials/store'
+import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure, wrongParameters } from '../failure'
 import { type AccountId, type KeyId, makeId } from '../ids'
 import type { HoldStore } from '../ledger/hold'
@@ -42,12 +43,14 @@ export class Keys {
   private readonly credentials: CredentialStore
   private readonly holds: HoldStore
   private readonly clock: Clock
+  private readonly events: EventPublisher
   private readonly turns = new Turns()
 
-  constructor(parts: { credentials: CredentialStore; holds: HoldStore; clock: Clock }) {
+  constructor(parts: { credentials: CredentialStore; holds: HoldStore; clock: Clock; events: EventPublisher }) {
     this.credentials = parts.credentials
     this.holds = parts.holds
     this.clock = parts.clock
+    this.events = parts.events
   }
 
   /** The key and its secret, which is shown here and never again. */
@@ -80,6 +83,7 @@ export class Keys {
       await this.holds.openPool(poolId, owner.accountId, limit)
       const audit = this.audit(owner, key.id, 'key.create', formDetail(form))
       await this.credentials.create(key, { limit, budget: form.budget ?? null }, audit)
+      this.announce(key)
       return ok({ key, secret })
     })
   }
@@ -107,6 +111,7 @@ export class Keys {
       const audit = this.audit(owner, key.id, 'key.change', formDetail(form))
       await this.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
       if (form.spendingLimit !== undefined) await this.holds.setPoolLimit(key.poolId, form.spendingLimit)
+      this.announce(changed)
       return ok(changed)
     })
   }
@@ -132,6 +137,8 @@ export class Keys {
       const replaced: ApiKey = { ...key, replacedBy: successor.id, stopsAt: now + grace.value * 1000 }
       const detail = { successor: successor.id, grace_period_seconds: grace.value }
       await this.credentials.rotate(successor, replaced, this.audit(owner, key.id, 'key.rotate', detail))
+      this.announce(replaced)
+      this.announce(successor)
       return ok({ key: successor, secret })
     })
   }
@@ -169,7 +176,12 @@ export class Keys {
 
   private async put(owner: KeyOwner, key: ApiKey, action: string): Promise<ApiKey> {
     await this.credentials.update({ key }, this.audit(owner, key.id, action, {}))
+    this.announce(key)
     return key
+  }
+
+  private announce({ id, accountId }: ApiKey): void {
+    this.events.publish(accountId, { type: 'key', id })
   }
 
   private onKey<T>(owner: KeyOwner, id: string, change: (key: ApiKey, now: number) => Outcome<T>): Outcome<T> {

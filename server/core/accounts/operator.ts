@@ -2,6 +2,7 @@ import type { Actor, AuditEntry } from '../audit'
 import type { OperationName } from '../catalogue/operation'
 import type { PriceOverride, PriceStore } from '../catalogue/prices'
 import type { Clock } from '../clock'
+import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure } from '../failure'
 import { type AccountId, makeId } from '../ids'
 import type { Ledger } from '../ledger/ledger'
@@ -18,13 +19,21 @@ export class Operator {
   private readonly prices: PriceStore
   private readonly ledger: Ledger
   private readonly clock: Clock
+  private readonly events: EventPublisher
   private readonly turns = new Turns()
 
-  constructor(parts: { accounts: AccountStore; prices: PriceStore; ledger: Ledger; clock: Clock }) {
+  constructor(parts: {
+    accounts: AccountStore
+    prices: PriceStore
+    ledger: Ledger
+    clock: Clock
+    events: EventPublisher
+  }) {
     this.accounts = parts.accounts
     this.prices = parts.prices
     this.ledger = parts.ledger
     this.clock = parts.clock
+    this.events = parts.events
   }
 
   /** Adds credit. The ledger entry is the record of it; the same `reference` is never booked twice. */
@@ -100,6 +109,7 @@ export class Operator {
       if (!account) return no(noAccount(id))
       const changed = next(account)
       await this.accounts.update(changed, this.audit(actor, id, action, detail))
+      this.events.publish(id, { type: 'tier' })
       return ok(changed)
     })
   }

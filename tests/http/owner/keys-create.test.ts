@@ -234,7 +234,7 @@ describe('a secret', () => {
     for (const one of [secret, next.secret]) expect(await callWith(gateway, one)).toBe('200')
     await gateway.as(secret, '/v1/no-such-route')
     await keys.change(key.id, { spending_limit: 1 })
-    await gateway.core.journal.drained()
+    await gateway.core.stores.journal.drained()
 
     const paths = ['/api/keys', '/api/keys?status=revoked', `/api/keys/${key.id}`, '/api/requests', '/api/usage.csv']
     const answers = await Promise.all(paths.map(async (path) => (await owner.api(path)).text()))

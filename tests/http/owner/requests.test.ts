@@ -32,7 +32,7 @@ beforeAll(async () => {
   gateway.clock.advance(1_000)
   for (let i = 0; i < 5; i++) expect(await callWith(gateway, job.secret, NO_QUESTION)).toBe('400 missing_parameter')
   expect(await callWith(gateway, job.secret, '/v1/usage')).toBe('200')
-  await gateway.core.journal.drained()
+  await gateway.core.stores.journal.drained()
 })
 afterAll(() => closeReconciled(gateway))
 
@@ -160,7 +160,7 @@ describe('GET /api/requests', () => {
     expect(await callWith(gateway, secret)).toBe('401 api_key_disabled')
     await keys.move(key.id, 'revoke')
     expect(await callWith(gateway, secret)).toBe('401 invalid_api_key')
-    await gateway.core.journal.drained()
+    await gateway.core.stores.journal.drained()
     const { requests } = await list(`?key=${key.id}`)
     expect(requests).toMatchObject([
       { status: 401, code: 'api_key_disabled' },

@@ -35,7 +35,7 @@ beforeAll(async () => {
   expect(await callWith(gateway, job.secret, CONTEXT)).toBe('200')
   expect(await callWith(gateway, job.secret, '/apis/v1/websearch/images/search')).toBe('400 missing_parameter')
   expect(await callWith(gateway, app.secret, '/v1/usage')).toBe('200')
-  await gateway.core.journal.drained()
+  await gateway.core.stores.journal.drained()
 })
 afterAll(() => closeReconciled(gateway))
 
@@ -185,7 +185,7 @@ describe('GET /api/usage.csv', () => {
     )
     for (let i = 0; i < 5; i++)
       await Promise.all(Array.from({ length: 90 }, () => gateway.as(secret, '/apis/v1/websearch/images/search')))
-    await gateway.core.journal.drained()
+    await gateway.core.stores.journal.drained()
     const all = (await lines(busy)).slice(1, -1)
     expect(all).toHaveLength(450)
     expect(new Set(all.map((line) => line.split(',')[1])).size).toBe(450)

@@ -1,0 +1,32 @@
+import type { Journal, JournalRecord } from '../ledger/journal'
+import type { EventPublisher } from './live-events'
+
+/**
+ * A journal that tells who watches an account of its calls and money, once they are durable. All calls of known keys and all
+ * money pass a journal, so nothing else has to announce them. Where nobody watches it adds one look-up to an append.
+ */
+export function announcedJournal(journal: Journal, events: EventPublisher): Journal {
+  return {
+    append(record) {
+      const outcome = journal.append(record)
+      const accountId = record.call?.accountId ?? record.change?.accountId
+      if (accountId && events.isWatched(accountId))
+        void outcome.then(({ kind }) => {
+          if (kind === 'committed') announce(record, events)
+        })
+      return outcome
+    },
+    note(call) {
+      journal.note(call)
+      events.publish(call.accountId, { type: 'call', call })
+    },
+  }
+}
+
+function announce({ call, change, entries }: JournalRecord, events: EventPublisher): void {
+  if (call) events.publish(call.accountId, { type: 'call', call })
+  if (!change) return
+  events.publish(change.accountId, { type: 'balance' })
+  if (change.toppedUp !== 0) events.publish(change.accountId, { type: 'tier' })
+  if (entries.some((entry) => entry.kind === 'top_up')) events.publish(change.accountId, { type: 'topup', id: null })
+}

@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { MOST_PER_ACCOUNT } from '../../../server/adapters/stores/memory/events'
+import { type Listening, listen } from '../../../server/listen'
+import { eventSource } from '../../support/event-source'
+import { type Harness, openHarness, WIDE } from '../../support/harness'
+import { type AccountBody, closeReconciled, IMAGES, keyDesk, type Owner, read, refusalOf } from './bench'
+
+let gateway: Harness
+let web: Listening
+let owner: Owner
+let other: Owner
+
+beforeAll(async () => {
+  gateway = await openHarness()
+  web = listen(
+    { host: '127.0.0.1', port: 0 },
+    gateway.gateway.fetch,
+    (server) => {
+      gateway.gateway.app.server = server
+    },
+    (error) => {
+      throw error
+    },
+  )
+  owner = await gateway.owner()
+  other = await gateway.owner()
+})
+afterAll(async () => {
+  await web.stop(0)
+  await closeReconciled(gateway)
+})
+
+/** Listens as a browser does, over a socket. */
+async function listening(who: Owner) {
+  const answer = await fetch(`http://127.0.0.1:${web.port}/api/events`, { headers: { cookie: who.cookie } })
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-type')).toBe('text/event-stream')
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  const source = eventSource(answer)
+  expect(await source.next()).toEqual({ event: 'ping', data: {} })
+  return source
+}
+
+const accountOf = async (who: Owner) => read<AccountBody>(who.api('/api/account'))
+
+describe('GET /api/events', () => {
+  test('needs the session cookie; a key is not looked at', async () => {
+    const { secret } = await keyDesk(owner).create()
+    for (const headers of [{}, { authorization: `Bearer ${secret}` }])
+      expect(await refusalOf(gateway.call('/api/events', { headers }))).toMatchObject({
+        status: 401,
+        code: 'missing_session',
+      })
+  })
+
+  test('tells of a served call and of the balance after it, within a second', async () => {
+    const { key, secret } = await keyDesk(owner).create()
+    const source = await listening(owner)
+    const called = performance.now()
+    const answer = await gateway.as(secret, IMAGES)
+    expect(answer.status).toBe(200)
+    expect(await source.nextOf('call')).toMatchObject({
+      data: {
+        id: answer.headers.get('x-gateway-request-id'),
+        key_id: key.id,
+        operation: 'image-search',
+        status: 200,
+        code: null,
+        cost_micros_usd: 5000,
+      },
+    })
+    const { data } = await source.nextOf('balance')
+    expect(performance.now() - called).toBeLessThan(1000)
+    expect(data['balance_micros_usd']).toBe((await accountOf(owner)).balance_micros_usd)
+    await source.close()
+  })
+
+  test('tells of a refused call, which cost nothing and moved no balance', async () => {
+    const { secret } = await keyDesk(owner).create()
+    const source = await listening(owner)
+    await gateway.as(secret, '/apis/v1/websearch/images/search')
+    expect(await source.next()).toMatchObject({
+      event: 'call',
+      data: { status: 400, code: 'missing_parameter', cost_micros_usd: 0 },
+    })
+    await keyDesk(owner).create()
+    expect((await source.next())?.event).toBe('key')
+    await source.close()
+  })
+
+  test('tells of every change to a key, of grants and of another tier', async () => {
+    const source = await listening(owner)
+    const keys = keyDesk(owner)
+    const { key } = await keys.create()
+    expect(await source.next()).toEqual({ event: 'key', data: { id: key.id } })
+    for (const change of [
+      () => keys.change(key.id, { spending_limit: 1 }),
+      () => keys.move(key.id, 'disable'),
+      () => keys.move(key.id, 'enable'),
+    ]) {
+      await change()
+      expect(await source.next()).toEqual({ event: 'key', data: { id: key.id } })
+    }
+    const successor = (await keys.rotate(key.id)).key
+    expect([await source.next(), await source.next()].map((event) => event?.data['id'])).toEqual([key.id, successor.id])
+    const { id } = await accountOf(owner)
+    const actor = { kind: 'operator', id: 'test', address: null } as const
+    await gateway.core.operator.grant(actor, id as `acct_${string}`, 1_000_000 as never, 'gift', 'gift')
+    expect((await source.nextOf('balance')).data['balance_micros_usd']).toBe(
+      (await accountOf(owner)).balance_micros_usd,
+    )
+    await gateway.core.operator.setLimits(actor, id as `acct_${string}`, WIDE)
+    expect(await source.next()).toEqual({ event: 'tier', data: { tier: 'enterprise' } })
+    await source.close()
+  })
+
+  test('tells nobody of another account', async () => {
+    const source = await listening(other)
+    const { secret } = await keyDesk(owner).create()
+    await gateway.as(secret, IMAGES)
+    const mine = await keyDesk(other).create()
+    expect(await source.next()).toEqual({ event: 'key', data: { id: mine.key.id } })
+    await source.close()
+  })
+
+  test('holds no secret', async () => {
+    const source = await listening(owner)
+    const { secret } = await keyDesk(owner).create()
+    await gateway.as(secret, IMAGES)
+    const seen = [await source.nextOf('key'), await source.nextOf('call'), await source.nextOf('balance')]
+    expect(JSON.stringify(seen)).not.toContain(secret.slice(4))
+    await source.close()
+  })
+
+  test('takes a bounded number of listeners per account; one that leaves makes room', async () => {
+    const busy = await gateway.owner()
+    const sources = await Promise.all(Array.from({ length: MOST_PER_ACCOUNT }, () => listening(busy)))
+    expect(await refusalOf(gateway.call('/api/events', { headers: { cookie: busy.cookie } }))).toMatchObject({
+      status: 429,
+      code: 'rate_limit_exceeded',
+    })
+    expect(gateway.core.events.isWatched((await accountOf(busy)).id as `acct_${string}`)).toBe(true)
+    const left = Promise.all(sources.map((source) => source.close()))
+    await left
+    // The server learns of it from the socket.
+    const id = (await accountOf(busy)).id as `acct_${string}`
+    while (gateway.core.events.isWatched(id)) await Bun.sleep(5)
+    await (await listening(busy)).close()
+  })
+})
+
+describe('the stream ends', () => {
+  test('at once when its session signs out', async () => {
+    const leaving = await gateway.owner()
+    const source = await listening(leaving)
+    await leaving.api('/api/auth/sign-out', undefined, 'POST')
+    expect(await source.rest()).toEqual([])
+  })
+
+  test('at once when another session of the owner ends it, and that one goes on', async () => {
+    const twice = await gateway.owner()
+    const source = await listening(twice)
+    const signedIn = await gateway.call('/api/auth/sign-in/email', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: twice.email, password: 'correct horse battery' }),
+    })
+    const second = { ...twice, cookie: (signedIn.headers.getSetCookie()[0] ?? '').split(';')[0] ?? '' }
+    const staying = await listening(second)
+    await gateway.call('/api/auth/revoke-other-sessions', { method: 'POST', headers: { cookie: second.cookie } })
+    expect(await source.rest()).toEqual([])
+    expect((await twice.api('/api/account')).status).toBe(401)
+    await staying.close()
+  })
+
+  test('within a ping when its session has run out', async () => {
+    const own = await openHarness({ pingMs: 30 })
+    const who = await own.owner()
+    const answer = await own.call('/api/events', { headers: { cookie: who.cookie } })
+    const source = eventSource(answer)
+    await source.nextOf('ping')
+    await source.nextOf('ping')
+    const { db } = own.core.stores
+    await db.run('UPDATE identity_session SET expires_at = 1')
+    expect((await source.rest()).every(({ event }) => event === 'ping')).toBe(true)
+    await own.close()
+  })
+
+  test('when the gateway drains', async () => {
+    const own = await openHarness()
+    const who = await own.owner()
+    const source = eventSource(await own.call('/api/events', { headers: { cookie: who.cookie } }))
+    await source.nextOf('ping')
+    own.gateway.drain()
+    expect(await source.rest()).toEqual([])
+    await own.close()
+  })
+})
