@@ -17,6 +17,8 @@ export type FailureCode =
   | 'insufficient_balance'
   | 'ip_not_allowed'
   | 'insufficient_permissions'
+  | 'insufficient_scope'
+  | 'social_session_required'
   | 'foreign_origin'
   | 'unknown_endpoint'
   | 'resource_not_found'

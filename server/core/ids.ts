@@ -9,8 +9,10 @@ export type RequestId = Id<'req'>
 export type TransactionId = Id<'txn'>
 export type PriceId = Id<'price'>
 export type AuditId = Id<'audit'>
+export type SocialSessionId = Id<'soc'>
+export type SocialLinkId = Id<'link'>
 
-export type IdPrefix = 'acct' | 'key' | 'pool' | 'req' | 'txn' | 'price' | 'audit'
+export type IdPrefix = 'acct' | 'key' | 'pool' | 'req' | 'txn' | 'price' | 'audit' | 'soc' | 'link'
 
 const RANDOM_POOL = 10 * 512
 let pool = Buffer.alloc(0)

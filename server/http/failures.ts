@@ -26,6 +26,8 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   insufficient_balance: { status: 402, type: 'billing_error' },
   ip_not_allowed: { status: 403, type: 'permission_error' },
   insufficient_permissions: { status: 403, type: 'permission_error' },
+  insufficient_scope: { status: 403, type: 'permission_error' },
+  social_session_required: { status: 403, type: 'permission_error' },
   foreign_origin: { status: 403, type: 'permission_error' },
   unknown_endpoint: { status: 404, type: 'invalid_request_error' },
   resource_not_found: { status: 404, type: 'invalid_request_error' },

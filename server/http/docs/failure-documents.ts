@@ -21,6 +21,8 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   insufficient_balance: 'The account balance is below the price.',
   ip_not_allowed: "The caller's address is not in the key's list of allowed addresses.",
   insufficient_permissions: 'The credential is known, and may not do this.',
+  insufficient_scope: 'The linked social account did not grant the scope in `param`. Link it again with that scope.',
+  social_session_required: 'No social account is linked to this key, or its access was withdrawn. Link one.',
   foreign_origin: 'A browser sent this write from another site.',
   unknown_endpoint: 'There is no such endpoint.',
   resource_not_found: 'There is nothing with this id that this caller may see.',

@@ -9,6 +9,7 @@ import { LibsqlCredentials } from './credentials'
 import { databaseFile, lockDatabaseFile } from './database-file'
 import { type OpenJournal, openJournal } from './open-journal'
 import { LibsqlPrices } from './prices'
+import { LibsqlSocial } from './social'
 import { sqlClient } from './sql-client'
 import { LibsqlStatements } from './statements'
 import { LibsqlUsageReports } from './usage-reports'
@@ -32,6 +33,7 @@ export interface Stores {
   readonly credentials: LibsqlCredentials
   readonly accounts: LibsqlAccounts
   readonly prices: LibsqlPrices
+  readonly social: LibsqlSocial
   readonly reports: LibsqlUsageReports
   readonly statements: LibsqlStatements
   /** Resolves when the tables have what was committed so far. Rejects when the database does not take it. */
@@ -103,6 +105,7 @@ async function openHeld(
     credentials,
     accounts,
     prices,
+    social: new LibsqlSocial(db),
     reports: new LibsqlUsageReports(db, options.isCounted, applied),
     statements: new LibsqlStatements(db, applied),
     applied,

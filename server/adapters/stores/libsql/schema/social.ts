@@ -1,0 +1,71 @@
+import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { AccountId, KeyId, PoolId, SocialLinkId, SocialSessionId } from '../../../../core/ids'
+import type { SocialScope } from '../../../../core/social/scopes'
+import type { LinkOutcome, NetworkName } from '../../../../core/social/session'
+import { instant } from '../columns'
+import { accounts } from './accounts'
+import { keys, pools } from './keys'
+
+const belongsTo = {
+  accountId: () =>
+    text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+  poolId: () =>
+    text('pool_id')
+      .$type<PoolId>()
+      .notNull()
+      .references(() => pools.id),
+  keyId: () =>
+    text('key_id')
+      .$type<KeyId>()
+      .notNull()
+      .references(() => keys.id),
+}
+
+/** Tries to link an account. The state is kept as its SHA-256, the code verifier sealed. */
+export const socialLinks = sqliteTable(
+  'social_links',
+  {
+    id: text().$type<SocialLinkId>().primaryKey(),
+    stateHash: text('state_hash').notNull().unique('social_links_state'),
+    accountId: belongsTo.accountId(),
+    poolId: belongsTo.poolId(),
+    keyId: belongsTo.keyId(),
+    scopes: text({ mode: 'json' }).$type<readonly SocialScope[]>().notNull(),
+    verifier: text().notNull(),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    usedAt: instant('used_at'),
+    outcome: text().$type<LinkOutcome>(),
+  },
+  (table) => [index('social_links_account').on(table.accountId, table.poolId, table.id)],
+)
+
+/** Linked accounts, one per spend pool. Both tokens are sealed, each bound to its row and column. */
+export const socialSessions = sqliteTable(
+  'social_sessions',
+  {
+    id: text().$type<SocialSessionId>().primaryKey(),
+    accountId: belongsTo.accountId(),
+    poolId: belongsTo.poolId(),
+    keyId: belongsTo.keyId(),
+    network: text().$type<NetworkName>().notNull(),
+    userId: text('user_id').notNull(),
+    username: text().notNull(),
+    name: text().notNull(),
+    scopes: text({ mode: 'json' }).$type<readonly SocialScope[]>().notNull(),
+    accessToken: text('access_token').notNull(),
+    refreshToken: text('refresh_token'),
+    accessExpiresAt: instant('access_expires_at').notNull(),
+    linkedAt: instant('linked_at').notNull(),
+    refreshedAt: instant('refreshed_at'),
+    revokedAt: instant('revoked_at'),
+    missingScope: text('missing_scope').$type<SocialScope>(),
+  },
+  (table) => [
+    uniqueIndex('social_sessions_pool').on(table.poolId),
+    index('social_sessions_account').on(table.accountId, table.id),
+  ],
+)

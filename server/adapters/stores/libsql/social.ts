@@ -1,0 +1,133 @@
+import { and, desc, eq, gt, inArray, isNull, max } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AuditEntry } from '../../../core/audit'
+import type { AccountId, PoolId, SocialLinkId, SocialSessionId } from '../../../core/ids'
+import type { SocialScope } from '../../../core/social/scopes'
+import type { LinkAttempt, LinkOutcome, SessionTokens, SocialSession } from '../../../core/social/session'
+import type { SocialStore } from '../../../core/social/store'
+import { auditRow } from './audit-row'
+import { auditLog } from './schema/accounts'
+import { socialLinks, socialSessions } from './schema/social'
+
+/** Links and sessions in the database, found by its indexes. Nothing is kept in memory. */
+export class LibsqlSocial implements SocialStore {
+  private readonly db: LibSQLDatabase
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async addLink(link: LinkAttempt, audit: AuditEntry): Promise<void> {
+    await this.db.batch([this.db.insert(socialLinks).values(link), this.audited(audit)])
+  }
+
+  async burnLink(stateHash: string, at: number): Promise<LinkAttempt | null> {
+    const open = and(eq(socialLinks.stateHash, stateHash), isNull(socialLinks.usedAt), gt(socialLinks.expiresAt, at))
+    const [link] = await this.db.update(socialLinks).set({ usedAt: at }).where(open).returning()
+    return link ?? null
+  }
+
+  async linkByState(stateHash: string): Promise<LinkAttempt | null> {
+    const [link] = await this.db.select().from(socialLinks).where(eq(socialLinks.stateHash, stateHash))
+    return link ?? null
+  }
+
+  async linkById(id: SocialLinkId): Promise<LinkAttempt | null> {
+    const [link] = await this.db.select().from(socialLinks).where(eq(socialLinks.id, id))
+    return link ?? null
+  }
+
+  async endLink(id: SocialLinkId, outcome: LinkOutcome): Promise<void> {
+    await this.ending(id, outcome)
+  }
+
+  async newestLinks(account: AccountId): Promise<readonly LinkAttempt[]> {
+    const newest = this.db
+      .select({ id: max(socialLinks.id) })
+      .from(socialLinks)
+      .where(eq(socialLinks.accountId, account))
+      .groupBy(socialLinks.poolId)
+    return this.db.select().from(socialLinks).where(inArray(socialLinks.id, newest)).orderBy(desc(socialLinks.id))
+  }
+
+  async putSession(session: SocialSession, link: SocialLinkId, audit: AuditEntry): Promise<void> {
+    await this.db.batch([
+      this.db.delete(socialSessions).where(eq(socialSessions.poolId, session.poolId)),
+      this.db.insert(socialSessions).values(rowOf(session)),
+      this.ending(link, 'linked'),
+      this.audited(audit),
+    ])
+  }
+
+  async session(pool: PoolId): Promise<SocialSession | null> {
+    const [row] = await this.db.select().from(socialSessions).where(eq(socialSessions.poolId, pool))
+    return row ? sessionOf(row) : null
+  }
+
+  async sessionsOf(account: AccountId): Promise<readonly SocialSession[]> {
+    const rows = await this.db
+      .select()
+      .from(socialSessions)
+      .where(eq(socialSessions.accountId, account))
+      .orderBy(desc(socialSessions.id))
+    return rows.map(sessionOf)
+  }
+
+  async saveTokens(id: SocialSessionId, tokens: SessionTokens, refreshedAt: number): Promise<boolean> {
+    const changed = await this.db
+      .update(socialSessions)
+      .set({ ...tokenColumns(tokens), refreshedAt })
+      .where(live(id))
+      .returning({ id: socialSessions.id })
+    return changed.length > 0
+  }
+
+  async markRevoked(id: SocialSessionId, at: number, audit: AuditEntry): Promise<boolean> {
+    const marked = this.db
+      .update(socialSessions)
+      .set({ revokedAt: at })
+      .where(live(id))
+      .returning({ id: socialSessions.id })
+    const [changed] = await this.db.batch([marked, this.audited(audit)])
+    return changed.length > 0
+  }
+
+  async noteMissingScope(id: SocialSessionId, scope: SocialScope): Promise<void> {
+    await this.db.update(socialSessions).set({ missingScope: scope }).where(eq(socialSessions.id, id))
+  }
+
+  async removeSession(id: SocialSessionId, audit: AuditEntry): Promise<boolean> {
+    const removal = this.db.delete(socialSessions).where(eq(socialSessions.id, id)).returning({ id: socialSessions.id })
+    const [removed] = await this.db.batch([removal, this.audited(audit)])
+    return removed.length > 0
+  }
+
+  private ending(id: SocialLinkId, outcome: LinkOutcome) {
+    return this.db.update(socialLinks).set({ outcome }).where(eq(socialLinks.id, id))
+  }
+
+  private audited(audit: AuditEntry) {
+    return this.db.insert(auditLog).values(auditRow(audit))
+  }
+}
+
+function live(id: SocialSessionId) {
+  return and(eq(socialSessions.id, id), isNull(socialSessions.revokedAt))
+}
+
+function tokenColumns({ access, refresh, accessExpiresAt }: SessionTokens) {
+  return { accessToken: access, refreshToken: refresh, accessExpiresAt }
+}
+
+function rowOf({ user, tokens, ...session }: SocialSession): typeof socialSessions.$inferInsert {
+  return { ...session, userId: user.id, username: user.username, name: user.name, ...tokenColumns(tokens) }
+}
+
+function sessionOf(row: typeof socialSessions.$inferSelect): SocialSession {
+  const { userId, username, name, accessToken, refreshToken, accessExpiresAt, ...session } = row
+  return {
+    ...session,
+    user: { id: userId, username, name },
+    tokens: { access: accessToken, refresh: refreshToken, accessExpiresAt },
+  }
+}

@@ -1,0 +1,189 @@
+import type { Actor, AuditEntry } from '../audit'
+import type { Clock } from '../clock'
+import { type AccountId, type KeyId, makeId, type PoolId, type SocialLinkId } from '../ids'
+import { no, ok, type Result } from '../result'
+import type { Sealing } from '../sealing'
+import type { OnSocialChange } from './changes'
+import type { Grant, SocialNetwork } from './network'
+import { completed, grantedScopes, OFFLINE_ACCESS, type SocialScope } from './scopes'
+import { grantToken, sealedTokens, verifierPlace } from './sealed-tokens'
+import type { LinkAttempt, LinkOutcome, SocialSession, SocialUser } from './session'
+import { hashState, LINK_LIFETIME_MS, looksLikeState, newLinkSecrets } from './state-token'
+import type { SocialStore } from './store'
+
+/** The key that an account is linked to. */
+export interface LinkingKey {
+  readonly id: KeyId
+  readonly poolId: PoolId
+  readonly accountId: AccountId
+}
+
+export interface StartedLink {
+  readonly link: LinkAttempt
+  /** Shown to the caller, never stored. */
+  readonly state: string
+  readonly authUrl: string
+}
+
+/** What came back with the browser. */
+export interface Callback {
+  readonly state: string | null
+  readonly code: string | null
+  readonly error: string | null
+}
+
+/** How a callback ended, each with words of its own on the page. */
+export type LinkEnd =
+  | { readonly kind: 'linked'; readonly user: SocialUser; readonly scopes: readonly SocialScope[] }
+  | { readonly kind: 'wrong_state' | 'expired' | 'replayed' | 'denied' | 'failed' | 'key_gone' }
+
+export interface LinkingParts {
+  readonly store: SocialStore
+  readonly network: SocialNetwork
+  readonly sealing: Sealing
+  readonly clock: Clock
+  readonly redirectUri: string
+  /** Whether the key could still call: one that was revoked meanwhile gets no account. */
+  readonly keyIsLive: (key: KeyId) => Promise<boolean>
+  readonly onChange: OnSocialChange
+  /** Told, without secrets, why a code was not exchanged. */
+  readonly onTrouble: (reason: string) => void
+}
+
+/**
+ * Links a social account to a key by OAuth 2.0 with PKCE (spec 4.3). The state is bound to the key and the scopes, lives ten
+ * minutes, and is burned by the first callback that shows it; every later one changes nothing.
+ */
+export class Linking {
+  private readonly parts: LinkingParts
+
+  constructor(parts: LinkingParts) {
+    this.parts = parts
+  }
+
+  /** No scopes means all of them. Free; any number of links may be open. */
+  async start(key: LinkingKey, scopes: readonly SocialScope[], actor: Actor): Promise<StartedLink> {
+    const { store, network, sealing, clock, redirectUri, onChange } = this.parts
+    const now = clock.now()
+    const secrets = newLinkSecrets()
+    const id = makeId('link', now)
+    const link: LinkAttempt = {
+      id,
+      stateHash: secrets.stateHash,
+      poolId: key.poolId,
+      accountId: key.accountId,
+      keyId: key.id,
+      scopes: completed(scopes),
+      verifier: sealing.seal(secrets.verifier, verifierPlace(id)),
+      createdAt: now,
+      expiresAt: now + LINK_LIFETIME_MS,
+      usedAt: null,
+      outcome: null,
+    }
+    await store.addLink(link, this.audit(link, 'social.link.start', actor, { scopes: link.scopes }))
+    const { state, challenge } = secrets
+    const authUrl = network.authorizeUrl({ state, challenge, scopes: [...link.scopes, OFFLINE_ACCESS], redirectUri })
+    onChange({ accountId: key.accountId, keyId: key.id, what: 'linking' })
+    return { link, state, authUrl }
+  }
+
+  /** Ends a link by the browser's return. Exactly one callback of a state gets past its burning. */
+  async finish(callback: Callback, signal: AbortSignal): Promise<LinkEnd> {
+    const { store, clock, network, onTrouble } = this.parts
+    if (callback.state === null || !looksLikeState(callback.state)) return { kind: 'wrong_state' }
+    const stateHash = hashState(callback.state)
+    const link = await store.burnLink(stateHash, clock.now())
+    if (!link) return this.whyNotBurned(stateHash)
+    if (callback.code === null) {
+      const denied = callback.error === 'access_denied'
+      if (!denied) onTrouble(`the network sent neither a code nor a refusal: ${callback.error?.slice(0, 60)}`)
+      return this.ended(link, denied ? 'denied' : 'failed')
+    }
+    const session = await this.newSession(link, callback.code, signal)
+    if (!session.ok) {
+      onTrouble(session.error)
+      return this.ended(link, 'failed')
+    }
+    const { session: linked, grant } = session.value
+    if (!(await this.parts.keyIsLive(link.keyId))) {
+      await network.revoke(grant.refresh ?? grant.access, signal)
+      await store.endLink(link.id, 'failed')
+      return { kind: 'key_gone' }
+    }
+    await this.put(linked, link, signal)
+    return { kind: 'linked', user: linked.user, scopes: linked.scopes }
+  }
+
+  /** The owner gives up waiting. False when the link is over already, or another account's. */
+  async cancel(account: AccountId, id: SocialLinkId): Promise<boolean> {
+    const { store, clock } = this.parts
+    const link = await store.linkById(id)
+    if (link?.accountId !== account || !(await store.burnLink(link.stateHash, clock.now()))) return false
+    await this.ended(link, 'cancelled')
+    return true
+  }
+
+  private async whyNotBurned(stateHash: string): Promise<LinkEnd> {
+    const link = await this.parts.store.linkByState(stateHash)
+    if (!link) return { kind: 'wrong_state' }
+    return { kind: link.usedAt === null ? 'expired' : 'replayed' }
+  }
+
+  private async ended(link: LinkAttempt, outcome: Exclude<LinkOutcome, 'linked'>): Promise<LinkEnd> {
+    await this.parts.store.endLink(link.id, outcome)
+    this.parts.onChange({ accountId: link.accountId, keyId: link.keyId, what: outcome })
+    return { kind: outcome === 'denied' ? 'denied' : 'failed' }
+  }
+
+  private async newSession(
+    link: LinkAttempt,
+    code: string,
+    signal: AbortSignal,
+  ): Promise<Result<{ session: SocialSession; grant: Grant }, string>> {
+    const { network, sealing, clock, redirectUri } = this.parts
+    const verifier = sealing.open(link.verifier, verifierPlace(link.id)).text
+    const grant = await network.exchange(code, verifier, redirectUri, signal)
+    if (!grant.ok) return no(`the code was not exchanged: ${grant.error.reason}`)
+    const user = await network.me(grant.value.access, signal)
+    if (!user.ok) {
+      await network.revoke(grant.value.refresh ?? grant.value.access, signal)
+      return no(`the linked account could not be read: ${user.error.reason}`)
+    }
+    const now = clock.now()
+    const id = makeId('soc', now)
+    return ok({
+      grant: grant.value,
+      session: {
+        id,
+        poolId: link.poolId,
+        accountId: link.accountId,
+        keyId: link.keyId,
+        network: network.name,
+        user: user.value,
+        scopes: grant.value.scope === null ? link.scopes : grantedScopes(grant.value.scope),
+        tokens: sealedTokens(sealing, id, grant.value, now),
+        linkedAt: now,
+        refreshedAt: null,
+        revokedAt: null,
+        missingScope: null,
+      },
+    })
+  }
+
+  private async put(session: SocialSession, link: LinkAttempt, signal: AbortSignal): Promise<void> {
+    const { store, network, sealing, onChange } = this.parts
+    const before = await store.session(link.poolId)
+    const system: Actor = { kind: 'system', id: `social:${network.name}`, address: null }
+    const detail = { user: session.user.id, scopes: session.scopes, replaced: before?.user.id ?? null }
+    await store.putSession(session, link.id, this.audit(link, 'social.linked', system, detail))
+    onChange({ accountId: link.accountId, keyId: link.keyId, what: 'linked' })
+    // Of the same account, the network may have put the new grant in the place of the old one: to revoke it could end both.
+    if (before?.network !== network.name || before.user.id === session.user.id || before.revokedAt !== null) return
+    await network.revoke(grantToken(sealing, before), signal)
+  }
+
+  private audit(link: LinkAttempt, action: string, actor: Actor, detail: Record<string, unknown>): AuditEntry {
+    const at = this.parts.clock.now()
+    return { id: makeId('audit', at), at, actor, accountId: link.accountId, keyId: link.keyId, action, detail }
+  }
+}

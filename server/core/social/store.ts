@@ -1,0 +1,31 @@
+import type { AuditEntry } from '../audit'
+import type { AccountId, PoolId, SocialLinkId, SocialSessionId } from '../ids'
+import type { SocialScope } from './scopes'
+import type { LinkAttempt, LinkOutcome, SessionTokens, SocialSession } from './session'
+
+/**
+ * Links and sessions. Every write is one atomic batch, durable before it resolves, and seen by the next read. What is sealed
+ * comes and goes sealed.
+ */
+export interface SocialStore {
+  addLink(link: LinkAttempt, audit: AuditEntry): Promise<void>
+  /** Burns a state that is open and not over: one statement, so that of many callers at once exactly one gets the link. */
+  burnLink(stateHash: string, at: number): Promise<LinkAttempt | null>
+  linkByState(stateHash: string): Promise<LinkAttempt | null>
+  linkById(id: SocialLinkId): Promise<LinkAttempt | null>
+  endLink(id: SocialLinkId, outcome: LinkOutcome): Promise<void>
+  /** The newest link of each pool of the account. */
+  newestLinks(account: AccountId): Promise<readonly LinkAttempt[]>
+  /** Ends the link and puts its session in the place of the pool's. */
+  putSession(session: SocialSession, link: SocialLinkId, audit: AuditEntry): Promise<void>
+  session(pool: PoolId): Promise<SocialSession | null>
+  /** Newest first. */
+  sessionsOf(account: AccountId): Promise<readonly SocialSession[]>
+  /** False when the session is not there any more, or was revoked: the tokens are then of no use. */
+  saveTokens(id: SocialSessionId, tokens: SessionTokens, refreshedAt: number): Promise<boolean>
+  /** False when it was revoked or removed already. */
+  markRevoked(id: SocialSessionId, at: number, audit: AuditEntry): Promise<boolean>
+  noteMissingScope(id: SocialSessionId, scope: SocialScope): Promise<void>
+  /** False when it is not there. */
+  removeSession(id: SocialSessionId, audit: AuditEntry): Promise<boolean>
+}

@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type { ApiKey } from '../../../server/core/credentials/api-key'
+import type { Result } from '../../../server/core/result'
+import { OWNER, openSocialParts } from './social-parts'
+
+const TWO_HOURS = 7_200_000
+let social: Awaited<ReturnType<typeof openSocialParts>>
+beforeAll(async () => {
+  social = await openSocialParts()
+})
+afterAll(() => social.close())
+beforeEach(() => {
+  social.changes.length = 0
+  social.trouble.length = 0
+  social.network.refreshRefusal = null
+  social.network.actFailure = null
+  social.network.givesRefreshToken = true
+  social.network.granted = null
+})
+
+const codeOf = (outcome: Result<unknown, unknown>) => {
+  if (outcome.ok) return 'ok'
+  const error = outcome.error as { kind: string; failure?: { code: string } }
+  return error.failure?.code ?? error.kind
+}
+const stored = (key: ApiKey) => social.store.session(key.poolId)
+
+describe('a call of a linked account', () => {
+  test('acts as the account with its token', async () => {
+    const key = await social.linked()
+    expect(await social.like(key)).toEqual({ ok: true, value: { data: { done: 'like' } } })
+    expect(social.network.asked.at(-1)?.actor.userId).toBe('1001')
+  })
+
+  test('of a key without one is told social_session_required, and the network is not asked', async () => {
+    const asked = social.network.asked.length
+    expect(codeOf(await social.like(await social.key()))).toBe('social_session_required')
+    expect(social.network.asked).toHaveLength(asked)
+  })
+
+  test('that needs a scope which was not granted is told which one and how to add it, before the network is asked (spec 4.3)', async () => {
+    const key = await social.linked(['dm.read'])
+    social.changes.length = 0
+    const asked = social.network.asked.length
+    const outcome = await social.like(key)
+    expect(outcome).toMatchObject({
+      ok: false,
+      error: { failure: { code: 'insufficient_scope', param: 'like.write' } },
+    })
+    expect(JSON.stringify(outcome)).toContain('POST /apis/v1/social/auth_social')
+    expect(social.network.asked).toHaveLength(asked)
+    expect((await stored(key))?.missingScope).toBe('like.write')
+    await social.like(key)
+    expect(social.changes).toEqual(['scope_missing'])
+  })
+
+  test("passes the network's own failures on as they are", async () => {
+    const key = await social.linked()
+    for (const failure of [
+      { kind: 'rate_limited', reason: 'x', retryAfterSeconds: 9 },
+      { kind: 'unknown', reason: 'x' },
+      { kind: 'about_us', reason: 'x' },
+    ] as const) {
+      social.network.actFailure = failure
+      expect(await social.like(key)).toEqual({ ok: false, error: failure })
+    }
+  })
+})
+
+describe('renewal', () => {
+  test('happens when less than five minutes of the token are left, and the pair is durable before it is used', async () => {
+    const key = await social.linked()
+    const before = await stored(key)
+    const { refreshes } = social.network
+    social.advance(TWO_HOURS - 301_000)
+    await social.like(key)
+    expect(social.network.refreshes).toBe(refreshes)
+    social.advance(2000)
+    let atUse: Awaited<ReturnType<typeof stored>> = null
+    await social.accounts.use(key, 'like.write', async (actor) => {
+      atUse = await stored(key)
+      return social.network.act(actor, { kind: 'like', tweetId: '1' })
+    })
+    expect(social.network.refreshes).toBe(refreshes + 1)
+    expect(atUse).not.toEqual(before)
+    expect((await stored(key))?.refreshedAt).not.toBeNull()
+  })
+
+  test('is one for any number of calls at once: a refresh token is used once', async () => {
+    const key = await social.linked()
+    social.advance(TWO_HOURS)
+    const gate = Promise.withResolvers<void>()
+    social.network.refreshGate = gate.promise
+    const { refreshes } = social.network
+    const calls = Array.from({ length: 30 }, () => social.like(key))
+    gate.resolve()
+    expect((await Promise.all(calls)).every(({ ok }) => ok)).toBe(true)
+    expect(social.network.refreshes).toBe(refreshes + 1)
+    // And the pair that was saved is good for the next one.
+    social.advance(TWO_HOURS)
+    expect((await social.like(key)).ok).toBe(true)
+  })
+
+  test('happens once after a refused token, and the call is done with the new one', async () => {
+    const key = await social.linked()
+    social.network.expireAccess()
+    const { refreshes } = social.network
+    const outcomes = await Promise.all([social.like(key), social.like(key), social.like(key)])
+    expect(outcomes.every(({ ok }) => ok)).toBe(true)
+    expect(social.network.refreshes).toBe(refreshes + 1)
+  })
+
+  test('that gives no new refresh token keeps the one before (RFC 6749 6)', async () => {
+    const key = await social.linked()
+    const refreshBefore = (await stored(key))?.tokens.refresh
+    social.network.givesRefreshToken = false
+    social.advance(TWO_HOURS)
+    expect((await social.like(key)).ok).toBe(true)
+    const after = await stored(key)
+    expect(after?.tokens.refresh).not.toBeNull()
+    expect(after?.tokens.refresh).not.toBe(refreshBefore)
+  })
+
+  test('that fails on the way leaves the session as it is, and the old token is used while it lives', async () => {
+    const key = await social.linked()
+    social.advance(TWO_HOURS - 60_000)
+    social.network.refreshRefusal = { kind: 'unknown', reason: 'timeout' }
+    expect((await social.like(key)).ok).toBe(true)
+    social.advance(60_000)
+    expect(codeOf(await social.like(key))).toBe('unavailable')
+    expect((await stored(key))?.revokedAt).toBeNull()
+    social.network.refreshRefusal = null
+    expect((await social.like(key)).ok).toBe(true)
+  })
+})
+
+describe('a grant that the network calls dead', () => {
+  test('makes the session revoked for good, tells the watchers, and asks to link again', async () => {
+    const key = await social.linked()
+    social.changes.length = 0
+    social.network.refreshRefusal = { kind: 'dead', reason: 'invalid_request' }
+    social.network.expireAccess()
+    const outcome = await social.like(key)
+    expect(codeOf(outcome)).toBe('social_session_required')
+    expect(JSON.stringify(outcome)).toContain('@ada withdrew')
+    expect((await stored(key))?.revokedAt).not.toBeNull()
+    expect(social.changes).toEqual(['revoked'])
+    const { refreshes } = social.network
+    const asked = social.network.asked.length
+    expect(codeOf(await social.like(key))).toBe('social_session_required')
+    expect([social.network.refreshes, social.network.asked.length]).toEqual([refreshes, asked])
+  })
+
+  test('is replaced by linking again', async () => {
+    const key = await social.linked()
+    social.network.refreshRefusal = { kind: 'dead', reason: 'invalid_request' }
+    social.network.expireAccess()
+    await social.like(key)
+    social.network.refreshRefusal = null
+    const { state } = await social.linking.start(key, [], OWNER)
+    await social.finish({ state, code: social.code() })
+    expect((await social.like(key)).ok).toBe(true)
+  })
+})
+
+describe('a session without a refresh token', () => {
+  test('ends with its access token: expired by time, revoked when it is refused before', async () => {
+    social.network.givesRefreshToken = false
+    const [one, other] = [await social.linked(), await social.linked()]
+    social.network.expireAccess()
+    expect(codeOf(await social.like(one))).toBe('social_session_required')
+    expect((await stored(one))?.revokedAt).not.toBeNull()
+    social.advance(TWO_HOURS)
+    const outcome = await social.like(other)
+    expect(JSON.stringify(outcome)).toContain('has expired')
+    expect((await stored(other))?.revokedAt).toBeNull()
+  })
+})
+
+describe('unlinking', () => {
+  test('forgets the account here and revokes the grant at the network', async () => {
+    const key = await social.linked()
+    const session = await stored(key)
+    if (!session) throw new Error('no session')
+    const revoked = social.network.revoked.length
+    expect(await social.accounts.unlink(session, OWNER, social.unlinkSignal)).toBe(true)
+    expect(await stored(key)).toBeNull()
+    expect(social.network.revoked.slice(revoked)).toEqual([expect.stringMatching(/^refresh-/)])
+    expect(await social.accounts.unlink(session, OWNER, social.unlinkSignal)).toBe(false)
+    expect(codeOf(await social.like(key))).toBe('social_session_required')
+  })
+
+  test('while a renewal runs leaves nothing behind', async () => {
+    const key = await social.linked()
+    const session = await stored(key)
+    if (!session) throw new Error('no session')
+    social.advance(TWO_HOURS)
+    const gate = Promise.withResolvers<void>()
+    social.network.refreshGate = gate.promise
+    const call = social.like(key)
+    const revoked = social.network.revoked.length
+    await social.accounts.unlink(session, OWNER, social.unlinkSignal)
+    gate.resolve()
+    expect(codeOf(await call)).toBe('social_session_required')
+    expect(await stored(key)).toBeNull()
+    expect(social.network.revoked).toHaveLength(revoked + 2)
+  })
+})
+
+describe('what is stored', () => {
+  test('that was changed, or moved from another row, is never used: the caller is asked to link again', async () => {
+    const [one, other] = [await social.linked(), await social.linked()]
+    const [mine, foreign] = [await stored(one), await stored(other)]
+    if (!mine || !foreign) throw new Error('no session')
+    await social.store.saveTokens(mine.id, foreign.tokens, 0)
+    const asked = social.network.asked.length
+    expect(codeOf(await social.like(one))).toBe('social_session_required')
+    expect(social.network.asked).toHaveLength(asked)
+    expect(social.trouble.join()).toContain('social_sessions.access_token')
+  })
+})
