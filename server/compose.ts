@@ -7,8 +7,8 @@ import { MemoryHolds } from './adapters/stores/memory/holds'
 import { MemoryWindows } from './adapters/stores/memory/windows'
 import { ensureIndex } from './adapters/websearch/local/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
-import { openLocalWebsearch } from './adapters/websearch/local/open-local-websearch'
 import { app } from './app'
+import { openWebsearch } from './compose/websearch'
 import type { Config } from './config'
 import { Keys } from './core/accounts/keys'
 import { Operator } from './core/accounts/operator'
@@ -48,8 +48,7 @@ export interface Surroundings {
 type ClosableProviders = DataProviders & { close?(): Promise<void> }
 
 function openProviders(config: Config, clock: Clock): ClosableProviders {
-  const { indexPath } = indexSources(config)
-  return openLocalWebsearch({ indexPath, baseUrl: config.baseUrl, now: () => clock.now() })
+  return openWebsearch(config, clock, indexSources(config).indexPath)
 }
 
 /** Where the search index of an install lives, and what it is made of. */

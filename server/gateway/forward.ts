@@ -69,6 +69,10 @@ function told(problem: UpstreamFailure): Failure {
     ...(problem.retryAfterSeconds && { retryAfterSeconds: problem.retryAfterSeconds }),
   }
   switch (problem.kind) {
+    case 'invalid_input': {
+      const { param, rule } = problem.input ?? { param: 'q', rule: 'cannot be answered' }
+      return failure('invalid_parameter', `${param} ${rule}`, { param })
+    }
     case 'error':
       return failure('upstream_error', 'The source answered with an error. You were not charged.', more)
     case 'unavailable':

@@ -57,6 +57,13 @@ export const RULES: readonly Rule[] = [
   // Events tell of calls and of money, which pass the journal.
   { files: ['server/core/events/**'], may: [...BASE, SELF], types: [USAGE_EVENT, 'server/core/ledger/journal.ts'] },
   {
+    // Goggles that stand in a request are input, judged with the rest of it.
+    files: ['server/core/catalogue/**'],
+    may: [...BASE, SELF, 'server/core/goggles/**'],
+    types: [USAGE_EVENT],
+    packages: [CRYPTO],
+  },
+  {
     files: ['server/core/*/**'],
     may: [...BASE, SELF, PARAMETERS],
     types: [OPERATION, USAGE_EVENT],
@@ -81,10 +88,12 @@ export const RULES: readonly Rule[] = [
     packages: ['@libsql/client', 'drizzle-orm', 'node:*'],
   },
   { files: ['server/adapters/stores/memory/**'], may: [CORE, SELF], types: [GATEWAY, PROVIDERS] },
+  // The language is core's; here it is fetched and kept.
+  { files: ['server/adapters/websearch/goggles/**'], may: [CORE, SELF], types: [PROVIDERS] },
   {
     // Its index is a libSQL file of its own, apart from the gateway's database.
     files: ['server/adapters/websearch/local/**'],
-    may: [CORE, SELF],
+    may: [CORE, SELF, 'server/adapters/websearch/goggles/**'],
     types: [GATEWAY, PROVIDERS],
     packages: ['@libsql/client', 'node:*'],
   },

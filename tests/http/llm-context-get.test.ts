@@ -120,7 +120,7 @@ describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {
 
     test('one, and up to three by repeating the name, reach the provider in their order', async () => {
       expect((await asked(goggles('$discard'))).goggles).toEqual(['$discard'])
-      const three = ['https://example.com/a.goggle', '$boost=2,site=b.example', '$discard']
+      const three = ['https://gitlab.com/a/b/-/raw/main/c.goggle', '$boost=2,site=b.example', '$discard']
       expect((await asked(goggles(...three))).goggles).toEqual(three)
     })
 
@@ -131,6 +131,18 @@ describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {
         rule: expect.stringMatching(/none empty/),
       })
       expect(await wrong(goggles(' '))).toMatchObject({ param: 'goggles' })
+    })
+
+    test('a wrong line is a 400 that names entry and line', async () => {
+      expect(await wrong(goggles('$discard', '! mine\n/blog/$boost\n/shop/$boost=11'))).toMatchObject({
+        param: 'goggles',
+        rule: 'entry 2, line 3: boost goes from 1 to 10',
+      })
+    })
+
+    test('an address that no goggle may be at is a 400', async () => {
+      for (const address of ['http://github.com/a', 'https://example.com/a', 'http://169.254.169.254/'])
+        expect((await wrong(goggles(address)))?.rule).toMatch(/^entry 1 must be an https address on github.com/)
     })
   })
 

@@ -51,6 +51,14 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
     await expectUncharged()
   })
 
+  test('what only the source could judge is 400, says what to change, and is not charged', async () => {
+    const input = { param: 'goggles', rule: 'entry 1: the address answers 404' }
+    const refusal = await refusalOf(await failing({ kind: 'invalid_input', reason: 'no goggle', input }))
+    expect(refusal).toMatchObject({ status: 400, code: 'invalid_parameter', param: 'goggles' })
+    expect(refusal.message).toBe('goggles entry 1: the address answers 404')
+    await expectUncharged()
+  })
+
   test('LLM context fails the same way', async () => {
     gateway.context.answer = async () => no({ kind: 'error', reason: 'no' })
     expect(await verdictOf(gateway.as(key, CONTEXT_CALL))).toBe('502 upstream_error')

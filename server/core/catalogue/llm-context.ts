@@ -1,3 +1,4 @@
+import { brokenGoggles } from '../goggles/goggle-entry'
 import { micros } from '../money'
 import { DATA_HEADERS } from './data-headers'
 import type { Operation } from './operation'
@@ -109,7 +110,8 @@ const PARAMETERS = {
     in: 'query',
     kind: 'list',
     maxEntries: 3,
-    description: 'Custom re-ranking: up to 3 hosting addresses or inline definitions.',
+    check: brokenGoggles,
+    description: 'Custom re-ranking: up to 3 hosting addresses or inline definitions. Their instructions act together.',
     example: ['$boost=3,site=orm.drizzle.team'],
   },
   maximum_number_of_snippets: {

@@ -46,6 +46,8 @@ export interface EnumRule<V extends string = string> extends Common {
 export interface ListRule extends Common {
   readonly kind: 'list'
   readonly maxEntries: number
+  /** Gives the rule that the entries break, in words, or null. */
+  readonly check?: (entries: readonly string[]) => string | null
 }
 export type ParameterRule = TextRule | IntegerRule | NumberRule | BooleanRule | EnumRule | ListRule
 
@@ -159,7 +161,8 @@ function judgeList(rule: ListRule, input: Exclude<Received, { from: 'nothing' }>
   const strings = list.filter((entry): entry is string => typeof entry === 'string' && countWords(entry) > 0)
   if (strings.length !== list.length) return refuse(describeRule(rule), shown(input.from === 'json' ? input.value : ''))
   if (strings.length > rule.maxEntries) return refuse(describeRule(rule), `${strings.length} entries`)
-  return ok(strings)
+  const broken = rule.check?.(strings) ?? null
+  return broken === null ? ok(strings) : refuse(broken, shown(strings.length === 1 ? strings[0] : strings))
 }
 
 function fromText(rule: ParameterRule, text: string): string | number | boolean | undefined {

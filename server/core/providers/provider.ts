@@ -12,7 +12,10 @@ export interface ProviderAnswer {
  * when the failure is about the caller's request, never about our own credential or balance with that upstream.
  */
 export interface UpstreamFailure {
-  readonly kind: 'error' | 'unavailable' | 'timeout' | 'rate_limited'
+  /** `invalid_input`: the caller must change something that only the source could judge; no other source is asked. */
+  readonly kind: 'error' | 'unavailable' | 'timeout' | 'rate_limited' | 'invalid_input'
+  /** What is wrong, with `invalid_input`. Shown to the caller. */
+  readonly input?: { readonly param: string; readonly rule: string }
   /** For the log; never shown to a caller, and free of secrets. */
   readonly reason: string
   readonly retryAfterSeconds?: number

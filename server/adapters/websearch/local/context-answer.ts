@@ -1,6 +1,7 @@
 import type { Client } from '@libsql/client'
+import type { RuleBooks } from '../goggles/rule-books'
 import { absoluteAddress } from './addresses'
-import { fullTextQuery } from './full-text-query'
+import { type FullTextQuery, fullTextQuery } from './full-text-query'
 import { snippetOf } from './passages'
 import { type FoundDocument, searchPassages } from './search-passages'
 import { estimateTokens } from './token-estimate'
@@ -12,6 +13,8 @@ export interface ContextQuestion {
   readonly includeAdult: boolean
   readonly withMetadata: boolean
   readonly most: ContextBudget
+  /** Texts of goggles that were judged before. */
+  readonly goggles: readonly string[]
 }
 
 export interface ContextBudget {
@@ -21,6 +24,9 @@ export interface ContextBudget {
   readonly tokens: number
   readonly tokensPerUrl: number
 }
+
+/** Documents that goggles choose among, where a call considers 50 at most. */
+const GOGGLE_CANDIDATES = 200
 
 interface Grounding {
   readonly document: FoundDocument
@@ -33,10 +39,10 @@ export async function contextAnswer(
   question: ContextQuestion,
   baseUrl: string,
   nowMs: number,
+  books: RuleBooks,
 ): Promise<string> {
   const query = fullTextQuery(question.q)
-  const { count, includeAdult } = question
-  const found = query === null ? [] : await searchPassages(client, { query, count, includeAdult })
+  const found = query === null ? [] : await considered(client, query, question, books)
   const grounding = withinBudget(found, question.most)
   return JSON.stringify({
     query: { original: question.q, spellcheck_off: true },
@@ -49,6 +55,21 @@ export async function contextAnswer(
       grounding.map(({ document }) => [document.url, source(document, question.withMetadata, baseUrl, nowMs)]),
     ),
   })
+}
+
+/** The documents that the answer may be made of. Goggles choose among more than are asked for, so that they can bring some up. */
+async function considered(
+  client: Client,
+  query: FullTextQuery,
+  { count, includeAdult, goggles }: ContextQuestion,
+  books: RuleBooks,
+): Promise<FoundDocument[]> {
+  if (goggles.length === 0) return searchPassages(client, { query, count, includeAdult })
+  const candidates = await searchPassages(client, { query, count: GOGGLE_CANDIDATES, includeAdult })
+  const reranked = books.of(goggles).rerank(candidates, ({ url, title, description, passages }) => {
+    return { url, title, description, content: passages.map(({ text }) => text).join('\n') }
+  })
+  return reranked.slice(0, count)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { type Client, createClient } from '@libsql/client'
+import { RuleBooks } from '../goggles/rule-books'
 import { contextAnswer } from './context-answer'
 import { fullTextQuery } from './full-text-query'
 import { imageAnswer } from './image-answer'
@@ -14,6 +15,7 @@ import { searchPassages } from './search-passages'
  */
 export class IndexReader {
   readonly #path: string
+  readonly #books = new RuleBooks()
   #open: { readonly client: Client; readonly file: string } | null = null
 
   constructor(path: string) {
@@ -22,7 +24,8 @@ export class IndexReader {
 
   async answer(question: Question): Promise<string> {
     const client = await this.#client()
-    if (question.kind === 'context') return contextAnswer(client, question.input, question.baseUrl, question.nowMs)
+    if (question.kind === 'context')
+      return contextAnswer(client, question.input, question.baseUrl, question.nowMs, this.#books)
     if (question.kind === 'images') return imageAnswer(client, question.input, question.baseUrl)
     await proveReadable(client)
     return ''

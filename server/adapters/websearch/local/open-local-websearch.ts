@@ -1,6 +1,7 @@
 import type { ImageSearchInput } from '../../../core/catalogue/image-search'
 import type { LlmContextInput } from '../../../core/catalogue/llm-context'
 import type { Provider } from '../../../core/providers/provider'
+import type { PublishedGoggles } from '../goggles/published-goggles'
 import { contextProvider } from './context-provider'
 import { imageProvider } from './image-provider'
 import { openIndexClient } from './index-client'
@@ -12,6 +13,8 @@ export interface LocalWebsearchOptions {
   readonly baseUrl: string
   /** Milliseconds since the UNIX epoch. */
   readonly now: () => number
+  /** Reads `goggles`. Absent: those that stand in the request only. */
+  readonly goggles?: PublishedGoggles
 }
 
 export interface LocalWebsearch {
@@ -22,11 +25,11 @@ export interface LocalWebsearch {
 }
 
 /** The `local` websearch provider: both operations over one index file, searched on one thread of their own. */
-export function openLocalWebsearch({ indexPath, baseUrl, now }: LocalWebsearchOptions): LocalWebsearch {
+export function openLocalWebsearch({ indexPath, baseUrl, now, goggles }: LocalWebsearchOptions): LocalWebsearch {
   const client = openIndexClient({ indexPath })
   return {
     images: imageProvider(client, baseUrl),
-    context: contextProvider(client, baseUrl, now),
+    context: contextProvider(client, goggles, baseUrl, now),
     close: () => client.close(),
   }
 }

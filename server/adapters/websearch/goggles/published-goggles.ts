@@ -1,0 +1,146 @@
+import type { Clock } from '../../../core/clock'
+import { MOST_GOGGLE_BYTES, parseHostedGoggle } from '../../../core/goggles/goggle'
+import { goggleEntry, isGoggleAddress } from '../../../core/goggles/goggle-entry'
+import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
+import type { UpstreamFailure } from '../../../core/providers/provider'
+import { no, ok, type Result } from '../../../core/result'
+import { rawAddress } from './raw-address'
+
+const TIMEOUT_MS = 4_000
+const MOST_REDIRECTS = 3
+const TYPES = ['text/plain', 'text/markdown', 'application/octet-stream']
+/** How long a text is used before it is asked for again. */
+const FRESH_MS = 15 * 60_000
+const MOST_CACHED_BYTES = 16_000_000
+
+interface Kept {
+  readonly text: string
+  readonly at: number
+}
+
+/** The `goggles` of a call as texts: those that stand in the request, and those that are published somewhere. */
+export class PublishedGoggles {
+  readonly #fetch: OutboundFetch
+  readonly #clock: Clock
+  /** Least recently used first. */
+  readonly #kept = new Map<string, Kept>()
+  readonly #underWay = new Map<string, Promise<Result<string, UpstreamFailure>>>()
+  #bytes = 0
+
+  constructor(fetch: OutboundFetch, clock: Clock) {
+    this.#fetch = fetch
+    this.#clock = clock
+  }
+
+  /**
+   * The text of every entry, in their order. What is wrong with a published one is `invalid_input`, naming the entry and the
+   * line; a host that does not answer is `unavailable`.
+   */
+  async texts(entries: readonly string[], signal: AbortSignal): Promise<Result<readonly string[], UpstreamFailure>> {
+    const read = await Promise.all(entries.map((entry, i) => this.#text(entry, i + 1, signal)))
+    const texts: string[] = []
+    for (const one of read) {
+      if (!one.ok) return one
+      texts.push(one.value)
+    }
+    return ok(texts)
+  }
+
+  async #text(text: string, number: number, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
+    const entry = goggleEntry(text)
+    if (typeof entry === 'string') return wrong(`entry ${number} ${entry}`)
+    if (entry.kind === 'inline') return ok(entry.text)
+    const read = await this.#published(entry.url, signal)
+    if (read.ok || read.error.kind !== 'invalid_input') return read
+    return wrong(`entry ${number}: ${read.error.input?.rule ?? read.error.reason}`)
+  }
+
+  /** Callers of one address share one fetch; who gives up stops waiting, and the fetch goes on for the others. */
+  async #published(url: URL, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
+    const address = rawAddress(url).href
+    const kept = this.#fresh(address)
+    if (kept !== null) return ok(kept)
+    const sharing = this.#underWay.get(address) ?? this.#start(address)
+    const gaveUp = Promise.withResolvers<Result<string, UpstreamFailure>>()
+    const giveUp = () => gaveUp.resolve(no({ kind: 'timeout', reason: 'the call ended before its goggle was read' }))
+    signal.addEventListener('abort', giveUp, { once: true })
+    if (signal.aborted) giveUp()
+    const read = await Promise.race([sharing, gaveUp.promise])
+    signal.removeEventListener('abort', giveUp)
+    return read
+  }
+
+  #start(address: string): Promise<Result<string, UpstreamFailure>> {
+    const reading = this.#read(new URL(address), true).then((read) => {
+      this.#underWay.delete(address)
+      if (read.ok) this.#keep(address, read.value)
+      return read
+    })
+    this.#underWay.set(address, reading)
+    return reading
+  }
+
+  async #read(url: URL, mayMove: boolean): Promise<Result<string, UpstreamFailure>> {
+    const fetched = await this.#fetch({
+      url: url.href,
+      headers: { accept: 'text/plain' },
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MOST_GOGGLE_BYTES,
+      maxRedirects: MOST_REDIRECTS,
+      contentTypes: TYPES,
+      mayVisit: isGoggleAddress,
+    })
+    if (!fetched.ok) {
+      const { kind, reason } = fetched.error
+      if (kind === 'timeout' || kind === 'unreachable' || kind === 'cut')
+        return no({ kind: 'unavailable', reason: `goggle: ${reason}` })
+      return wrong(UNREADABLE[kind] ?? 'the address does not give a goggle')
+    }
+    const { status, body } = fetched.value
+    if (status >= 500 || status === 429)
+      return no({ kind: 'unavailable', reason: `goggle: ${url.host} said ${status}` })
+    if (status !== 200) return wrong(`the address answers ${status}`)
+    const text = new TextDecoder().decode(body)
+    const parsed = parseHostedGoggle(text)
+    if (!parsed.ok) return wrong(`line ${parsed.error.line}: ${parsed.error.rule}`)
+    const moved = parsed.value.metadata.get('transferred_to')
+    if (moved === undefined) return ok(text)
+    const next = goggleEntry(moved)
+    if (!mayMove || typeof next === 'string' || next.kind !== 'hosted')
+      return wrong('"transferred_to" must be an address of another goggle that did not move again')
+    return this.#read(rawAddress(next.url), false)
+  }
+
+  #fresh(address: string): string | null {
+    const kept = this.#kept.get(address)
+    if (!kept) return null
+    this.#kept.delete(address)
+    if (this.#clock.now() - kept.at >= FRESH_MS) {
+      this.#bytes -= kept.text.length
+      return null
+    }
+    this.#kept.set(address, kept)
+    return kept.text
+  }
+
+  #keep(address: string, text: string): void {
+    this.#kept.set(address, { text, at: this.#clock.now() })
+    this.#bytes += text.length
+    for (const [oldest, { text: dropped }] of this.#kept) {
+      if (this.#bytes <= MOST_CACHED_BYTES) break
+      this.#kept.delete(oldest)
+      this.#bytes -= dropped.length
+    }
+  }
+}
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  too_large: `the goggle has more than ${MOST_GOGGLE_BYTES} bytes`,
+  wrong_type: 'the address does not give plain text; give that of the raw file',
+  not_allowed: 'the address leads to another host',
+  too_many_redirects: 'the address redirects too often',
+}
+
+function wrong(rule: string): Result<never, UpstreamFailure> {
+  return no({ kind: 'invalid_input', reason: `goggles: ${rule}`, input: { param: 'goggles', rule } })
+}

@@ -1,0 +1,46 @@
+import { parseGoggle } from './goggle'
+
+/** Where a goggle may be published (facts/upstreams.md 3.9). */
+export const GOGGLE_HOSTS: readonly string[] = [
+  'github.com',
+  'gist.github.com',
+  'raw.githubusercontent.com',
+  'gist.githubusercontent.com',
+  'gitlab.com',
+]
+
+/** Most bytes of a goggle that stands in a request; it is read before anybody paid. */
+const MOST_INLINE_BYTES = 100_000
+
+/** One entry of `goggles`: an address when it looks like one and is a single line, else the goggle itself. */
+export type GoggleEntry =
+  | { readonly kind: 'hosted'; readonly url: URL }
+  | { readonly kind: 'inline'; readonly text: string }
+
+/** Tells what an entry is; a string is the rule that its address breaks. */
+export function goggleEntry(text: string): GoggleEntry | string {
+  const line = text.trim()
+  if (!/^https?:\/\//i.test(line) || /[\r\n]/.test(line)) return { kind: 'inline', text }
+  const url = URL.parse(line)
+  if (!url || !isGoggleAddress(url)) return `must be an https address on ${GOGGLE_HOSTS.join(', ')}`
+  return { kind: 'hosted', url }
+}
+
+export function isGoggleAddress(url: URL): boolean {
+  return url.protocol === 'https:' && url.port === '' && url.username === '' && GOGGLE_HOSTS.includes(url.hostname)
+}
+
+/** The first rule that entries break, naming the entry and the line; null when all that stands in the request is right. */
+export function brokenGoggles(entries: readonly string[]): string | null {
+  for (const [i, text] of entries.entries()) {
+    const entry = goggleEntry(text)
+    if (typeof entry === 'string') return `entry ${i + 1} ${entry}`
+    if (entry.kind === 'hosted') continue
+    if (Buffer.byteLength(entry.text) > MOST_INLINE_BYTES)
+      return `entry ${i + 1} has more than ${MOST_INLINE_BYTES} bytes; publish it, and give its address`
+    const parsed = parseGoggle(entry.text)
+    if (!parsed.ok) return `entry ${i + 1}, line ${parsed.error.line}: ${parsed.error.rule}`
+    if (parsed.value.instructions.length === 0) return `entry ${i + 1} holds no instruction`
+  }
+  return null
+}

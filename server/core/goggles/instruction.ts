@@ -1,0 +1,100 @@
+import { no, ok, type Result } from '../result'
+import { type Pattern, parsePattern } from './pattern'
+
+export type Target = 'url' | 'title' | 'description' | 'content'
+export type Action = 'boost' | 'downrank' | 'discard'
+
+/** One line of a goggle that does something (facts/upstreams.md 3.2). */
+export interface Instruction {
+  readonly pattern: Pattern | null
+  readonly target: Target
+  /** Lower case, without a dot in front. Its subdomains are meant too. */
+  readonly site: string | null
+  readonly action: Action
+  /** 1 to 10. */
+  readonly strength: number
+}
+
+const MOST_STRENGTH = 10
+const MOST_CHARACTERS = 500
+const DOMAIN = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
+
+const TARGETS: Readonly<Record<string, Target>> = {
+  inurl: 'url',
+  intitle: 'title',
+  indescription: 'description',
+  incontent: 'content',
+}
+
+/** Reads one line that is not blank and no comment. The error is the rule it breaks. */
+export function parseInstruction(line: string): Result<Instruction, string> {
+  if (line.length > MOST_CHARACTERS && [...line].length > MOST_CHARACTERS)
+    return no(`an instruction has at most ${MOST_CHARACTERS} characters`)
+  const split = splitOptions(line)
+  if (!split.ok) return split
+  const { text, options } = split.value
+  const pattern = text === '' ? null : parsePattern(text)
+  if (typeof pattern === 'string') return no(pattern)
+  const { site = null, action = 'boost', strength = 1 } = options
+  if (pattern === null && options.target) return no('a target needs a pattern before the $')
+  if (pattern === null && site === null && action !== 'discard') return no(`$${action} needs a pattern or a site`)
+  return ok({ pattern, target: options.target ?? 'url', site, action, strength })
+}
+
+/** Whether it is `$discard` alone: what no other instruction matches is removed. */
+export function isGenericDiscard({ pattern, site }: Instruction): boolean {
+  return pattern === null && site === null
+}
+
+interface Options {
+  readonly site?: string
+  readonly target?: Target
+  readonly action?: Action
+  readonly strength?: number
+}
+
+/** The options start at the last `$` behind which everything is an option; a pattern may hold a `$` of its own. */
+function splitOptions(line: string): Result<{ readonly text: string; readonly options: Options }, string> {
+  let problem: string | null = null
+  for (let at = line.lastIndexOf('$'); at >= 0; at = at === 0 ? -1 : line.lastIndexOf('$', at - 1)) {
+    const options = parseOptions(line.slice(at + 1))
+    if (options.ok) return ok({ text: line.slice(0, at).trim(), options: options.value })
+    problem ??= options.error
+  }
+  return problem === null ? ok({ text: line, options: {} }) : no(problem)
+}
+
+function parseOptions(text: string): Result<Options, string> {
+  let options: Options = {}
+  for (const part of text.split(',')) {
+    const option = parseOption(part.trim())
+    if (typeof option === 'string') return no(option)
+    if (option.site !== undefined && options.site !== undefined) return no('site is given twice')
+    if (option.target && options.target) return no('a second target')
+    if (option.action && options.action) return no('a second action')
+    options = { ...options, ...option }
+  }
+  return ok(options)
+}
+
+function parseOption(text: string): Options | string {
+  const at = text.indexOf('=')
+  const name = (at < 0 ? text : text.slice(0, at)).toLowerCase()
+  const value = at < 0 ? null : text.slice(at + 1)
+  if (text === '') return 'an empty option'
+  if (name === 'site') return value ? siteOption(value) : 'site needs a domain, as in site=example.com'
+  const target = Object.hasOwn(TARGETS, name) ? TARGETS[name] : undefined
+  if (target) return value === null ? { target } : `${name} takes no value`
+  if (name === 'discard') return value === null ? { action: 'discard' } : 'discard takes no value'
+  if (name !== 'boost' && name !== 'downrank') return `"${name.slice(0, 40)}" is no option`
+  if (value === null) return { action: name, strength: 1 }
+  const strength = /^\d{1,2}$/.test(value) ? Number(value) : 0
+  if (strength < 1 || strength > MOST_STRENGTH) return `${name} goes from 1 to ${MOST_STRENGTH}`
+  return { action: name, strength }
+}
+
+function siteOption(value: string): Options | string {
+  const bare = value.replace(/^\./, '').toLowerCase()
+  const site = /^[\x20-\x7e]*$/.test(bare) ? bare : (URL.parse(`http://${bare}`)?.hostname ?? '')
+  return DOMAIN.test(site) ? { site } : `site must be a domain, not "${value.slice(0, 80)}"`
+}

@@ -1,0 +1,115 @@
+/**
+ * What a goggle looks for in a text: literal characters, `*` for any run, `^` for one separator or the end, `|` first or
+ * last to anchor (facts/upstreams.md 3.3). Letter case makes no difference. A match costs at most the length of the text
+ * times that of the pattern, whatever both are.
+ */
+export interface Pattern {
+  /** The runs of plain characters that a text must have to match, in lower case. */
+  readonly runs: readonly string[]
+  /** `text` in lower case. */
+  matches(text: string): boolean
+}
+
+const MOST_WILDCARDS = 2
+
+/** Reads a pattern. A string is the rule that it breaks. */
+export function parsePattern(text: string): Pattern | string {
+  if (/^[*^|]*$/.test(text)) return 'the pattern needs a character beside * ^ |'
+  if (text.split('*').length - 1 > MOST_WILDCARDS) return `the pattern has more than ${MOST_WILDCARDS} *`
+  if (text.split('^').length - 1 > MOST_WILDCARDS) return `the pattern has more than ${MOST_WILDCARDS} ^`
+  const atStart = text.startsWith('|')
+  const atEnd = text.endsWith('|')
+  const body = text.slice(atStart ? 1 : 0, atEnd ? -1 : undefined).toLowerCase()
+  if (!/[*^]/.test(body)) return literal(body, atStart, atEnd)
+  return new Wildcards(body.split('*').map(segmentOf), atStart, atEnd)
+}
+
+function literal(body: string, atStart: boolean, atEnd: boolean): Pattern {
+  const runs = [body]
+  if (atStart && atEnd) return { runs, matches: (text) => text === body }
+  if (atStart) return { runs, matches: (text) => text.startsWith(body) }
+  if (atEnd) return { runs, matches: (text) => text.endsWith(body) }
+  return { runs, matches: (text) => text.includes(body) }
+}
+
+/** What stands between two `*`. */
+interface Segment {
+  readonly text: string
+  readonly hasSeparator: boolean
+}
+
+function segmentOf(text: string): Segment {
+  return { text, hasSeparator: text.includes('^') }
+}
+
+/**
+ * Each segment is taken at the first place it fits after the one before: when any place does, that one does, so nothing is
+ * tried twice. The last one is tried at the end instead, if the pattern is anchored there.
+ */
+class Wildcards implements Pattern {
+  readonly runs: readonly string[]
+  readonly #segments: readonly Segment[]
+  readonly #atStart: boolean
+  readonly #atEnd: boolean
+
+  constructor(segments: readonly Segment[], atStart: boolean, atEnd: boolean) {
+    this.runs = segments.flatMap(({ text }) => text.split('^')).filter(Boolean)
+    this.#segments = segments
+    this.#atStart = atStart
+    this.#atEnd = atEnd
+  }
+
+  matches(text: string): boolean {
+    const last = this.#segments.length - 1
+    let from = 0
+    for (const [i, segment] of this.#segments.entries()) {
+      const mustStart = i === 0 && this.#atStart
+      if (i === last && this.#atEnd) return endsIn(text, segment, from, mustStart)
+      const end = mustStart ? endAt(text, segment, 0) : firstEnd(text, segment, from)
+      if (end < 0) return false
+      from = end
+    }
+    return true
+  }
+}
+
+/** Where the segment ends when it stands at `at`; -1 when it does not. */
+function endAt(text: string, segment: Segment, at: number): number {
+  if (!segment.hasSeparator) return text.startsWith(segment.text, at) ? at + segment.text.length : -1
+  let place = at
+  for (let i = 0; i < segment.text.length; i++) {
+    if (segment.text[i] === '^') {
+      if (place === text.length) continue
+      if (!isSeparator(text.charCodeAt(place))) return -1
+    } else if (segment.text.charCodeAt(i) !== text.charCodeAt(place)) return -1
+    place++
+  }
+  return place
+}
+
+function firstEnd(text: string, segment: Segment, from: number): number {
+  if (!segment.hasSeparator) {
+    const found = text.indexOf(segment.text, from)
+    return found < 0 ? -1 : found + segment.text.length
+  }
+  for (let at = from; at <= text.length; at++) {
+    const end = endAt(text, segment, at)
+    if (end >= 0) return end
+  }
+  return -1
+}
+
+/** Whether the segment stands at the very end. A `^` may take no character there, so several places are possible. */
+function endsIn(text: string, segment: Segment, from: number, mustStart: boolean): boolean {
+  if (mustStart) return endAt(text, segment, 0) === text.length
+  for (let at = Math.max(from, text.length - segment.text.length); at <= text.length; at++)
+    if (endAt(text, segment, at) === text.length) return true
+  return false
+}
+
+/** Anything but a letter, a digit, `_`, `.`, `%` and `-`. */
+function isSeparator(code: number): boolean {
+  const isDigit = code >= 48 && code <= 57
+  const isLetter = (code >= 97 && code <= 122) || (code >= 65 && code <= 90)
+  return !(isDigit || isLetter || code === 95 || code === 46 || code === 37 || code === 45)
+}

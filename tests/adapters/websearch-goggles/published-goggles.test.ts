@@ -1,0 +1,183 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { PublishedGoggles } from '../../../server/adapters/websearch/goggles/published-goggles'
+import { rawAddress } from '../../../server/adapters/websearch/goggles/raw-address'
+import type {
+  OutboundAnswer,
+  OutboundProblem,
+  OutboundProblemKind,
+  OutboundRequest,
+} from '../../../server/core/outbound/outbound-fetch'
+import { no, ok, type Result } from '../../../server/core/result'
+
+const HEAD = '! name: a\n! description: b\n! public: true\n! author: c\n'
+const ADDRESS = 'https://raw.githubusercontent.com/brave/goggles-quickstart/main/goggles/tech_blogs.goggle'
+
+let clock: { at: number; now(): number }
+let fetched: OutboundRequest[]
+let answer: (request: OutboundRequest) => Promise<Result<OutboundAnswer, OutboundProblem>>
+let goggles: PublishedGoggles
+
+beforeEach(() => {
+  clock = {
+    at: 0,
+    now() {
+      return this.at
+    },
+  }
+  fetched = []
+  answer = async ({ url }) => page(url, `${HEAD}$boost,site=x.org`)
+  goggles = new PublishedGoggles((request) => {
+    fetched.push(request)
+    return answer(request)
+  }, clock)
+})
+
+function page(url: string, text: string, status = 200): Result<OutboundAnswer, OutboundProblem> {
+  return ok({ url, status, headers: new Headers(), contentType: 'text/plain', body: new TextEncoder().encode(text) })
+}
+const read = (entries: readonly string[], signal = new AbortController().signal) => goggles.texts(entries, signal)
+const ruleOf = async (entries: readonly string[]) => {
+  const texts = await read(entries)
+  return texts.ok ? null : `${texts.error.kind}: ${texts.error.input?.rule ?? ''}`
+}
+
+test('entries come out in order, those of the request as they stand', async () => {
+  const texts = await read(['$discard', ADDRESS, '/a$boost'])
+  expect(texts).toEqual(ok(['$discard', `${HEAD}$boost,site=x.org`, '/a$boost']))
+})
+
+test('the fetch is held to plain text, 2 MB, a few seconds, and the hosts of goggles at every hop', async () => {
+  await read([ADDRESS])
+  const [request] = fetched
+  expect(request).toMatchObject({ url: ADDRESS, maxBytes: 2_000_000, timeoutMs: 4_000, maxRedirects: 3 })
+  expect(request?.contentTypes).toContain('text/plain')
+  const may = (url: string) => request?.mayVisit?.(new URL(url), new AbortController().signal)
+  expect(may('https://gitlab.com/a')).toBe(true)
+  expect(may('http://gitlab.com/a')).toBe(false)
+  expect(may('https://evil.example/a')).toBe(false)
+})
+
+describe('the cache', () => {
+  test('asks once while the text is fresh, and again after', async () => {
+    await read([ADDRESS])
+    clock.at += 14 * 60_000
+    await read([ADDRESS, ADDRESS])
+    expect(fetched).toHaveLength(1)
+    clock.at += 60_000
+    await read([ADDRESS])
+    expect(fetched).toHaveLength(2)
+  })
+
+  test('callers at one time share one fetch', async () => {
+    await Promise.all([read([ADDRESS]), read([ADDRESS, ADDRESS])])
+    expect(fetched).toHaveLength(1)
+  })
+
+  test('a failure is not kept', async () => {
+    answer = async ({ url }) => page(url, 'gone', 404)
+    expect(await ruleOf([ADDRESS])).toBe('invalid_input: entry 1: the address answers 404')
+    answer = async ({ url }) => page(url, `${HEAD}/a`)
+    expect(await ruleOf([ADDRESS])).toBeNull()
+  })
+
+  test('is bounded: the texts used longest ago are dropped', async () => {
+    const large = `${HEAD}/a\n!${'x'.repeat(1_900_000)}`
+    answer = async ({ url }) => page(url, large)
+    const at = (n: number) => `https://gitlab.com/a/b/-/raw/main/${n}.goggle`
+    for (let n = 0; n < 10; n++) await read([at(n)])
+    await read([at(9)])
+    expect(fetched).toHaveLength(10)
+    await read([at(0)])
+    expect(fetched).toHaveLength(11)
+  })
+
+  test('who gives up stops waiting, and the others get their text', async () => {
+    const gate = Promise.withResolvers<void>()
+    answer = async ({ url }) => {
+      await gate.promise
+      return page(url, `${HEAD}/a`)
+    }
+    const abort = new AbortController()
+    const impatient = read([ADDRESS], abort.signal)
+    const patient = read([ADDRESS])
+    abort.abort()
+    expect(await impatient).toMatchObject({ ok: false, error: { kind: 'timeout' } })
+    gate.resolve()
+    expect(await patient).toMatchObject({ ok: true })
+  })
+})
+
+describe('what is wrong with a published goggle is told, with entry and line', () => {
+  const answering = (text: string, status = 200) => {
+    answer = async ({ url }) => page(url, text, status)
+    return ruleOf(['$discard', ADDRESS])
+  }
+
+  test('a wrong instruction', async () => {
+    expect(await answering(`${HEAD}/a\n/b$boost=0`)).toBe('invalid_input: entry 2: line 6: boost goes from 1 to 10')
+  })
+  test('missing metadata', async () => {
+    expect(await answering('/a')).toMatch(/^invalid_input: entry 2: line 1: the metadata lacks name/)
+  })
+  test('another host', async () => {
+    expect(await ruleOf(['https://evil.example/a'])).toMatch(/^invalid_input: entry 1 must be an https address on/)
+    expect(fetched).toEqual([])
+  })
+
+  test.each<[OutboundProblemKind, string]>([
+    ['too_large', 'invalid_input: entry 1: the goggle has more than 2000000 bytes'],
+    ['wrong_type', 'invalid_input: entry 1: the address does not give plain text; give that of the raw file'],
+    ['not_allowed', 'invalid_input: entry 1: the address leads to another host'],
+    ['too_many_redirects', 'invalid_input: entry 1: the address redirects too often'],
+    ['forbidden_address', 'invalid_input: entry 1: the address does not give a goggle'],
+    ['timeout', 'unavailable: '],
+    ['unreachable', 'unavailable: '],
+    ['cut', 'unavailable: '],
+  ])('%s is %s', async (kind, expected) => {
+    answer = async () => no({ kind, reason: 'secret.internal said so' })
+    const told = await ruleOf([ADDRESS])
+    expect(told).toBe(expected)
+    expect(told).not.toContain('secret.internal')
+  })
+
+  test.each([500, 503, 429])('a host that answers %d is unavailable', async (status) => {
+    expect(await answering('x', status)).toBe('unavailable: ')
+  })
+})
+
+describe('`transferred_to`', () => {
+  const moved = (to: string) => `${HEAD}! transferred_to: ${to}\n/old`
+
+  test('is followed once', async () => {
+    const next = 'https://gitlab.com/a/b/-/blob/main/c.goggle'
+    answer = async ({ url }) => page(url, url === ADDRESS ? moved(next) : `${HEAD}/new`)
+    expect(await read([ADDRESS])).toEqual(ok([`${HEAD}/new`]))
+    expect(fetched.map(({ url }) => url)).toEqual([ADDRESS, 'https://gitlab.com/a/b/-/raw/main/c.goggle'])
+  })
+
+  test.each([
+    ['again', ADDRESS],
+    ['off the hosts', 'https://evil.example/c.goggle'],
+    ['to no address', 'somewhere'],
+  ])('%s is wrong', async (_, to) => {
+    answer = async ({ url }) => page(url, moved(to))
+    expect(await ruleOf([ADDRESS])).toMatch(/transferred_to/)
+  })
+})
+
+test.each([
+  [
+    'https://github.com/brave/goggles/blob/main/a/b.goggle',
+    'https://raw.githubusercontent.com/brave/goggles/main/a/b.goggle',
+  ],
+  [
+    'https://github.com/brave/goggles/raw/main/b.goggle#L3',
+    'https://raw.githubusercontent.com/brave/goggles/main/b.goggle',
+  ],
+  ['https://gist.github.com/ada/0123abcd', 'https://gist.github.com/ada/0123abcd/raw'],
+  ['https://gist.github.com/ada/0123abcd/raw/b.goggle', 'https://gist.github.com/ada/0123abcd/raw/b.goggle'],
+  ['https://gitlab.com/a/b/-/blob/main/c.goggle', 'https://gitlab.com/a/b/-/raw/main/c.goggle'],
+  ['https://gitlab.com/-/snippets/1234', 'https://gitlab.com/-/snippets/1234/raw'],
+  ['https://gitlab.com/a/b/-/snippets/1234', 'https://gitlab.com/a/b/-/snippets/1234/raw'],
+  [ADDRESS, ADDRESS],
+])('the text of %s is at %s', (page, raw) => expect(rawAddress(new URL(page)).href).toBe(raw))

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { PublishedGoggles } from '../../../server/adapters/websearch/goggles/published-goggles'
+import { buildIndex } from '../../../server/adapters/websearch/local/build-index'
+import { type LocalWebsearch, openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
+import type { OutboundFetch } from '../../../server/core/outbound/outbound-fetch'
+import { no, ok } from '../../../server/core/result'
+import { bodyOf, type ContextBody } from './bodies'
+import { BASE_URL, contextInput, NOW, pagesAbout, temporaryFolder, writeFixtureProject } from './fixture-index'
+
+const folder = temporaryFolder()
+let search: LocalWebsearch
+const PUBLISHED = '! name: a\n! description: b\n! public: true\n! author: c\n$discard\n/quartz/7|$boost'
+const fetchPublished: OutboundFetch = async ({ url }) =>
+  url.endsWith('/seven.goggle')
+    ? ok({ url, status: 200, headers: new Headers(), contentType: 'text/plain', body: Buffer.from(PUBLISHED) })
+    : no({ kind: 'too_large', reason: 'large' })
+
+beforeAll(async () => {
+  const indexPath = join(folder.path, 'search.db')
+  const sources = writeFixtureProject(join(folder.path, 'project'))
+  await buildIndex({ indexPath, ...sources, extraDocuments: pagesAbout('quartz', 30, 3) })
+  const goggles = new PublishedGoggles(fetchPublished, { now: () => NOW })
+  search = openLocalWebsearch({ indexPath, baseUrl: BASE_URL, now: () => NOW, goggles })
+})
+afterAll(async () => {
+  await search.close()
+  folder.remove()
+})
+
+const pages = async (goggles: readonly string[], more = {}) => {
+  const body = await bodyOf<ContextBody>(search.context, contextInput('quartz', { goggles, ...more }))
+  return body.grounding.generic.map(({ url }) => url.replace('https://pages.example/quartz/', ''))
+}
+
+describe('goggles on the local index (spec 4.2)', () => {
+  test('a boost lifts a page to the head, from beyond `count` too', async () => {
+    const plain = await pages([], { count: 5 })
+    expect(plain).toHaveLength(5)
+    const outside = ['0', '10', '20', '25', '29', '15'].find((page) => !plain.includes(page))
+    const boosted = await pages([`/quartz/${outside}|$boost=10`], { count: 5 })
+    expect(boosted[0]).toBe(outside!)
+    expect(boosted).toHaveLength(5)
+  })
+
+  test('a downrank takes the first away from the head', async () => {
+    const [first] = await pages([])
+    const after = await pages([`/quartz/${first}|$downrank=5`], { count: 50, maximum_number_of_urls: 50 })
+    expect(after[0]).not.toBe(first!)
+    expect(after).toContain(first!)
+  })
+
+  test('a discard removes, and a generic one keeps only what is named', async () => {
+    expect(await pages(['$discard,site=pages.example'])).toEqual([])
+    expect((await pages(['$discard', '/quartz/3|\n/quartz/4|'])).sort()).toEqual(['3', '4'])
+  })
+
+  test('titles and texts can be looked at', async () => {
+    expect(await pages(['$discard\n|page 12 about$intitle'])).toEqual(['12'])
+    expect(await pages(['$discard\nitem 12 and$incontent'])).toEqual(['12'])
+  })
+
+  test('a published one is read', async () => {
+    expect(await pages(['https://gitlab.com/a/b/-/raw/main/seven.goggle'])).toEqual(['7'])
+  })
+
+  test('what is wrong with a published one is the answer', async () => {
+    const input = contextInput('quartz', { goggles: ['https://gitlab.com/a/b/-/raw/main/large.goggle'] })
+    const answer = await search.context.call(input, new AbortController().signal)
+    expect(answer).toMatchObject({ ok: false, error: { kind: 'invalid_input', input: { param: 'goggles' } } })
+  })
+})
