@@ -1,7 +1,7 @@
 import { parseGoggle } from './goggle'
 
 /** Where a goggle may be published (facts/upstreams.md 3.9). */
-export const GOGGLE_HOSTS: readonly string[] = [
+const GOGGLE_HOSTS: readonly string[] = [
   'github.com',
   'gist.github.com',
   'raw.githubusercontent.com',
