@@ -14,7 +14,7 @@ import { Keys } from './core/accounts/keys'
 import { Operator } from './core/accounts/operator'
 import { SetupToken } from './core/accounts/setup-token'
 import { SignUp } from './core/accounts/sign-up'
-import { isOperationName } from './core/catalogue/operations'
+import { isSold } from './core/catalogue/operations'
 import type { Clock } from './core/clock'
 import { announcedJournal } from './core/events/announced-journal'
 import { Ledger } from './core/ledger/ledger'
@@ -143,7 +143,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
       url: config.databaseUrl,
       authToken: config.databaseAuthToken,
       patienceMs: COMMIT_PATIENCE_MS,
-      isCounted: isOperationName,
+      isCounted: isSold,
       onFatal,
       onTrouble: (what, reason) => log.error(`database: ${what}`, { reason }),
     },
@@ -155,6 +155,9 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
   const onReversalFailure = (request: string, reason: string) =>
     log.error('a charge could not be reversed', { request, reason })
   const ledger = new Ledger({ holds, journal, clock, onReversalFailure })
+  for (const kept of stores.keptHolds)
+    if (!(await ledger.settleKept(kept)))
+      onReversalFailure(kept.call.id, 'the charge of an unfinished stream was not taken')
   return {
     stores,
     events,

@@ -1,5 +1,5 @@
 import type { Account } from '../core/accounts/account'
-import type { Operation, OperationName } from '../core/catalogue/operation'
+import type { Operation, SoldName } from '../core/catalogue/operation'
 import type { Address } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Failure } from '../core/failure'
@@ -14,7 +14,7 @@ export type Credential = { readonly kind: 'none' } | { readonly kind: 'api_key';
 
 /** Where a call wants to go, as far as the door must know. */
 export type Destination =
-  | { readonly kind: 'priced'; readonly operation: OperationName }
+  | { readonly kind: 'priced'; readonly operation: SoldName }
   /** A free route that needs a key, by the name that it has in the log. */
   | { readonly kind: 'free'; readonly name: string }
   /** No such route, or a wrong method: the window is read, nothing is taken. */

@@ -1,4 +1,4 @@
-import { isOperationName, OPERATIONS } from '../catalogue/operations'
+import { isSold, SOLD } from '../catalogue/operations'
 import type { ParameterError } from '../catalogue/parameters'
 import { Allowlist, MAX_ALLOWED_IPS } from '../credentials/allowlist'
 import type { Budget, KeySettings } from '../credentials/api-key'
@@ -57,8 +57,8 @@ const MEMBERS: Readonly<Record<string, Member>> = {
   },
   allowed_endpoints(value, into) {
     const names = stringsOf(value, MAX_LIST)
-    if (!names?.every(isOperationName)) return `must be a list of any of ${Object.keys(OPERATIONS).join(', ')}`
-    into.allowedEndpoints = [...new Set(names.filter(isOperationName))]
+    if (!names?.every(isSold)) return `must be a list of any of ${SOLD.join(', ')}`
+    into.allowedEndpoints = [...new Set(names.filter(isSold))]
     return null
   },
   allowed_models(value, into) {

@@ -4,6 +4,14 @@ import { type ParameterError, type Parameters, type ParameterTable, parseParamet
 
 export type OperationName = 'image-search' | 'llm-context'
 
+/** What is sold by the token or by its parts (core/models): its prices are the models'. */
+export const MODEL_OPERATIONS = ['chat-completions', 'messages', 'generate-content', 'deep-research'] as const
+
+export type ModelOperationName = (typeof MODEL_OPERATIONS)[number]
+
+/** Everything that is sold. */
+export type SoldName = OperationName | ModelOperationName
+
 /** A price that an operator can override. An operation's own has its name; one that depends on the input has a name beside it. */
 export type PriceName = OperationName
 

@@ -1,4 +1,4 @@
-import type { OperationName } from '../catalogue/operation'
+import type { SoldName } from '../catalogue/operation'
 import type { AccountId, KeyId, PoolId } from '../ids'
 import type { Money } from '../money'
 import type { Allowlist } from './allowlist'
@@ -15,7 +15,7 @@ export interface KeySettings {
   readonly name: string
   readonly allowedIps: readonly string[]
   readonly expiresAt: number | null
-  readonly allowedEndpoints: readonly OperationName[]
+  readonly allowedEndpoints: readonly SoldName[]
   readonly allowedModels: readonly string[]
   readonly rpmLimit: number | null
   readonly tpmLimit: number | null

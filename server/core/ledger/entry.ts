@@ -11,8 +11,9 @@ export type LedgerAccount =
   | 'house/signup_credit'
   | 'house/grants'
   | 'house/top_ups'
+  | 'house/overrun'
 
-export type EntryKind = 'charge' | 'reversal' | 'signup_credit' | 'grant' | 'top_up'
+export type EntryKind = 'charge' | 'reversal' | 'signup_credit' | 'grant' | 'top_up' | 'overrun'
 
 /**
  * One row of the append-only double-entry ledger: `amount` moves out of `debit` into `credit`. Because a row carries both

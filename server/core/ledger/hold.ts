@@ -74,5 +74,7 @@ export interface HoldStore {
 /** Counters that live in memory, and so are filled from what the last commit left, before anything is served. */
 export interface RestorableCounters {
   restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money): void
+  /** A kept hold, as it was granted: it is not judged again. */
+  restoreHold(hold: Hold): void
   restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money): void
 }

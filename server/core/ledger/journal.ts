@@ -1,7 +1,8 @@
 import type { AuditEntry } from '../audit'
-import type { AccountId, PoolId } from '../ids'
+import type { AccountId, PoolId, RequestId } from '../ids'
 import type { CallRecord } from '../usage/call-record'
 import type { AccountChange, LedgerEntry } from './entry'
+import type { Hold } from './hold'
 
 /** A customer account as it is opened: the row that the first credit of the account needs. */
 export interface AccountOpening {
@@ -9,6 +10,13 @@ export interface AccountOpening {
   readonly userId: string
   readonly operator: boolean
   readonly createdAt: number
+}
+
+/** A hold that outlives its process: of a stream, whose first byte goes out before its charge is known (spec-answers 4). */
+export interface KeptHold {
+  readonly hold: Hold
+  /** What a start charges when the process died before the stream ended: what was metered when this was written. */
+  readonly call: CallRecord
 }
 
 /** What goes down together or not at all. */
@@ -20,6 +28,10 @@ export interface JournalRecord {
   readonly undoes?: CallRecord
   readonly entries: readonly LedgerEntry[]
   readonly change?: AccountChange
+  /** Makes a hold last, or what it would be charged for newer. */
+  readonly keeps?: KeptHold
+  /** A kept hold that this record ends. */
+  readonly ends?: RequestId
   readonly spent?: { readonly poolId: PoolId; readonly amount: number }
 }
 

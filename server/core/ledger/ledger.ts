@@ -6,7 +6,7 @@ import { no, ok, type Result } from '../result'
 import type { CallRecord } from '../usage/call-record'
 import type { BalancePart, EntryKind, LedgerAccount, LedgerEntry } from './entry'
 import type { Balance, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
-import type { AccountOpening, Journal, JournalRecord } from './journal'
+import type { AccountOpening, Journal, JournalRecord, KeptHold } from './journal'
 
 export interface Settlement {
   readonly request: RequestId
@@ -47,6 +47,7 @@ export class Ledger {
   private readonly journal: Journal
   private readonly clock: Clock
   private readonly onReversalFailure: (request: RequestId, reason: string) => void
+  private readonly kept = new Set<RequestId>()
 
   constructor(parts: {
     holds: HoldStore
@@ -66,19 +67,44 @@ export class Ledger {
     return this.holds.hold(request)
   }
 
-  /** Turns a hold into a charge, at most once per request; repeating it with the same amount gives the same answer. */
-  async capture(amount: Money, call: CallRecord): Promise<Result<Settlement, CaptureRefusal>> {
+  /**
+   * Makes a hold outlive this process, for a stream: durable when it resolves to a success. Again with a newer `call` writes
+   * down how far the stream has come. False: not durable, and the hold is an ordinary one.
+   */
+  async keep({ hold, call }: KeptHold): Promise<boolean> {
+    const outcome = await this.journal.append({ keeps: { hold, call }, entries: [] })
+    if (outcome.kind === 'committed') this.kept.add(hold.request)
+    // Nobody waits for it any more: were it written after all, a start would charge for what never began.
+    if (outcome.kind === 'unknown')
+      void outcome.fate.then((fate) => (fate === 'committed' ? this.end(hold.request) : undefined))
+    return outcome.kind === 'committed'
+  }
+
+  /** Charges what a stream of a process before us had come to (spec-answers 4). Its hold is restored already. */
+  async settleKept({ hold, call }: KeptHold): Promise<boolean> {
+    this.kept.add(hold.request)
+    const amount = call.charged?.cost ?? ZERO
+    return (await this.capture(amount, call)).ok
+  }
+
+  /**
+   * Turns a hold into a charge, at most once per request; repeating it with the same amount gives the same answer. `overrun`:
+   * what the call cost above its hold; the house bears it.
+   */
+  async capture(amount: Money, call: CallRecord, overrun = ZERO): Promise<Result<Settlement, CaptureRefusal>> {
     const fixed = await this.holds.fix(call.id, amount)
     if (!fixed.ok) return fixed
     if (!fixed.value.first) return ok({ request: call.id, amount })
     const { hold, split } = fixed.value
-    const outcome = await this.journal.append(this.charge(hold, split, call))
+    const outcome = await this.journal.append(this.charge(hold, split, call, overrun))
     if (outcome.kind === 'committed') {
       await this.holds.captured(call.id)
+      this.kept.delete(call.id)
       return ok({ request: call.id, amount })
     }
     if (outcome.kind === 'refused') {
       await this.holds.release(call.id, true)
+      if (this.kept.delete(call.id)) void this.end(call.id)
       return no('not_durable')
     }
     void this.endUnknown(hold, split, call, outcome.fate)
@@ -87,7 +113,15 @@ export class Ledger {
 
   /** Ends a hold without a charge. Free to repeat; a hold that is being captured is left to its capture. */
   async release(request: RequestId): Promise<void> {
-    await this.holds.release(request)
+    const released = await this.holds.release(request)
+    if (released && this.kept.delete(request)) await this.end(request)
+  }
+
+  /** Takes back that a hold lasts. */
+  private async end(request: RequestId): Promise<void> {
+    const outcome = await this.journal.append({ ends: request, entries: [] })
+    const end = outcome.kind === 'unknown' ? await outcome.fate : outcome.kind
+    if (end !== 'committed') this.onReversalFailure(request, 'a kept hold was not ended; the next start charges it')
   }
 
   /** Books money that comes in. Durable when it resolves. */
@@ -132,11 +166,15 @@ export class Ledger {
     return this.holds.pool(pool)
   }
 
-  private charge(hold: Hold, split: Split, call: CallRecord): JournalRecord {
+  private charge(hold: Hold, split: Split, call: CallRecord, overrun: Money): JournalRecord {
     const amount = split.credit + split.paid
     return {
       call,
-      entries: this.entries('charge', hold.account, split, call, `${call.operation}`),
+      ...(this.kept.has(call.id) && { ends: call.id }),
+      entries: [
+        ...this.entries('charge', hold.account, split, call, `${call.operation}`),
+        ...(overrun > 0 ? [this.overrun(hold.account, overrun, call)] : []),
+      ],
       ...(amount > 0 && {
         change: { accountId: hold.account, credit: -split.credit, paid: -split.paid, toppedUp: 0 },
         ...(hold.pool && { spent: { poolId: hold.pool, amount } }),
@@ -144,9 +182,28 @@ export class Ledger {
     }
   }
 
+  private overrun(account: AccountId, amount: Money, call: CallRecord): LedgerEntry {
+    return {
+      transaction: this.transaction(),
+      kind: 'overrun',
+      accountId: account,
+      debit: 'house/overrun',
+      credit: 'house/revenue',
+      amount,
+      at: this.clock.now(),
+      requestId: call.id,
+      description: `${call.operation}, above its hold`,
+      reference: null,
+    }
+  }
+
   /** The caller was told 503, so the charge must not stand: the hold stays until the fate is known, then it is undone. */
   private async endUnknown(hold: Hold, split: Split, call: CallRecord, fate: Promise<'committed' | 'refused'>) {
-    if ((await fate) === 'refused') return void (await this.holds.release(call.id, true))
+    const wasKept = this.kept.delete(call.id)
+    if ((await fate) === 'refused') {
+      if (wasKept) void this.end(call.id)
+      return void (await this.holds.release(call.id, true))
+    }
     await this.holds.captured(call.id, true)
     const amount = micros(split.credit + split.paid)
     const undone = await this.journal.append({

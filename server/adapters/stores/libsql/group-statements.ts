@@ -1,5 +1,5 @@
 import type { KeyId } from '../../../core/ids'
-import type { JournalRecord } from '../../../core/ledger/journal'
+import type { JournalRecord, KeptHold } from '../../../core/ledger/journal'
 import type { CallRecord } from '../../../core/usage/call-record'
 import type { Statement } from './worker-wire'
 
@@ -17,9 +17,11 @@ export interface Group {
 const OPENINGS = `INSERT INTO accounts (id, user_id, operator, created_at)
   SELECT value->>0, value->>1, value->>2, value->>3 FROM json_each(?)`
 const REQUESTS = `INSERT INTO requests (id, client_request_id, account_id, key_id, operation, at, status, code, latency_ms,
-    address, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, price_version, unit_price, units)
+    address, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, price_version, unit_price, units, model,
+    usage_source, charge_lines)
   SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8,
-    value->>9, value->>10, value->>11, value->>12, value->>13, value->>14, value->>15, value->>16, value->>17 FROM json_each(?)`
+    value->>9, value->>10, value->>11, value->>12, value->>13, value->>14, value->>15, value->>16, value->>17,
+    value->>18, value->>19, value->>20 FROM json_each(?)`
 const UNDONE = `UPDATE requests SET status = 503, code = 'service_unavailable', cost = 0
   WHERE id IN (SELECT value FROM json_each(?))`
 const ENTRIES = `INSERT INTO entries (transaction_id, kind, account_id, debit, credit, amount, at, request_id, description, reference)
@@ -30,9 +32,11 @@ const BALANCES = `UPDATE accounts SET credit = credit + j.c, paid = paid + j.p, 
   WHERE accounts.id = j.id`
 const POOLS = `UPDATE pools SET spent = spent + j.amount
   FROM (SELECT value->>0 AS id, value->>1 AS amount FROM json_each(?)) AS j WHERE pools.id = j.id`
-const ROLLUP = `INSERT INTO usage_rollup (account_id, slot, key_id, operation, status, requests,
+const KEEPS = `INSERT OR REPLACE INTO kept_holds (id, hold, call) SELECT value->>0, value->>1, value->>2 FROM json_each(?)`
+const ENDS = `DELETE FROM kept_holds WHERE id IN (SELECT value FROM json_each(?))`
+const ROLLUP = `INSERT INTO usage_rollup (account_id, slot, key_id, operation, status, model, requests,
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, charged)
-  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9, value->>10
+  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9, value->>10, value->>11
   FROM json_each(?) WHERE true
   ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, input_tokens = input_tokens + excluded.input_tokens,
     output_tokens = output_tokens + excluded.output_tokens, cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,
@@ -82,6 +86,15 @@ export function groupStatements(group: Group): Statement[] {
   )
   add(POOLS, summed(records.flatMap(({ spent }) => (spent ? [[[spent.poolId], [spent.amount]]] : []))))
   add(ROLLUP, summed([...calls.filter((call) => call.counted).map(rollupRow), ...undone.flatMap(undoneRollupRows)]))
+  const kept = keptAfter(records)
+  add(
+    KEEPS,
+    [...kept].flatMap(([id, keeps]) => (keeps ? [[id, JSON.stringify(keeps.hold), JSON.stringify(keeps.call)]] : [])),
+  )
+  add(
+    ENDS,
+    [...kept].flatMap(([id, keeps]) => (keeps ? [] : [id])),
+  )
   add(LAST_USED, lastUsed)
   add(
     AUDITS,
@@ -104,6 +117,16 @@ export function groupStatements(group: Group): Statement[] {
     ),
   )
   return statements
+}
+
+/** What is kept, and what is no more, after these records: the last word on each hold. */
+function keptAfter(records: readonly JournalRecord[]): ReadonlyMap<string, KeptHold | null> {
+  const kept = new Map<string, KeptHold | null>()
+  for (const { keeps, ends } of records) {
+    if (keeps) kept.set(keeps.hold.request, keeps)
+    if (ends) kept.set(ends, null)
+  }
+  return kept
 }
 
 /** What identifies a row, and the numbers to add to it. */
@@ -142,25 +165,28 @@ function requestRow(call: CallRecord): unknown[] {
     charged?.priceVersion ?? null,
     charged?.unitPrice ?? null,
     charged?.units ?? null,
+    call.model ?? null,
+    call.usageSource ?? null,
+    charged?.lines ? JSON.stringify(charged.lines) : null,
   ]
 }
 
 function rollupRow(call: CallRecord): Addition {
   const { tokens } = call
   return [
-    [call.accountId, Math.floor(call.at / SLOT_MS), call.keyId, call.operation, call.status],
+    [call.accountId, Math.floor(call.at / SLOT_MS), call.keyId, call.operation, call.status, call.model ?? ''],
     [1, tokens.input, tokens.output, tokens.cacheRead, tokens.cacheWrite, call.charged?.cost ?? 0],
   ]
 }
 
 /** A success that was reversed counts as the 503 that its caller was told. */
 function undoneRollupRows(call: CallRecord): Addition[] {
-  const [[account, slot, key, operation, status] = [], amounts] = rollupRow(call)
+  const [[account, slot, key, operation, status, model] = [], amounts] = rollupRow(call)
   const place = [account ?? '', slot ?? 0, key ?? '', operation ?? '']
   return [
-    [[...place, status ?? 0], amounts.map((amount) => -amount)],
+    [[...place, status ?? 0, model ?? ''], amounts.map((amount) => -amount)],
     [
-      [...place, 503],
+      [...place, 503, model ?? ''],
       [1, ...amounts.slice(1, -1), 0],
     ],
   ]

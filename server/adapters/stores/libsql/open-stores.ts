@@ -3,12 +3,15 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { drizzle } from 'drizzle-orm/libsql'
 import { migrate } from 'drizzle-orm/libsql/migrator'
 import type { RestorableCounters } from '../../../core/ledger/hold'
+import type { KeptHold } from '../../../core/ledger/journal'
 import { LibsqlAccounts } from './accounts'
 import { Connection } from './connection'
 import { LibsqlCredentials } from './credentials'
 import { databaseFile, lockDatabaseFile } from './database-file'
+import { LibsqlModels } from './models'
 import { type OpenJournal, openJournal } from './open-journal'
 import { LibsqlPrices } from './prices'
+import { keptHolds } from './schema/usage'
 import { LibsqlSocial } from './social'
 import { sqlClient } from './sql-client'
 import { LibsqlStatements } from './statements'
@@ -34,6 +37,9 @@ export interface Stores {
   readonly accounts: LibsqlAccounts
   readonly prices: LibsqlPrices
   readonly social: LibsqlSocial
+  readonly models: LibsqlModels
+  /** Holds of streams that the process before us did not end; the counters hold them again. */
+  readonly keptHolds: readonly KeptHold[]
   readonly reports: LibsqlUsageReports
   readonly statements: LibsqlStatements
   /** Resolves when the tables have what was committed so far. Rejects when the database does not take it. */
@@ -99,6 +105,10 @@ async function openHeld(
   for (const { id, accountId, limit, spent } of await credentials.restore())
     counters.restorePool(id, accountId, limit, spent)
   await prices.restore()
+  const models = new LibsqlModels(db)
+  await models.restore(onTrouble)
+  const kept = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
+  for (const { hold } of kept) counters.restoreHold(hold)
   return {
     db,
     journal,
@@ -106,6 +116,8 @@ async function openHeld(
     accounts,
     prices,
     social: new LibsqlSocial(db),
+    models,
+    keptHolds: kept,
     reports: new LibsqlUsageReports(db, options.isCounted, applied),
     statements: new LibsqlStatements(db, applied),
     applied,

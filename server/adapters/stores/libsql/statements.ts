@@ -1,4 +1,4 @@
-import { and, desc, eq, lte, sql } from 'drizzle-orm'
+import { and, desc, eq, lte, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountId } from '../../../core/ids'
 import type { AccountTransaction, Statements } from '../../../core/ledger/statement'
@@ -31,7 +31,13 @@ export class LibsqlStatements implements Statements {
     const page = this.db
       .select()
       .from(entries)
-      .where(and(eq(entries.accountId, account), after ? lte(entries.seq, after.number) : undefined))
+      .where(
+        and(
+          eq(entries.accountId, account),
+          ne(entries.kind, 'overrun'),
+          after ? lte(entries.seq, after.number) : undefined,
+        ),
+      )
       .orderBy(desc(entries.seq))
       .limit(2 * (limit + 1))
     const now = this.db

@@ -50,12 +50,13 @@ export class LibsqlUsageFigures {
   /** What the log has between two times of one slot. */
   private async logged(question: UsageQuestion, from: number, to: number) {
     if (from >= to) return []
-    const { keyId, operation, status } = requests
+    const { keyId, operation, status, model } = requests
     const rows = await this.db
       .select({
         keyId,
         operation,
         status,
+        model: sql<string>`coalesce(${model}, '')`,
         requests: sql<number>`count(*)`,
         failedRequests: sql<number>`sum(iif(${status} < 400, 0, 1))`,
         inputTokens: sql<number>`sum(${requests.inputTokens})`,
@@ -75,7 +76,7 @@ export class LibsqlUsageFigures {
           question.status === null ? undefined : eq(status, question.status),
         ),
       )
-      .groupBy(keyId, operation, status)
+      .groupBy(keyId, operation, status, model)
     return rows.filter((row) => this.isCounted(row.operation))
   }
 }
@@ -92,7 +93,10 @@ function sumsOf(row: RawSums): UsageSums {
   }
 }
 
-function nameOf(row: { keyId: string; operation: string; status: number }, grouping: UsageGrouping): string | number {
+function nameOf(
+  row: { keyId: string; operation: string; status: number; model: string },
+  grouping: UsageGrouping,
+): string | number {
   switch (grouping) {
     case 'key':
       return row.keyId
@@ -101,7 +105,7 @@ function nameOf(row: { keyId: string; operation: string; status: number }, group
     case 'status':
       return row.status
     case 'model':
-      return ''
+      return row.model
   }
 }
 
@@ -118,7 +122,7 @@ function sumsOfSlots(
   const within = (edge: number) => Math.min(Math.max(Math.ceil(edge / SLOT_MS), slots.first), slots.end)
   const ranges = edges.slice(1).map((edge, i) => [within(edges[i] ?? edge), within(edge)])
   const column = grouping && COLUMNS[grouping]
-  const { accountId, slot, status, keyId, operation, ...counted } = usageRollup
+  const { accountId, slot, status, keyId, operation, model: _model, ...counted } = usageRollup
   const chosen = and(
     eq(accountId, question.accountId),
     sql`${slot} >= span.value->>0 AND ${slot} < span.value->>1`,
@@ -147,5 +151,5 @@ const COLUMNS: Record<UsageGrouping, SQLiteColumn | null> = {
   key: usageRollup.keyId,
   operation: usageRollup.operation,
   status: usageRollup.status,
-  model: null,
+  model: usageRollup.model,
 }

@@ -116,6 +116,7 @@ export class LibsqlUsageReports implements UsageReports {
             priceVersion: row.priceVersion,
             units: row.units,
             unitPrice: row.unitPrice,
+            ...(row.chargeLines && { lines: row.chargeLines }),
           }
     return {
       id: row.id,
@@ -135,6 +136,8 @@ export class LibsqlUsageReports implements UsageReports {
         cacheRead: row.cacheReadTokens,
         cacheWrite: row.cacheWriteTokens,
       },
+      ...(row.model !== null && { model: row.model }),
+      ...(row.usageSource && { usageSource: row.usageSource }),
       charged,
     }
   }

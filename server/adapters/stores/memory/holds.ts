@@ -52,6 +52,15 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     this.pools.set(id, { accountId, limit, spent, held: ZERO })
   }
 
+  restoreHold(hold: Hold): void {
+    move(this.accountOf(hold.account).held, hold.split, 1)
+    if (hold.pool) {
+      const pool = this.poolOf(hold.pool)
+      pool.held = plus(pool.held, hold.amount)
+    }
+    this.open.set(hold.request, { hold, settling: null })
+  }
+
   async hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>> {
     if (this.open.has(request.request) || this.endedAs(request.request))
       throw new Error(`request ${request.request} has its hold already`)

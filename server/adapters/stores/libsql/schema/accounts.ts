@@ -40,6 +40,14 @@ export const auditLog = sqliteTable(
   (table) => [index('audit_log_account').on(table.accountId, table.id)],
 )
 
+/** Models that operators added, as they wrote them. */
+export const models = sqliteTable('models', {
+  id: text().primaryKey(),
+  entry: text({ mode: 'json' }).$type<unknown>().notNull(),
+  priceVersion: text('price_version').notNull(),
+  created: integer().notNull(),
+})
+
 /** Operators' prices, newest counts. `account_id` of an override for everybody is empty; amount null takes it back. */
 export const prices = sqliteTable('prices', {
   id: text().$type<PriceId>().primaryKey(),

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { OperationName } from '../../../../core/catalogue/operation'
+import type { SoldName } from '../../../../core/catalogue/operation'
 import type { Budget } from '../../../../core/credentials/api-key'
 import type { AccountId, KeyId, PoolId } from '../../../../core/ids'
 import { instant, money } from '../columns'
@@ -36,7 +36,7 @@ export const keys = sqliteTable(
     last4: text().notNull(),
     name: text().notNull(),
     allowedIps: text('allowed_ips', { mode: 'json' }).$type<readonly string[]>().notNull(),
-    allowedEndpoints: text('allowed_endpoints', { mode: 'json' }).$type<readonly OperationName[]>().notNull(),
+    allowedEndpoints: text('allowed_endpoints', { mode: 'json' }).$type<readonly SoldName[]>().notNull(),
     allowedModels: text('allowed_models', { mode: 'json' }).$type<readonly string[]>().notNull(),
     rpmLimit: integer('rpm_limit'),
     tpmLimit: integer('tpm_limit'),

@@ -1,6 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, KeyId, RequestId } from '../../../../core/ids'
+import type { KeptHold } from '../../../../core/ledger/journal'
+import type { ChargeLine, UsageSource } from '../../../../core/usage/call-record'
 import { instant, money } from '../columns'
 
 /** Every call of a known key. A row with a cost is the durable usage event of a success; the rest are best effort. */
@@ -25,6 +27,9 @@ export const requests = sqliteTable(
     priceVersion: text('price_version'),
     unitPrice: money('unit_price'),
     units: integer(),
+    model: text(),
+    usageSource: text('usage_source').$type<UsageSource>(),
+    chargeLines: text('charge_lines', { mode: 'json' }).$type<readonly ChargeLine[]>(),
   },
   (table) => [
     index('requests_account').on(table.accountId, table.at),
@@ -45,6 +50,8 @@ export const usageRollup = sqliteTable(
     keyId: text('key_id').$type<KeyId>().notNull(),
     operation: text().notNull(),
     status: integer().notNull(),
+    /** Empty where there is none. */
+    model: text().notNull().default(''),
     requests: integer().notNull(),
     inputTokens: integer('input_tokens').notNull(),
     outputTokens: integer('output_tokens').notNull(),
@@ -52,5 +59,14 @@ export const usageRollup = sqliteTable(
     cacheWriteTokens: integer('cache_write_tokens').notNull(),
     charged: money().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.accountId, table.slot, table.keyId, table.operation, table.status] })],
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.slot, table.keyId, table.operation, table.status, table.model] }),
+  ],
 )
+
+/** Holds of streams that are under way: what a start finds here, it charges (spec-answers 4). */
+export const keptHolds = sqliteTable('kept_holds', {
+  id: text().$type<RequestId>().primaryKey(),
+  hold: text({ mode: 'json' }).$type<KeptHold['hold']>().notNull(),
+  call: text({ mode: 'json' }).$type<KeptHold['call']>().notNull(),
+})

@@ -1,0 +1,52 @@
+import { eq } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AuditEntry } from '../../../core/audit'
+import type { ModelStore } from '../../../core/models/catalogue'
+import type { Model } from '../../../core/models/model'
+import { parseModelEntry } from '../../../core/models/model-entry'
+import { auditRow } from './audit-row'
+import { auditLog, models } from './schema/accounts'
+
+/** Operators' models in memory, written through. */
+export class LibsqlModels implements ModelStore {
+  private readonly db: LibSQLDatabase
+  private current: readonly Model[] = []
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  /** Reads all, before anything is served. An entry that an older version took and this one does not is told and left out. */
+  async restore(onTrouble: (what: string, reason: string) => void): Promise<void> {
+    const restored: Model[] = []
+    for (const row of await this.db.select().from(models)) {
+      const model = parseModelEntry(row.entry, { created: row.created, priceVersion: () => row.priceVersion })
+      if (model.ok) restored.push(model.value)
+      else onTrouble('model', model.error)
+    }
+    this.current = restored
+  }
+
+  all(): readonly Model[] {
+    return this.current
+  }
+
+  async put(model: Model, entry: unknown, audit: AuditEntry): Promise<void> {
+    const row = { id: model.id, entry, priceVersion: model.priceVersion, created: model.created }
+    await this.db.batch([
+      this.db.insert(models).values(row).onConflictDoUpdate({ target: models.id, set: row }),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+    this.current = [...this.current.filter(({ id }) => id !== model.id), model]
+  }
+
+  async remove(id: string, audit: AuditEntry): Promise<boolean> {
+    if (!this.current.some((model) => model.id === id)) return false
+    await this.db.batch([
+      this.db.delete(models).where(eq(models.id, id)),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+    this.current = this.current.filter((model) => model.id !== id)
+    return true
+  }
+}

@@ -1,0 +1,173 @@
+import { ok } from '../result'
+import type { TokenCounts } from '../usage/call-record'
+import { edited, inserted, objectMembers } from './json-members'
+import {
+  type InputParts,
+  imagePart,
+  isJson,
+  type Json,
+  listOf,
+  missing,
+  OPAQUE_PART,
+  partsOf,
+  positive,
+  readBody,
+  TEXT_PART,
+  unsold,
+  wrong,
+} from './model-request'
+import { type ModelWire, type Seen, type StreamMeter, stringBytes } from './model-wire'
+import { dataOf, latin1, SseEvents, type Verdict } from './sse-events'
+import { openAiUsage } from './token-usage'
+
+const TEXTS = /"(?:content|arguments|refusal|reasoning|reasoning_content)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+const NONE: Uint8Array = new Uint8Array()
+
+/** OpenAI's chat completions, which Ollama, vLLM, LM Studio and many more speak (facts/upstreams 6.1). */
+export const CHAT_COMPLETIONS: ModelWire = {
+  route: 'chat_completions',
+  read(bytes) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { json, members } = read.value
+    const { model, messages, stream = false, n, stream_options: options } = json
+    if (model === undefined) return missing('model')
+    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+    if (messages === undefined) return missing('messages')
+    if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
+    if (typeof stream !== 'boolean' && stream !== null) return wrong('stream', 'must be true or false')
+    if (isJson(options) && !stream) return wrong('stream_options', 'goes with stream: true only')
+    const caps = [json['max_completion_tokens'], json['max_tokens']].map(positive)
+    if (caps[0] === undefined) return wrong('max_completion_tokens', 'must be a whole number above 0')
+    if (caps[1] === undefined) return wrong('max_tokens', 'must be a whole number above 0')
+    const choices = positive(n)
+    if (choices === undefined || (choices ?? 1) > 128) return wrong('n', 'must be a whole number from 1 to 128')
+    const own = unsoldMember(json)
+    if (own) return unsold(own)
+    const given = caps.filter((cap) => typeof cap === 'number')
+    return ok({
+      bytes,
+      members,
+      model,
+      stream: stream === true,
+      usageAsked: isJson(options) && options['include_usage'] === true,
+      // Of two caps a vendor may take either: the larger one is what can come.
+      cap: given.length > 0 ? Math.max(...given) : null,
+      choices: choices ?? 1,
+      parts: partsOf(messages.flatMap((message) => listOf(isJson(message) ? message['content'] : null).map(partOf))),
+      hasTools: listOf(json['tools']).length > 0 || listOf(json['functions']).length > 0,
+    })
+  },
+  bodyFor(request, upstream, cap) {
+    const { bytes, members } = request
+    const edits: { start: number; end: number; text: string }[] = []
+    const set = (name: string, value: unknown) => {
+      const member = members.get(name)
+      edits.push(member ? { ...member, text: JSON.stringify(value) } : inserted(bytes, 0, name, value))
+    }
+    if (upstream.model !== request.model) set('model', upstream.model)
+    if (request.cap === null) set(upstream.capName, cap)
+    if (request.stream && !request.usageAsked) {
+      const member = members.get('stream_options')
+      const asked: unknown = member ? JSON.parse(textOf(bytes.subarray(member.start, member.end))) : null
+      set('stream_options', { ...(isJson(asked) ? asked : {}), include_usage: true })
+    }
+    return edited(bytes, edits)
+  },
+  usageOf: (answer) => openAiUsage(answer['usage']),
+  textBytes: (answer) => stringBytes(answer, TEXTS),
+  meter: (request) => new ChatMeter(request.usageAsked),
+  errorEvent: (body) => `data: ${body}\n\n`,
+}
+
+/** What OpenAI charges for beside the tokens, or at another price for a token. */
+function unsoldMember(json: Json): string | null {
+  if (json['web_search_options'] !== undefined) return 'web_search_options'
+  if (listOf(json['modalities']).includes('audio')) return 'modalities: audio'
+  if (!['auto', 'default', 'flex', null, undefined].includes(json['service_tier'] as string)) return 'service_tier'
+  return null
+}
+
+function partOf(part: unknown): InputParts {
+  if (!isJson(part)) return TEXT_PART
+  if (part['type'] === 'image_url') {
+    const url = isJson(part['image_url']) ? part['image_url']['url'] : null
+    return imagePart(typeof url === 'string' && url.startsWith('data:') ? url.slice(url.indexOf(',') + 1) : null)
+  }
+  return part['type'] === 'input_audio' || part['type'] === 'file' || part['type'] === 'video_url'
+    ? OPAQUE_PART
+    : TEXT_PART
+}
+
+class ChatMeter implements StreamMeter {
+  ending: Uint8Array = NONE
+  isComplete = false
+  hasFailed = false
+  private counts: TokenCounts | null = null
+  private text = 0
+  private readonly shown: boolean
+  private readonly events = new SseEvents((event) => this.judge(event))
+
+  /** `shown`: the caller asked for the usage; otherwise it does not see what we asked for. */
+  constructor(shown: boolean) {
+    this.shown = shown
+  }
+
+  get seen(): Seen {
+    return { counts: this.counts, isFinal: this.counts !== null, textBytes: this.text }
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    return this.events.push(chunk)
+  }
+
+  close(): Uint8Array {
+    return this.events.end()
+  }
+
+  private judge(event: Uint8Array): Verdict {
+    const text = latin1(event)
+    if (/^data:\s*\[DONE\]/m.test(text)) {
+      this.isComplete = true
+      this.ending = event
+      return 'drop'
+    }
+    this.text += stringBytes(text, TEXTS)
+    if (text.includes('"error"')) this.hasFailed ||= parsed(event)['error'] !== undefined
+    if (!text.includes('"usage"')) return 'pass'
+    if (/"usage"\s*:\s*\{/.test(text)) {
+      const json = parsed(event)
+      this.counts = openAiUsage(json['usage']) ?? this.counts
+      if (this.shown) return 'pass'
+      if (json['usage'] !== undefined && listOf(json['choices']).length === 0) return 'drop'
+    }
+    return this.shown ? 'pass' : withoutUsage(event)
+  }
+}
+
+/** The event without its usage, else byte for byte. */
+function withoutUsage(event: Uint8Array): Verdict {
+  const start = event.indexOf(0x7b)
+  const members = start < 0 ? null : objectMembers(event, start)
+  const usage = members?.get('usage')
+  if (!members || !usage) return 'pass'
+  const text = latin1(event)
+  const name = text.lastIndexOf('"usage"', usage.start)
+  const before = text.slice(0, name).trimEnd()
+  const after = text.slice(usage.end)
+  const whole = before.endsWith(',') ? before.slice(0, -1) + after : before + after.replace(/^\s*,/, '')
+  return Buffer.from(whole, 'latin1')
+}
+
+function parsed(event: Uint8Array): Json {
+  try {
+    const json: unknown = JSON.parse(dataOf(event))
+    return isJson(json) ? json : {}
+  } catch {
+    return {}
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes)
+}

@@ -1,0 +1,168 @@
+import { ok } from '../result'
+import type { TokenCounts } from '../usage/call-record'
+import { JsonElements } from './json-elements'
+import { edited, inserted, objectMembers } from './json-members'
+import {
+  type InputParts,
+  imagePart,
+  isJson,
+  type Json,
+  listOf,
+  missing,
+  OPAQUE_PART,
+  partsOf,
+  positive,
+  readBody,
+  TEXT_PART,
+  unsold,
+  wrong,
+} from './model-request'
+import { type ModelWire, type Seen, type StreamMeter, stringBytes } from './model-wire'
+import { dataOf, latin1, SseEvents, type Verdict } from './sse-events'
+import { geminiUsage } from './token-usage'
+
+const TEXTS = /"(?:text|name)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+const NONE: Uint8Array = new Uint8Array()
+
+/** Gemini's generateContent and its streamed form (facts/upstreams 6.3). Protobuf's JSON takes members in two spellings. */
+export const GENERATE_CONTENT: ModelWire = {
+  route: 'generate_content',
+  read(bytes, path) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { json, members } = read.value
+    const contents = either(json, 'contents')
+    if (contents === undefined) return missing('contents')
+    if (!Array.isArray(contents) && !isJson(contents)) return wrong('contents', 'must be a list of contents')
+    for (const [camel, snake] of SPELLINGS)
+      if (members.has(camel) && members.has(snake)) return wrong(snake, `stands beside ${camel}`)
+    const place = members.get('generationConfig') ?? members.get('generation_config')
+    const config = either(json, 'generationConfig') ?? {}
+    if (!isJson(config)) return wrong('generationConfig', 'must be an object')
+    const settings = place && objectMembers(bytes, place.start)
+    if (settings === null || (settings?.has('maxOutputTokens') && settings.has('max_output_tokens')))
+      return wrong('generationConfig', 'names a setting twice')
+    const cap = positive(either(config, 'maxOutputTokens'))
+    if (cap === undefined) return wrong('generationConfig.maxOutputTokens', 'must be a whole number above 0')
+    const choices = positive(either(config, 'candidateCount'))
+    if (choices === undefined || (choices ?? 1) > 8)
+      return wrong('generationConfig.candidateCount', 'must be a whole number from 1 to 8')
+    const own = unsoldMember(json, config)
+    if (own) return unsold(own)
+    return ok({
+      bytes,
+      members,
+      model: path.model ?? '',
+      stream: path.stream,
+      usageAsked: true,
+      cap,
+      choices: choices ?? 1,
+      parts: partsOf((Array.isArray(contents) ? contents : [contents]).flatMap(partsOfContent)),
+      hasTools: listOf(json['tools']).length > 0,
+    })
+  },
+  bodyFor({ bytes, members, cap: given }, _upstream, cap) {
+    if (given !== null) return bytes
+    const place = members.get('generationConfig') ?? members.get('generation_config')
+    if (place) return edited(bytes, [inserted(bytes, place.start, 'maxOutputTokens', cap)])
+    return edited(bytes, [inserted(bytes, 0, 'generationConfig', { maxOutputTokens: cap })])
+  },
+  usageOf: (answer) => geminiUsage(answer['usageMetadata']),
+  textBytes: (answer) => stringBytes(answer, TEXTS),
+  meter: (_request, { events }) => new GeminiMeter(events),
+  // In the stream as the vendor sends it: bare, without `data:`, which is where its SDK looks for an error.
+  errorEvent: (body, { events }) => (events ? `${body}\n\n` : `,${body}]`),
+}
+
+const SPELLINGS = [
+  ['generationConfig', 'generation_config'],
+  ['cachedContent', 'cached_content'],
+] as const
+
+function either(json: Json, camel: string): unknown {
+  return json[camel] ?? json[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
+}
+
+/** What Google charges for beside the tokens: its own tools, stored caches, sound and pictures that come out. */
+function unsoldMember(json: Json, config: Json): string | null {
+  for (const tool of listOf(json['tools']))
+    for (const name of isJson(tool) ? Object.keys(tool) : [])
+      if (!/^function_?declarations$/i.test(name)) return `tools.${name.slice(0, 60)}`
+  if (either(json, 'cachedContent') !== undefined) return 'cachedContent'
+  if (json['service_tier'] !== undefined || json['serviceTier'] !== undefined) return 'serviceTier'
+  const modalities = listOf(either(config, 'responseModalities'))
+  return modalities.every((modality) => String(modality).toUpperCase() === 'TEXT') ? null : 'responseModalities'
+}
+
+function partsOfContent(content: unknown): InputParts[] {
+  return listOf(isJson(content) ? content['parts'] : null).flatMap((part) => {
+    if (!isJson(part)) return [TEXT_PART]
+    const inline = either(part, 'inlineData')
+    if (isJson(inline)) return [isPicture(inline) ? imagePart(inline['data']) : OPAQUE_PART]
+    const file = either(part, 'fileData')
+    if (isJson(file)) return [isPicture(file) ? imagePart(null) : OPAQUE_PART]
+    const response = either(part, 'functionResponse')
+    return isJson(response) ? partsOfContent(response) : [TEXT_PART]
+  })
+}
+
+function isPicture(data: Json): boolean {
+  return String(either(data, 'mimeType')).startsWith('image/')
+}
+
+class GeminiMeter implements StreamMeter {
+  ending: Uint8Array = NONE
+  hasFailed = false
+  private finished = false
+  private counts: TokenCounts | null = null
+  private text = 0
+  private readonly source: SseEvents | JsonElements
+
+  constructor(events: boolean) {
+    this.source = events
+      ? new SseEvents((event) => this.judge(event, dataOf))
+      : new JsonElements((element) => void this.judge(element, (bytes) => new TextDecoder().decode(bytes)))
+  }
+
+  get seen(): Seen {
+    return { counts: this.counts, isFinal: this.finished && this.counts !== null, textBytes: this.text }
+  }
+
+  /** The end of the body is the end; a reason to finish, or a blocked prompt, tells that it came in its own time. */
+  get isComplete(): boolean {
+    return this.finished
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    return this.source.push(chunk)
+  }
+
+  close(): Uint8Array {
+    const rest = this.source.end()
+    if (this.source instanceof JsonElements) this.ending = this.source.ending
+    return rest
+  }
+
+  private judge(event: Uint8Array, read: (bytes: Uint8Array) => string): Verdict {
+    const text = latin1(event)
+    this.text += stringBytes(text, TEXTS)
+    if (/^\s*\{\s*"error"/.test(text) || text.includes('"error"')) {
+      const json = parsed(read(event)) ?? parsed(text)
+      this.hasFailed ||= json?.['error'] !== undefined
+    }
+    if (text.includes('"finishReason"') || text.includes('"blockReason"')) this.finished = true
+    if (!text.includes('"usageMetadata"')) return 'pass'
+    // Running or only at the end: the last one counts, and none is added (facts/upstreams 6.3).
+    this.counts = geminiUsage(parsed(read(event))?.['usageMetadata']) ?? this.counts
+    return 'pass'
+  }
+}
+
+function parsed(text: string): Json | null {
+  try {
+    const json: unknown = JSON.parse(text)
+    return isJson(json) ? json : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,56 @@
+const NONE: Uint8Array = new Uint8Array()
+const LONGEST_ELEMENT = 16 * 1024 * 1024
+
+/** Follows one JSON array as it comes in, and shows each of its elements that are objects. Its end is kept back. */
+export class JsonElements {
+  ending: Uint8Array = NONE
+  private readonly show: (element: Uint8Array) => void
+  private pending: Uint8Array = NONE
+  private scanned = 0
+  private start = -1
+  private depth = 0
+  private inString = false
+  private escaped = false
+
+  constructor(show: (element: Uint8Array) => void) {
+    this.show = show
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    const data = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk])
+    let sent = 0
+    for (let at = this.scanned; at < data.length; at++) {
+      const byte = data[at]
+      if (this.inString) {
+        if (this.escaped) this.escaped = false
+        else if (byte === 0x5c) this.escaped = true
+        else if (byte === 0x22) this.inString = false
+      } else if (byte === 0x22) this.inString = true
+      else if (byte === 0x7b) {
+        if (this.depth++ === 0) this.start = at
+      } else if (byte === 0x7d && --this.depth === 0) {
+        this.show(data.subarray(this.start, at + 1))
+        this.start = -1
+        sent = at + 1
+      } else if (byte === 0x5d && this.depth === 0) {
+        this.ending = data.slice(at)
+        this.pending = NONE
+        this.scanned = 0
+        return data.subarray(0, at)
+      }
+    }
+    if (data.length - sent > LONGEST_ELEMENT) throw new RangeError('an element of the stream does not end')
+    // What is not a whole element yet waits; the first bracket and the commas go with the element behind them.
+    this.pending = data.subarray(sent)
+    this.scanned = this.pending.length
+    if (this.start >= 0) this.start -= sent
+    return data.subarray(0, sent)
+  }
+
+  end(): Uint8Array {
+    const rest = this.pending
+    this.pending = NONE
+    this.scanned = 0
+    return rest
+  }
+}

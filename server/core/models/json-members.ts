@@ -1,0 +1,108 @@
+/** Where a member of an object stands in its text: the value is `bytes.slice(start, end)`. */
+export interface Member {
+  readonly start: number
+  readonly end: number
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN = 0x7b
+const CLOSE = 0x7d
+const OPEN_LIST = 0x5b
+const CLOSE_LIST = 0x5d
+const COMMA = 0x2c
+const COLON = 0x3a
+
+/**
+ * The members of the object that begins at `from`, in bytes that are known to be valid JSON. Null when a name stands there
+ * twice: whoever reads the first one and whoever reads the last one would not agree on what was asked for.
+ */
+export function objectMembers(bytes: Uint8Array, from = 0): ReadonlyMap<string, Member> | null {
+  const found = new Map<string, Member>()
+  let at = bytes.indexOf(OPEN, from) + 1
+  for (;;) {
+    at = skipTo(bytes, at, QUOTE, CLOSE)
+    if (bytes[at] !== QUOTE) return found
+    const nameEnd = endOfString(bytes, at)
+    const name: string = JSON.parse(new TextDecoder().decode(bytes.subarray(at, nameEnd)))
+    const start = skipSpace(bytes, bytes.indexOf(COLON, nameEnd) + 1)
+    const end = endOfValue(bytes, start)
+    if (found.has(name)) return null
+    found.set(name, { start, end })
+    at = end
+  }
+}
+
+/** Replaces parts of the bytes; `edits` do not overlap. Everything else stays as it came. */
+export function edited(
+  bytes: Uint8Array<ArrayBuffer>,
+  edits: readonly (Member & { readonly text: string })[],
+): Uint8Array<ArrayBuffer> {
+  if (edits.length === 0) return bytes
+  const parts: Uint8Array[] = []
+  let at = 0
+  for (const edit of [...edits].sort((a, b) => a.start - b.start)) {
+    parts.push(bytes.subarray(at, edit.start), new TextEncoder().encode(edit.text))
+    at = edit.end
+  }
+  parts.push(bytes.subarray(at))
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let place = 0
+  for (const part of parts) {
+    whole.set(part, place)
+    place += part.length
+  }
+  return whole
+}
+
+/** Puts a member in front of the others of the object that begins at `from`. */
+export function inserted(bytes: Uint8Array, from: number, name: string, value: unknown): Member & { text: string } {
+  const at = bytes.indexOf(OPEN, from) + 1
+  const isEmpty = bytes[skipSpace(bytes, at)] === CLOSE
+  return { start: at, end: at, text: `${JSON.stringify(name)}:${JSON.stringify(value)}${isEmpty ? '' : ','}` }
+}
+
+function skipSpace(bytes: Uint8Array, from: number): number {
+  let at = from
+  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++
+  return at
+}
+
+function skipTo(bytes: Uint8Array, from: number, one: number, other: number): number {
+  let at = from
+  while (at < bytes.length && bytes[at] !== one && bytes[at] !== other) at++
+  return at
+}
+
+/** One behind the closing quote of the string that begins at `from`. */
+function endOfString(bytes: Uint8Array, from: number): number {
+  let at = from + 1
+  for (;;) {
+    at = bytes.indexOf(QUOTE, at)
+    if (at < 0) return bytes.length
+    let slashes = 0
+    while (bytes[at - 1 - slashes] === BACKSLASH) slashes++
+    if (slashes % 2 === 0) return at + 1
+    at++
+  }
+}
+
+function endOfValue(bytes: Uint8Array, from: number): number {
+  let depth = 0
+  let at = from
+  while (at < bytes.length) {
+    const byte = bytes[at]
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at)
+      if (depth === 0) return at
+      continue
+    }
+    if (byte === OPEN || byte === OPEN_LIST) depth++
+    else if (byte === CLOSE || byte === CLOSE_LIST) {
+      if (depth === 0) return at
+      if (--depth === 0) return at + 1
+    } else if (byte === COMMA && depth === 0) return at
+    at++
+  }
+  return at
+}

@@ -1,0 +1,163 @@
+import { ok } from '../result'
+import type { TokenCounts } from '../usage/call-record'
+import { edited } from './json-members'
+import {
+  type InputParts,
+  imagePart,
+  isJson,
+  type Json,
+  listOf,
+  missing,
+  OPAQUE_PART,
+  partsOf,
+  positive,
+  readBody,
+  TEXT_PART,
+  unsold,
+  wrong,
+} from './model-request'
+import { type ModelWire, type Seen, type StreamMeter, stringBytes } from './model-wire'
+import { dataOf, latin1, SseEvents, type Verdict } from './sse-events'
+import { type AnthropicCounts, anthropicUsage, fromAnthropic } from './token-usage'
+
+const TEXTS = /"(?:text|partial_json|thinking)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+const NONE: Uint8Array = new Uint8Array()
+
+/** Tools that run at the caller's side. Others run at the vendor's, for a price of their own. */
+const CLIENT_TOOLS = /^(custom|bash_\d+|text_editor_\d+|computer_\d+|memory_\d+)$/
+
+/** Anthropic's messages (facts/upstreams 6.2). */
+export const MESSAGES: ModelWire = {
+  route: 'messages',
+  read(bytes) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { json, members } = read.value
+    const { model, messages, stream = false, max_tokens: cap } = json
+    if (model === undefined) return missing('model')
+    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+    if (cap === undefined) return missing('max_tokens')
+    const most = positive(cap)
+    if (!most) return wrong('max_tokens', 'must be a whole number above 0')
+    if (messages === undefined) return missing('messages')
+    if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
+    if (typeof stream !== 'boolean') return wrong('stream', 'must be true or false')
+    const own = unsoldMember(json)
+    if (own) return unsold(own)
+    return ok({
+      bytes,
+      members,
+      model,
+      stream,
+      usageAsked: true,
+      cap: most,
+      choices: 1,
+      parts: partsOf(messages.flatMap((message) => blocksOf(message))),
+      hasTools: listOf(json['tools']).length > 0,
+    })
+  },
+  bodyFor({ bytes, members, model }, upstream) {
+    const member = members.get('model')
+    if (upstream.model === model || !member) return bytes
+    return edited(bytes, [{ ...member, text: JSON.stringify(upstream.model) }])
+  },
+  usageOf(answer) {
+    const counts = anthropicUsage(answer['usage'])
+    return counts && fromAnthropic(counts)
+  },
+  textBytes: (answer) => stringBytes(answer, TEXTS),
+  meter: () => new MessagesMeter(),
+  errorEvent: (body) => `event: error\ndata: ${body}\n\n`,
+}
+
+function unsoldMember(json: Json): string | null {
+  if (listOf(json['mcp_servers']).length > 0) return 'mcp_servers'
+  if (json['container'] !== undefined && json['container'] !== null) return 'container'
+  if (!['auto', 'standard_only', undefined].includes(json['service_tier'] as string)) return 'service_tier'
+  if (json['inference_geo'] !== undefined && json['inference_geo'] !== null) return 'inference_geo'
+  if (json['speed'] !== undefined && json['speed'] !== 'standard') return 'speed'
+  for (const tool of listOf(json['tools'])) {
+    const type = isJson(tool) ? (tool['type'] ?? 'custom') : 'custom'
+    if (!CLIENT_TOOLS.test(String(type))) return `tools: ${String(type).slice(0, 60)}`
+  }
+  return null
+}
+
+function blocksOf(holder: unknown): InputParts[] {
+  return listOf(isJson(holder) ? holder['content'] : null).flatMap((block) => {
+    if (!isJson(block)) return [TEXT_PART]
+    const source = isJson(block['source']) ? block['source'] : {}
+    if (block['type'] === 'image') return [imagePart(source['type'] === 'base64' ? source['data'] : null)]
+    if (block['type'] === 'document') return [source['type'] === 'text' ? TEXT_PART : OPAQUE_PART]
+    if (block['type'] === 'container_upload') return [OPAQUE_PART]
+    return block['type'] === 'tool_result' ? blocksOf(block) : [TEXT_PART]
+  })
+}
+
+class MessagesMeter implements StreamMeter {
+  ending: Uint8Array = NONE
+  isComplete = false
+  hasFailed = false
+  private counts: AnthropicCounts | null = null
+  private isFinal = false
+  private text = 0
+  private readonly events = new SseEvents((event) => this.judge(event))
+
+  get seen(): Seen {
+    const counts: TokenCounts | null = this.counts && fromAnthropic(this.counts)
+    // The first event's output is provisional; only the last delta's is the whole call's.
+    return {
+      counts: counts && !this.isFinal ? { ...counts, output: 0 } : counts,
+      isFinal: this.isFinal,
+      textBytes: this.text,
+    }
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    return this.events.push(chunk)
+  }
+
+  close(): Uint8Array {
+    return this.events.end()
+  }
+
+  private judge(event: Uint8Array): Verdict {
+    const text = latin1(event)
+    switch (/^event:\s*(\w+)/m.exec(text)?.[1] ?? String(parsed(event)['type'])) {
+      case 'message_start': {
+        const { message } = parsed(event)
+        this.counts = anthropicUsage(isJson(message) ? message['usage'] : null)
+        return 'pass'
+      }
+      case 'message_delta': {
+        const { usage } = parsed(event)
+        // Cumulative: it overwrites, and never adds (facts/upstreams 6.2).
+        const next = anthropicUsage(usage, this.counts ?? undefined)
+        if (next && isJson(usage) && usage['output_tokens'] !== undefined) {
+          this.counts = next
+          this.isFinal = true
+        }
+        return 'pass'
+      }
+      case 'message_stop':
+        this.isComplete = true
+        this.ending = event
+        return 'drop'
+      case 'error':
+        this.hasFailed = true
+        return 'pass'
+      default:
+        this.text += stringBytes(text, TEXTS)
+        return 'pass'
+    }
+  }
+}
+
+function parsed(event: Uint8Array): Json {
+  try {
+    const json: unknown = JSON.parse(dataOf(event))
+    return isJson(json) ? json : {}
+  } catch {
+    return {}
+  }
+}

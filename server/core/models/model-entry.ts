@@ -1,0 +1,182 @@
+import { fromUsdNumber, type Money } from '../money'
+import { no, ok, type Result } from '../result'
+import type { Model, ModelUpstream, UpstreamKind } from './model'
+import type { TokenPrice } from './token-price'
+
+/** An upstream as an operator writes it. */
+export interface UpstreamEntry {
+  readonly kind: Exclude<UpstreamKind, 'sandbox'>
+  /** With the version's path: `https://api.openai.com/v1`, `http://127.0.0.1:11434/v1`. Default: the vendor's own. */
+  readonly base_url?: string
+  /** The environment's variable with our key there, such as `OPENAI_API_KEY`. */
+  readonly key_env?: string
+  /** The model's name there; default: its id here. */
+  readonly model?: string
+  readonly concurrency?: number
+  readonly connect_timeout_ms?: number
+  readonly first_byte_timeout_ms?: number
+  readonly idle_timeout_ms?: number
+  readonly cap_parameter?: 'max_tokens' | 'max_completion_tokens'
+}
+
+/** A model as an operator writes it, in a file or in the database. */
+export interface ModelEntry {
+  readonly id: string
+  readonly upstream?: UpstreamEntry
+  /** Several, in order of preference, in place of `upstream`. */
+  readonly upstreams?: readonly UpstreamEntry[]
+  /** USD per million tokens. */
+  readonly price: {
+    readonly input: number
+    readonly output: number
+    readonly cache_read?: number
+    readonly cache_write?: number
+  }
+  readonly owned_by?: string
+  readonly created?: number
+  readonly recharge_required?: boolean
+  readonly context_tokens?: number
+  readonly max_output_tokens?: number
+  readonly default_output_tokens?: number
+  readonly image_tokens?: number
+  readonly family?: string
+  readonly family_rpm?: number
+}
+
+const VENDORS: Readonly<Record<UpstreamEntry['kind'], string>> = {
+  openai: 'https://api.openai.com/v1',
+  anthropic: 'https://api.anthropic.com/v1',
+  gemini: 'https://generativelanguage.googleapis.com/v1beta',
+}
+
+/** Above what vendors document for one image of any size, the costliest small models apart. */
+const IMAGE_TOKENS = 16_384
+const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]*(\/[A-Za-z0-9][A-Za-z0-9._:@-]*){0,4}$/
+const ENTRY_MEMBERS = [
+  ...['id', 'upstream', 'upstreams', 'price', 'owned_by', 'created', 'recharge_required', 'context_tokens'],
+  ...['max_output_tokens', 'default_output_tokens', 'image_tokens', 'family', 'family_rpm'],
+]
+const UPSTREAM_MEMBERS = [
+  ...['kind', 'base_url', 'key_env', 'model', 'concurrency', 'connect_timeout_ms', 'first_byte_timeout_ms'],
+  ...['idle_timeout_ms', 'cap_parameter'],
+]
+
+class BadEntry extends Error {}
+
+/**
+ * Judges what an operator wrote. The error is one sentence that names what is wrong. A model without a price is refused,
+ * never free; an explicit 0 is a price (spec-answers 8).
+ */
+export function parseModelEntry(
+  value: unknown,
+  source: { readonly created: number; readonly priceVersion: (price: TokenPrice) => string },
+): Result<Model, string> {
+  try {
+    return ok(modelOf(value, source))
+  } catch (error) {
+    if (error instanceof BadEntry) return no(error.message)
+    throw error
+  }
+}
+
+function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]): Model {
+  const entry = members(value, 'a model', ENTRY_MEMBERS)
+  const id = entry['id']
+  if (typeof id !== 'string' || id.length > 128 || !MODEL_ID.test(id) || id.startsWith('sandbox/'))
+    throw new BadEntry(
+      'id must be a name such as "gpt-4o" or "meta/llama-3", of letters, digits and . _ : @ - /, not below "sandbox/"',
+    )
+  const list = entry['upstreams'] ?? (entry['upstream'] === undefined ? undefined : [entry['upstream']])
+  if (!Array.isArray(list) || list.length === 0 || list.length > 8)
+    throw new BadEntry(`${id}: upstream must be an object, or upstreams a list of 1 to 8 of them`)
+  const upstreams = list.map((upstream) => upstreamOf(upstream, id))
+  const price = priceOf(entry['price'], id, upstreams)
+  const family = text(entry['family'], `${id}: family`)
+  const rpm = count(entry['family_rpm'], `${id}: family_rpm`)
+  if ((family === null) !== (rpm === null)) throw new BadEntry(`${id}: family and family_rpm go together`)
+  const recharge = entry['recharge_required'] ?? true
+  if (typeof recharge !== 'boolean') throw new BadEntry(`${id}: recharge_required must be true or false`)
+  return {
+    id,
+    ownedBy: text(entry['owned_by'], `${id}: owned_by`) ?? upstreams[0]?.kind ?? 'gateway',
+    created: count(entry['created'], `${id}: created`) ?? source.created,
+    upstreams,
+    price,
+    priceVersion: source.priceVersion(price),
+    rechargeRequired: recharge,
+    contextTokens: count(entry['context_tokens'], `${id}: context_tokens`),
+    maxOutputTokens: count(entry['max_output_tokens'], `${id}: max_output_tokens`),
+    defaultOutputTokens: count(entry['default_output_tokens'], `${id}: default_output_tokens`),
+    imageTokens: count(entry['image_tokens'], `${id}: image_tokens`) ?? IMAGE_TOKENS,
+    family: family !== null && rpm !== null ? { name: family, rpm } : null,
+  }
+}
+
+function upstreamOf(value: unknown, id: string): ModelUpstream {
+  const entry = members(value, `an upstream of ${id}`, UPSTREAM_MEMBERS)
+  const kind = (['openai', 'anthropic', 'gemini'] as const).find((known) => known === entry['kind'])
+  if (!kind) throw new BadEntry(`${id}: kind of an upstream must be openai, anthropic or gemini`)
+  const baseUrl = text(entry['base_url'], `${id}: base_url`) ?? VENDORS[kind]
+  const url = URL.parse(baseUrl)
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
+    throw new BadEntry(`${id}: base_url must be an http(s) address without a query, such as ${VENDORS[kind]}`)
+  const keyEnv = text(entry['key_env'], `${id}: key_env`)
+  if (keyEnv !== null && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(keyEnv))
+    throw new BadEntry(`${id}: key_env must be the name of an environment variable, not the key itself`)
+  const cap = entry['cap_parameter'] ?? (url.hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens')
+  if (cap !== 'max_tokens' && cap !== 'max_completion_tokens')
+    throw new BadEntry(`${id}: cap_parameter must be max_tokens or max_completion_tokens`)
+  return {
+    kind,
+    baseUrl: baseUrl.replace(/\/+$/, ''),
+    keyEnv,
+    model: text(entry['model'], `${id}: model`) ?? id,
+    concurrency: count(entry['concurrency'], `${id}: concurrency`) ?? 64,
+    connectMs: count(entry['connect_timeout_ms'], `${id}: connect_timeout_ms`) ?? 5_000,
+    firstByteMs: count(entry['first_byte_timeout_ms'], `${id}: first_byte_timeout_ms`) ?? 300_000,
+    idleMs: count(entry['idle_timeout_ms'], `${id}: idle_timeout_ms`) ?? 60_000,
+    capName: cap,
+  }
+}
+
+function priceOf(value: unknown, id: string, upstreams: readonly ModelUpstream[]): TokenPrice {
+  if (value === undefined) throw new BadEntry(`${id}: price is missing; a free model says 0`)
+  const entry = members(value, `the price of ${id}`, ['input', 'output', 'cache_read', 'cache_write'])
+  const usd = (name: string): Money | null => {
+    const given = entry[name]
+    if (given === undefined) return null
+    const amount = typeof given === 'number' ? fromUsdNumber(given) : null
+    if (amount === null || amount > 1_000_000_000_000)
+      throw new BadEntry(`${id}: price.${name} must be USD per million tokens, at most 6 decimals`)
+    return amount
+  }
+  const input = usd('input')
+  const output = usd('output')
+  if (input === null || output === null) throw new BadEntry(`${id}: price needs input and output; a free model says 0`)
+  const cacheWrite = usd('cache_write')
+  if (cacheWrite === null && upstreams.some(({ kind }) => kind === 'anthropic'))
+    throw new BadEntry(`${id}: price needs cache_write, which costs more than input at Anthropic`)
+  return { input, output, cacheRead: usd('cache_read') ?? input, cacheWrite: cacheWrite ?? input }
+}
+
+function members(value: unknown, what: string, known: readonly string[]): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new BadEntry(`${what} must be an object`)
+  const stranger = Object.keys(value).find((name) => !known.includes(name))
+  if (stranger !== undefined) throw new BadEntry(`${what} has no member "${stranger.slice(0, 40)}"`)
+  return { ...value }
+}
+
+function text(value: unknown, what: string): string | null {
+  if (value === undefined) return null
+  if (typeof value !== 'string' || value.length === 0 || value.length > 200)
+    throw new BadEntry(`${what} must be text of 1 to 200 characters`)
+  return value
+}
+
+function count(value: unknown, what: string): number | null {
+  if (value === undefined) return null
+  if (!Number.isSafeInteger(value) || Number(value) < 1 || Number(value) > 10_000_000_000)
+    throw new BadEntry(`${what} must be a whole number above 0`)
+  return Number(value)
+}

@@ -1,0 +1,127 @@
+import { type Failure, failure } from '../failure'
+import { no, ok, type Result } from '../result'
+import { type Member, objectMembers } from './json-members'
+import type { Model } from './model'
+
+/** What the gateway must know of a call's body. The body itself goes on as it came. */
+export interface ModelRequest {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly members: ReadonlyMap<string, Member>
+  readonly model: string
+  readonly stream: boolean
+  /** Whether the caller wants the usage in the stream. */
+  readonly usageAsked: boolean
+  /** Most tokens of one answer, as the caller said. */
+  readonly cap: number | null
+  /** How many answers it asks for. */
+  readonly choices: number
+  readonly parts: InputParts
+  readonly hasTools: boolean
+}
+
+/** Input that is not text. */
+export interface InputParts {
+  readonly images: number
+  /** Bytes of the body that are pictures, and no text. */
+  readonly imageBytes: number
+  /** Parts whose tokens the length of the body does not bound: files, sound, film. */
+  readonly opaque: number
+}
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** Tokens that a vendor may add for tools, as its own words around ours. */
+const TOOL_TOKENS = 1024
+const FRAME_TOKENS = 64
+/** Text has at most one token per byte; about four bytes per token is usual. */
+const USUAL_BYTES = 4
+const USUAL_IMAGE_TOKENS = 1_500
+
+/** A call's tokens before it is made: `most` is proven, `likely` is a guess for the window. */
+export interface TokenBounds {
+  readonly input: { readonly most: number; readonly likely: number }
+  /** The cap times the number of answers. */
+  readonly output: number
+}
+
+/**
+ * The bounds of a call with this cap. The most input: each byte of the body a token, each image the most that an image of
+ * the model can be; never more than the model's context. Null when a part of the input has no bound that we know.
+ */
+export function boundsOf(request: ModelRequest, model: Model, cap: number): TokenBounds | null {
+  const { images, imageBytes, opaque } = request.parts
+  const bytes = request.bytes.length - imageBytes
+  const context = model.contextTokens ?? Number.POSITIVE_INFINITY
+  const added = FRAME_TOKENS + (request.hasTools ? TOOL_TOKENS : 0)
+  const most = opaque > 0 ? context : Math.min(context, bytes + added + images * model.imageTokens)
+  if (!Number.isFinite(most)) return null
+  const guess = Math.ceil(bytes / USUAL_BYTES) + images * Math.min(model.imageTokens, USUAL_IMAGE_TOKENS)
+  return { input: { most, likely: Math.min(most, guess) }, output: cap * request.choices }
+}
+
+/** The body as an object, and where its members stand. */
+export function readBody(
+  bytes: Uint8Array<ArrayBuffer>,
+): Result<{ json: Json; members: ReadonlyMap<string, Member> }, Failure> {
+  let json: unknown
+  try {
+    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return no(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
+  }
+  if (!isJson(json)) return no(failure('invalid_request', 'The body must be a JSON object.'))
+  const members = objectMembers(bytes)
+  if (!members) return no(failure('invalid_request', 'A member of the body stands there twice.'))
+  return ok({ json, members })
+}
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function wrong(param: string, rule: string): { readonly ok: false; readonly error: Failure } {
+  return no(failure('invalid_parameter', `${param} ${rule}`, { param }))
+}
+
+export function missing(param: string): { readonly ok: false; readonly error: Failure } {
+  return no(failure('missing_parameter', `${param} is required`, { param }))
+}
+
+/** What has a price of its own at the vendor, which no token price covers. */
+export function unsold(param: string): { readonly ok: false; readonly error: Failure } {
+  return no(
+    failure('unsupported_parameter', `${param} is not sold here: the vendor charges for it beside the tokens.`, {
+      param,
+    }),
+  )
+}
+
+/** A whole number above 0, or null where there is none. Undefined: it is something else. */
+export function positive(value: unknown): number | null | undefined {
+  if (value === undefined || value === null) return null
+  return Number.isSafeInteger(value) && Number(value) > 0 && Number(value) <= 100_000_000 ? Number(value) : undefined
+}
+
+/** Adds up the parts of a list. */
+export function partsOf(parts: Iterable<InputParts>): InputParts {
+  const sum = { images: 0, imageBytes: 0, opaque: 0 }
+  for (const part of parts) {
+    sum.images += part.images
+    sum.imageBytes += part.imageBytes
+    sum.opaque += part.opaque
+  }
+  return sum
+}
+
+export const TEXT_PART: InputParts = { images: 0, imageBytes: 0, opaque: 0 }
+export const OPAQUE_PART: InputParts = { images: 0, imageBytes: 0, opaque: 1 }
+
+/** `data` is its base64 text; what is none counts as text as well. */
+export function imagePart(data: unknown): InputParts {
+  const isData = typeof data === 'string' && /^[A-Za-z0-9+/_-]*={0,2}$/.test(data)
+  return { images: 1, imageBytes: isData ? data.length : 0, opaque: 0 }
+}

@@ -1,0 +1,75 @@
+const LINE_FEED = 0x0a
+const RETURN = 0x0d
+const NONE: Uint8Array = new Uint8Array()
+
+/** Longer events are none: what sends them is broken, and must not fill the memory. */
+const LONGEST_EVENT = 16 * 1024 * 1024
+
+/** An event that goes on as it came, in other bytes, or not at all. */
+export type Verdict = 'pass' | 'drop' | Uint8Array
+
+/**
+ * Cuts a stream of server-sent events into whole ones, wherever the network cut it, and asks of each what becomes of it.
+ * What passes is not copied.
+ */
+export class SseEvents {
+  private readonly judge: (event: Uint8Array) => Verdict
+  private tail: Uint8Array = NONE
+
+  constructor(judge: (event: Uint8Array) => Verdict) {
+    this.judge = judge
+  }
+
+  /** What may be sent on now. Throws a `RangeError` when an event does not end. */
+  push(chunk: Uint8Array): Uint8Array {
+    const data = this.tail.length === 0 ? chunk : Buffer.concat([this.tail, chunk])
+    const out: Uint8Array[] = []
+    let kept = 0
+    let from = 0
+    for (let end = endOfEvent(data, from); end > 0; end = endOfEvent(data, from)) {
+      const verdict = this.judge(data.subarray(from, end))
+      if (verdict !== 'pass') {
+        out.push(data.subarray(kept, from))
+        if (verdict !== 'drop') out.push(verdict)
+        kept = end
+      }
+      from = end
+    }
+    this.tail = data.subarray(from)
+    if (this.tail.length > LONGEST_EVENT) throw new RangeError('an event of the stream does not end')
+    const rest = data.subarray(kept, from)
+    return out.length === 0 ? rest : Buffer.concat([...out, rest])
+  }
+
+  /** What stands behind the last whole event when the stream ends: it is judged as if it were whole. */
+  end(): Uint8Array {
+    const last = this.tail
+    this.tail = NONE
+    if (last.length === 0) return NONE
+    const verdict = this.judge(last)
+    return verdict === 'pass' ? last : verdict === 'drop' ? NONE : verdict
+  }
+}
+
+/** One behind the empty line that ends the event at `from`; -1 when it is not there yet. */
+function endOfEvent(data: Uint8Array, from: number): number {
+  for (let at = data.indexOf(LINE_FEED, from); at >= 0; at = data.indexOf(LINE_FEED, at + 1)) {
+    if (data[at + 1] === LINE_FEED) return at + 2
+    if (data[at + 1] === RETURN && data[at + 2] === LINE_FEED) return at + 3
+  }
+  return -1
+}
+
+/** The data of an event, its lines joined as the standard says. */
+export function dataOf(event: Uint8Array): string {
+  const lines = new TextDecoder().decode(event).split(/\r?\n/)
+  return lines
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice(line.charAt(5) === ' ' ? 6 : 5))
+    .join('\n')
+}
+
+/** Bytes as a string of as many characters: quick to search, and its length is the bytes'. */
+export function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+}

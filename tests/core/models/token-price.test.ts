@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'bun:test'
+import { costOfLines, mostCost, tokenLines } from '../../../server/core/models/token-price'
+import { micros } from '../../../server/core/money'
+
+const PRICE = {
+  input: micros(2_500_000),
+  output: micros(10_000_000),
+  cacheRead: micros(1_250_000),
+  cacheWrite: micros(3_125_000),
+}
+
+describe('cost of tokens (spec-answers 1)', () => {
+  test('is exact, and rounded up once for the whole call, not once per kind', () => {
+    const price = { input: micros(1), output: micros(1), cacheRead: micros(1), cacheWrite: micros(1) }
+    const lines = tokenLines(price, { input: 3, output: 1, cacheRead: 1, cacheWrite: 1 })
+    expect(lines).toHaveLength(4)
+    expect(Number(costOfLines(lines))).toBe(1)
+  })
+
+  test('charges cached input at its own price, and the rest as input', () => {
+    const lines = tokenLines(PRICE, { input: 1000, output: 100, cacheRead: 400, cacheWrite: 200 })
+    expect(lines.map(({ item, units }) => [item, units])).toEqual([
+      ['input_tokens', 400],
+      ['cache_read_tokens', 400],
+      ['cache_write_tokens', 200],
+      ['output_tokens', 100],
+    ])
+    // 400 x 2.5 + 400 x 1.25 + 200 x 3.125 + 100 x 10 = 3125 micro-USD
+    expect(Number(costOfLines(lines))).toBe(3125)
+  })
+
+  test('stays exact where the product passes 2^53', () => {
+    const lines = [{ item: 'x', units: 9_007_199_254, unitPrice: micros(1_000_001), per: 1_000_000 as const }]
+    expect(Number(costOfLines(lines))).toBe(9_007_208_262)
+  })
+
+  test('of nothing is nothing', () => {
+    expect(Number(costOfLines(tokenLines(PRICE, { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 })))).toBe(0)
+  })
+
+  test('is never above what was held for the most of it, however the input meets a cache', () => {
+    const most = mostCost(PRICE, { input: 1000, output: 100 })
+    for (const [cacheRead, cacheWrite] of [
+      [0, 0],
+      [1000, 0],
+      [0, 1000],
+      [333, 333],
+    ] as const) {
+      const cost = costOfLines(tokenLines(PRICE, { input: 1000, output: 100, cacheRead, cacheWrite }))
+      expect(cost).toBeLessThanOrEqual(most)
+    }
+  })
+})
