@@ -1,9 +1,9 @@
 import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queryClient } from './api/query-client.ts'
-import { GettingStarted } from './pages/getting-started.tsx'
-import { NotFound } from './pages/not-found.tsx'
+import { router } from './router.tsx'
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('index.html has no #root to mount on')
@@ -11,7 +11,7 @@ if (root === null) throw new Error('index.html has no #root to mount on')
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
-      {window.location.pathname === '/' ? <GettingStarted /> : <NotFound />}
+      <RouterProvider router={router} />
     </QueryClientProvider>
   </StrictMode>,
 )

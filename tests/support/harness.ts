@@ -13,16 +13,21 @@ import type { Provider, ProviderAnswer, UpstreamFailure } from '../../server/cor
 import { ok, type Result } from '../../server/core/result'
 import { openLog } from '../../server/log'
 
-/** A clock that stands still until it is told. Starts in the middle of a minute, so that a window is not about to end. */
+/**
+ * A clock that stands still until it is told. Starts in the middle of a minute, so that a window is not about to end. With
+ * `running` it is the true time and moves, as a browser beside it needs.
+ */
 class FakeClock {
   private at: number
+  private readonly running: boolean
 
-  constructor(at = Date.UTC(2026, 10, 21, 12, 0, 20)) {
-    this.at = at
+  constructor(running = false) {
+    this.running = running
+    this.at = running ? 0 : Date.UTC(2026, 10, 21, 12, 0, 20)
   }
 
   now(): number {
-    return this.at
+    return this.running ? Date.now() + this.at : this.at
   }
 
   advance(ms: number): void {
@@ -58,15 +63,23 @@ const OPERATOR: Actor = { kind: 'operator', id: 'test', address: null }
 /** Limits so wide that no test waits for a minute to pass. */
 export const WIDE: Limits = { rpm: 1_000_000, tpm: 1_000_000_000, concurrency: 1000 }
 
+interface HarnessOptions {
+  readonly env?: Record<string, string>
+  readonly folder?: string
+  readonly pingMs?: number
+  /** A clock that runs with the true time. */
+  readonly running?: boolean
+}
+
 export type Harness = Awaited<ReturnType<typeof openHarness>>
 
 /**
  * The whole gateway in this process: a real database file in a folder of its own, a fake clock, fixture providers. Calls go
  * through the HTTP app without a socket; they come from 127.0.0.1. Close it when done.
  */
-export async function openHarness(options: { env?: Record<string, string>; folder?: string; pingMs?: number } = {}) {
+export async function openHarness(options: HarnessOptions = {}) {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'gateway-test-')))
-  const clock = new FakeClock()
+  const clock = new FakeClock(options.running)
   const images = new FixtureProvider<ImageSearchInput>()
   const context = new FixtureProvider<LlmContextInput>()
   const logged: string[] = []

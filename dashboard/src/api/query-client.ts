@@ -1,6 +1,29 @@
-import { QueryClient } from '@tanstack/react-query'
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { asFailure } from './failure.ts'
+import { sessionEnded } from './session-ended.ts'
 
-/** A failed read is shown at once and asked again by its own interval, so it is not retried in silence before. */
+const MOST_RETRIES = 2
+
+function onError(error: unknown): void {
+  if (asFailure(error).code === 'missing_session') sessionEnded.set(true)
+}
+
+/** What was refused stays refused; what was not answered is asked again, twice at most. Writes are never repeated. */
 export const queryClient = new QueryClient({
-  defaultOptions: { queries: { retry: false, staleTime: 15_000, networkMode: 'always' } },
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
+  defaultOptions: {
+    queries: {
+      staleTime: 15_000,
+      // The server may be this very machine: the browser's idea of being online says nothing about it.
+      networkMode: 'always',
+      retry: (failures, error) => failures < MOST_RETRIES && !isRefusal(asFailure(error).status),
+      retryDelay: (attempt) => 500 * 2 ** attempt,
+    },
+    mutations: { networkMode: 'always', retry: false },
+  },
 })
+
+function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500
+}

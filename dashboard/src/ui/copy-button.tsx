@@ -1,33 +1,48 @@
+import { Check, Copy } from 'lucide-react'
 import { type RefObject, useEffect, useState } from 'react'
+import { KIT_WORDS } from '../words/kit.ts'
+import { Button } from './button.tsx'
 
 type CopyState = 'idle' | 'copied' | 'selected'
 
-const SAID: Record<CopyState, string> = { idle: '', copied: 'Copied', selected: 'Selected. Press Ctrl+C or Cmd+C.' }
+const SAID: Record<CopyState, string> = { idle: '', copied: KIT_WORDS.copied, selected: KIT_WORDS.selected }
 
-/** Copies `text` and says so. Where the browser forbids it, selects the text on the page and says how to go on. */
-export function CopyButton({ label, text, shownIn }: CopyButtonProps) {
+/** Copies `text` and says so. Where the browser forbids it, selects what `shownIn` shows and says how to go on. */
+export function CopyButton({ label, text, shownIn, onCopied, quiet = false, tone }: CopyButtonProps) {
   const [state, setState] = useState<CopyState>('idle')
-
   useEffect(() => {
     if (state !== 'copied') return
-    const timer = setTimeout(() => setState('idle'), 3_000)
+    const timer = setTimeout(() => setState('idle'), 2_000)
     return () => clearTimeout(timer)
   }, [state])
 
-  const copy = async () => setState(await copyText(text, shownIn.current))
+  const copy = async () => {
+    const next = await copyText(text, shownIn?.current ?? null)
+    setState(next)
+    if (next === 'copied') onCopied?.()
+  }
+  const Icon = state === 'copied' ? Check : Copy
   return (
-    <div className="copy">
-      <span className="copy-said" role="status">
+    <>
+      <Button tone={tone ?? (quiet ? 'quiet' : 'plain')} onClick={() => void copy()}>
+        <Icon size={16} aria-hidden />
+        {label}
+      </Button>
+      <span role="status" className={state === 'selected' ? 'small text-muted' : 'sr-only'}>
         {SAID[state]}
       </span>
-      <button type="button" aria-label={label} onClick={() => void copy()}>
-        Copy
-      </button>
-    </div>
+    </>
   )
 }
 
-type CopyButtonProps = { label: string; text: string; shownIn: RefObject<HTMLElement | null> }
+type CopyButtonProps = {
+  label: string
+  text: string
+  shownIn?: RefObject<HTMLElement | null>
+  onCopied?: () => void
+  quiet?: boolean
+  tone?: 'primary' | 'plain'
+}
 
 async function copyText(text: string, shown: HTMLElement | null): Promise<CopyState> {
   try {

@@ -1,0 +1,80 @@
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { asFailure } from '../../api/failure.ts'
+import { Button } from '../../ui/button.tsx'
+import { Field, PasswordField } from '../../ui/field.tsx'
+import { FormFailure } from '../../ui/states.tsx'
+import { useCountdown } from '../../ui/use-countdown.ts'
+import { SIGN_IN_WORDS as WORDS } from '../../words/sign-in.ts'
+
+const LEAST_CHARACTERS = 12
+
+type Errors = { email?: string; password?: string }
+
+/** Email and password, to sign in or to make an account. Nothing typed is lost when it is refused. */
+export function CredentialsForm({ purpose, submit, onDone, email = '', children }: CredentialsFormProps) {
+  const [errors, setErrors] = useState<Errors>({})
+  const countdown = useCountdown()
+  const sending = useMutation({
+    mutationFn: (typed: { email: string; password: string }) => submit(typed.email, typed.password),
+    onSuccess: onDone,
+    onError: (error) => countdown.start(asFailure(error).retryAfterSeconds ?? 0),
+  })
+  const onSubmit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const typed = { email: String(form.get('email')).trim(), password: String(form.get('password')) }
+    const wrong = judge(typed, purpose)
+    setErrors(wrong)
+    const first = Object.keys(wrong)[0]
+    if (first) return event.currentTarget.querySelector<HTMLInputElement>(`[name=${first}]`)?.focus()
+    if (countdown.left === 0 && !sending.isPending) sending.mutate(typed)
+  }
+  const signingUp = purpose === 'sign-up'
+  return (
+    <form noValidate onSubmit={onSubmit} className="grid gap-4">
+      <Field label={WORDS.email} error={errors.email}>
+        {(control) => (
+          <input {...control} name="email" type="email" autoComplete="username" required defaultValue={email} />
+        )}
+      </Field>
+      <PasswordField
+        label={WORDS.password}
+        name="password"
+        required
+        autoComplete={signingUp ? 'new-password' : 'current-password'}
+        hint={signingUp ? WORDS.passwordHint : undefined}
+        error={errors.password}
+      />
+      {countdown.left > 0 ? (
+        <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
+          {WORDS.waitFor(countdown.left)}
+        </p>
+      ) : (
+        <FormFailure failure={sending.error ? asFailure(sending.error) : null} />
+      )}
+      <Button type="submit" tone="primary" busy={sending.isPending || countdown.left > 0}>
+        {signingUp ? WORDS.signUp : WORDS.signIn}
+      </Button>
+      {children}
+    </form>
+  )
+}
+
+type CredentialsFormProps = {
+  purpose: 'sign-in' | 'sign-up'
+  submit: (email: string, password: string) => Promise<void>
+  onDone: () => void
+  email?: string
+  children?: ReactNode
+}
+
+function judge({ email, password }: { email: string; password: string }, purpose: 'sign-in' | 'sign-up'): Errors {
+  return {
+    ...(!email.includes('@') && { email: WORDS.emailNeeded }),
+    ...(password === '' && { password: WORDS.passwordNeeded }),
+    ...(purpose === 'sign-up' &&
+      password !== '' &&
+      password.length < LEAST_CHARACTERS && { password: WORDS.passwordShort }),
+  }
+}

@@ -1,0 +1,30 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { signIn } from '../api/account.ts'
+import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
+import { DoorPage } from '../ui/door-page.tsx'
+import { SHELL_WORDS } from '../words/shell.ts'
+import { SIGN_IN_WORDS } from '../words/sign-in.ts'
+
+/** `/sign-in?to=`: back to where the visitor came from, which is a path of this dashboard or nothing. */
+export function SignIn() {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const { to } = useSearch({ from: '/sign-in' })
+  const enter = async () => {
+    queries.clear()
+    await navigate({ href: to ?? '/' })
+  }
+  return (
+    <DoorPage title={SHELL_WORDS.pagesOf.signIn}>
+      <CredentialsForm purpose="sign-in" submit={signIn} onDone={() => void enter()}>
+        <p className="text-muted">
+          {SIGN_IN_WORDS.noAccount}{' '}
+          <Link to="/sign-up" className="text-accent underline">
+            {SIGN_IN_WORDS.signUp}
+          </Link>
+        </p>
+      </CredentialsForm>
+    </DoorPage>
+  )
+}

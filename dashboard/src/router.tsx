@@ -1,0 +1,67 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+  type RouteComponent,
+} from '@tanstack/react-router'
+import { accountQuery } from './api/account.ts'
+import { asFailure } from './api/failure.ts'
+import { queryClient } from './api/query-client.ts'
+import { AppShell } from './shell/app-shell.tsx'
+import { NotFound, ProblemPage } from './shell/problem-page.tsx'
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound, errorComponent: ProblemPage })
+
+/** Everything behind sign-in. Who is not signed in is sent to the door, and back afterwards. */
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  component: AppShell,
+  beforeLoad: async ({ location }) => {
+    try {
+      await queryClient.ensureQueryData(accountQuery)
+    } catch (error) {
+      if (asFailure(error).code !== 'missing_session') throw error
+      throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { to: location.href } })
+    }
+  },
+})
+
+/** A page behind sign-in, fetched when it is opened first. */
+const page = <P extends string>(path: P, component: RouteComponent) =>
+  createRoute({ getParentRoute: () => shell, path, component })
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: (search: Record<string, unknown>): { to?: string } =>
+    // A path of our own only: whoever made the link must not choose where a sign-in leads.
+    typeof search['to'] === 'string' && /^\/(?![/\\])/.test(search['to']) ? { to: search['to'] } : {},
+  component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
+})
+
+const signUp = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-up',
+  component: lazyRouteComponent(() => import('./pages/sign-up.tsx'), 'SignUp'),
+})
+
+const pages = [
+  page('/', lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview')),
+]
+
+export const router = createRouter({
+  routeTree: root.addChildren([signIn, signUp, shell.addChildren(pages)]),
+  defaultPreload: 'intent',
+  defaultPendingMs: 300,
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

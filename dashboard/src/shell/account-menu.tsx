@@ -1,0 +1,66 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { CircleUser } from 'lucide-react'
+import { accountQuery, signOut } from '../api/account.ts'
+import { asFailure } from '../api/failure.ts'
+import { useSignal } from '../signal.ts'
+import { Menu, type MenuEntry } from '../ui/menu.tsx'
+import { failureText } from '../ui/states.tsx'
+import { chooseTheme, type Theme, theme } from '../ui/theme.ts'
+import { toast } from '../ui/toast.ts'
+import { SHELL_WORDS } from '../words/shell.ts'
+
+const THEMES: readonly Theme[] = ['system', 'light', 'dark']
+
+/** Who is signed in; theme; the way out. */
+export function AccountMenu({ named = false }: { named?: boolean }) {
+  const email = useQuery(accountQuery).data?.email ?? ''
+  const chosen = useSignal(theme)
+  const leave = useSignOut()
+  const entries: MenuEntry[] = [
+    { kind: 'note', label: email },
+    ...THEMES.map(
+      (name): MenuEntry => ({
+        kind: 'choice',
+        label: `${SHELL_WORDS.theme}: ${SHELL_WORDS.themes[name]}`,
+        chosen: name === chosen,
+        onSelect: () => chooseTheme(name),
+      }),
+    ),
+    { kind: 'act', label: SHELL_WORDS.signOut, onSelect: leave },
+  ]
+  return (
+    <Menu
+      entries={entries}
+      trigger={
+        <button
+          type="button"
+          aria-label={named ? undefined : SHELL_WORDS.account}
+          className="control flex min-w-0 items-center gap-2 px-2 hover:bg-sunken"
+        >
+          <CircleUser size={16} aria-hidden className="shrink-0" />
+          {named && (
+            <>
+              <span className="sr-only">{SHELL_WORDS.account}</span>
+              <span className="truncate">{email}</span>
+            </>
+          )}
+        </button>
+      }
+    />
+  )
+}
+
+function useSignOut() {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  return () => {
+    signOut().then(
+      async () => {
+        await navigate({ to: '/sign-in' })
+        queries.clear()
+      },
+      (error: unknown) => toast(failureText(asFailure(error)), { bad: true }),
+    )
+  }
+}

@@ -1,0 +1,48 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Outlet } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect } from 'react'
+import { followEvents } from '../api/live.ts'
+import { useSignal } from '../signal.ts'
+import { SHELL_WORDS } from '../words/shell.ts'
+import { Banner } from './banner.tsx'
+import { PageFocus } from './page-focus.tsx'
+import { Rail } from './rail.tsx'
+import { SessionEnded } from './session-ended.tsx'
+import { toastsWanted } from '../ui/toast.ts'
+
+const Toaster = lazy(() => import('../ui/toaster.tsx').then(({ Toaster }) => ({ default: Toaster })))
+
+/** The frame around every page of a signed-in owner: rail, banner, page, toasts, and the line to the server's events. */
+export function AppShell() {
+  const queries = useQueryClient()
+  const toasts = useSignal(toastsWanted)
+  useEffect(() => followEvents(queries), [queries])
+  return (
+    <div className="mx-auto max-w-7xl md:grid md:grid-cols-[208px_minmax(0,1fr)]">
+      <SkipLink />
+      <Rail />
+      <main id="main" tabIndex={-1} className="grid min-w-0 content-start gap-6 px-4 py-6 md:px-8 md:py-8">
+        <Banner />
+        <Outlet />
+      </main>
+      <PageFocus />
+      <SessionEnded />
+      {toasts && (
+        <Suspense>
+          <Toaster />
+        </Suspense>
+      )}
+    </div>
+  )
+}
+
+function SkipLink() {
+  return (
+    <a
+      href="#main"
+      className="sr-only rounded-md bg-surface px-4 py-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50"
+    >
+      {SHELL_WORDS.skip}
+    </a>
+  )
+}

@@ -1,0 +1,33 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { accountQuery } from '../api/account.ts'
+import { NAVIGATION } from '../navigation.ts'
+import { Badge } from '../ui/badge.tsx'
+import { balanceUsd, costUsd } from '../ui/money.ts'
+import { SHELL_WORDS } from '../words/shell.ts'
+
+const LOW_MICROS = 1_000_000
+
+/** What is left, and the tier. The link to topping up is there once that page is. */
+export function BalanceLine() {
+  const { data: account } = useQuery(accountQuery)
+  if (!account) return <div className="h-6" />
+  const { balance_micros_usd: balance, tier } = account
+  const billing = NAVIGATION.find(({ to }) => to === '/billing')
+  return (
+    <div className="flex items-center justify-between gap-2 px-1">
+      <span className="flex items-center gap-2">
+        <span className="sr-only">{SHELL_WORDS.balance}</span>
+        <span className={`font-semibold ${balance < LOW_MICROS ? 'text-warn' : ''}`} title={costUsd(balance)}>
+          {balanceUsd(balance)}
+        </span>
+        <Badge>{SHELL_WORDS.tiers[tier]}</Badge>
+      </span>
+      {billing && (
+        <Link to={billing.to} className="text-accent max-md:hidden">
+          {SHELL_WORDS.topUp}
+        </Link>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,84 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { accountQuery } from '../api/account.ts'
+import { liveness } from '../api/live.ts'
+import { NAVIGATION, type NavigationEntry } from '../navigation.ts'
+import { useSignal } from '../signal.ts'
+import { clockWords } from '../ui/time.tsx'
+import { SHELL_WORDS } from '../words/shell.ts'
+import { AccountMenu } from './account-menu.tsx'
+import { BalanceLine } from './balance-line.tsx'
+
+const ITEM =
+  'control flex shrink-0 items-center gap-2 px-3 whitespace-nowrap no-underline hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent'
+
+/** Left on a screen, on top on a phone: where to go, what is left, who is signed in. */
+export function Rail() {
+  return (
+    <header className="grid content-start border-b border-line max-md:pt-2 md:sticky md:top-0 md:h-dvh md:grid-rows-[auto_1fr_auto] md:border-r md:border-b-0">
+      <div className="flex items-center justify-between gap-3 px-4 md:px-5 md:pt-7 md:pb-4">
+        <Link to="/" className="text-base font-semibold no-underline">
+          {SHELL_WORDS.product}
+        </Link>
+        <div className="flex items-center gap-1 md:hidden">
+          <BalanceLine />
+          <AccountMenu />
+        </div>
+      </div>
+      <Pages />
+      <div className="grid gap-3 border-t border-line px-4 py-4 max-md:hidden">
+        <BalanceLine />
+        <LiveLine />
+        <AccountMenu named />
+      </div>
+    </header>
+  )
+}
+
+function Pages() {
+  const operator = useQuery(accountQuery).data?.operator ?? false
+  return (
+    <nav
+      aria-label={SHELL_WORDS.pages}
+      className="flex gap-1 overflow-x-auto px-2 py-2 md:grid md:content-start md:overflow-x-visible md:overflow-y-auto md:py-0"
+    >
+      {NAVIGATION.filter((entry) => !entry.operator || operator).map((entry) => (
+        <Entry key={entry.to} entry={entry} />
+      ))}
+    </nav>
+  )
+}
+
+function Entry({ entry }: { entry: NavigationEntry }) {
+  const { to, label, icon: Icon } = entry
+  const inside = (
+    <>
+      <Icon size={16} aria-hidden />
+      {label}
+    </>
+  )
+  if (entry.outside)
+    return (
+      <a href={to} className={ITEM}>
+        {inside}
+      </a>
+    )
+  return (
+    <Link to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className={ITEM}>
+      {inside}
+    </Link>
+  )
+}
+
+/** Whether what is shown is live, and if not, since when. */
+function LiveLine() {
+  const live = useSignal(liveness)
+  const words =
+    live.state === 'cut' ? SHELL_WORDS.asOf(clockWords(live.since)) : live.state === 'live' ? SHELL_WORDS.live : SHELL_WORDS.connecting
+  return (
+    <p className="small flex items-center gap-2 px-1 text-muted" title={live.state === 'cut' ? SHELL_WORDS.cut : undefined}>
+      <span aria-hidden className={`size-2 rounded-full ${live.state === 'live' ? 'bg-ok' : live.state === 'cut' ? 'bg-warn' : 'bg-line-strong'}`} />
+      {words}
+    </p>
+  )
+}

@@ -1,0 +1,27 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { accountQuery, signIn } from '../api/account.ts'
+import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { SIGN_IN_WORDS } from '../words/sign-in.ts'
+
+/** Signs in again without leaving the page. Another person than before gets a fresh page: nothing of the first one stays. */
+export function SignInAgain() {
+  const queries = useQueryClient()
+  const before = useQuery({ ...accountQuery, enabled: false }).data
+  const goOn = async () => {
+    const after = await queries.fetchQuery({ ...accountQuery, staleTime: 0 })
+    if (before && before.id !== after.id) window.location.assign('/')
+    else await queries.invalidateQueries()
+  }
+  return (
+    <Dialog title={SIGN_IN_WORDS.ended} firm onClose={() => undefined}>
+      <p className="text-muted">{SIGN_IN_WORDS.endedText}</p>
+      <CredentialsForm
+        purpose="sign-in"
+        submit={signIn}
+        onDone={() => void goOn()}
+        {...(before && { email: before.email })}
+      />
+    </Dialog>
+  )
+}

@@ -1,0 +1,45 @@
+import { clsx } from 'clsx'
+import { type ReactNode, useId } from 'react'
+
+/** A section of a page under a heading. */
+export function Card({ title, aside, flush = false, children }: CardProps) {
+  const heading = useId()
+  return (
+    <section aria-labelledby={heading} className="grid min-w-0 content-start rounded-xl border border-line bg-surface">
+      <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 pt-4 sm:px-6 sm:pt-5">
+        <h2 id={heading}>{title}</h2>
+        {aside}
+      </div>
+      <div className={clsx('min-w-0', flush ? 'pt-3' : 'grid gap-4 p-4 pt-3 sm:p-6 sm:pt-4')}>{children}</div>
+    </section>
+  )
+}
+
+type CardProps = {
+  title: ReactNode
+  /** What stands at the right of the heading. */
+  aside?: ReactNode
+  /** Content that reaches the edges, such as a table. */
+  flush?: boolean
+  children: ReactNode
+}
+
+/** A named figure, with what is to be known of it below. */
+export function Figure({ label, value, title, children }: FigureProps) {
+  return (
+    <div className="grid content-start gap-1 rounded-xl border border-line bg-surface p-4 sm:px-6 sm:py-5">
+      <dt className="small text-muted">{label}</dt>
+      <dd className="text-[1.75rem] leading-[2.125rem] font-semibold tracking-tight" title={title}>
+        {value}
+      </dd>
+      {children && <dd className="small text-muted">{children}</dd>}
+    </div>
+  )
+}
+
+type FigureProps = { label: string; value: ReactNode; title?: string; children?: ReactNode }
+
+/** Figures side by side; two abreast on a phone. */
+export function Figures({ children }: { children: ReactNode }) {
+  return <dl className="grid grid-cols-2 gap-3 sm:gap-4 lg:grid-cols-4">{children}</dl>
+}

@@ -1,0 +1,40 @@
+import { useRef } from 'react'
+import { CopyButton } from './copy-button.tsx'
+
+/** Text to run or read, with its copy button. It scrolls inside itself, by keyboard too. */
+export function CodeBlock({ label, code, copyLabel, copyTone, onCopied, tall = false }: CodeBlockProps) {
+  const shown = useRef<HTMLElement>(null)
+  return (
+    <div className="grid min-w-0 gap-3">
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard (axe).
+        tabIndex={0}
+        role="region"
+        aria-label={label}
+        className={`overflow-auto rounded-md bg-sunken px-4 py-3 ${tall ? 'max-h-120' : ''}`}
+      >
+        <code ref={shown} className="code">
+          {code}
+        </code>
+      </pre>
+      <div className="flex flex-wrap items-center gap-2">
+        <CopyButton
+          label={copyLabel}
+          text={code}
+          shownIn={shown}
+          {...(copyTone && { tone: copyTone })}
+          {...(onCopied && { onCopied })}
+        />
+      </div>
+    </div>
+  )
+}
+
+type CodeBlockProps = {
+  label: string
+  code: string
+  copyLabel: string
+  copyTone?: 'primary' | 'plain'
+  onCopied?: () => void
+  tall?: boolean
+}

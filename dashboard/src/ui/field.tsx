@@ -1,0 +1,103 @@
+import { clsx } from 'clsx'
+import { type ComponentProps, type ReactNode, useId, useState } from 'react'
+import { KIT_WORDS } from '../words/kit.ts'
+
+/** What a control needs to be tied to its label, hint and error. */
+export interface ControlProps {
+  readonly id: string
+  readonly 'aria-describedby': string
+  readonly 'aria-invalid': boolean | undefined
+  readonly className: string
+}
+
+const INPUT =
+  'control w-full border border-line-strong bg-surface px-3 text-base sm:text-sm placeholder:text-muted aria-invalid:border-bad disabled:opacity-60'
+
+/** A label, a control, and below it the hint or what is wrong. */
+export function Field({ label, hint, error, children }: FieldProps) {
+  const id = useId()
+  const described = `${id}-about`
+  return (
+    <div className="grid content-start gap-1">
+      <label htmlFor={id} className="font-medium">
+        {label}
+      </label>
+      {children({ id, 'aria-describedby': described, 'aria-invalid': error ? true : undefined, className: INPUT })}
+      <div id={described} className={clsx('small', error ? 'text-bad' : 'text-muted')}>
+        {error ?? hint}
+      </div>
+    </div>
+  )
+}
+
+type FieldProps = {
+  label: ReactNode
+  hint?: ReactNode
+  error?: string | undefined
+  children: (control: ControlProps) => ReactNode
+}
+
+/** A group of choices of which one holds, under a name. */
+export function Choices({ legend, error, hint, children }: ChoicesProps) {
+  const id = useId()
+  return (
+    <fieldset aria-describedby={id} className="grid content-start gap-2">
+      <legend className="mb-1 font-medium">{legend}</legend>
+      {children}
+      <div id={id} className={clsx('small', error ? 'text-bad' : 'text-muted')}>
+        {error ?? hint}
+      </div>
+    </fieldset>
+  )
+}
+
+type ChoicesProps = { legend: string; error?: string | undefined; hint?: ReactNode; children: ReactNode }
+
+export function Choice({ label, type = 'radio', ...rest }: { label: ReactNode } & ComponentProps<'input'>) {
+  return (
+    <label className="flex min-h-6 items-center gap-2">
+      <input type={type} {...rest} className="size-4 shrink-0 accent-accent" />
+      {label}
+    </label>
+  )
+}
+
+/** A password to type or paste; it can be shown. */
+export function PasswordField({ label, hint, error, ...rest }: PasswordProps) {
+  const [shown, setShown] = useState(false)
+  return (
+    <div className="grid gap-2">
+      <Field label={label} hint={hint} error={error}>
+        {(control) => <input {...rest} {...control} type={shown ? 'text' : 'password'} />}
+      </Field>
+      <Choice type="checkbox" label={KIT_WORDS.showPassword} checked={shown} onChange={() => setShown(!shown)} />
+    </div>
+  )
+}
+
+type PasswordProps = { label: string; hint?: ReactNode; error?: string | undefined } & Omit<
+  ComponentProps<'input'>,
+  'type' | 'id' | 'className'
+>
+
+/** A native select with its name beside it or only read out. */
+export function Select({ label, options, className, ...rest }: SelectProps) {
+  return (
+    <select
+      aria-label={label}
+      {...rest}
+      className={clsx('control max-w-full border border-line-strong bg-surface px-2', className)}
+    >
+      {options.map(({ value, text }) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+type SelectProps = {
+  label: string
+  options: readonly { readonly value: string; readonly text: string }[]
+} & ComponentProps<'select'>

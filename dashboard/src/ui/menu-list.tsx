@@ -1,0 +1,48 @@
+import { clsx } from 'clsx'
+import { DropdownMenu as Menu } from 'radix-ui'
+import type { ComponentProps, ReactElement } from 'react'
+import type { MenuEntry } from './menu.tsx'
+
+const ITEM = 'control flex items-center gap-2 px-3 outline-none data-highlighted:bg-sunken'
+
+/** The menu itself, open from the start: its chunk is fetched when a menu is opened first. */
+export function MenuList({ trigger, entries }: MenuListProps) {
+  return (
+    <Menu.Root defaultOpen modal={false}>
+      <Menu.Trigger asChild>{trigger}</Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Content
+          align="end"
+          sideOffset={4}
+          collisionPadding={8}
+          className="z-50 min-w-48 rounded-md border border-line bg-surface p-1"
+        >
+          {entries.map((entry) => (
+            <Entry key={entry.label} entry={entry} />
+          ))}
+        </Menu.Content>
+      </Menu.Portal>
+    </Menu.Root>
+  )
+}
+
+type MenuListProps = { trigger: ReactElement; entries: readonly MenuEntry[] }
+
+function Entry({ entry }: { entry: MenuEntry }) {
+  if (entry.kind === 'note') return <Menu.Label className="small px-3 py-1 text-muted">{entry.label}</Menu.Label>
+  if (entry.kind === 'choice')
+    return (
+      <Menu.CheckboxItem className={ITEM} checked={entry.chosen} onSelect={entry.onSelect}>
+        <span aria-hidden className="w-4">
+          {entry.chosen ? '✓' : ''}
+        </span>
+        {entry.label}
+      </Menu.CheckboxItem>
+    )
+  const tone: ComponentProps<'div'>['className'] = entry.danger ? 'text-bad' : ''
+  return (
+    <Menu.Item className={clsx(ITEM, tone)} onSelect={entry.onSelect}>
+      {entry.label}
+    </Menu.Item>
+  )
+}

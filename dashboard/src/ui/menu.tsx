@@ -1,0 +1,38 @@
+import { cloneElement, lazy, type ReactElement, Suspense, useState } from 'react'
+
+export type MenuEntry =
+  | { readonly kind: 'note'; readonly label: string }
+  | { readonly kind: 'act'; readonly label: string; readonly danger?: boolean; readonly onSelect: () => void }
+  | { readonly kind: 'choice'; readonly label: string; readonly chosen: boolean; readonly onSelect: () => void }
+
+const load = () => import('./menu-list.tsx')
+const MenuList = lazy(() => load().then(({ MenuList }) => ({ default: MenuList })))
+
+/**
+ * A button that opens a menu. Until it is pressed it is only a button, so that a table of a thousand rows has no thousand
+ * menus, and the first load carries none of their code.
+ */
+export function Menu({ trigger, entries }: { trigger: Trigger; entries: readonly MenuEntry[] }) {
+  const [used, setUsed] = useState(false)
+  const button = cloneElement(trigger, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    onPointerEnter: () => void load(),
+    onFocus: () => void load(),
+    onClick: () => setUsed(true),
+  })
+  if (!used) return button
+  return (
+    <Suspense fallback={button}>
+      <MenuList trigger={trigger} entries={entries} />
+    </Suspense>
+  )
+}
+
+type Trigger = ReactElement<{
+  'aria-haspopup'?: 'menu'
+  'aria-expanded'?: boolean
+  onPointerEnter?: () => void
+  onFocus?: () => void
+  onClick?: () => void
+}>

@@ -1,0 +1,20 @@
+import { clsx } from 'clsx'
+
+/** How much of something is used, as a bar: from 80 % on it warns, full it is bad. The words stand beside it, never only in it. */
+export function Meter({ label, used, most, text }: { label: string; used: number; most: number; text: string }) {
+  const share = most > 0 ? Math.min(100, Math.max(0, (used / most) * 100)) : 100
+  const fill = share >= 100 ? 'bg-bad' : share >= 80 ? 'bg-warn' : 'bg-accent'
+  return (
+    <div
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(share)}
+      aria-valuetext={text}
+      className="h-1.5 w-full min-w-16 overflow-hidden rounded-full bg-sunken"
+    >
+      <div className={clsx('h-full rounded-full', fill)} style={{ width: `${share}%` }} />
+    </div>
+  )
+}

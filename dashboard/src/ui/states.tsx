@@ -1,0 +1,76 @@
+import { type ReactNode, useEffect, useState } from 'react'
+import type { ApiFailure } from '../api/failure.ts'
+import { FAILURE_WORDS } from '../words/failures.ts'
+import { KIT_WORDS } from '../words/kit.ts'
+import { Button } from './button.tsx'
+
+const PATIENCE_MS = 200
+
+/** True once something has taken long enough that its absence must be explained. */
+export function useOverdue(waiting: boolean): boolean {
+  const [overdue, setOverdue] = useState(false)
+  useEffect(() => {
+    if (!waiting) {
+      setOverdue(false)
+      return
+    }
+    const timer = setTimeout(() => setOverdue(true), PATIENCE_MS)
+    return () => clearTimeout(timer)
+  }, [waiting])
+  return overdue
+}
+
+/** Grey rows in the place of what is on its way; nothing in the first 200 ms. */
+export function Loading({ rows = 3 }: { rows?: number }) {
+  const overdue = useOverdue(true)
+  return (
+    <div role="status" className="grid gap-3 p-4 sm:px-6" style={{ minHeight: rows * 32 }}>
+      {overdue && <span className="sr-only">{KIT_WORDS.loading}</span>}
+      {overdue &&
+        Array.from({ length: rows }, (_, row) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows of a placeholder have no other name.
+          <div key={row} aria-hidden className="h-5 rounded-md bg-sunken" style={{ width: `${90 - row * 13}%` }} />
+        ))}
+    </div>
+  )
+}
+
+/** Nothing here yet, in one sentence, and the one thing to do about it. */
+export function Empty({ children, action }: { children: ReactNode; action?: ReactNode }) {
+  return (
+    <div className="grid justify-items-start gap-3 p-4 pt-1 sm:px-6 sm:pb-6">
+      <p className="text-muted">{children}</p>
+      {action}
+    </div>
+  )
+}
+
+/** What happened, and what to do. The words of the code where there are some, else the server's own. */
+export function failureText(failure: ApiFailure): string {
+  return FAILURE_WORDS[failure.code]?.says ?? failure.message
+}
+
+/** A failure under what was asked, with the request's id for the one who runs the gateway. */
+export function Failed({ failure, onTryAgain, oldShown = false }: FailedProps) {
+  return (
+    <div role="alert" className="flex flex-wrap items-center justify-between gap-3 bg-bad-soft px-4 py-3 text-bad sm:px-6">
+      <p className="min-w-0">
+        {failureText(failure)} {oldShown && KIT_WORDS.oldShown}{' '}
+        {failure.requestId && <span className="code wrap-anywhere">{KIT_WORDS.request(failure.requestId)}</span>}
+      </p>
+      {onTryAgain && <Button onClick={onTryAgain}>{KIT_WORDS.tryAgain}</Button>}
+    </div>
+  )
+}
+
+type FailedProps = { failure: ApiFailure; onTryAgain?: () => void; oldShown?: boolean }
+
+/** A failure of a form, in its own words. */
+export function FormFailure({ failure }: { failure: ApiFailure | null }) {
+  if (failure === null) return null
+  return (
+    <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
+      {failureText(failure)} {failure.requestId && <span className="code">{KIT_WORDS.request(failure.requestId)}</span>}
+    </p>
+  )
+}

@@ -1,0 +1,52 @@
+import { clsx } from 'clsx'
+import { type KeyboardEvent, type ReactNode, useId } from 'react'
+
+/** Views of one thing, of which one is shown. Arrow keys move between them, as the ARIA pattern says. */
+export function Tabs<T extends string>({ label, tabs, chosen, onChoose, children }: TabsProps<T>) {
+  const id = useId()
+  const move = (event: KeyboardEvent<HTMLDivElement>) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (step === undefined) return
+    event.preventDefault()
+    const at = tabs.findIndex(({ value }) => value === chosen)
+    const next = tabs[(at + step + tabs.length) % tabs.length]
+    if (!next) return
+    onChoose(next.value)
+    document.getElementById(`${id}-${next.value}`)?.focus()
+  }
+  return (
+    <div className="grid min-w-0 gap-3">
+      <div role="tablist" aria-label={label} onKeyDown={move} className="flex flex-wrap gap-1 border-b border-line">
+        {tabs.map(({ value, text }) => (
+          <button
+            key={value}
+            id={`${id}-${value}`}
+            type="button"
+            role="tab"
+            aria-selected={value === chosen}
+            aria-controls={`${id}-panel`}
+            tabIndex={value === chosen ? 0 : -1}
+            onClick={() => onChoose(value)}
+            className={clsx(
+              'control -mb-px rounded-none border-b-2 px-3 font-medium',
+              value === chosen ? 'border-accent text-accent' : 'border-transparent text-muted hover:text-text',
+            )}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
+      <div id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-${chosen}`} className="min-w-0">
+        {children}
+      </div>
+    </div>
+  )
+}
+
+type TabsProps<T extends string> = {
+  label: string
+  tabs: readonly { readonly value: T; readonly text: string }[]
+  chosen: T
+  onChoose: (value: T) => void
+  children: ReactNode
+}

@@ -1,0 +1,22 @@
+import { Toaster as Sonner } from 'sonner'
+
+/** Where toasts appear. */
+export function Toaster() {
+  return (
+    <Sonner
+      position="bottom-right"
+      visibleToasts={3}
+      toastOptions={{
+        unstyled: true,
+        classNames: {
+          toast:
+            'flex w-full items-center justify-between gap-3 rounded-xl border border-line-strong bg-surface px-4 py-3 text-text',
+          title: 'font-medium',
+          error: 'border-bad',
+          icon: 'hidden',
+          actionButton: 'control shrink-0 border border-line-strong px-3 font-medium hover:bg-sunken',
+        },
+      }}
+    />
+  )
+}
