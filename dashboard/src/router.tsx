@@ -4,8 +4,8 @@ import {
   createRouter,
   lazyRouteComponent,
   Outlet,
-  redirect,
   type RouteComponent,
+  redirect,
 } from '@tanstack/react-router'
 import { accountQuery } from './api/account.ts'
 import { asFailure } from './api/failure.ts'
@@ -37,9 +37,10 @@ const page = <P extends string>(path: P, component: RouteComponent) =>
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: (search: Record<string, unknown>): { to?: string } =>
-    // A path of our own only: whoever made the link must not choose where a sign-in leads.
-    typeof search['to'] === 'string' && /^\/(?![/\\])/.test(search['to']) ? { to: search['to'] } : {},
+  // A path of our own only: whoever made the link must not choose where a sign-in leads. What is not named here stays as it came.
+  validateSearch: (search: Record<string, unknown>): { to?: string | undefined } => ({
+    to: typeof search['to'] === 'string' && /^\/(?![/\\])/.test(search['to']) ? search['to'] : undefined,
+  }),
   component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
 })
 
@@ -50,7 +51,10 @@ const signUp = createRoute({
 })
 
 const pages = [
-  page('/', lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview')),
+  page(
+    '/',
+    lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview'),
+  ),
 ]
 
 export const router = createRouter({

@@ -8,8 +8,6 @@ export const accountQuery = queryOptions({
   queryFn: () => fetchAccount(),
 })
 
-export type Account = Awaited<ReturnType<typeof fetchAccount>>
-
 function fetchAccount() {
   return answered(api.account.get())
 }

@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { accountQuery } from './account.ts'
 import { Signal } from '../signal.ts'
+import { accountQuery } from './account.ts'
+import { sessionEnded } from './session-ended.ts'
 
 const PATH = '/api/events'
 const MOST_OFTEN_MS = 1_000
@@ -30,11 +31,13 @@ export const liveness = new Signal<Liveness>({ state: 'connecting' })
  */
 export function followEvents(queries: QueryClient): () => void {
   const follower = new Follower(queries)
-  const onVisibility = () => (document.hidden ? follower.close() : follower.open())
+  const onVisibility = () => (document.hidden || sessionEnded.value ? follower.close() : follower.open())
   document.addEventListener('visibilitychange', onVisibility)
-  if (!document.hidden) follower.open()
+  const unfollow = sessionEnded.follow(onVisibility)
+  onVisibility()
   return () => {
     document.removeEventListener('visibilitychange', onVisibility)
+    unfollow()
     follower.close()
   }
 }
@@ -87,6 +90,8 @@ class Follower {
     this.source = null
     if (liveness.value.state !== 'cut') liveness.set({ state: 'cut', since: Date.now() })
     this.wasOpen = true
+    // Tells at once when it is the session that ended.
+    void this.queries.invalidateQueries({ queryKey: accountQuery.queryKey })
     this.polling ??= setInterval(() => void this.queries.invalidateQueries(), POLL_MS)
     this.again = setTimeout(() => this.open(), this.pauseMs)
     this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS)

@@ -3,12 +3,12 @@ import { Outlet } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect } from 'react'
 import { followEvents } from '../api/live.ts'
 import { useSignal } from '../signal.ts'
+import { toastsWanted } from '../ui/toast.ts'
 import { SHELL_WORDS } from '../words/shell.ts'
 import { Banner } from './banner.tsx'
 import { PageFocus } from './page-focus.tsx'
 import { Rail } from './rail.tsx'
 import { SessionEnded } from './session-ended.tsx'
-import { toastsWanted } from '../ui/toast.ts'
 
 const Toaster = lazy(() => import('../ui/toaster.tsx').then(({ Toaster }) => ({ default: Toaster })))
 

@@ -74,10 +74,20 @@ function Entry({ entry }: { entry: NavigationEntry }) {
 function LiveLine() {
   const live = useSignal(liveness)
   const words =
-    live.state === 'cut' ? SHELL_WORDS.asOf(clockWords(live.since)) : live.state === 'live' ? SHELL_WORDS.live : SHELL_WORDS.connecting
+    live.state === 'cut'
+      ? SHELL_WORDS.asOf(clockWords(live.since))
+      : live.state === 'live'
+        ? SHELL_WORDS.live
+        : SHELL_WORDS.connecting
   return (
-    <p className="small flex items-center gap-2 px-1 text-muted" title={live.state === 'cut' ? SHELL_WORDS.cut : undefined}>
-      <span aria-hidden className={`size-2 rounded-full ${live.state === 'live' ? 'bg-ok' : live.state === 'cut' ? 'bg-warn' : 'bg-line-strong'}`} />
+    <p
+      className="small flex items-center gap-2 px-1 text-muted"
+      title={live.state === 'cut' ? SHELL_WORDS.cut : undefined}
+    >
+      <span
+        aria-hidden
+        className={`size-2 rounded-full ${live.state === 'live' ? 'bg-ok' : live.state === 'cut' ? 'bg-warn' : 'bg-line-strong'}`}
+      />
       {words}
     </p>
   )

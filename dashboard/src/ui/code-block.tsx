@@ -7,7 +7,7 @@ export function CodeBlock({ label, code, copyLabel, copyTone, onCopied, tall = f
   return (
     <div className="grid min-w-0 gap-3">
       <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard (axe).
+        // A region that scrolls must be reachable by keyboard.
         tabIndex={0}
         role="region"
         aria-label={label}

@@ -21,7 +21,15 @@ const stay = (event: Event) => event.preventDefault()
  * A dialog over the page. Focus goes into it, stays in it, and comes back. With `firm` neither Esc nor a press outside closes
  * it: there is something in it that would be lost.
  */
-export function Dialog({ open = true, title, onClose, firm = false, wide = false, side = false, children }: DialogProps) {
+export function Dialog({
+  open = true,
+  title,
+  onClose,
+  firm = false,
+  wide = false,
+  side = false,
+  children,
+}: DialogProps) {
   return (
     <Modal.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Modal.Portal>

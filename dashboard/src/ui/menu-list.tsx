@@ -1,7 +1,7 @@
 import { clsx } from 'clsx'
 import { DropdownMenu as Menu } from 'radix-ui'
 import type { ComponentProps, ReactElement } from 'react'
-import type { MenuEntry } from './menu.tsx'
+import type { MenuEntry } from './menu-entry.ts'
 
 const ITEM = 'control flex items-center gap-2 px-3 outline-none data-highlighted:bg-sunken'
 
@@ -10,7 +10,8 @@ export function MenuList({ trigger, entries }: MenuListProps) {
   return (
     <Menu.Root defaultOpen modal={false}>
       <Menu.Trigger asChild>{trigger}</Menu.Trigger>
-      <Menu.Portal>
+      {/* Inside a landmark of the page, where a reader of the page finds it. */}
+      <Menu.Portal container={document.getElementById('main')}>
         <Menu.Content
           align="end"
           sideOffset={4}

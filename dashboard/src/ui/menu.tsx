@@ -1,9 +1,5 @@
 import { cloneElement, lazy, type ReactElement, Suspense, useState } from 'react'
-
-export type MenuEntry =
-  | { readonly kind: 'note'; readonly label: string }
-  | { readonly kind: 'act'; readonly label: string; readonly danger?: boolean; readonly onSelect: () => void }
-  | { readonly kind: 'choice'; readonly label: string; readonly chosen: boolean; readonly onSelect: () => void }
+import type { MenuEntry } from './menu-entry.ts'
 
 const load = () => import('./menu-list.tsx')
 const MenuList = lazy(() => load().then(({ MenuList }) => ({ default: MenuList })))

@@ -28,7 +28,6 @@ export function Loading({ rows = 3 }: { rows?: number }) {
       {overdue && <span className="sr-only">{KIT_WORDS.loading}</span>}
       {overdue &&
         Array.from({ length: rows }, (_, row) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: rows of a placeholder have no other name.
           <div key={row} aria-hidden className="h-5 rounded-md bg-sunken" style={{ width: `${90 - row * 13}%` }} />
         ))}
     </div>
@@ -53,7 +52,10 @@ export function failureText(failure: ApiFailure): string {
 /** A failure under what was asked, with the request's id for the one who runs the gateway. */
 export function Failed({ failure, onTryAgain, oldShown = false }: FailedProps) {
   return (
-    <div role="alert" className="flex flex-wrap items-center justify-between gap-3 bg-bad-soft px-4 py-3 text-bad sm:px-6">
+    <div
+      role="alert"
+      className="flex flex-wrap items-center justify-between gap-3 bg-bad-soft px-4 py-3 text-bad sm:px-6"
+    >
       <p className="min-w-0">
         {failureText(failure)} {oldShown && KIT_WORDS.oldShown}{' '}
         {failure.requestId && <span className="code wrap-anywhere">{KIT_WORDS.request(failure.requestId)}</span>}

@@ -44,7 +44,9 @@ export function Table<Row>(props: TableProps<Row>) {
       {failure && <Failed failure={failure} onTryAgain={state.onTryAgain} oldShown={rows !== undefined} />}
       {rows === undefined && !failure && <Loading rows={5} />}
       {rows?.length === 0 && !state.more && empty}
-      {rows !== undefined && rows.length > 0 && (phone && card ? <Cards {...props} rows={rows} /> : <Grid {...props} rows={rows} />)}
+      {rows !== undefined &&
+        rows.length > 0 &&
+        (phone && card ? <Cards {...props} rows={rows} /> : <Grid {...props} rows={rows} />)}
       {state.more && (
         <div className="flex justify-center border-t border-line p-3">
           <Button busy={state.more.busy} onClick={state.more.onMore}>
@@ -84,7 +86,7 @@ function Cards<Row>({ caption, rows, rowKey, card }: TableProps<Row> & { rows: r
 
 function Grid<Row>({ caption, columns, rows, rowKey, sorting, onSort, rowClass, foot }: GridProps<Row>) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard (axe).
+    // A region that scrolls must be reachable by keyboard.
     <div role="region" aria-label={caption} tabIndex={0} className="overflow-x-auto rounded-b-xl">
       <table className="w-full text-left">
         <caption className="sr-only">{caption}</caption>

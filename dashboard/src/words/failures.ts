@@ -36,7 +36,10 @@ export const FAILURE_WORDS: Readonly<Record<string, FailureWords>> = {
     button: { says: 'Edit key', to: '/keys' },
   },
   insufficient_permissions: { says: "This is not in the key's list of allowed endpoints.", button: SEE_KEYS },
-  insufficient_scope: { says: 'The linked account lacks a permission for this.', button: { ...LINK, says: 'Add permission' } },
+  insufficient_scope: {
+    says: 'The linked account lacks a permission for this.',
+    button: { ...LINK, says: 'Add permission' },
+  },
   social_session_required: { says: 'No social account is linked to this key.', button: LINK },
   model_not_allowed: { says: "This model is not in the key's list.", button: SEE_KEYS },
   rate_limit_exceeded: { says: 'Too many requests for this key in this minute.', button: SEE_LIMITS },

@@ -10,5 +10,6 @@ export const OVERVIEW_WORDS = {
   held: (amount: string) => `${amount} held by requests under way`,
   quickstart: 'Make a request',
   quickstartText: 'Put a key of yours in the variable GATEWAY_API_KEY, then paste this.',
+  command: 'The command',
   copyCommand: 'Copy command',
 } as const

@@ -27,7 +27,9 @@ export function OverviewFigures() {
       >
         {today &&
           today.requests > 0 &&
-          (today.failed_requests === 0 ? WORDS.noneFailed : WORDS.failed(percent(today.failed_requests, today.requests)))}
+          (today.failed_requests === 0
+            ? WORDS.noneFailed
+            : WORDS.failed(percent(today.failed_requests, today.requests)))}
       </Figure>
     </Figures>
   )
@@ -39,6 +41,11 @@ function useToday() {
   const start = Math.floor(midnight.getTime() / 1000)
   const next = new Date(midnight)
   next.setDate(next.getDate() + 1)
-  const asked = { start_time: start, end_time: Math.floor(next.getTime() / 1000), bucket_width: '1d', timezone: TIME_ZONE } as const
+  const asked = {
+    start_time: start,
+    end_time: Math.floor(next.getTime() / 1000),
+    bucket_width: '1d',
+    timezone: TIME_ZONE,
+  } as const
   return useQuery(usageQuery(asked)).data?.totals
 }

@@ -9,7 +9,7 @@ export function Quickstart() {
   return (
     <Card title={WORDS.quickstart}>
       <p className="text-muted">{WORDS.quickstartText}</p>
-      <CodeBlock label={WORDS.quickstart} code={command} copyLabel={WORDS.copyCommand} />
+      <CodeBlock label={WORDS.command} code={command} copyLabel={WORDS.copyCommand} />
     </Card>
   )
 }

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { axeFindings, type Dashboard, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import '../support/patience'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+describe('who is not signed in', () => {
+  test('is sent to sign in from any page, and back to it afterwards', async () => {
+    const { email } = await dashboard.owner()
+    await dashboard.browser.clearCookies()
+    const { page } = await dashboard.visit('/?from=mail')
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(page.url()).toContain('/sign-in?to=')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill('correct horse battery')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.waitForURL('**/?from=mail')
+    await page.close()
+  })
+
+  test('cannot be sent to another site by a made-up sign-in link', async () => {
+    const { email } = await dashboard.owner()
+    await dashboard.browser.clearCookies()
+    const { page } = await dashboard.visit('/sign-in?to=%2F%2Fevil.example%2F')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill('correct horse battery')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    expect(new URL(page.url()).origin).toBe(dashboard.origin)
+    await page.close()
+  })
+
+  test('is told one sentence for a wrong email and for a wrong password, and keeps what was typed', async () => {
+    const { email } = await dashboard.owner()
+    await dashboard.browser.clearCookies()
+    const { page } = await dashboard.visit('/sign-in')
+    for (const tried of [email, 'nobody@example.com']) {
+      await page.getByLabel('Email').fill(tried)
+      await page.getByLabel('Password', { exact: true }).fill('not the right one')
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByText('Email or password is wrong.').waitFor()
+      expect(await page.getByLabel('Email').inputValue()).toBe(tried)
+      expect(await page.getByLabel('Password', { exact: true }).inputValue()).toBe('not the right one')
+    }
+    await page.close()
+  })
+
+  test('sees what a form lacks under its field, and is put there', async () => {
+    await dashboard.browser.clearCookies()
+    const { page, complaints } = await dashboard.visit('/sign-up')
+    await page.getByLabel('Email').fill('ada@example.com')
+    await page.getByLabel('Password', { exact: true }).fill('short')
+    await page.getByRole('button', { name: 'Create account' }).click()
+    await page.getByText('Use 12 characters or more.').waitFor()
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('password')
+    expect(await axeFindings(page)).toEqual([])
+    await page.close()
+    expect(complaints().filter((line) => !line.includes('/api/account'))).toEqual([])
+  })
+})
+
+describe('the frame of the pages', () => {
+  test('has no accessibility finding and no sideways scroll, light and dark, on a screen and a phone', async () => {
+    await dashboard.signedIn()
+    const { page, complaints } = await dashboard.visit('/')
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.getByText('$2.00').locator('visible=true').first().waitFor()
+    for (const theme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: theme })
+      for (const size of [{ width: 1280, height: 800 }, PHONE]) {
+        await page.setViewportSize(size)
+        expect(await axeFindings(page)).toEqual([])
+        expect(await sidewaysScroll(page)).toBe(0)
+        await screenshot(page, `overview-${theme}-${size.width}`)
+      }
+    }
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('keeps a chosen theme over a reload, and signs out from the account menu', async () => {
+    const { email } = await dashboard.signedIn()
+    const { page, complaints } = await dashboard.visit('/')
+    await page.getByRole('button', { name: email }).click()
+    await page.getByRole('menuitemcheckbox', { name: 'Theme: Dark' }).click()
+    expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe('rgb(240, 239, 234)')
+    await page.reload()
+    expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe('rgb(240, 239, 234)')
+    await page.getByRole('button', { name: email }).click()
+    expect(await axeFindings(page)).toEqual([])
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await dashboard.browser.cookies()).toEqual([])
+    await page.evaluate(() => localStorage.clear())
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('a session that ended elsewhere is taken up again over the page', async () => {
+    const { email, api } = await dashboard.signedIn()
+    const { page } = await dashboard.visit('/')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await api('/api/auth/sign-out', {})
+    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await page.getByLabel('Password', { exact: true }).fill('correct horse battery')
+    expect(await page.getByLabel('Email').inputValue()).toBe(email)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.close()
+  })
+})

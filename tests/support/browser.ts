@@ -1,0 +1,161 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { listen } from '../../server/listen'
+import { buildDashboard } from '../../server/setup/dashboard-build'
+import { prepareDocsReader } from '../../server/setup/docs-reader'
+import { openHarness } from './harness'
+
+const ROOT = join(import.meta.dir, '..', '..')
+/** Looked at by people, never kept in git. */
+const SCREENSHOTS = join(ROOT, 'tests', '.screenshots')
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+/** Longer than anything takes on an idle machine, shorter than a test may. */
+const PATIENCE_MS = 15_000
+
+export const DESK = { width: 1280, height: 800 }
+export const PHONE = { width: 390, height: 844 }
+
+export interface Watched {
+  readonly page: Page
+  /** What the browser complained of and whom else it asked, so far. Every test ends with `toEqual([])` of it. */
+  complaints(): string[]
+}
+
+export type Dashboard = Awaited<ReturnType<typeof openDashboard>>
+
+/**
+ * The built dashboard on a real server over a temporary folder, and Debian's Chromium. One per test file; the true clock, for
+ * the browser has no other. Close it when done.
+ */
+export async function openDashboard(options: { env?: Record<string, string> } = {}) {
+  await buildDashboard(ROOT)
+  await prepareDocsReader(ROOT)
+  const port = freePort()
+  const gateway = await openHarness({ running: true, env: { PORT: String(port), ...options.env } })
+  const web = listen(
+    gateway.config,
+    gateway.gateway.fetch,
+    (server) => {
+      gateway.gateway.app.server = server
+    },
+    (error) => gateway.logged.push(String(error)),
+  )
+  const chrome = await openChromium()
+  const origin = gateway.config.baseUrl
+  return {
+    ...gateway,
+    origin,
+    browser: chrome.browser,
+    /** A new tab at `path`, watched. */
+    visit: (path: string) => visit(chrome.browser, origin, path),
+    /** Signs somebody new in, in every tab of this browser. */
+    async signedIn() {
+      await chrome.browser.clearCookies()
+      const owner = await gateway.owner()
+      await chrome.browser.addCookies(
+        owner.cookie.split('; ').map((pair) => {
+          const at = pair.indexOf('=')
+          return { name: pair.slice(0, at), value: pair.slice(at + 1), url: origin, httpOnly: true, sameSite: 'Lax' }
+        }),
+      )
+      const account: unknown = await (await owner.api('/api/account')).json()
+      return { ...owner, accountId: String(Reflect.get(Object(account), 'id')) }
+    },
+    async close() {
+      await chrome.close()
+      await web.stop(0)
+      await gateway.close()
+    },
+  }
+}
+
+/** Debian's Chromium with a fresh profile. */
+export async function openChromium() {
+  const profile = await mkdtemp(join(tmpdir(), 'gateway-browser-'))
+  const browser = await chromium.launchPersistentContext(profile, {
+    executablePath: '/usr/bin/chromium',
+    headless: true,
+    viewport: DESK,
+    args: FLAGS,
+    colorScheme: 'light',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    reducedMotion: 'reduce',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  browser.setDefaultTimeout(PATIENCE_MS)
+  return {
+    browser,
+    async close() {
+      await browser.close()
+      await rm(profile, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A tab whose complaints are kept: console errors, page errors, requests to another origin. */
+export async function visit(browser: BrowserContext, origin: string, path: string): Promise<Watched> {
+  const page = await browser.newPage()
+  const said: string[] = []
+  page.on('pageerror', (error) => said.push(`page error: ${error.message}`))
+  page.on('console', (message) => {
+    if (message.type() === 'error') said.push(`console: ${message.text()} ${message.location().url}`)
+  })
+  page.on('request', (request) => {
+    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin)
+      said.push(`asked ${request.url()}`)
+  })
+  await page.goto(origin + path)
+  return { page, complaints: () => said }
+}
+
+/** Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  await page.evaluate(await Bun.file(AXE).text())
+  const found: unknown = await page.evaluate(async (tags) => {
+    const axe = Reflect.get(globalThis, 'axe')
+    const { violations } = await axe.run(document, { runOnly: tags })
+    return violations.map(
+      (violation: { id: string; nodes: { target: string[]; failureSummary: string }[] }) =>
+        `${violation.id}: ${violation.nodes.map((node) => `${node.target.join(' ')} (${node.failureSummary})`).join('; ')}`,
+    )
+  }, AXE_TAGS)
+  return Array.isArray(found) ? found.map(String) : ['axe did not answer']
+}
+
+/** How far the page lets itself be scrolled sideways, in pixels; the bar is 0 at every width. */
+export function sidewaysScroll(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    window.scrollTo(10_000, window.scrollY)
+    const reached = window.scrollX
+    window.scrollTo(0, window.scrollY)
+    return reached
+  })
+}
+
+/** Keeps a picture of the page for people to look at. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  await mkdir(SCREENSHOTS, { recursive: true })
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true })
+}
+
+/** The gateway must know its own address before it listens. */
+function freePort(): number {
+  const probe = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+  const { port } = probe
+  void probe.stop(true)
+  return port ?? 0
+}
