@@ -7,6 +7,9 @@ import { runBun, type ToolRun } from './tool.ts'
 /** The checks besides the tests, each a script of package.json, which alone says what it runs. */
 export const STATIC_CHECKS = ['lint', 'types', 'unused'] as const
 
+/** A shared machine may stand still for seconds; a test that hangs is still found. */
+const PATIENCE_MS = 60_000
+
 /** Runs one script of package.json. Its tools run on Bun as well, so that it needs no Node. */
 export function runScript(root: string, name: string): Promise<ToolRun> {
   return runBun(['--bun', 'run', '--silent', name], { folder: root })
@@ -20,11 +23,14 @@ export async function runTests(folder: string): Promise<ToolRun & { count: TestC
   const temporary = await mkdtemp(join(tmpdir(), 'verify-'))
   const report = join(temporary, 'report.xml')
   try {
-    const run = await runBun(['test', '--reporter=junit', `--reporter-outfile=${report}`], {
-      folder,
-      environment: { TMPDIR: temporary },
-      stream: true,
-    })
+    const run = await runBun(
+      ['test', '--parallel', `--timeout=${PATIENCE_MS}`, '--reporter=junit', `--reporter-outfile=${report}`],
+      {
+        folder,
+        environment: { TMPDIR: temporary },
+        stream: true,
+      },
+    )
     const written = await readFile(report, 'utf8').catch(() => null)
     return { ...run, count: countTests(written, run.exitCode) }
   } finally {

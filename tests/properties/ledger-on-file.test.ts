@@ -42,7 +42,7 @@ test('on a real file with failing, late and lost commits, every sum agrees and e
     ),
     { numRuns: 5 },
   )
-}, 60_000)
+}, 180_000)
 
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
@@ -54,9 +54,11 @@ async function live(steps: readonly Step[], faults: readonly string[]) {
   let late = gate()
   let groups = 0
   let current = 'none'
+  // A group that is tried again may be late after everybody whose it is was answered: then nobody is left to open the gate.
+  let over = false
   parts.faults.before = async () => {
     current = faults[groups++ % faults.length] ?? 'none'
-    if (current.startsWith('late')) await late.opened
+    if (current.startsWith('late') && !over) await late.opened
     if (current === 'error before' || current === 'late error') throw ioError()
   }
   parts.faults.after = () => {
@@ -106,6 +108,8 @@ async function live(steps: readonly Step[], faults: readonly string[]) {
     await ledger.release(request)
   }
   await Promise.all(steps.map(run))
+  over = true
+  late.open()
   await parts.journal.drained()
   const balances = await Promise.all(accounts.map(async (id) => [id, await parts.holds.balance(id)] as const))
   for (const [, balance] of balances) expect(balance?.held).toBe(micros(0))
