@@ -11,8 +11,9 @@ export type PriceId = Id<'price'>
 export type AuditId = Id<'audit'>
 export type SocialSessionId = Id<'soc'>
 export type SocialLinkId = Id<'link'>
+export type PaymentId = Id<'pay'>
 
-export type IdPrefix = 'acct' | 'key' | 'pool' | 'req' | 'txn' | 'price' | 'audit' | 'soc' | 'link'
+export type IdPrefix = 'acct' | 'key' | 'pool' | 'req' | 'txn' | 'price' | 'audit' | 'soc' | 'link' | 'pay'
 
 const RANDOM_POOL = 10 * 512
 let pool = Buffer.alloc(0)

@@ -113,6 +113,18 @@ export const RULES: readonly Rule[] = [
   { files: ['server/adapters/sealing/**'], may: [CORE, SELF], packages: [CRYPTO] },
   // Calls to other people's servers, behind the port of core/outbound.
   { files: ['server/adapters/outbound/**'], may: [CORE, SELF], packages: ['node:*'] },
+  {
+    files: ['server/adapters/payments/mpp/**'],
+    may: [CORE, SELF],
+    types: [GATEWAY, PROVIDERS],
+    packages: ['mppx', 'viem', CRYPTO],
+  },
+  // It starts the chain's program from an optional package, which it finds by name and never imports.
+  {
+    files: ['server/adapters/payments/sandbox-chain/**'],
+    may: [CORE, SELF],
+    packages: ['node:fs', 'node:net', 'node:url'],
+  },
   { files: ['server/adapters/control/**'], may: [CORE, SELF], types: [GATEWAY, PROVIDERS], packages: ['node:*'] },
 
   // http and mcp: the wire. A route imports no route.

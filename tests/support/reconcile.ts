@@ -38,6 +38,15 @@ export async function reconcile(file: string): Promise<Reconciliation> {
       'SELECT e.seq FROM entries e WHERE e.request_id IS NOT NULL AND e.request_id NOT IN (SELECT id FROM requests)',
     )
     await check(
+      'a paid call has not exactly its entry in the ledger',
+      `SELECT p.id, p.amount, e.amount AS entry FROM payments p LEFT JOIN entries e ON e.reference = 'payment:' || p.id
+       WHERE p.purpose = 'call' AND iif(p.paid, p.amount, 0) <> coalesce(e.amount, 0)`,
+    )
+    await check(
+      'an entry belongs to no payment',
+      `SELECT seq FROM entries WHERE kind = 'payment' AND reference NOT IN (SELECT 'payment:' || id FROM payments)`,
+    )
+    await check(
       'a pool did not spend what its keys were charged',
       `SELECT p.id, p.spent, coalesce(c.charged, 0) AS charged FROM pools p
        LEFT JOIN (SELECT k.pool_id, sum(r.cost) AS charged FROM requests r JOIN keys k ON k.id = r.key_id

@@ -12,8 +12,10 @@ export type LedgerAccount =
   | 'house/grants'
   | 'house/top_ups'
   | 'house/overrun'
+  /** Calls that were paid for by themselves, by per-request payment. */
+  | 'house/payments'
 
-export type EntryKind = 'charge' | 'reversal' | 'signup_credit' | 'grant' | 'top_up' | 'overrun'
+export type EntryKind = 'charge' | 'reversal' | 'signup_credit' | 'grant' | 'top_up' | 'overrun' | 'payment'
 
 /**
  * One row of the append-only double-entry ledger: `amount` moves out of `debit` into `credit`. Because a row carries both
@@ -22,7 +24,8 @@ export type EntryKind = 'charge' | 'reversal' | 'signup_credit' | 'grant' | 'top
 export interface LedgerEntry {
   readonly transaction: TransactionId
   readonly kind: EntryKind
-  readonly accountId: AccountId
+  /** Null where no customer has a side in it. */
+  readonly accountId: AccountId | null
   readonly debit: LedgerAccount
   readonly credit: LedgerAccount
   /** Above zero. */

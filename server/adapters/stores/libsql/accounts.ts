@@ -37,7 +37,7 @@ export class LibsqlAccounts implements AccountStore {
         .where(after === null ? undefined : gt(accounts.id, after))
         .orderBy(accounts.id)
         .limit(RESTORED_AT_ONCE)
-    for await (const { credit, paid, toppedUp, ...account } of restoredRows(page)) {
+    for await (const { credit, paid, toppedUp, debt: _debt, ...account } of restoredRows(page)) {
       this.ids.set(account.id, account)
       found.push({ id: account.id, credit, paid, toppedUp })
     }
@@ -82,6 +82,12 @@ export class LibsqlAccounts implements AccountStore {
   }
 }
 
-function accountOf({ credit: _c, paid: _p, toppedUp: _t, ...account }: typeof accounts.$inferSelect): Account {
+function accountOf({
+  credit: _c,
+  paid: _p,
+  toppedUp: _t,
+  debt: _d,
+  ...account
+}: typeof accounts.$inferSelect): Account {
   return account
 }

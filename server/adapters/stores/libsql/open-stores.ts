@@ -10,6 +10,7 @@ import { LibsqlCredentials } from './credentials'
 import { databaseFile, lockDatabaseFile } from './database-file'
 import { LibsqlModels } from './models'
 import { type OpenJournal, openJournal } from './open-journal'
+import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
 import { keptHolds } from './schema/usage'
 import { LibsqlSocial } from './social'
@@ -42,6 +43,7 @@ export interface Stores {
   readonly keptHolds: readonly KeptHold[]
   readonly reports: LibsqlUsageReports
   readonly statements: LibsqlStatements
+  readonly paymentClaims: LibsqlPaymentClaims
   /** Resolves when the tables have what was committed so far. Rejects when the database does not take it. */
   applied(): Promise<void>
   /** Whether the database answers now. */
@@ -120,6 +122,7 @@ async function openHeld(
     keptHolds: kept,
     reports: new LibsqlUsageReports(db, options.isCounted, applied),
     statements: new LibsqlStatements(db, applied),
+    paymentClaims: new LibsqlPaymentClaims(db),
     applied,
     ready: () =>
       reader.send({ op: 'batch', mode: 'read', statements: [{ sql: 'SELECT 1', args: [] }] }).then(

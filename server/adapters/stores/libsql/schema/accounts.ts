@@ -18,6 +18,8 @@ export const accounts = sqliteTable(
     credit: money().notNull().default(sql`0`),
     paid: money().notNull().default(sql`0`),
     toppedUp: money('topped_up').notNull().default(sql`0`),
+    /** What a refund took that was spent already. Nothing can be spent until it is paid back. */
+    debt: money().notNull().default(sql`0`),
     createdAt: instant('created_at').notNull(),
   },
   (table) => [check('account_posted_not_negative', sql`${table.credit} >= 0 AND ${table.paid} >= 0`)],

@@ -13,9 +13,9 @@ export const entries = sqliteTable(
     seq: integer().primaryKey({ autoIncrement: true }),
     transactionId: text('transaction_id').$type<TransactionId>().notNull(),
     kind: text().$type<EntryKind>().notNull(),
+    /** Whose account it is; null where money moved between the house's own accounts only: a call paid for by itself. */
     accountId: text('account_id')
       .$type<AccountId>()
-      .notNull()
       .references(() => accounts.id),
     debit: text().$type<LedgerAccount>().notNull(),
     credit: text().$type<LedgerAccount>().notNull(),

@@ -1,0 +1,52 @@
+import { Errors } from 'mppx'
+import type { PaymentRefusal, PaymentRefusalCode } from '../../../core/payments/refusal'
+
+const CODES: Readonly<Record<string, PaymentRefusalCode>> = {
+  'malformed-credential': 'malformed_credential',
+  'invalid-challenge': 'invalid_challenge',
+  'payment-expired': 'payment_expired',
+  'invalid-payload': 'invalid_payload',
+}
+
+/**
+ * What an exception of the library means. A dead or slow node is our trouble, not the payer's: no challenge beside it, so that
+ * nobody pays twice, and the credential stays good (facts/payments 7). Everything that a node says about the transfer itself is
+ * the payer's.
+ */
+export function refusalOf(error: unknown): PaymentRefusal {
+  if (isNodeTrouble(error))
+    return {
+      code: 'payment_network_unavailable',
+      reason: 'The payment network does not answer. Nothing was charged; the credential stays good.',
+    }
+  if (error instanceof Errors.PaymentError) {
+    const code = CODES[error.type.split('/').at(-1) ?? ''] ?? 'verification_failed'
+    return { code, reason: firstLine(error.message) }
+  }
+  // The schema of the payload answers with an error of its own library.
+  if (error instanceof Error && /^\$?Zod/.test(error.constructor.name + error.name))
+    return { code: 'invalid_payload', reason: 'The credential does not have the form that its method asks for.' }
+  return { code: 'verification_failed', reason: 'The payment would not go through.' }
+}
+
+/** viem wraps a dead node in errors about the call: the truth is somewhere down the causes. */
+export function isNodeTrouble(error: unknown): boolean {
+  let cause: unknown = error
+  for (let depth = 0; cause instanceof Error && depth < 8; depth++) {
+    if (/^(HttpRequestError|TimeoutError|SocketClosedError|WebSocketRequestError)$/.test(cause.name)) return true
+    if (/Unable to connect|ECONNREFUSED|ECONNRESET/i.test(cause.message)) return true
+    cause = cause.cause
+  }
+  return false
+}
+
+/** What viem says in one line, without the request that it carries. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  const short: unknown = Reflect.get(error, 'shortMessage')
+  return firstLine(typeof short === 'string' ? short : error.message)
+}
+
+function firstLine(text: string): string {
+  return (text.split('\n')[0] ?? '').slice(0, 200)
+}

@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+
+/** What viem calls tempoLocalnet: the payment library's own client knows this id, and not anvil's. */
+export const SANDBOX_CHAIN_ID = 1337
+/** pathUSD, of which every published account holds more than anyone can spend. */
+export const SANDBOX_TOKEN = '0x20c0000000000000000000000000000000000000'
+
+export interface SandboxChain {
+  readonly rpcUrl: string
+  /** Ends the chain; its state is on disk then. */
+  stop(): Promise<void>
+}
+
+export interface SandboxChainOptions {
+  /** Where the chain keeps its state between two runs; null forgets it. */
+  readonly stateFile: string | null
+  /** `tempo`, or a plain chain for tokens with EIP-3009. */
+  readonly network?: 'tempo' | 'ethereum'
+  readonly chainId?: number
+}
+
+const START_MS = 10_000
+const ASK_AGAIN_MS = 10
+
+/** The chain's program for this machine, from an optional package; null where there is none. */
+export function sandboxChainProgram(): string | null {
+  const processor = process.arch === 'x64' ? 'amd64' : process.arch
+  const system = process.platform === 'win32' ? 'win32' : process.platform
+  const name = `@foundry-rs/anvil-${system}-${processor}/bin/anvil${process.platform === 'win32' ? '.exe' : ''}`
+  try {
+    const path = fileURLToPath(import.meta.resolve(name))
+    return existsSync(path) ? path : null
+  } catch {
+    return null
+  }
+}
+
+/**
+ * A chain of one's own on loopback, for development and tests: real transactions with money that is worth nothing. Throws when
+ * it does not start.
+ */
+export async function startSandboxChain(program: string, options: SandboxChainOptions): Promise<SandboxChain> {
+  const { network = 'tempo', chainId = SANDBOX_CHAIN_ID, stateFile } = options
+  const port = await freeLoopbackPort()
+  const kind = network === 'tempo' ? ['--network', 'tempo', '--hardfork', 'T4'] : []
+  const flags = ['--chain-id', String(chainId), '--host', '127.0.0.1', '--port', String(port), '--silent']
+  const state = stateFile === null ? ['--prune-history', '256'] : ['--state', stateFile]
+  // The shell waits for the end of its input, which ends with this process, however that dies: no chain outlives its gateway.
+  const script = '"$@" </dev/null & chain=$!; read -r _; kill -INT $chain; wait $chain'
+  const child = Bun.spawn(['/bin/sh', '-c', script, 'sandbox-chain', program, ...kind, ...flags, ...state], {
+    stdin: 'pipe',
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  const rpcUrl = `http://127.0.0.1:${port}`
+  const stop = async () => {
+    await child.stdin.end()
+    await child.exited
+  }
+  try {
+    await answered(rpcUrl)
+    // Its first block is of 1970 otherwise, and every transfer "expired".
+    await ask(rpcUrl, 'anvil_mine', ['0x1'])
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { rpcUrl, stop }
+}
+
+async function answered(rpcUrl: string): Promise<void> {
+  const until = performance.now() + START_MS
+  for (;;) {
+    try {
+      return void (await ask(rpcUrl, 'eth_chainId', []))
+    } catch (error) {
+      if (performance.now() > until) throw error
+      await Bun.sleep(ASK_AGAIN_MS)
+    }
+  }
+}
+
+async function ask(rpcUrl: string, method: string, params: readonly unknown[]): Promise<unknown> {
+  const answer = await fetch(rpcUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  })
+  const { result, error } = (await answer.json()) as { result?: unknown; error?: { message: string } }
+  if (error) throw new Error(`${method}: ${error.message}`)
+  return result
+}
+
+function freeLoopbackPort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => (typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port'))))
+    })
+  })
+}

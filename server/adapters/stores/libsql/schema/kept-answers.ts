@@ -1,0 +1,26 @@
+import { sql } from 'drizzle-orm'
+import { index, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { KeptState } from '../../../../core/idempotency/kept-answer'
+import type { AccountId, RequestId } from '../../../../core/ids'
+import { instant, money } from '../columns'
+
+/** What was answered under an `Idempotency-Key`, and what was begun under one. */
+export const keptAnswers = sqliteTable(
+  'kept_answers',
+  {
+    account: text('account_id').$type<AccountId>().notNull(),
+    operation: text().notNull(),
+    key: text().notNull(),
+    fingerprint: text().notNull(),
+    state: text().$type<KeptState>().notNull(),
+    requestId: text('request_id').$type<RequestId>().notNull(),
+    body: text(),
+    headers: text({ mode: 'json' }).$type<Readonly<Record<string, string>>>().notNull(),
+    cost: money().notNull().default(sql`0`),
+    at: instant('at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.operation, table.key] }),
+    index('kept_answers_at').on(table.at),
+  ],
+)

@@ -1,0 +1,88 @@
+import type { Money } from '../money'
+import type { Result } from '../result'
+import type { Binding } from './binding'
+import type { PaymentRefusal } from './refusal'
+
+/** What one payment buys, and what its credential is bound to. */
+export interface Terms {
+  readonly amount: Money
+  /** For people; stands in the challenge (spec 2.4). */
+  readonly description: string
+  readonly binding: Binding
+}
+
+/** One way to pay, as it is put into a 402 (spec 2.4). */
+export interface Offer {
+  readonly method: string
+  readonly challengeId: string
+  /** The challenge in the wire form of the `Payment` scheme, for `WWW-Authenticate`. */
+  readonly challenge: string
+  /** The same offer for clients of another protocol: header name to value. */
+  readonly more: Readonly<Record<string, string>>
+}
+
+/** A credential as it came: of the `Payment` scheme, or the x402 signature that needs the address it was sent to. */
+export type ShownPayment =
+  | { readonly scheme: 'payment'; readonly text: string }
+  | { readonly scheme: 'x402'; readonly text: string; readonly url: string }
+
+/** How the network knows the payment: what to ask it for, and until when it can still happen. */
+export interface SettlementHandle {
+  readonly transaction: string
+  /** After this moment (ms) an unsettled payment can never settle; null when the credential sets no end. */
+  readonly validBefore: number | null
+}
+
+/** A credential that could be read. Nothing of it is believed yet. */
+export interface ReadCredential {
+  /** One claim per key, for ever: the challenge id, or payer and nonce where the protocol echoes no challenge. */
+  readonly claimKey: string
+  /** SHA-256 of the text. */
+  readonly hash: string
+  /** What its challenge says that it was bound to. */
+  readonly binding: Binding | null
+  readonly handle: SettlementHandle
+  /** The method's own form of it. */
+  readonly credential: unknown
+}
+
+export interface ValidPayment {
+  /** Who pays: recovered from the signature, never what the credential claims. */
+  readonly payer: string
+}
+
+/**
+ * `settled`: the money moved. `refused`: it did not, and this credential never will. `unknown`: the network did not say; ask
+ * with `lookUp`.
+ */
+export type SettleOutcome =
+  | { readonly kind: 'settled'; readonly reference: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+/** `open`: not settled yet, and it still may; or the network does not answer. */
+export type Fate =
+  | { readonly kind: 'settled'; readonly reference: string }
+  | { readonly kind: 'never' }
+  | { readonly kind: 'open' }
+
+/**
+ * One way to take money for one thing. Nothing but `settle` moves any; it may be repeated with the same credential, for the
+ * network takes each one once. A dead network is a value, not an exception.
+ */
+export interface PaymentMethod {
+  readonly name: string
+  /** Address of the token's contract. */
+  readonly currency: string
+  /** An amount in the token's smallest unit. */
+  units(amount: Money): bigint
+  offer(terms: Terms): Promise<Offer>
+  /** Null when the credential is of another method. */
+  read(shown: ShownPayment): Promise<Result<ReadCredential, PaymentRefusal> | null>
+  /** Judges it against the terms, the signature and the network. Changes nothing. */
+  validate(read: ReadCredential, terms: Terms): Promise<Result<ValidPayment, PaymentRefusal>>
+  settle(read: ReadCredential): Promise<SettleOutcome>
+  lookUp(handle: SettlementHandle): Promise<Fate>
+  /** What the payer has, in the token's smallest unit; null when the network does not answer. */
+  balance(payer: string): Promise<bigint | null>
+}

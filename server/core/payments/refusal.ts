@@ -1,0 +1,28 @@
+/** Why a payment was not taken. Each is a failure code of the same name. */
+export type PaymentRefusalCode =
+  | 'malformed_credential'
+  | 'invalid_challenge'
+  | 'payment_expired'
+  | 'invalid_payload'
+  | 'verification_failed'
+  | 'payment_in_progress'
+  | 'payment_pending'
+  | 'payment_network_unavailable'
+
+export interface PaymentRefusal {
+  readonly code: PaymentRefusalCode
+  /** For the caller; holds nothing of the credential. */
+  readonly reason: string
+}
+
+/** Codes whose payment may still happen, or has: a challenge beside them would invite to pay twice. */
+const FATE_OPEN: ReadonlySet<string> = new Set([
+  'payment_in_progress',
+  'payment_pending',
+  'payment_network_unavailable',
+] satisfies PaymentRefusalCode[])
+
+/** Whether a new challenge may stand beside this refusal. */
+export function mayOfferAgain(refusal: PaymentRefusal): boolean {
+  return !FATE_OPEN.has(refusal.code)
+}

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { micros } from '../../server/core/money'
+import type { Offer, PaymentMethod, ReadCredential, ShownPayment, Terms } from '../../server/core/payments/method'
+import type { PaymentRefusalCode } from '../../server/core/payments/refusal'
+import type { NodeMood } from '../support/payment-sandbox'
+
+export interface MethodUnderTest {
+  readonly method: PaymentMethod
+  /** Lower case. */
+  readonly payer: string
+  setMood(mood: NodeMood): void
+  /** What the recipient has received so far, in the token's smallest unit. */
+  received(): Promise<bigint>
+  /** An honest answer to an offer. */
+  pay(offer: Offer): Promise<ShownPayment>
+  /** Answers to an offer that each lie about one thing. */
+  lies(offer: Offer): Promise<Readonly<Record<string, ShownPayment>>>
+  /** An answer signed by somebody without money. */
+  poor(offer: Offer): Promise<ShownPayment>
+  /** An answer to a challenge of ours, over these terms, that is no longer open. */
+  late(terms: Terms): Promise<ShownPayment>
+  close(): Promise<void>
+}
+
+let made = 0
+export function termsOf(more: Partial<Terms> = {}): Terms {
+  const binding = { op: 'image-search', fp: 'a fingerprint', rid: `request-${++made}`, own: '1' }
+  return { amount: micros(5000), description: 'An API key or this payment challenge can be used.', binding, ...more }
+}
+
+/** What every payment method keeps to, whatever network it is on (facts/payments 7). */
+export function paymentMethodContract(name: string, open: () => Promise<MethodUnderTest>): void {
+  describe(`payment method: ${name}`, () => {
+    let parts: MethodUnderTest
+    let method: PaymentMethod
+    beforeAll(async () => {
+      parts = await open()
+      method = parts.method
+    })
+    beforeEach(() => parts.setMood('ok'))
+    afterAll(() => parts.close())
+
+    async function read(shown: ShownPayment): Promise<ReadCredential> {
+      const found = await method.read(shown)
+      if (!found?.ok) throw new Error(found ? found.error.code : 'not of this method')
+      return found.value
+    }
+    async function honest(terms = termsOf()): Promise<ReadCredential> {
+      return read(await parts.pay(await method.offer(terms)))
+    }
+    /** What reading or judging it ends with. */
+    async function verdict(shown: ShownPayment, terms: Terms): Promise<PaymentRefusalCode | 'valid'> {
+      const found = await method.read(shown)
+      if (!found) throw new Error('not of this method')
+      if (!found.ok) return found.error.code
+      const valid = await method.validate(found.value, terms)
+      return valid.ok ? 'valid' : valid.error.code
+    }
+
+    test('an offer says method, intent, amount, currency and both ways to pay (spec 2.4)', async () => {
+      const { challenge } = await method.offer(termsOf())
+      const request = JSON.parse(Buffer.from(/request="([^"]+)"/.exec(challenge)?.[1] ?? '', 'base64url').toString())
+      expect(challenge).toContain(`method="${method.name}"`)
+      expect(challenge).toContain('intent="charge"')
+      expect(challenge).toContain('An API key or this payment challenge can be used.')
+      expect(request).toMatchObject({ amount: '5000', currency: method.currency })
+    })
+
+    test('an honest credential is valid, names its payer from the signature, and nothing has moved yet', async () => {
+      const terms = termsOf()
+      const before = await parts.received()
+      const credential = await honest(terms)
+      expect(await method.validate(credential, terms)).toEqual({ ok: true, value: { payer: parts.payer } })
+      expect(await method.lookUp(credential.handle)).toEqual({ kind: 'open' })
+      expect((await parts.received()) - before).toBe(0n)
+    })
+
+    test('settling moves the amount once, however often it is done', async () => {
+      const before = await parts.received()
+      const credential = await honest()
+      const first = await method.settle(credential)
+      await method.settle(credential)
+      expect(first.kind).toBe('settled')
+      expect((await parts.received()) - before).toBe(5000n)
+      expect((await method.lookUp(credential.handle)).kind).toBe('settled')
+    })
+
+    test('every lie about what was asked is refused, and moves nothing', async () => {
+      const terms = termsOf()
+      const before = await parts.received()
+      for (const [what, shown] of Object.entries(await parts.lies(await method.offer(terms))))
+        expect([what, await verdict(shown, terms)]).toEqual([
+          what,
+          expect.stringMatching(/^(verification_failed|invalid_challenge)$/),
+        ])
+      expect((await parts.received()) - before).toBe(0n)
+    })
+
+    test('a credential is good for its own terms only', async () => {
+      const terms = termsOf()
+      const shown = await parts.pay(await method.offer(terms))
+      expect(await verdict(shown, { ...terms, amount: micros(50_000) })).toBe('invalid_challenge')
+      expect(await verdict(shown, { ...terms, binding: { ...terms.binding, fp: 'another' } })).toBe('invalid_challenge')
+      expect(await verdict(shown, terms)).toBe('valid')
+    })
+
+    test('a payer without the money is refused before anything runs', async () => {
+      const terms = termsOf()
+      expect(await verdict(await parts.poor(await method.offer(terms)), terms)).toBe('verification_failed')
+    })
+
+    test('a challenge that is over is refused as such', async () => {
+      const terms = termsOf()
+      expect(await verdict(await parts.late(terms), terms)).toBe('payment_expired')
+    })
+
+    test('a dead node is not the fault of the payer, and leaves the fate of what was sent open', async () => {
+      const terms = termsOf()
+      const shown = await parts.pay(await method.offer(terms))
+      const credential = await read(shown)
+      parts.setMood('dead')
+      expect(await verdict(shown, terms)).toBe('payment_network_unavailable')
+      expect((await method.settle(credential)).kind).toBe('unknown')
+      expect(await method.lookUp(credential.handle)).toEqual({ kind: 'open' })
+      expect(await method.balance(parts.payer)).toBeNull()
+    })
+
+    test('a lost reply is no refusal: the network tells afterwards', async () => {
+      const before = await parts.received()
+      const credential = await honest()
+      parts.setMood('loses replies to sendings')
+      expect((await method.settle(credential)).kind).toBe('unknown')
+      expect((await method.lookUp(credential.handle)).kind).toBe('settled')
+      expect((await parts.received()) - before).toBe(5000n)
+    })
+
+    test("the payer's balance is the network's", async () => {
+      const before = (await method.balance(parts.payer)) ?? 0n
+      await method.settle(await honest())
+      expect(before - ((await method.balance(parts.payer)) ?? 0n)).toBeGreaterThanOrEqual(5000n)
+    })
+  })
+}

@@ -1,0 +1,102 @@
+import { expect, test } from 'bun:test'
+import { Challenge, Credential } from 'mppx'
+import { Mppx, tempo } from 'mppx/server'
+import { createClient, http } from 'viem'
+import { tempoLocalnet } from 'viem/chains'
+import { tempoMethod } from '../../server/adapters/payments/mpp/tempo'
+import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
+import type { Offer, ShownPayment } from '../../server/core/payments/method'
+import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
+import { paymentMethodContract, termsOf } from './payment-method.contract'
+
+const SECRET = 'a secret that only this test knows, long enough'
+const shown = (header: string): ShownPayment => ({ scheme: 'payment', text: header.replace(/^Payment /, '') })
+const asked = ({ challenge }: Offer) => new Response(null, { status: 402, headers: { 'www-authenticate': challenge } })
+
+async function open() {
+  const sandbox = await openPaymentSandbox()
+  const method = tempoMethod({
+    rpcUrl: sandbox.nodeUrl,
+    chainId: SANDBOX_CHAIN_ID,
+    token: SANDBOX_TOKEN,
+    decimals: 6,
+    recipient: MERCHANT,
+    secret: SECRET,
+    realm: 'localhost',
+    now: () => Date.now(),
+  })
+  const changed = (header: string, change: (credential: Credential.Credential) => Credential.Credential) =>
+    shown(Credential.serialize(change(Credential.deserialize(header))))
+  return {
+    method,
+    sandbox,
+    payer: PAYER.address.toLowerCase(),
+    setMood: sandbox.setMood,
+    received: () => sandbox.balance(MERCHANT),
+    pay: async (offer: Offer) => shown(await sandbox.payer().createCredential(asked(offer))),
+    async lies(offer: Offer) {
+      const lie = async (change: Parameters<typeof sandbox.lie>[1]) => shown(await sandbox.lie(offer.challenge, change))
+      const honest = await sandbox.payer().createCredential(asked(offer))
+      const pushed = { type: 'hash', hash: `0x${'ab'.repeat(32)}` }
+      const proof = { type: 'proof', signature: `0x${'11'.repeat(65)}` }
+      return {
+        'too little': await lie({ amount: '4999' }),
+        'too much': await lie({ amount: '5001' }),
+        'another recipient': await lie({ recipient: stranger().address }),
+        'another token': await lie({ currency: '0x20c0000000000000000000000000000000000001' }),
+        'another price in the challenge': changed(honest, (c) => ({
+          ...c,
+          challenge: { ...c.challenge, request: { ...c.challenge.request, amount: '1' } },
+        })),
+        'a later expiry': changed(honest, (c) => ({
+          ...c,
+          challenge: { ...c.challenge, expires: new Date(Date.now() + 9e6).toISOString() },
+        })),
+        'a payment that we cannot hold back (push)': changed(honest, (c) => ({ ...c, payload: pushed })),
+        'a proof of who it is': changed(honest, (c) => ({ ...c, payload: proof })),
+        'another kind of transaction': changed(honest, (c) => ({
+          ...c,
+          payload: { type: 'transaction', signature: '0x02f86c' },
+        })),
+      }
+    },
+    poor: async (offer: Offer) => shown(await sandbox.lie(offer.challenge, { gas: 900_000n }, stranger())),
+    async late(terms: ReturnType<typeof termsOf>) {
+      const client = createClient({ chain: tempoLocalnet, transport: http(sandbox.chainUrl) })
+      const [currency, recipient] = [SANDBOX_TOKEN as `0x${string}`, MERCHANT as `0x${string}`]
+      const charge = { currency, recipient, getClient: () => client }
+      const mppx = Mppx.create({ secretKey: SECRET, realm: 'localhost', methods: [tempo.charge(charge)] })
+      const expires = new Date(Date.now() - 1000).toISOString()
+      const options = { amount: '0.005', chainId: SANDBOX_CHAIN_ID, expires, meta: { ...terms.binding } }
+      const header = Challenge.serialize(await mppx.challenge.tempo.charge(options))
+      return shown(await sandbox.lie(header, {}))
+    },
+    close: sandbox.close,
+  }
+}
+
+paymentMethodContract('tempo', open)
+
+test('tempo: what claims to come from somebody else is booked to the one who signed', async () => {
+  const { method, sandbox, close } = await open()
+  const terms = termsOf()
+  const honest = Credential.deserialize(await sandbox.payer().createCredential(asked(await method.offer(terms))))
+  const forged = Credential.serialize({ ...honest, source: `did:pkh:eip155:1337:${stranger().address}` })
+  const read = await method.read(shown(forged))
+  expect(read?.ok && (await method.validate(read.value, terms))).toMatchObject({
+    value: { payer: PAYER.address.toLowerCase() },
+  })
+  await close()
+})
+
+test('tempo: what is no JSON is malformed, and what is of another method is left to it', async () => {
+  const { method, close } = await open()
+  expect(await method.read({ scheme: 'payment', text: '!!!' })).toMatchObject({
+    error: { code: 'malformed_credential' },
+  })
+  expect(await method.read({ scheme: 'payment', text: 'e30' })).toMatchObject({
+    error: { code: 'malformed_credential' },
+  })
+  expect(await method.read({ scheme: 'x402', text: 'e30', url: 'http://localhost/' })).toBeNull()
+  await close()
+})

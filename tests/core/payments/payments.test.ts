@@ -1,0 +1,368 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { micros } from '../../../server/core/money'
+import { fingerprintOf } from '../../../server/core/payments/binding'
+import type { Claim } from '../../../server/core/payments/claim'
+import type { ShownPayment } from '../../../server/core/payments/method'
+import type { Payment } from '../../../server/core/payments/payment'
+import { Payments, type Purchase } from '../../../server/core/payments/payments'
+import { mayOfferAgain, type PaymentRefusalCode } from '../../../server/core/payments/refusal'
+import { FixturePayment } from '../../support/fixture-payment'
+import { NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
+import { reconcile } from '../../support/reconcile'
+
+let stores: TestStores
+let network: FixturePayment
+let now = NOON
+let trouble: string[] = []
+
+/** The payments of a process that has just started on the database. */
+function payments(): Payments {
+  return new Payments({
+    methods: async () => [network],
+    claims: stores.paymentClaims,
+    clock: { now: () => now },
+    pause: async () => undefined,
+    onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
+  })
+}
+
+const fingerprint = (q: string) => fingerprintOf({ method: 'GET', path: '/search', query: [['q', q]], input: { q } })
+
+function purchase(more: Partial<Purchase> = {}): Purchase {
+  return {
+    purpose: 'call',
+    operation: 'image-search',
+    amount: micros(5000),
+    description: 'An API key or this payment challenge can be used.',
+    fingerprint: fingerprint('cats'),
+    requestId: requestId(),
+    clientRequestId: null,
+    account: null,
+    ...more,
+  }
+}
+
+/** A credential for a purchase, as a payer makes it from the 402. */
+async function bought(what = purchase(), more: Parameters<FixturePayment['pay']>[0] = {}): Promise<ShownPayment> {
+  await payments().offers(what)
+  return network.pay(more)
+}
+
+async function begin(shown: ShownPayment, what = purchase()): Promise<Payment> {
+  const begun = await payments().begin(what, shown)
+  if (!begun.ok) throw new Error(begun.error.code)
+  return begun.value
+}
+
+async function refusal(shown: ShownPayment, what = purchase()): Promise<PaymentRefusalCode> {
+  const begun = await payments().begin(what, shown)
+  if (begun.ok) throw new Error('it was taken')
+  return begun.error.code
+}
+
+async function claimOf(shown: ShownPayment): Promise<Claim | null> {
+  return stores.paymentClaims.find((JSON.parse(shown.text) as { challengeId: string }).challengeId)
+}
+
+const noCredit = async () => false
+
+beforeAll(async () => {
+  stores = await openTestStores()
+})
+beforeEach(() => {
+  network = new FixturePayment()
+  // Challenge ids are claimed for ever, so each test has its own.
+  Object.assign(network, { challenges: Math.floor(Math.random() * 1e12) })
+  now = NOON
+  trouble = []
+})
+afterAll(async () => {
+  expect((await reconcile(stores.file)).problems).toEqual([])
+  await stores.close()
+})
+
+describe('a call that is paid for by itself (spec 5.3)', () => {
+  test('nothing moves before the answer is there; then it moves once, and the receipt says so', async () => {
+    const shown = await bought()
+    const payment = await begin(shown)
+    expect(network.moved).toEqual([])
+    expect((await payment.settle()).ok).toBe(true)
+    const receipt = await payment.served()
+    expect(network.moved).toHaveLength(1)
+    expect(receipt).toMatchObject({ method: 'fixture', status: 'success', reference: network.moved[0] })
+    expect(await claimOf(shown)).toMatchObject({ state: 'served', paid: true, payer: 'ada', amount: micros(5000) })
+  })
+
+  test('an upstream that fails moves no money, and the same credential may come again', async () => {
+    const shown = await bought()
+    await (await begin(shown)).release('upstream 502')
+    expect(await claimOf(shown)).toMatchObject({ state: 'released', paid: false, lastError: 'upstream 502' })
+    const payment = await begin(shown)
+    await payment.settle()
+    await payment.served()
+    expect(network.moved).toHaveLength(1)
+  })
+
+  test('what was served is refused as an invalid challenge, by a process that knows nothing as well', async () => {
+    const shown = await bought()
+    const payment = await begin(shown)
+    await payment.settle()
+    await payment.served()
+    expect(await refusal(shown)).toBe('invalid_challenge')
+    expect(network.moved).toHaveLength(1)
+  })
+
+  test('of many tries at once one is served; the others are told to wait, without a challenge', async () => {
+    const shown = await bought()
+    const tries = await Promise.all(Array.from({ length: 8 }, () => payments().begin(purchase(), shown)))
+    const refused = tries.flatMap((begun) => (begun.ok ? [] : [begun.error]))
+    expect(refused.map(({ code }) => code)).toEqual(Array(7).fill('payment_in_progress'))
+    expect(refused.some(mayOfferAgain)).toBe(false)
+  })
+
+  test('a racer that comes while the first one settles is never invited to pay again', async () => {
+    const shown = await bought()
+    const payment = await begin(shown)
+    await payment.settle()
+    expect(await refusal(shown)).toBe('payment_in_progress')
+    await payment.served()
+  })
+})
+
+describe('binding', () => {
+  test('a credential buys the request it was bought for, and no other', async () => {
+    const shown = await bought()
+    expect(await refusal(shown, purchase({ fingerprint: fingerprint('dogs') }))).toBe('invalid_challenge')
+    expect(await refusal(shown, purchase({ operation: 'llm-context' }))).toBe('invalid_challenge')
+    expect(await refusal(shown, purchase({ amount: micros(50_000) }))).toBe('invalid_challenge')
+    expect(await refusal(shown, purchase({ account: 'acct_1' }))).toBe('invalid_challenge')
+    await (await begin(shown)).release('enough')
+  })
+
+  test('a paid one that got no answer is free for its own request only', async () => {
+    const shown = await bought()
+    const payment = await begin(shown)
+    await payment.settle()
+    await payment.release('upstream 502')
+    expect(await refusal(shown, purchase({ fingerprint: fingerprint('dogs') }))).toBe('payment_in_progress')
+    await (await begin(shown)).served()
+  })
+
+  test("the caller's own X-Request-ID must come back (spec 5.3)", async () => {
+    const shown = await bought(purchase({ clientRequestId: 'order-1' }))
+    expect(await refusal(shown)).toBe('invalid_challenge')
+    expect(await refusal(shown, purchase({ clientRequestId: 'order-2' }))).toBe('invalid_challenge')
+    await (await begin(shown, purchase({ clientRequestId: 'order-1' }))).release('enough')
+  })
+
+  test('an id that we made up may come back or not, but not as another one', async () => {
+    const first = purchase()
+    const shown = await bought(first)
+    await (await begin(shown)).release('enough')
+    await (await begin(shown, purchase({ clientRequestId: first.requestId }))).release('enough')
+    expect(await refusal(shown, purchase({ clientRequestId: 'another' }))).toBe('invalid_challenge')
+  })
+
+  test('two challenges of one request in one millisecond differ', async () => {
+    await Promise.all([payments().offers(purchase()), payments().offers(purchase())])
+    const [one, other] = network.offered
+    expect(one?.binding['rid']).not.toBe(other?.binding['rid'])
+  })
+
+  test('the order of query parameters and members does not matter; a value does, and a client agent does not', () => {
+    const parts = {
+      method: 'GET',
+      path: '/p',
+      query: [
+        ['a', '1'],
+        ['b', '2'],
+      ] as [string, string][],
+      input: { a: 1, b: { c: 2, d: 3 } },
+    }
+    const same = {
+      ...parts,
+      query: [
+        ['b', '2'],
+        ['a', '1'],
+      ] as [string, string][],
+      input: { b: { d: 3, c: 2 }, a: 1, 'user-agent': 'x' },
+    }
+    expect(fingerprintOf(same)).toBe(fingerprintOf(parts))
+    for (const other of [
+      { method: 'POST' },
+      { path: '/q' },
+      { query: [['a', '1']] as [string, string][] },
+      { input: { a: 1, b: { c: 2 } } },
+    ])
+      expect(fingerprintOf({ ...parts, ...other })).not.toBe(fingerprintOf(parts))
+  })
+})
+
+describe('a payment of unknown fate', () => {
+  test('a lost reply is looked up, and the answer delivered', async () => {
+    const shown = await bought()
+    network.sendings.push('lose reply')
+    const payment = await begin(shown)
+    expect((await payment.settle()).ok).toBe(true)
+    await payment.served()
+    expect(network.moved).toHaveLength(1)
+  })
+
+  test('one that never arrived is sent again', async () => {
+    const shown = await bought()
+    network.sendings.push('never arrive')
+    const payment = await begin(shown)
+    expect((await payment.settle()).ok).toBe(true)
+    await payment.served()
+    expect(network.moved).toHaveLength(1)
+  })
+
+  test('while the network is silent the answer is payment_pending, which allows no challenge; then the retry is served', async () => {
+    const shown = await bought()
+    const payment = await begin(shown)
+    network.isDead = true
+    const settled = await payment.settle()
+    expect(settled).toMatchObject({ ok: false, error: { code: 'payment_pending' } })
+    if (!settled.ok) expect(mayOfferAgain(settled.error)).toBe(false)
+    expect(await refusal(shown)).toBe('payment_pending')
+    network.isDead = false
+    await (await begin(shown)).served()
+    expect(network.moved).toHaveLength(1)
+    expect(await refusal(shown)).toBe('invalid_challenge')
+  })
+
+  test('one that can never happen any more is released, and its payer may pay anew', async () => {
+    const shown = await bought()
+    const payment = await begin(shown)
+    network.isDead = true
+    await payment.settle()
+    network.isDead = false
+    network.dead.add((await claimOf(shown))?.transaction ?? '')
+    await payments().finishOpen(noCredit)
+    expect(await claimOf(shown)).toMatchObject({ state: 'released', paid: false })
+    expect(network.moved).toEqual([])
+  })
+
+  test('a dead network before anything was sent is payment_network_unavailable, and the credential stays good', async () => {
+    const shown = await bought()
+    network.isDead = true
+    expect(await refusal(shown)).toBe('payment_network_unavailable')
+    network.isDead = false
+    await (await begin(shown)).release('enough')
+  })
+})
+
+describe('a process that dies', () => {
+  const restart = async () => {
+    now += 1
+    const fresh = payments()
+    await fresh.recover()
+    return fresh
+  }
+
+  test('before it sent anything: nothing moved, and the same credential is served', async () => {
+    const shown = await bought()
+    await begin(shown)
+    await restart()
+    const payment = await begin(shown)
+    await payment.settle()
+    await payment.served()
+    expect(network.moved).toHaveLength(1)
+  })
+
+  test('between its note and the sending: the same credential sends it once', async () => {
+    const shown = await bought()
+    await begin(shown)
+    const { key } = (await claimOf(shown)) ?? { key: '' }
+    await stores.paymentClaims.settling(key, 1, now)
+    await restart()
+    await (await begin(shown)).served()
+    expect(network.moved).toHaveLength(1)
+  })
+
+  test('after the sending: the money is found, the retry is free', async () => {
+    const shown = await bought()
+    await begin(shown)
+    const claim = await claimOf(shown)
+    await stores.paymentClaims.settling(claim?.key ?? '', 1, now)
+    network.moved.push(claim?.transaction ?? '')
+    await (await restart()).finishOpen(noCredit)
+    expect(await claimOf(shown)).toMatchObject({ state: 'paid_unserved', paid: true })
+    const payment = await begin(shown)
+    expect((await payment.settle()).ok).toBe(true)
+    await payment.served()
+    expect(network.moved).toHaveLength(1)
+  })
+
+  test('after the payment and before the answer: the retry is free', async () => {
+    const shown = await bought()
+    const payment = await begin(shown)
+    await payment.settle()
+    await restart()
+    await (await begin(shown)).served()
+    expect(network.moved).toHaveLength(1)
+    expect(await refusal(shown)).toBe('invalid_challenge')
+  })
+
+  test('the job ends what no caller comes back for: abandoned claims are released', async () => {
+    const shown = await bought()
+    await begin(shown)
+    await (await restart()).finishOpen(noCredit)
+    expect(await claimOf(shown)).toMatchObject({ state: 'released', lastError: 'abandoned' })
+  })
+
+  test('a paid top-up is booked by the job, and asked for again until it is', async () => {
+    const what = purchase({ purpose: 'top_up', operation: 'wallet.topup', account: 'acct_1' })
+    const shown = await bought(what)
+    const payment = await begin(shown, what)
+    await payment.settle()
+    const fresh = await restart()
+    await fresh.finishOpen(noCredit)
+    expect(await claimOf(shown)).toMatchObject({ state: 'settled' })
+    const booked: string[] = []
+    await fresh.finishOpen(async (claim) => booked.push(claim.id) > 0)
+    await fresh.finishOpen(async (claim) => booked.push(claim.id) > 0)
+    expect(booked).toHaveLength(1)
+    expect(await claimOf(shown)).toMatchObject({ state: 'served' })
+  })
+})
+
+describe('a payer who does not mean it (facts/payments 2)', () => {
+  test('a transfer that the network refuses after the upstream worked delivers nothing', async () => {
+    const shown = await bought()
+    network.sendings.push('refuse')
+    const settled = await (await begin(shown)).settle()
+    expect(settled).toMatchObject({ ok: false, error: { code: 'verification_failed' } })
+    expect(await claimOf(shown)).toMatchObject({ state: 'released', paid: false })
+    expect(network.moved).toEqual([])
+  })
+
+  test('after three of those in an hour the payer pays before the upstream is called', async () => {
+    const payer = 'mallory'
+    for (let i = 0; i < 3; i++) {
+      network.sendings.push('refuse')
+      await (await begin(await bought(purchase(), { payer }))).settle()
+    }
+    network.sendings.push('refuse')
+    expect(await refusal(await bought(purchase(), { payer }))).toBe('verification_failed')
+    const shown = await bought(purchase(), { payer })
+    const payment = await begin(shown)
+    expect(network.moved).toHaveLength(1)
+    await payment.release('upstream 502')
+    expect(await claimOf(shown)).toMatchObject({ state: 'paid_unserved', paid: true })
+    await (await begin(shown)).served()
+    expect(network.moved).toHaveLength(1)
+    now += 3_600_001
+    await (await begin(await bought(purchase(), { payer }))).release('enough')
+    expect(network.moved).toHaveLength(1)
+  })
+
+  test('open payments of one payer that are together more than it has are not all begun', async () => {
+    const payer = 'bob'
+    network.balances.set(payer, 9999n)
+    const first = await begin(await bought(purchase(), { payer }))
+    expect(await refusal(await bought(purchase(), { payer }))).toBe('verification_failed')
+    await first.release('enough')
+    await (await begin(await bought(purchase(), { payer }))).release('enough')
+  })
+})

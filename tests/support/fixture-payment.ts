@@ -1,0 +1,106 @@
+import type { Money } from '../../server/core/money'
+import { bindingText } from '../../server/core/payments/binding'
+import type {
+  Fate,
+  Offer,
+  PaymentMethod,
+  ReadCredential,
+  SettlementHandle,
+  SettleOutcome,
+  ShownPayment,
+  Terms,
+  ValidPayment,
+} from '../../server/core/payments/method'
+import type { PaymentRefusal } from '../../server/core/payments/refusal'
+import { no, ok, type Result } from '../../server/core/result'
+
+/**
+ * A payment network in memory, that fails on command. A credential is JSON: the challenge, who pays, and a number that makes it
+ * another one.
+ */
+export class FixturePayment implements PaymentMethod {
+  readonly name = 'fixture'
+  readonly currency = '0xfixture'
+  /** What moved, by transaction: more than one of the same would be money taken twice. */
+  readonly moved: string[] = []
+  readonly offered: Terms[] = []
+  readonly balances = new Map<string, bigint>()
+  /** What the next sendings do; then they succeed. */
+  readonly sendings: ('refuse' | 'lose reply' | 'never arrive')[] = []
+  isDead = false
+  /** Judged dead by the network: their time is over. */
+  readonly dead = new Set<string>()
+  private readonly known = new Set<string>()
+  private challenges = 0
+
+  units(amount: Money): bigint {
+    return BigInt(amount)
+  }
+
+  async offer(terms: Terms): Promise<Offer> {
+    this.offered.push(terms)
+    const challengeId = `challenge-${++this.challenges}`
+    this.known.add(`${challengeId} ${terms.amount} ${bindingText(terms.binding)}`)
+    return { method: this.name, challengeId, challenge: `Payment id="${challengeId}", method="fixture"`, more: {} }
+  }
+
+  /** What a payer shows for the newest offer. */
+  pay(more: { payer?: string; salt?: number; challengeId?: string; terms?: Terms } = {}): ShownPayment {
+    const terms = more.terms ?? this.offered.at(-1)
+    const challengeId = more.challengeId ?? `challenge-${this.challenges}`
+    const text = JSON.stringify({
+      challengeId,
+      payer: more.payer ?? 'ada',
+      salt: more.salt ?? 0,
+      binding: terms?.binding,
+    })
+    return { scheme: 'payment', text }
+  }
+
+  async read(shown: ShownPayment): Promise<Result<ReadCredential, PaymentRefusal> | null> {
+    if (!shown.text.startsWith('{')) return no({ code: 'malformed_credential', reason: 'not JSON' })
+    const credential = JSON.parse(shown.text) as {
+      challengeId: string
+      payer: string
+      salt: number
+      binding: Record<string, string>
+    }
+    const transaction = `tx ${credential.challengeId} ${credential.salt}`
+    return ok({
+      claimKey: credential.challengeId,
+      hash: shown.text,
+      binding: credential.binding,
+      handle: { transaction, validBefore: null },
+      credential,
+    })
+  }
+
+  async validate(read: ReadCredential, terms: Terms): Promise<Result<ValidPayment, PaymentRefusal>> {
+    if (this.isDead) return no({ code: 'payment_network_unavailable', reason: 'dead' })
+    const { challengeId, payer } = read.credential as { challengeId: string; payer: string }
+    if (!this.known.has(`${challengeId} ${terms.amount} ${bindingText(terms.binding)}`))
+      return no({ code: 'invalid_challenge', reason: 'not of this request' })
+    if (this.moved.includes(read.handle.transaction)) return no({ code: 'verification_failed', reason: 'would fail' })
+    return ok({ payer })
+  }
+
+  async settle({ handle }: ReadCredential): Promise<SettleOutcome> {
+    const mishap = this.sendings.shift()
+    if (this.isDead || mishap === 'never arrive') return { kind: 'unknown', reason: 'no reply' }
+    if (mishap === 'refuse') return { kind: 'refused', reason: 'the payer has no money' }
+    // A network takes a transaction once, however often it is sent.
+    if (!this.moved.includes(handle.transaction)) this.moved.push(handle.transaction)
+    if (mishap === 'lose reply') return { kind: 'unknown', reason: 'no reply' }
+    return { kind: 'settled', reference: handle.transaction }
+  }
+
+  async lookUp({ transaction }: SettlementHandle): Promise<Fate> {
+    if (this.isDead) return { kind: 'open' }
+    if (this.moved.includes(transaction)) return { kind: 'settled', reference: transaction }
+    return this.dead.has(transaction) ? { kind: 'never' } : { kind: 'open' }
+  }
+
+  async balance(payer: string): Promise<bigint | null> {
+    return this.isDead ? null : (this.balances.get(payer) ?? 1_000_000n)
+  }
+}

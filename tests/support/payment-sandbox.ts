@@ -1,0 +1,115 @@
+import { Challenge, Credential } from 'mppx'
+import { Mppx, tempo } from 'mppx/client'
+import { type Address, createClient, type Hex, http } from 'viem'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { prepareTransactionRequest, readContract, sendRawTransactionSync, signTransaction } from 'viem/actions'
+import { tempoLocalnet } from 'viem/chains'
+import { Abis, Actions } from 'viem/tempo'
+import {
+  SANDBOX_TOKEN,
+  sandboxChainProgram,
+  startSandboxChain,
+} from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
+import { PUBLISHED_ACCOUNTS } from '../../server/core/payments/published-accounts'
+
+/** How the node between the gateway and its chain behaves. */
+export type NodeMood = 'ok' | 'dead' | 'dead for sendings' | 'loses replies to sendings'
+
+export const PAYER: PrivateKeyAccount = privateKeyToAccount(PUBLISHED_ACCOUNTS[0].key)
+export const MERCHANT = PUBLISHED_ACCOUNTS[1].address
+const TRANSFER_LIFE_SECONDS = 25
+
+export function stranger(): PrivateKeyAccount {
+  return privateKeyToAccount(generatePrivateKey())
+}
+
+/** A real chain for tests, a node in front of it that fails on command, and payers. */
+export async function openPaymentSandbox() {
+  const program = sandboxChainProgram()
+  if (!program) throw new Error('there is no chain program for this machine')
+  const chain = await startSandboxChain(program, { stateFile: null })
+  let mood: NodeMood = 'ok'
+  const node = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const body = await request.text()
+      const isSending = body.includes('eth_sendRaw')
+      if (mood === 'dead' || (mood === 'dead for sendings' && isSending)) return new Response('dead', { status: 502 })
+      const headers = { 'content-type': 'application/json' }
+      const answer = await (await fetch(chain.rpcUrl, { method: 'POST', headers, body })).text()
+      // What a caller sees of a reply that was lost on its way.
+      if (mood === 'loses replies to sendings' && isSending) return new Response('lost', { status: 504 })
+      return new Response(answer, { headers })
+    },
+  })
+  const client = createClient({ chain: tempoLocalnet, transport: http(chain.rpcUrl) })
+  const send = async (from: PrivateKeyAccount, call: Call) =>
+    sendRawTransactionSync(client, { serializedTransaction: await signed(client, from, call) })
+  return {
+    /** The chain itself, for payers. */
+    chainUrl: chain.rpcUrl,
+    /** The chain behind the node with moods, for the gateway. */
+    nodeUrl: `http://127.0.0.1:${node.port}`,
+    setMood(next: NodeMood) {
+      mood = next
+    },
+    /** What an address has, in millionths of a dollar. */
+    balance(of: string): Promise<bigint> {
+      const [address, args] = [SANDBOX_TOKEN as Address, [of as Address] as const]
+      return readContract(client, { address, abi: Abis.tip20, functionName: 'balanceOf', args })
+    },
+    /** A payment client as callers have it. */
+    payer(account: PrivateKeyAccount = PAYER) {
+      return Mppx.create({ polyfill: false, methods: [tempo({ account, getClient: () => client })] })
+    },
+    /** Sends money between two wallets, beside the gateway. */
+    transfer: (from: PrivateKeyAccount, to: string, amount: bigint) => send(from, transferOf(to, amount)),
+    /** Answers a challenge with a transfer that says something else than was asked. */
+    async lie(header: string, change: Partial<Asked>, from: PrivateKeyAccount = PAYER): Promise<string> {
+      const { encode } = await import(new URL('./tempo/Attribution.js', import.meta.resolve('mppx')).href)
+      const challenge = Challenge.deserialize(header)
+      const asked = { ...(challenge.request as unknown as Asked), ...change }
+      const memo = encode({ challengeId: challenge.id, serverId: challenge.realm })
+      const call = transferOf(asked.recipient, BigInt(asked.amount), { token: asked.currency, memo })
+      const signature = await signed(client, from, call, asked.gas)
+      return Credential.serialize({ challenge, payload: { signature, type: 'transaction' } })
+    },
+    async close() {
+      await node.stop(true)
+      await chain.stop()
+    },
+  }
+}
+
+interface Asked {
+  readonly amount: string
+  readonly currency: string
+  readonly recipient: string
+  readonly gas?: bigint
+}
+// viem's own types of Tempo's transactions hang on the chain; the fields are what its documents ask for.
+type Preparing = Parameters<typeof prepareTransactionRequest>[1]
+type Call = ReturnType<typeof transferOf>
+type SandboxClient = ReturnType<typeof createClient<ReturnType<typeof http>, typeof tempoLocalnet>>
+
+function transferOf(to: string, amount: bigint, more: { token?: string; memo?: Hex } = {}) {
+  return Actions.token.transfer.call({} as SandboxClient, {
+    amount,
+    to: to as Address,
+    token: (more.token ?? SANDBOX_TOKEN) as Address,
+    ...(more.memo && { memo: more.memo }),
+  })
+}
+
+async function signed(client: SandboxClient, account: PrivateKeyAccount, call: Call, gas?: bigint): Promise<Hex> {
+  const request = {
+    account,
+    calls: [call],
+    nonceKey: 'expiring',
+    validBefore: Math.floor(Date.now() / 1000) + TRANSFER_LIFE_SECONDS,
+    ...(gas !== undefined && { gas }),
+  }
+  const prepared = await prepareTransactionRequest(client, request as unknown as Preparing)
+  return signTransaction(client, prepared as Parameters<typeof signTransaction>[1]) as Promise<Hex>
+}
