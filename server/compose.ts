@@ -142,6 +142,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     {
       url: config.databaseUrl,
       authToken: config.databaseAuthToken,
+      clock,
       patienceMs: COMMIT_PATIENCE_MS,
       isCounted: isSold,
       onFatal,

@@ -36,6 +36,7 @@ export type FailureCode =
   | 'estimated_price_exceeds_max_price'
   | 'rate_limit_exceeded'
   | 'upstream_rate_limit'
+  | 'quota_exceeded'
   | 'internal_error'
   | 'service_unavailable'
   | 'upstream_error'

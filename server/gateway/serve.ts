@@ -96,7 +96,10 @@ async function spendable({ ledger }: Counter, { caller }: Admitted): Promise<Mon
   const balance = await ledger.balance(caller.account.id)
   const pool = await ledger.pool(caller.key.poolId)
   if (!balance || !pool) return null
-  if (pool.limit === null) return balance.available
-  const remaining = minus(minus(pool.limit, pool.spent), pool.held)
-  return remaining < 0 ? ZERO : least(remaining, balance.available)
+  const windows = [pool, await ledger.budget(caller.key.poolId)]
+  return windows.reduce((available, window) => {
+    if (!window || window.limit === null) return available
+    const remaining = minus(minus(window.limit, window.spent), window.held)
+    return remaining < 0 ? ZERO : least(remaining, available)
+  }, balance.available)
 }

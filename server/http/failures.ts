@@ -45,6 +45,7 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   estimated_price_exceeds_max_price: { status: 412, type: 'invalid_request_error' },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   upstream_rate_limit: { status: 429, type: 'rate_limit_error' },
+  quota_exceeded: { status: 429, type: 'rate_limit_error' },
   internal_error: { status: 500, type: 'api_error' },
   service_unavailable: { status: 503, type: 'api_error' },
   upstream_error: { status: 502, type: 'upstream_error' },

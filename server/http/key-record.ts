@@ -5,9 +5,10 @@ import { least, minus, toUsdNumber } from '../core/money'
 
 /** The key as owners see it (spec 2.1, spec-answers 3). */
 export async function keyRecord(key: ApiKey, parts: { credentials: CredentialStore; ledger: Ledger; now: number }) {
-  const [pool, budget, lastUsedAt] = await Promise.all([
+  const [pool, budget, window, lastUsedAt] = await Promise.all([
     parts.ledger.pool(key.poolId),
     parts.credentials.budgetOf(key.poolId),
+    parts.ledger.budget(key.poolId),
     parts.credentials.lastUsedAt(key.id),
   ])
   if (!pool) throw new Error(`key ${key.id} has no spend pool`)
@@ -24,6 +25,12 @@ export async function keyRecord(key: ApiKey, parts: { credentials: CredentialSto
     last_used_at: instant(lastUsedAt),
     stops_at: instant(key.stopsAt),
     budget: budget && { limit_usd: budget.limitUsd, period: budget.period, timezone: budget.timezone },
+    budget_window: window && {
+      spent_micros_usd: window.spent,
+      remaining_micros_usd: minus(window.limit, least(window.spent, window.limit)),
+      starts_at: new Date(window.startsAt).toISOString(),
+      ends_at: new Date(window.endsAt).toISOString(),
+    },
     allowed_endpoints: key.allowedEndpoints,
     allowed_models: key.allowedModels,
     rpm_limit: key.rpmLimit,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { HoldRequest, HoldStore } from '../../server/core/ledger/hold'
 import { micros, ZERO } from '../../server/core/money'
-import { accountId, poolId, requestId } from '../support/ledger-parts'
+import { accountId, NOON, poolId, requestId } from '../support/ledger-parts'
 
 interface Money {
   readonly credit?: number
@@ -25,6 +25,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
       pool,
       amount: micros(amount),
       creditPays: true,
+      at: NOON,
       ...more,
     })
     const hold = (amount: number, more: Partial<HoldRequest> = {}) => store.hold(request(amount, more))
@@ -242,6 +243,36 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         expect((await hold(1)).ok).toBe(false)
         await store.setPoolLimit(pool, null)
         expect((await hold(50)).ok).toBe(true)
+      })
+    })
+
+    describe('budget', () => {
+      const daily = (limit: number) => ({ limit: micros(limit), period: 'day' as const, timezone: 'UTC' })
+      const nothing = { inPeriod: ZERO, inAll: ZERO }
+
+      test('is granted up to the amount and not one micro more, however many ask at once, and again the next day', async () => {
+        const { store, pool, hold } = await funded({ credit: 1000 })
+        await store.setPoolBudget(pool, daily(55), NOON, nothing)
+        const granted = await Promise.all(Array.from({ length: 50 }, () => hold(10)))
+        expect(granted.filter((result) => result.ok)).toHaveLength(5)
+        expect(await hold(6)).toEqual({ ok: false, error: 'budget_exhausted' })
+        expect((await hold(5)).ok).toBe(true)
+        expect((await hold(55, { at: NOON + 86_400_000 })).ok).toBe(true)
+        expect(await store.budget(pool, NOON + 86_400_000)).toMatchObject({ spent: ZERO, held: micros(55) })
+      })
+
+      test('set later counts what the ledger has of the period, what came since, and what is under way', async () => {
+        const { store, pool, hold, held } = await funded({ credit: 1000 })
+        const request = await held(30)
+        await store.fix(request, micros(20))
+        await store.captured(request)
+        await held(7)
+        await store.setPoolBudget(pool, daily(40), NOON, { inPeriod: micros(5), inAll: micros(8) })
+        expect(await store.budget(pool, NOON)).toMatchObject({ spent: micros(17), held: micros(7) })
+        expect(await hold(17)).toEqual({ ok: false, error: 'budget_exhausted' })
+        await store.setPoolBudget(pool, null, NOON, nothing)
+        expect(await store.budget(pool, NOON)).toBeNull()
+        expect((await hold(17)).ok).toBe(true)
       })
     })
 

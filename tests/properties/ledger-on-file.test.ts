@@ -6,7 +6,7 @@ import type { Journal } from '../../server/core/ledger/journal'
 import { Ledger } from '../../server/core/ledger/ledger'
 import { micros } from '../../server/core/money'
 import { gate, ioError, openFaulty } from '../adapters/stores/faulty-writes'
-import { audit, call, openTestStores, requestId } from '../support/ledger-parts'
+import { audit, call, NOON, openTestStores, requestId } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
 
 const fault = fc.constantFrom('none', 'none', 'none', 'error before', 'error after', 'late', 'late error')
@@ -96,7 +96,14 @@ async function live(steps: readonly Step[], faults: readonly string[]) {
         reference: `${account}:${index}`,
       })
     const request = requestId()
-    const held = await ledger.hold({ request, account, pool: key.poolId, amount: micros(amount), creditPays: true })
+    const held = await ledger.hold({
+      request,
+      account,
+      pool: key.poolId,
+      amount: micros(amount),
+      creditPays: true,
+      at: NOON,
+    })
     if (!held.ok) return
     charged.set(request, 0)
     const cost = micros(end === 'less' ? Math.ceil(amount / 2) : amount)

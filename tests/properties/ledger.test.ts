@@ -4,7 +4,7 @@ import { MemoryHolds } from '../../server/adapters/stores/memory/holds'
 import type { RequestId } from '../../server/core/ids'
 import { Ledger } from '../../server/core/ledger/ledger'
 import { type Money, micros } from '../../server/core/money'
-import { accountId, call, poolId, requestId } from '../support/ledger-parts'
+import { accountId, call, NOON, poolId, requestId } from '../support/ledger-parts'
 import { RandomJournal } from './random-journal'
 
 const pick = fc.nat(50)
@@ -119,6 +119,7 @@ class World {
       pool: pool?.id ?? null,
       amount: micros(act.amount),
       creditPays: act.creditPays,
+      at: NOON,
     } as const
     const limit = pool?.limit ?? null
     const granted = await this.ledger.hold(asked)

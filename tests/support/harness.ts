@@ -21,9 +21,9 @@ class FakeClock {
   private at: number
   private readonly running: boolean
 
-  constructor(running = false) {
+  constructor({ running = false, now = Date.UTC(2026, 10, 21, 12, 0, 20) }: { running?: boolean; now?: number }) {
     this.running = running
-    this.at = running ? 0 : Date.UTC(2026, 10, 21, 12, 0, 20)
+    this.at = running ? 0 : now
   }
 
   now(): number {
@@ -69,6 +69,8 @@ interface HarnessOptions {
   readonly pingMs?: number
   /** A clock that runs with the true time. */
   readonly running?: boolean
+  /** Where a clock that stands begins. */
+  readonly now?: number
 }
 
 export type Harness = Awaited<ReturnType<typeof openHarness>>
@@ -79,7 +81,7 @@ export type Harness = Awaited<ReturnType<typeof openHarness>>
  */
 export async function openHarness(options: HarnessOptions = {}) {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'gateway-test-')))
-  const clock = new FakeClock(options.running)
+  const clock = new FakeClock(options)
   const images = new FixtureProvider<ImageSearchInput>()
   const context = new FixtureProvider<LlmContextInput>()
   const logged: string[] = []

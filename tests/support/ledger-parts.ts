@@ -132,6 +132,7 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
     {
       url: `file:${file}`,
       authToken: null,
+      clock: { now: () => NOON },
       patienceMs: 60_000,
       isCounted: (operation) => operation !== 'free',
       onFatal: (reason) => fatal.push(reason),

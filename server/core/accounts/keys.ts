@@ -2,15 +2,18 @@ import type { Actor, AuditEntry } from '../audit'
 import type { ParameterError } from '../catalogue/parameters'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
-import { type ApiKey, type KeySettings, keyState } from '../credentials/api-key'
+import { type ApiKey, type Budget, type KeySettings, keyState } from '../credentials/api-key'
 import { newSecret } from '../credentials/secret'
 import type { CredentialStore } from '../credentials/store'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure, wrongParameters } from '../failure'
 import { type AccountId, type KeyId, makeId } from '../ids'
-import type { HoldStore } from '../ledger/hold'
+import type { HoldStore, PoolSpending } from '../ledger/hold'
+import { poolBudget } from '../ledger/pool-budget'
 import { type Limits, limitsOf, type TierFacts } from '../limits/tier'
+import { ZERO } from '../money'
 import { no, ok, type Result } from '../result'
+import { periodAround } from '../usage/calendar'
 import { type KeyForm, parseKeyForm, wrong } from './key-form'
 import { Turns } from './turns'
 
@@ -25,6 +28,8 @@ const DEFAULTS: Omit<KeySettings, 'name'> = {
   rpmLimit: null,
   tpmLimit: null,
 }
+
+const NOTHING_SPENT: PoolSpending = { inPeriod: ZERO, inAll: ZERO }
 
 /** Who asks: the owner's account, its tier, and the actor for the audit. */
 export interface KeyOwner {
@@ -81,6 +86,7 @@ export class Keys {
       }
       const limit = form.spendingLimit ?? null
       await this.holds.openPool(poolId, owner.accountId, limit)
+      if (form.budget) await this.holds.setPoolBudget(poolId, poolBudget(form.budget), now, NOTHING_SPENT)
       const audit = this.audit(owner, key.id, 'key.create', formDetail(form))
       await this.credentials.create(key, { limit, budget: form.budget ?? null }, audit)
       this.announce(key)
@@ -109,8 +115,12 @@ export class Keys {
         ...(form.budget !== undefined && { budget: form.budget }),
       }
       const audit = this.audit(owner, key.id, 'key.change', formDetail(form))
+      // Read before the change, so that nothing can fail after it. What is spent meanwhile, the counters know.
+      const spending = form.budget ? await this.spending(key, form.budget, now) : NOTHING_SPENT
       await this.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
       if (form.spendingLimit !== undefined) await this.holds.setPoolLimit(key.poolId, form.spendingLimit)
+      if (form.budget !== undefined)
+        await this.holds.setPoolBudget(key.poolId, form.budget && poolBudget(form.budget), now, spending)
       this.announce(changed)
       return ok(changed)
     })
@@ -178,6 +188,10 @@ export class Keys {
     await this.credentials.update({ key }, this.audit(owner, key.id, action, {}))
     this.announce(key)
     return key
+  }
+
+  private spending(key: ApiKey, { period, timezone }: Budget, now: number): Promise<PoolSpending> {
+    return this.credentials.spending(key.poolId, periodAround(now, period, timezone).start)
   }
 
   private announce({ id, accountId }: ApiKey): void {

@@ -3,7 +3,10 @@ import type { AccountId, KeyId, PoolId } from '../ids'
 import type { Money } from '../money'
 import type { Allowlist } from './allowlist'
 
-/** An amount per period in a named time zone. Its meaning comes with the dashboard issue; its place is here already. */
+/**
+ * An amount per period of a named time zone: the day, the week from its Monday, the month (spec-answers 3). It belongs to the
+ * spend pool, so that a key and its successor share it.
+ */
 export interface Budget {
   readonly limitUsd: number
   readonly period: 'day' | 'week' | 'month'

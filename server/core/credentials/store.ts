@@ -20,6 +20,8 @@ export interface CredentialStore {
   /** Newest first. */
   byAccount(account: AccountId): Promise<readonly ApiKey[]>
   budgetOf(pool: PoolId): Promise<Budget | null>
+  /** What the ledger has of a pool's spending by calls that began at `from` or later, and in all, read in one step. */
+  spending(pool: PoolId, from: number): Promise<{ readonly inPeriod: Money; readonly inAll: Money }>
   lastUsedAt(key: KeyId): Promise<number | null>
   /** Notes a use. In memory at once, durable within a minute; lost at worst for that minute in a crash. */
   touch(key: KeyId, at: number): void

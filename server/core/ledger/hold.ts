@@ -1,4 +1,4 @@
-import type { SpendPool } from '../credentials/api-key'
+import type { Budget, SpendPool } from '../credentials/api-key'
 import type { AccountId, PoolId, RequestId } from '../ids'
 import type { Money } from '../money'
 import type { Result } from '../result'
@@ -12,6 +12,28 @@ export interface HoldRequest {
   readonly amount: Money
   /** Whether signup credit may pay for it. */
   readonly creditPays: boolean
+  /** When the call began: the period of a budget that it belongs to. */
+  readonly at: number
+}
+
+/** A pool's budget, as its counters know it. */
+export interface PoolBudget extends Pick<Budget, 'period' | 'timezone'> {
+  readonly limit: Money
+}
+
+/** The period of a budget that is running. */
+export interface BudgetWindow {
+  readonly limit: Money
+  readonly startsAt: number
+  readonly endsAt: number
+  readonly spent: Money
+  readonly held: Money
+}
+
+/** What the ledger's durable side knows of a pool's spending, read in one step: since the start of a period, and in all. */
+export interface PoolSpending {
+  readonly inPeriod: Money
+  readonly inAll: Money
 }
 
 /** How much of an amount comes out of each part of the balance. */
@@ -21,8 +43,8 @@ export interface Hold extends HoldRequest {
   readonly split: Split
 }
 
-/** `pool_exhausted` is judged before `insufficient_balance` (spec-answers 2). */
-export type HoldRefusal = 'pool_exhausted' | 'insufficient_balance' | 'insufficient_paid_balance'
+/** What the key may spend is judged before what the account has (spec-answers 2): its limit, then its budget. */
+export type HoldRefusal = 'pool_exhausted' | 'budget_exhausted' | 'insufficient_balance' | 'insufficient_paid_balance'
 export type SettleRefusal = 'unknown_hold' | 'settled_differently' | 'exceeds_hold' | 'settling'
 
 export interface Balance {
@@ -39,7 +61,8 @@ export interface Balance {
 /**
  * The counters that decide: balance, held and spent, where calls from all sides meet. Every method is atomic: it sees and
  * leaves whole states only, however many run at once, which is what makes the cap hold under any concurrency. Always true:
- * available = posted - held >= 0, and no hold is granted that takes spent + held of a pool over the limit then in force.
+ * available = posted - held >= 0, and no hold is granted that takes spent + held of a pool over the limit then in force, or
+ * spent + held of a budget's period over the budget.
  *
  * A hold ends once. `fix` names the amount (held -> settling), then exactly one of `captured`, `released` follows.
  */
@@ -62,6 +85,8 @@ export interface HoldStore {
     amount: Money
     toppedUp: Money
     pool?: PoolId
+    /** When the call began whose charge goes back. */
+    at?: number
   }): Promise<void>
   balance(account: AccountId): Promise<Balance | null>
   pool(pool: PoolId): Promise<(SpendPool & { readonly held: Money }) | null>
@@ -69,6 +94,13 @@ export interface HoldStore {
   openAccount(account: AccountId): Promise<void>
   openPool(pool: PoolId, account: AccountId, limit: Money | null): Promise<void>
   setPoolLimit(pool: PoolId, limit: Money | null): Promise<void>
+  /**
+   * Gives a pool a budget, or takes it away with null. What was spent in the period that runs at `at` is what the durable side
+   * had then, and what this store has counted beyond that; calls under way count in full.
+   */
+  setPoolBudget(pool: PoolId, budget: PoolBudget | null, at: number, spending: PoolSpending): Promise<void>
+  /** The period that runs at `at`; null without a budget. */
+  budget(pool: PoolId, at: number): Promise<BudgetWindow | null>
 }
 
 /** Counters that live in memory, and so are filled from what the last commit left, before anything is served. */
@@ -77,4 +109,6 @@ export interface RestorableCounters {
   /** A kept hold, as it was granted: it is not judged again. */
   restoreHold(hold: Hold): void
   restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money): void
+  /** After `restorePool`. `spent` is what the ledger has for the period that runs at `at`. */
+  restoreBudget(id: PoolId, budget: PoolBudget, at: number, spent: Money): void
 }

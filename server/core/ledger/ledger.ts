@@ -5,7 +5,7 @@ import { type Money, micros, ZERO } from '../money'
 import { no, ok, type Result } from '../result'
 import type { CallRecord } from '../usage/call-record'
 import type { BalancePart, EntryKind, LedgerAccount, LedgerEntry } from './entry'
-import type { Balance, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
+import type { Balance, BudgetWindow, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
 import type { AccountOpening, Journal, JournalRecord, KeptHold } from './journal'
 
 export interface Settlement {
@@ -166,6 +166,11 @@ export class Ledger {
     return this.holds.pool(pool)
   }
 
+  /** The period of the pool's budget that runs now; null without a budget. */
+  budget(pool: PoolId): Promise<BudgetWindow | null> {
+    return this.holds.budget(pool, this.clock.now())
+  }
+
   private charge(hold: Hold, split: Split, call: CallRecord, overrun: Money): JournalRecord {
     const amount = split.credit + split.paid
     return {
@@ -220,7 +225,7 @@ export class Ledger {
         part,
         amount: split[part],
         toppedUp: ZERO,
-        ...(hold.pool && { pool: hold.pool }),
+        ...(hold.pool && { pool: hold.pool, at: hold.at }),
       })
   }
 

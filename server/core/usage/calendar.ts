@@ -1,4 +1,5 @@
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 export type BucketWidth = '1h' | '1d'
 
@@ -14,6 +15,28 @@ export function boundaries(from: number, to: number, width: BucketWidth, timezon
     if (last >= to) return list
     list.push(width === '1d' ? zone.dayStart(last + 36 * HOUR_MS) : zone.hourStart(last + HOUR_MS))
   }
+}
+
+/**
+ * The day, the week from its Monday, or the month of a time zone that holds `at`: from its first moment to the first moment of
+ * the next. As long as the zone's clock makes it.
+ */
+export function periodAround(
+  at: number,
+  period: 'day' | 'week' | 'month',
+  timezone: string,
+): { readonly start: number; readonly end: number } {
+  const zone = new Zone(timezone)
+  const today = zone.dayNumber(at)
+  if (period === 'day') return { start: zone.startOf(today), end: zone.startOf(today + 1) }
+  if (period === 'week') {
+    // Day 0 of the count was a Thursday.
+    const monday = today - ((today + 3) % 7)
+    return { start: zone.startOf(monday), end: zone.startOf(monday + 7) }
+  }
+  const date = new Date(today * DAY_MS)
+  const first = (ahead: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + ahead, 1) / DAY_MS
+  return { start: zone.startOf(first(0)), end: zone.startOf(first(1)) }
 }
 
 /** Whether the runtime knows the IANA time zone. */
@@ -46,11 +69,19 @@ class Zone {
     return Math.floor((at + offset) / HOUR_MS) * HOUR_MS - offset
   }
 
-  /** The day's first midnight, or the first moment of the day where a change of the clock skips midnight. */
   dayStart(at: number): number {
-    const offset = this.offset(at)
-    const midnight = Math.floor((at + offset) / (24 * HOUR_MS)) * 24 * HOUR_MS
-    const near = midnight - offset
+    return this.startOf(this.dayNumber(at))
+  }
+
+  /** The date that the zone's clock shows, in days since 1970-01-01. */
+  dayNumber(at: number): number {
+    return Math.floor((at + this.offset(at)) / DAY_MS)
+  }
+
+  /** The day's first midnight, or the first moment of the day where a change of the clock skips midnight. */
+  startOf(day: number): number {
+    const midnight = day * DAY_MS
+    const near = midnight - this.offset(midnight)
     const candidates = [near - 3 * HOUR_MS, near, near + 3 * HOUR_MS].map((around) => midnight - this.offset(around))
     const midnights = candidates.filter((candidate) => candidate + this.offset(candidate) === midnight)
     return midnights.length > 0 ? Math.min(...midnights) : Math.max(...candidates)

@@ -1,5 +1,5 @@
 import { failure } from '../../core/failure'
-import type { HoldRefusal } from '../../core/ledger/hold'
+import type { BudgetWindow, HoldRefusal } from '../../core/ledger/hold'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd } from '../../core/money'
 import { no, ok } from '../../core/result'
@@ -19,8 +19,14 @@ export function balanceFunding(ledger: Ledger, creditPays: boolean): Funding {
         pool: key.poolId,
         amount: quote.most,
         creditPays,
+        at: presented.at,
       })
-      if (!held.ok) return no(refusal(held.error, quote))
+      if (!held.ok)
+        return no(
+          held.error === 'budget_exhausted'
+            ? budgetUsedUp(await ledger.budget(key.poolId), quote, presented.at)
+            : refusal(held.error, quote),
+        )
       return ok({
         async capture(amount, call) {
           const captured = await ledger.capture(amount, call)
@@ -37,8 +43,23 @@ export function balanceFunding(ledger: Ledger, creditPays: boolean): Funding {
   }
 }
 
-function refusal(reason: HoldRefusal, { most, fixed }: Quote) {
-  const cost = `This request costs ${fixed ? '' : 'at most '}${formatUsd(most)} USD`
+function costOf({ most, fixed }: Quote): string {
+  return `This request costs ${fixed ? '' : 'at most '}${formatUsd(most)} USD`
+}
+
+function budgetUsedUp(window: BudgetWindow | null, quote: Quote, now: number) {
+  // The budget may have been taken away since the refusal: then the next call may go.
+  const endsAt = window?.endsAt ?? now
+  return failure(
+    'quota_exceeded',
+    `${costOf(quote)}; the key's budget leaves less than that until ${new Date(endsAt).toISOString()}.`,
+    { retryAfterSeconds: Math.max(1, Math.ceil((endsAt - now) / 1000)), limitSource: 'key' },
+  )
+}
+
+function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote) {
+  const { most, fixed } = quote
+  const cost = costOf(quote)
   const price = fixed ? { price: most } : {}
   switch (reason) {
     case 'pool_exhausted':

@@ -26,6 +26,7 @@ const DATA_FAILURES: readonly FailureCode[] = [
   'estimated_price_exceeds_max_price',
   'rate_limit_exceeded',
   'upstream_rate_limit',
+  'quota_exceeded',
   'internal_error',
   'upstream_error',
   'service_unavailable',

@@ -40,6 +40,7 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   estimated_price_exceeds_max_price: 'The request would cost more than X-Max-Price-USD. Nothing ran.',
   rate_limit_exceeded: 'Too many requests this minute. Wait for Retry-After.',
   upstream_rate_limit: 'The source is busy, not you. Wait for Retry-After.',
+  quota_exceeded: "The key's budget for the day, week or month leaves less than the price. Retry-After is its end.",
   internal_error: 'Something broke on our side. Quote the request id.',
   service_unavailable: 'The database does not answer, or the server is shutting down. Try again.',
   upstream_error: 'The source failed.',

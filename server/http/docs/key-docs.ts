@@ -17,6 +17,7 @@ const KEY_EXAMPLE = {
   last_used_at: null,
   stops_at: null,
   budget: null,
+  budget_window: null,
   allowed_endpoints: [],
   allowed_models: [],
   rpm_limit: null,

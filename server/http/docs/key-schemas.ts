@@ -78,6 +78,14 @@ export const KEY_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     last_used_at: orNull(instant('Last used at; null is never.')),
     stops_at: orNull(instant('When a replaced key stops by itself.')),
     budget,
+    budget_window: orNull(
+      record('The period of the budget that runs now; null without a budget.', {
+        spent_micros_usd: microsUsd('Spent in it.', { minimum: 0 }),
+        remaining_micros_usd: microsUsd('Left of it.', { minimum: 0 }),
+        starts_at: instant('Its first moment.'),
+        ends_at: instant('The first moment of the next.'),
+      }),
+    ),
     allowed_endpoints: settings.allowed_endpoints,
     allowed_models: settings.allowed_models,
     rpm_limit: settings.rpm_limit,

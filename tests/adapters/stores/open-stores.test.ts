@@ -12,6 +12,7 @@ import {
   audit,
   call,
   charge,
+  NOON,
   opening,
   openTestStores,
   raiseEpoch,
@@ -136,6 +137,7 @@ describe('a restart', () => {
         pool: key.poolId,
         amount: micros(cost),
         creditPays: true,
+        at: NOON,
       })
       await before.holds.fix(record.id, micros(cost))
       await before.journal.append(charge(record.accountId, cost, { call: record, pool: key.poolId }))
@@ -160,7 +162,7 @@ describe('a restart', () => {
     const before = await openTestStores({ folder })
     const account = await before.account(500)
     const amount = micros(100)
-    await before.holds.hold({ request: 'req_open', account, pool: null, amount, creditPays: true })
+    await before.holds.hold({ request: 'req_open', account, pool: null, amount, creditPays: true, at: NOON })
     await before.close()
     const after = await open(folder)
     expect(await after.holds.balance(account)).toMatchObject({ posted: micros(500), held: micros(0) })

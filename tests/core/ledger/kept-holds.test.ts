@@ -40,6 +40,7 @@ async function kept(parts: Opened, key: ApiKey, amount: number, soFar: number) {
     pool: key.poolId,
     amount: micros(amount),
     creditPays: true,
+    at: NOON,
   })
   if (!held.ok) throw new Error(held.error)
   const record = call(key.accountId, soFar, { id: request, keyId: key.id, operation: 'chat-completions' })

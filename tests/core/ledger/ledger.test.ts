@@ -4,7 +4,7 @@ import type { AccountId, PoolId, RequestId } from '../../../server/core/ids'
 import type { AppendOutcome, Journal, JournalRecord } from '../../../server/core/ledger/journal'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros, ZERO } from '../../../server/core/money'
-import { accountId, call, poolId, requestId } from '../../support/ledger-parts'
+import { accountId, call, NOON, poolId, requestId } from '../../support/ledger-parts'
 
 type Fate = 'committed' | 'refused'
 const REFUSED: AppendOutcome = { kind: 'refused', reason: 'test', constraint: false }
@@ -62,7 +62,7 @@ const balance = async () => {
 }
 async function held(amount: number): Promise<RequestId> {
   const request = requestId()
-  const granted = await ledger.hold({ request, account, pool, amount: micros(amount), creditPays: true })
+  const granted = await ledger.hold({ request, account, pool, amount: micros(amount), creditPays: true, at: NOON })
   if (!granted.ok) throw new Error(granted.error)
   return request
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { boundaries, isTimeZone } from '../../../server/core/usage/calendar'
+import { boundaries, isTimeZone, periodAround } from '../../../server/core/usage/calendar'
 
 const HOUR = 3_600_000
 const ZONES = [
@@ -133,4 +133,52 @@ test('boundaries cover the asked range, strictly increase, and none of them is i
 test('a time zone is one that the runtime knows', () => {
   expect(ZONES.filter((zone) => !isTimeZone(zone))).toEqual([])
   expect(['', 'Mars/Base', 'Europe', 'Europe/Berlin ', '../UTC'].filter(isTimeZone)).toEqual([])
+})
+
+describe('the period of a budget', () => {
+  const span = (time: string, period: 'day' | 'week' | 'month', zone: string) => {
+    const { start, end } = periodAround(at(time), period, zone)
+    return [local(start, zone), local(end, zone), (end - start) / HOUR]
+  }
+
+  test('is the whole day, the week from its Monday, the month, of the zone', () => {
+    const noon = '2026-11-21T12:00:00Z'
+    expect(span(noon, 'day', 'Asia/Kathmandu')).toEqual(['2026-11-21 00:00:00', '2026-11-22 00:00:00', 24])
+    expect(span(noon, 'week', 'UTC')).toEqual(['2026-11-16 00:00:00', '2026-11-23 00:00:00', 168])
+    expect(span(noon, 'month', 'UTC')).toEqual(['2026-11-01 00:00:00', '2026-12-01 00:00:00', 720])
+    expect(span('2026-11-30T23:30:00Z', 'month', 'Europe/Berlin')[0]).toBe('2026-12-01 00:00:00')
+    expect(span('2026-11-22T23:30:00Z', 'week', 'Europe/Berlin')[0]).toBe('2026-11-23 00:00:00')
+    expect(span('2028-02-10T00:00:00Z', 'month', 'UTC')[2]).toBe(29 * 24)
+    expect(span('2026-12-31T23:59:59.999Z', 'week', 'UTC')).toEqual(['2026-12-28 00:00:00', '2027-01-04 00:00:00', 168])
+  })
+
+  test('is an hour shorter or longer when the clock changes in it', () => {
+    expect(span('2026-03-29T12:00:00Z', 'day', 'Europe/Berlin')[2]).toBe(23)
+    expect(span('2026-10-25T12:00:00Z', 'day', 'Europe/Berlin')[2]).toBe(25)
+    expect(span('2026-03-25T12:00:00Z', 'week', 'Europe/Berlin')[2]).toBe(167)
+    expect(span('2026-10-25T12:00:00Z', 'week', 'Europe/Berlin')[2]).toBe(169)
+    expect(span('2026-03-08T12:00:00Z', 'month', 'America/New_York')[2]).toBe(31 * 24 - 1)
+    expect(span('2026-11-01T12:00:00Z', 'month', 'America/New_York')[2]).toBe(30 * 24 + 1)
+  })
+
+  test('holds its moment, ends where the next begins, and begins with a day, in every zone', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: at('2020-01-01T00:00Z'), max: at('2036-01-01T00:00Z') }),
+        fc.constantFrom('day' as const, 'week' as const, 'month' as const),
+        fc.constantFrom(...ZONES),
+        (moment, period, zone) => {
+          const { start, end } = periodAround(moment, period, zone)
+          expect(start).toBeLessThanOrEqual(moment)
+          expect(moment).toBeLessThan(end)
+          expect(periodAround(end, period, zone).start).toBe(end)
+          expect(periodAround(end - 1, period, zone)).toEqual({ start, end })
+          expect(dateOf(start - 1, zone)).not.toBe(dateOf(start, zone))
+          if (period === 'month') expect(dateOf(start, zone).slice(8)).toBe('01')
+          if (period === 'week') expect(new Date(dateOf(start, zone)).getUTCDay()).toBe(1)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
 })

@@ -60,6 +60,8 @@ const CAUSES: Partial<Record<FailureCode, Cause>> = {
   ip_not_allowed: async (send) => send(await key({ allowed_ips: ['203.0.113.7'] })),
   payment_required: (send) => send(null),
   insufficient_api_key_balance: async (send) => send(await key({ spending_limit: 0.001 })),
+  quota_exceeded: async (send) =>
+    send(await key({ budget: { limit_usd: 0.001, period: 'day', timezone: 'Europe/Berlin' } })),
   insufficient_balance: async (send) => {
     const account = await gateway.account()
     const made = await gateway.key(account)

@@ -24,6 +24,12 @@ export interface KeyRecord {
   readonly last_used_at: string | null
   readonly stops_at: string | null
   readonly budget: unknown
+  readonly budget_window: {
+    readonly spent_micros_usd: number
+    readonly remaining_micros_usd: number
+    readonly starts_at: string
+    readonly ends_at: string
+  } | null
   readonly allowed_endpoints: readonly string[]
   readonly allowed_models: readonly string[]
   readonly rpm_limit: number | null

@@ -40,7 +40,13 @@ describe('PATCH', () => {
       tpm_limit: 3_000,
       budget: { limit_usd: 1, period: 'day', timezone: 'UTC' },
     })
-    const money = member === 'spending_limit' ? { remaining_micros_usd: 3_500_000 } : {}
+    const month = { starts_at: '2026-10-31T15:00:00.000Z', ends_at: '2026-11-30T15:00:00.000Z' }
+    const money =
+      member === 'spending_limit'
+        ? { remaining_micros_usd: 3_500_000 }
+        : member === 'budget'
+          ? { budget_window: { spent_micros_usd: 0, remaining_micros_usd: 2_000_000, ...month } }
+          : {}
     const changed = await keys.change(key.id, { [member]: value })
     expect(changed).toEqual({ ...key, [member]: value, ...money })
     expect(await keys.get(key.id)).toEqual(changed)

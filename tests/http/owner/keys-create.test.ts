@@ -42,6 +42,7 @@ describe('201', () => {
       last_used_at: null,
       stops_at: null,
       budget: null,
+      budget_window: null,
       allowed_endpoints: [],
       allowed_models: [],
       rpm_limit: null,

@@ -41,6 +41,10 @@ describe('the successor (spec 5.4, spec-answers 3)', () => {
       last4: next.secret.slice(-4),
       spent_micros_usd: 5_000,
       remaining_micros_usd: 995_000,
+      budget_window: {
+        ...(key.budget_window ?? { starts_at: '', ends_at: '' }),
+        ...{ spent_micros_usd: 5_000, remaining_micros_usd: 995_000 },
+      },
       replaces: key.id,
     })
     expect(next.key.id).not.toBe(key.id)

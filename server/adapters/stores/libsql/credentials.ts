@@ -1,13 +1,17 @@
-import { desc, eq, gt } from 'drizzle-orm'
+import { desc, eq, gt, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import { Allowlist } from '../../../core/credentials/allowlist'
 import type { ApiKey, Budget } from '../../../core/credentials/api-key'
 import type { CredentialStore, KeyChange } from '../../../core/credentials/store'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
-import type { Money } from '../../../core/money'
+import type { PoolBudget } from '../../../core/ledger/hold'
+import { poolBudget } from '../../../core/ledger/pool-budget'
+import { type Money, micros } from '../../../core/money'
+import { periodAround } from '../../../core/usage/calendar'
 import type { Applier } from './applier'
 import { auditRow } from './audit-row'
+import { SLOT_MS } from './group-statements'
 import { RESTORED_AT_ONCE, restoredRows } from './restored-rows'
 import { auditLog } from './schema/accounts'
 import { keys, pools } from './schema/keys'
@@ -24,14 +28,17 @@ const TOUCH_EVERY_MS = 30_000
 export class LibsqlCredentials implements CredentialStore {
   private readonly db: LibSQLDatabase
   private readonly groups: Pick<Applier, 'touch'>
+  private readonly applied: () => Promise<void>
   private readonly hashes = new Map<string, StoredKey>()
   private readonly budgets = new Map<PoolId, Budget>()
   /** Uses since the start. */
   private readonly used = new Map<KeyId, { at: number; written: number }>()
 
-  constructor(db: LibSQLDatabase, groups: Pick<Applier, 'touch'>) {
+  /** `applied` resolves when the tables have every charge that was acknowledged. */
+  constructor(db: LibSQLDatabase, groups: Pick<Applier, 'touch'>, applied: () => Promise<void>) {
     this.db = db
     this.groups = groups
+    this.applied = applied
   }
 
   /** Reads all keys, before anything is served. Gives the pools, for the counters. */
@@ -73,6 +80,47 @@ export class LibsqlCredentials implements CredentialStore {
 
   async budgetOf(pool: PoolId): Promise<Budget | null> {
     return this.budgets.get(pool) ?? null
+  }
+
+  async spending(pool: PoolId, from: number) {
+    await this.applied()
+    const [row] = await this.spendings([[pool, from]])
+    if (!row) throw new Error(`unknown pool ${pool}`)
+    return row
+  }
+
+  /** The spending of many pools, each since a time of its own: from the summary that every charge is added to. */
+  private async spendings(pools: readonly (readonly [PoolId, number])[]) {
+    const asked = JSON.stringify(pools.map(([pool, from]) => [pool, Math.floor(from / SLOT_MS)]))
+    const rows = await this.db.all<{ id: PoolId; inAll: number; inPeriod: number }>(sql`
+      SELECT p.id AS id, p.spent AS inAll, (
+        SELECT coalesce(sum(u.charged), 0) FROM keys k
+        JOIN usage_rollup u ON u.account_id = k.account_id AND u.slot >= w.value->>1 AND u.key_id = k.id
+        WHERE k.account_id = p.account_id AND k.pool_id = p.id) AS inPeriod
+      FROM json_each(${asked}) w JOIN pools p ON p.id = w.value->>0`)
+    return rows.map(({ id, inAll, inPeriod }) => ({ id, inAll: micros(inAll), inPeriod: micros(inPeriod) }))
+  }
+
+  /** The budgets as the ledger leaves them at `now`, after `restore`, for the counters. */
+  async restoreBudgets(now: number): Promise<{ id: PoolId; budget: PoolBudget; spent: Money }[]> {
+    const found: { id: PoolId; budget: PoolBudget; spent: Money }[] = []
+    const all = [...this.budgets]
+    // Building a calendar is dear, and most budgets are of a few zones.
+    const starts = new Map<string, number>()
+    const startOf = ({ period, timezone }: Budget) => {
+      const name = `${period} ${timezone}`
+      const start = starts.get(name) ?? periodAround(now, period, timezone).start
+      starts.set(name, start)
+      return start
+    }
+    for (let i = 0; i < all.length; i += RESTORED_AT_ONCE) {
+      const page = all.slice(i, i + RESTORED_AT_ONCE)
+      for (const { id, inPeriod } of await this.spendings(page.map(([pool, budget]) => [pool, startOf(budget)]))) {
+        const budget = this.budgets.get(id)
+        if (budget) found.push({ id, budget: poolBudget(budget), spent: inPeriod })
+      }
+    }
+    return found
   }
 
   async lastUsedAt(key: KeyId): Promise<number | null> {

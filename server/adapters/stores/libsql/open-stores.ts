@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { drizzle } from 'drizzle-orm/libsql'
 import { migrate } from 'drizzle-orm/libsql/migrator'
+import type { Clock } from '../../../core/clock'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import type { KeptHold } from '../../../core/ledger/journal'
 import { LibsqlAccounts } from './accounts'
@@ -23,6 +24,8 @@ export interface StoreOptions {
   /** `file:`, `libsql:` or `http(s):`. */
   readonly url: string
   readonly authToken: string | null
+  /** Tells which periods of budgets run. */
+  readonly clock: Clock
   readonly patienceMs: number
   /** Which operations the usage summary counts. */
   readonly isCounted: (operation: string) => boolean
@@ -99,13 +102,16 @@ async function openHeld(
   const opened = await openJournal({ file, writes, reader, epoch, patienceMs, onFatal, onTrouble })
   closers.push(() => opened.close())
   const { journal, applied } = opened
-  const credentials = new LibsqlCredentials(db, journal)
+  const credentials = new LibsqlCredentials(db, journal, applied)
   const accounts = new LibsqlAccounts(db)
+  const now = options.clock.now()
   const prices = new LibsqlPrices(db)
   for (const { id, credit, paid, toppedUp } of await accounts.restore())
     counters.restoreAccount(id, credit, paid, toppedUp)
   for (const { id, accountId, limit, spent } of await credentials.restore())
     counters.restorePool(id, accountId, limit, spent)
+  for (const { id, budget, spent } of await credentials.restoreBudgets(now))
+    counters.restoreBudget(id, budget, now, spent)
   await prices.restore()
   const models = new LibsqlModels(db)
   await models.restore(onTrouble)

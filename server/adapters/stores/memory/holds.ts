@@ -2,16 +2,20 @@ import type { AccountId, PoolId, RequestId } from '../../../core/ids'
 import type { BalancePart } from '../../../core/ledger/entry'
 import type {
   Balance,
+  BudgetWindow,
   Hold,
   HoldRefusal,
   HoldRequest,
   HoldStore,
+  PoolBudget,
+  PoolSpending,
   RestorableCounters,
   SettleRefusal,
   Split,
 } from '../../../core/ledger/hold'
 import { least, type Money, micros, minus, plus, ZERO } from '../../../core/money'
 import { no, ok, type Result } from '../../../core/result'
+import { BudgetCounter, hold as holdIn, type Period, settle } from './budget-counter'
 
 interface AccountCounters {
   posted: Record<BalancePart, Money>
@@ -23,10 +27,13 @@ interface PoolCounters {
   limit: Money | null
   spent: Money
   held: Money
+  budget: BudgetCounter | null
 }
 interface OpenHold {
   readonly hold: Hold
   settling: Split | null
+  /** The period of its pool's budget that it counts in. */
+  period: Period | null
 }
 
 /** At least so many ended captures are remembered, to answer a repeated capture as the first one. */
@@ -49,16 +56,22 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   }
 
   restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money): void {
-    this.pools.set(id, { accountId, limit, spent, held: ZERO })
+    this.pools.set(id, { accountId, limit, spent, held: ZERO, budget: null })
+  }
+
+  restoreBudget(id: PoolId, budget: PoolBudget, at: number, spent: Money): void {
+    this.poolOf(id).budget = new BudgetCounter(budget, at, spent)
   }
 
   restoreHold(hold: Hold): void {
     move(this.accountOf(hold.account).held, hold.split, 1)
-    if (hold.pool) {
-      const pool = this.poolOf(hold.pool)
-      pool.held = plus(pool.held, hold.amount)
-    }
-    this.open.set(hold.request, { hold, settling: null })
+    const pool = hold.pool === null ? null : this.poolOf(hold.pool)
+    if (pool) pool.held = plus(pool.held, hold.amount)
+    const period = pool?.budget?.periodOf(hold.at) ?? null
+    // One that began in an earlier period is of no account in the running one.
+    const counts = period && hold.at >= period.start ? period : null
+    if (counts) holdIn(counts, hold.amount)
+    this.open.set(hold.request, { hold, settling: null, period: counts })
   }
 
   async hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>> {
@@ -69,6 +82,8 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     if (!account) throw new Error(`unknown account ${request.account}`)
     const pool = request.pool === null ? null : this.poolOf(request.pool)
     if (pool && pool.limit !== null && pool.spent + pool.held + request.amount > pool.limit) return no('pool_exhausted')
+    const period = pool?.budget?.periodOf(request.at) ?? null
+    if (period && pool?.budget?.allows(period, request.amount) === false) return no('budget_exhausted')
     const free = request.creditPays ? minus(account.posted.credit, account.held.credit) : ZERO
     const fromCredit = least(free, request.amount)
     const fromPaid = minus(request.amount, fromCredit)
@@ -81,7 +96,8 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     const hold: Hold = { ...request, split: { credit: fromCredit, paid: fromPaid } }
     move(account.held, hold.split, 1)
     if (pool) pool.held = plus(pool.held, request.amount)
-    this.open.set(request.request, { hold, settling: null })
+    if (period) holdIn(period, request.amount)
+    this.open.set(request.request, { hold, settling: null, period })
     return ok(hold)
   }
 
@@ -108,7 +124,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     const open = this.open.get(request)
     if (!open?.settling) throw new Error(`request ${request} is not settling`)
     const { hold, settling } = open
-    this.end(hold)
+    this.end(open, settling.credit + settling.paid)
     const account = this.accountOf(hold.account)
     move(account.posted, settling, -1)
     if (hold.pool) {
@@ -121,7 +137,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   async release(request: RequestId, evenSettling = false): Promise<boolean> {
     const open = this.open.get(request)
     if (!open || (open.settling && !evenSettling)) return false
-    this.end(open.hold)
+    this.end(open, 0)
     return true
   }
 
@@ -131,6 +147,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     amount: Money
     toppedUp: Money
     pool?: PoolId
+    at?: number
   }): Promise<void> {
     const account = this.accountOf(change.account)
     account.posted[change.part] = plus(account.posted[change.part], change.amount)
@@ -138,6 +155,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     if (!change.pool) return
     const pool = this.poolOf(change.pool)
     pool.spent = minus(pool.spent, change.amount)
+    if (change.at !== undefined) pool.budget?.returned(change.at, change.amount)
   }
 
   async balance(id: AccountId): Promise<Balance | null> {
@@ -166,8 +184,26 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     this.poolOf(id).limit = limit
   }
 
-  private end(hold: Hold): void {
+  async setPoolBudget(id: PoolId, budget: PoolBudget | null, at: number, spending: PoolSpending): Promise<void> {
+    const pool = this.poolOf(id)
+    const since = micros(pool.spent - spending.inAll)
+    pool.budget = budget && new BudgetCounter(budget, at, plus(spending.inPeriod, since))
+    const period = pool.budget?.periodOf(at) ?? null
+    if (pool.held === 0) return
+    for (const open of this.open.values()) {
+      if (open.hold.pool !== id) continue
+      open.period = period
+      if (period) holdIn(period, open.hold.amount)
+    }
+  }
+
+  async budget(id: PoolId, at: number): Promise<BudgetWindow | null> {
+    return this.poolOf(id).budget?.window(at) ?? null
+  }
+
+  private end({ hold, period }: OpenHold, spent: number): void {
     this.open.delete(hold.request)
+    if (period) settle(period, hold.amount, spent)
     move(this.accountOf(hold.account).held, hold.split, -1)
     if (!hold.pool) return
     const pool = this.poolOf(hold.pool)
