@@ -38,6 +38,7 @@ const PARAMETERS = 'server/core/catalogue/parameters.ts'
 const OPERATION = 'server/core/catalogue/operation.ts'
 // The usage event of design 3 is a call record that was charged.
 const USAGE_EVENT = 'server/core/usage/call-record.ts'
+const PASSAGES = 'server/adapters/websearch/passages/**'
 const IDENTITY_SCHEMA = 'server/adapters/stores/libsql/schema/identity.ts'
 
 const CRYPTO = 'node:crypto'
@@ -104,9 +105,23 @@ export const RULES: readonly Rule[] = [
   // The language is core's; here it is fetched and kept.
   { files: ['server/adapters/websearch/goggles/**'], may: [CORE, SELF], types: [PROVIDERS] },
   {
+    // What every websearch plug makes of the text of a page: pure functions over libraries, no network and no index.
+    files: [PASSAGES],
+    may: [SELF],
+    packages: [
+      'node:module',
+      '@mozilla/readability',
+      'eld',
+      'gpt-tokenizer',
+      'linkedom',
+      'node-html-markdown',
+      'stemmer',
+    ],
+  },
+  {
     // Its index is a libSQL file of its own, apart from the gateway's database.
     files: ['server/adapters/websearch/local/**'],
-    may: [CORE, SELF, 'server/adapters/websearch/goggles/**'],
+    may: [CORE, PASSAGES, SELF, 'server/adapters/websearch/goggles/**'],
     types: [GATEWAY, PROVIDERS],
     packages: ['@libsql/client', 'node:*'],
   },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { buildIndex } from '../../../server/adapters/websearch/local/build-index'
 import { type LocalWebsearch, openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
-import { estimateTokens } from '../../../server/adapters/websearch/local/token-estimate'
+import { countTokens } from '../../../server/adapters/websearch/passages/token-count'
 import type { LlmContextInput } from '../../../server/core/catalogue/llm-context'
 import { bodyOf, type ContextBody } from './bodies'
 import {
@@ -34,7 +34,7 @@ function ask(q: string, more: Partial<LlmContextInput> = {}): Promise<ContextBod
 }
 const urls = (body: ContextBody): string[] => body.grounding.generic.map((page) => page.url)
 const snippets = (body: ContextBody): string[] => body.grounding.generic.flatMap((page) => page.snippets)
-const tokens = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + estimateTokens(text), 0)
+const tokens = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + countTokens(text), 0)
 
 describe('body', () => {
   test('has the layout of facts/upstreams.md 2.2, and no more', async () => {

@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { parseMarkdown } from '../passages/markdown-sections'
 import { iconImages } from './icon-images'
 import type { IndexDocument, IndexImage } from './index-document'
 import { BUILDER_VERSION } from './index-schema'
 import { type IndexCounts, IndexWriter } from './index-writer'
 import { type InstalledPackage, installedPackages, readManifest } from './installed-packages'
-import { parseMarkdown } from './markdown-sections'
 import { ownPage, packageDocuments, type SectionedDocument } from './package-documents'
 import { projectDocuments, projectFiles } from './project-documents'
 
@@ -82,8 +82,9 @@ async function writeAll(
   for (const document of await projectDocuments(sources.projectRoot)) await writer.addDocument(document)
   tell('documents of this project')
   const typed = new Set(packages.filter((installed) => installed.hasTypes).map((installed) => installed.name))
-  for (const installed of await directFirst(packages, sources.projectRoot)) {
-    for (const found of await packageDocuments(installed, typed)) {
+  const rank = await closeness(sources.projectRoot)
+  for (const installed of [...packages].sort((a, b) => rank(a) - rank(b))) {
+    for (const found of await packageDocuments(installed, typed, rank(installed) < DISTANT)) {
       const taken = writer.has(found.document.url) && found.document.kind === 'readme'
       const document = taken ? { ...found.document, url: ownPage(installed) } : found.document
       await writer.addDocument({ ...found, document })
@@ -94,14 +95,19 @@ async function writeAll(
   tell('icons')
 }
 
-/** What the project asked for itself comes first: of packages that share a homepage it is the one to stand there. */
-async function directFirst(packages: readonly InstalledPackage[], projectRoot: string): Promise<InstalledPackage[]> {
+/** The rank of a package that only another package asked for. */
+const DISTANT = 2
+
+/**
+ * What the project asked for itself comes first: of packages that share a homepage it is the one to stand there. Types of
+ * a package follow the package.
+ */
+async function closeness(projectRoot: string): Promise<(installed: InstalledPackage) => number> {
   const { dependencies, devDependencies } = await readManifest(projectRoot)
-  const rank = ({ name }: InstalledPackage): number => {
+  return ({ name }) => {
     if (isMember(dependencies, name)) return 0
-    return isMember(devDependencies, name) ? 1 : 2
+    return isMember(devDependencies, name) || isMember(dependencies, name.replace(/^@types\//, '')) ? 1 : DISTANT
   }
-  return [...packages].sort((a, b) => rank(a) - rank(b))
 }
 
 function isMember(members: unknown, name: string): boolean {

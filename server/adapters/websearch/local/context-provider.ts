@@ -26,13 +26,20 @@ export function contextProvider(
   }
 }
 
+/** The version whose documents name a default of `context_threshold_mode`; later ones name none, and then what has a word of the question is in. */
+const FIRST_VERSION = '2026-02-06'
+/** `moderate` drops what is explicit, `strict` adult themes as well. */
+const MOST_ADULT = { off: 2, moderate: 1, strict: 0 } as const
+
 function questionOf(input: LlmContextInput, goggles: readonly string[]): ContextQuestion {
   return {
     q: input.q,
     count: input.count,
-    includeAdult: input.safesearch === undefined || input.safesearch === 'off',
+    filter: { mostAdult: MOST_ADULT[input.safesearch ?? 'off'], published: null },
+    threshold: input.context_threshold_mode ?? (input['api-version'] === FIRST_VERSION ? 'balanced' : 'disabled'),
     goggles,
     withMetadata: input.enable_source_metadata,
+    apiVersion: input['api-version'],
     most: {
       urls: input.maximum_number_of_urls,
       snippets: input.maximum_number_of_snippets,

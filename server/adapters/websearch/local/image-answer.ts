@@ -1,6 +1,7 @@
 import type { Client } from '@libsql/client'
-import { absoluteAddress, metaUrl } from './addresses'
-import { fullTextQuery } from './full-text-query'
+import { absoluteAddress } from '../passages/context-body'
+import { searchTerms } from '../passages/search-terms'
+import { metaUrl } from './meta-url'
 import { type FoundImage, searchImages } from './search-images'
 
 /** What of an image search call the index answers. */
@@ -12,10 +13,8 @@ export interface ImageQuestion {
 
 /** The 200 body of an image search, as JSON text (facts/upstreams.md 1.2). */
 export async function imageAnswer(client: Client, question: ImageQuestion, baseUrl: string): Promise<string> {
-  const query = fullTextQuery(question.q)
   const { count, includeAdult } = question
-  const { images, hidAdult } =
-    query === null ? { images: [], hidAdult: false } : await searchImages(client, { query, count, includeAdult })
+  const { images, hidAdult } = await searchImages(client, { terms: searchTerms(question.q), count, includeAdult })
   return JSON.stringify({
     type: 'images',
     query: { original: question.q, spellcheck_off: true, show_strict_warning: hidAdult },

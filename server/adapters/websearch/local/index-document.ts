@@ -38,9 +38,3 @@ export interface IndexImage {
   readonly adult?: boolean
   readonly favicon?: string
 }
-
-/** A piece of a document, small enough to be handed out whole. `heading` is the path of headings it stands under. */
-export interface Passage {
-  readonly heading: string
-  readonly text: string
-}

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { type Client, createClient } from '@libsql/client'
 import { RuleBooks } from '../goggles/rule-books'
+import { searchTerms } from '../passages/search-terms'
 import { contextAnswer } from './context-answer'
-import { fullTextQuery } from './full-text-query'
 import { imageAnswer } from './image-answer'
 import type { Question } from './question'
 import { searchImages } from './search-images'
@@ -59,8 +59,7 @@ function identity(path: string): string | null {
 
 /** Runs both searches; it throws when the file is not an index. That they find something is not asked. */
 async function proveReadable(client: Client): Promise<void> {
-  const query = fullTextQuery('readme')
-  if (query === null) throw new Error('a word must make a query')
-  await searchPassages(client, { query, count: 1, includeAdult: true })
-  await searchImages(client, { query, count: 1, includeAdult: true })
+  const terms = searchTerms('readme')
+  await searchPassages(client, { terms, filter: { mostAdult: 2, published: null } })
+  await searchImages(client, { terms, count: 1, includeAdult: true })
 }

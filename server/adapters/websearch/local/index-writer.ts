@@ -1,12 +1,12 @@
 import { open } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import { type Client, createClient, type Transaction } from '@libsql/client'
+import { type Passage, passagesOf } from '../passages/passages'
+import { countTokens, cutToTokens } from '../passages/token-count'
 import { ICON_PATH } from './icon-images'
-import type { DocumentKind, IndexImage, Passage } from './index-document'
-import { PASSAGES_PER_DOCUMENT, SCHEMA } from './index-schema'
+import type { DocumentKind, IndexImage } from './index-document'
+import { PASSAGES_PER_DOCUMENT, SCHEMA, STATISTICS } from './index-schema'
 import type { SectionedDocument } from './package-documents'
-import { passagesOf } from './passages'
-import { cutToTokens } from './token-estimate'
 
 const ROWS_PER_STATEMENT = 500
 const MOST_TITLE_TOKENS = 30
@@ -75,6 +75,7 @@ export class IndexWriter {
       id,
       url,
       title,
+      countTokens(title),
       hostname,
       document.siteName ?? hostname.replace(/^www\./, ''),
       cutToTokens(description, MOST_DESCRIPTION_TOKENS),
@@ -82,14 +83,21 @@ export class IndexWriter {
       document.published === undefined ? null : new Date(document.published).toISOString(),
       this.#fetchedAt,
       document.lang ?? 'en',
-      document.adult ? 1 : 0,
+      document.adult ? 2 : 0,
       document.favicon ?? `https://${hostname}/favicon.ico`,
       document.thumbnail ?? PICTURES[kind],
     ])
     for (const [position, passage] of passages.entries()) {
       const keywords = position === 0 ? (document.keywords ?? []) : []
       const words = [...keywords, ...identifierWords(passage)].join(' ')
-      this.#waiting.passages.push([id * PASSAGES_PER_DOCUMENT + position, title, passage.heading, passage.text, words])
+      this.#waiting.passages.push([
+        id * PASSAGES_PER_DOCUMENT + position,
+        title,
+        passage.heading,
+        passage.text,
+        words,
+        passage.tokens,
+      ])
     }
     this.#counts.passages += passages.length
     if (this.#waiting.passages.length >= ROWS_PER_STATEMENT) await this.#flush()
@@ -117,6 +125,7 @@ export class IndexWriter {
   async finish(meta: Readonly<Record<string, string>>): Promise<IndexCounts> {
     await this.#flush()
     await this.#insert('meta(key, value)', Object.entries(meta))
+    for (const statement of STATISTICS) await this.#transaction.execute(statement)
     await this.#transaction.execute("INSERT INTO passages(passages) VALUES ('optimize')")
     await this.#transaction.execute("INSERT INTO image_words(image_words) VALUES ('optimize')")
     await this.#transaction.commit()
@@ -135,10 +144,10 @@ export class IndexWriter {
     const { documents, passages, images, imageWords } = this.#waiting
     this.#waiting = noRows()
     await this.#insert(
-      'documents(id, url, title, hostname, site_name, description, kind, published, fetched_at, lang, adult, favicon, thumbnail)',
+      'documents(id, url, title, title_tokens, hostname, site_name, description, kind, published, fetched_at, lang, adult, favicon, thumbnail)',
       documents,
     )
-    await this.#insert('passages(rowid, title, heading, text, words)', passages)
+    await this.#insert('passages(rowid, title, heading, text, words, tokens)', passages)
     await this.#insert('images(id, page_url, title, image_url, width, height, fetched_at, adult, favicon)', images)
     await this.#insert('image_words(rowid, title, tags)', imageWords)
   }

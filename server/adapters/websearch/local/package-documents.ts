@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseMarkdown, type Section } from '../passages/markdown-sections'
 import type { IndexDocument } from './index-document'
 import { type InstalledPackage, registryPage } from './installed-packages'
-import { parseMarkdown, type Section } from './markdown-sections'
 import { typeEntries } from './type-comments'
 
 /** A document in sections, ready to be cut and written. */
@@ -22,18 +22,20 @@ const SKIPPED_FOLDER = /^(?:node_modules|\.|tests?$|__tests__$|fixtures?$|exampl
 const DOC_FOLDER = /^(?:docs?|documentation|guides?)\//i
 
 /**
- * What an installed package says about itself: README, changelog, docs folder and the comments of its type files. `typed`
- * names the packages that bring their own types.
+ * What an installed package says about itself: README and docs folder and, with `inFull`, its changelog and the comments of
+ * its type files. `typed` names the packages that bring their own types.
  */
 export async function packageDocuments(
   installed: InstalledPackage,
   typed: ReadonlySet<string>,
+  inFull: boolean,
 ): Promise<SectionedDocument[]> {
   const files = await filesUnder(installed.folder)
   const changelogs = files.filter((path) => /^changelog[^/]*\.mdx?$/i.test(path))
   const published = await lastRelease(installed, changelogs)
   const shared = { siteName: installed.name, ...(published ? { published } : {}) }
   const pages = await markdownDocuments(installed, files.filter(isPage), shared)
+  if (!inFull) return pages
   const changes = await markdownDocuments(installed, changelogs.slice(0, 1), shared)
   const types = hasOwnTypes(installed.name, typed) ? [] : await typeDocuments(installed, typeFiles(files), shared)
   return [...pages, ...changes, ...types]

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseMarkdown } from '../passages/markdown-sections'
 import { httpsPage, type Manifest, readManifest, repositoryPage } from './installed-packages'
-import { parseMarkdown } from './markdown-sections'
 import type { SectionedDocument } from './package-documents'
 
 /** A page of the project's own documentation. */

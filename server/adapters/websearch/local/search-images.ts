@@ -1,5 +1,6 @@
 import type { Client } from '@libsql/client'
-import { type FullTextQuery, likeness } from './full-text-query'
+import type { SearchTerm } from '../passages/search-terms'
+import { allOf, anyOf, likeness } from './full-text-query'
 import { selectRows } from './select-rows'
 
 export interface FoundImage {
@@ -18,7 +19,7 @@ export interface FoundImage {
 }
 
 export interface ImageSearch {
-  readonly query: FullTextQuery
+  readonly terms: readonly SearchTerm[]
   /** Most images to return. */
   readonly count: number
   readonly includeAdult: boolean
@@ -43,15 +44,16 @@ const HIDDEN = `
 
 /** The images that answer a query: those with every word, then those with some, each best first. */
 export async function searchImages(client: Client, search: ImageSearch): Promise<FoundImages> {
-  const { query, count, includeAdult } = search
-  const all = ranked(await matching(client, query.all, search), query.terms, true)
+  const { terms, count, includeAdult } = search
+  const [every, some] = [allOf(terms), anyOf(terms)]
+  const all = ranked(await matching(client, every, search), terms, true)
   const images = all.slice(0, count)
-  if (images.length < count && query.terms.length > 1) {
+  if (images.length < count && terms.length > 1) {
     const taken = new Set(all.map((image) => image.imageUrl))
-    const any = ranked(await matching(client, query.any, search), query.terms, false)
+    const any = ranked(await matching(client, some, search), terms, false)
     images.push(...any.filter((image) => !taken.has(image.imageUrl)).slice(0, count - images.length))
   }
-  const relevant = all.length > 0 ? query.all : query.any
+  const relevant = all.length > 0 ? every : some
   const hidAdult = !includeAdult && (await selectRows(client, HIDDEN, [relevant])).length > 0
   return { images, hidAdult }
 }
@@ -72,7 +74,7 @@ function matching(client: Client, expression: string, search: ImageSearch): Prom
   return selectRows(client, SEARCH, [expression, search.includeAdult ? 1 : 0, search.count + 100])
 }
 
-function ranked(rows: readonly ImageRow[], terms: readonly string[], hasAll: boolean): FoundImage[] {
+function ranked(rows: readonly ImageRow[], terms: readonly SearchTerm[], hasAll: boolean): FoundImage[] {
   return rows
     .map((row) => {
       const fit = likeness(terms, row.title.replaceAll(COMMON_TITLE_WORD, ''))

@@ -1,4 +1,4 @@
-import { type Block, parseMarkdown, type Section } from './markdown-sections'
+import { type Block, parseMarkdown, type Section } from '../passages/markdown-sections'
 
 /** A documented or exported name of a type file, as a section of its own. */
 export interface TypeEntry {
@@ -56,7 +56,7 @@ function bareExports(source: string, documentedAt: ReadonlySet<number>): TypeEnt
 }
 
 function withCode(blocks: readonly Block[], declaration: string): Block[] {
-  return declaration === '' ? [...blocks] : [...blocks, { text: `\`\`\`ts\n${declaration}\n\`\`\``, code: true }]
+  return declaration === '' ? [...blocks] : [...blocks, { text: `\`\`\`ts\n${declaration}\n\`\`\``, kind: 'code' }]
 }
 
 /** The first lines of what follows a comment, up to where its body starts or it ends. */

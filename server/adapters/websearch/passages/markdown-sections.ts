@@ -1,7 +1,7 @@
-/** A run of text that is not split lightly: a paragraph, a list, or a block of code with its fences. */
+/** A run of text that is not split lightly: a paragraph, a list, a table, or a block of code with its fences. */
 export interface Block {
   readonly text: string
-  readonly code: boolean
+  readonly kind: 'prose' | 'code' | 'table'
 }
 
 /** What stands under one heading; `path` is that heading and the ones above it. */
@@ -19,6 +19,8 @@ export interface ParsedMarkdown {
 }
 
 const BADGE = /shields\.io|badge|\/workflows\/|codecov|travis|circleci|opencollective|\.svg(?:$|\?)/i
+/** A row, and a row of dashes under it. */
+const TABLE = /^[^\n]*\|[^\n]*\n\s*\|?\s*:?-+:?\s*(?:\||$)/m
 const TAG = /<\/?[A-Za-z][^<>]{0,600}>/g
 const ENTITIES: Readonly<Record<string, string>> = {
   '&lt;': '<',
@@ -35,7 +37,7 @@ export function parseMarkdown(source: string): ParsedMarkdown {
   const { front, body } = takeFrontMatter(text)
   const splitter = new SectionSplitter()
   for (const segment of segmentsOf(body)) {
-    if (segment.code) splitter.code(segment.text)
+    if (segment.kind === 'code') splitter.code(segment.text)
     else splitter.prose(cleanProse(segment.text))
   }
   return { sections: splitter.finish(), front, picture: firstPicture(body) }
@@ -66,7 +68,7 @@ class SectionSplitter {
 
   code(text: string): void {
     this.#endParagraph()
-    this.#blocks.push({ text, code: true })
+    this.#blocks.push({ text, kind: 'code' })
   }
 
   finish(): Section[] {
@@ -94,7 +96,7 @@ class SectionSplitter {
   #endParagraph(): void {
     const text = this.#lines.join('\n')
     this.#lines = []
-    if (/[\p{L}\p{N}]/u.test(text)) this.#blocks.push({ text, code: false })
+    if (/[\p{L}\p{N}]/u.test(text)) this.#blocks.push({ text, kind: TABLE.test(text) ? 'table' : 'prose' })
   }
 
   #endSection(): void {
@@ -123,7 +125,7 @@ function segmentsOf(body: string): Block[] {
   let lines: string[] = []
   let fence: { mark: string; indent: number } | null = null
   const flush = (code: boolean): void => {
-    if (lines.length > 0) segments.push({ text: lines.join('\n'), code })
+    if (lines.length > 0) segments.push({ text: lines.join('\n'), kind: code ? 'code' : 'prose' })
     lines = []
   }
   for (const line of body.split('\n')) {

@@ -1,8 +1,3 @@
-/** An address of the index as it goes out: paths of this gateway become absolute under `baseUrl`, the rest is kept. */
-export function absoluteAddress(address: string, baseUrl: string): string {
-  return address.startsWith('/') ? baseUrl.replace(/\/+$/, '') + address : address
-}
-
 /** The parts of an address that image results repeat. `path` is for showing: the steps of the path after "›" signs. */
 export function metaUrl(address: string): { scheme: string; netloc: string; hostname: string; path: string } {
   const url = new URL(address)

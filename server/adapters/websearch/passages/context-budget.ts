@@ -1,0 +1,48 @@
+import { snippetOf } from './passages'
+import type { RankedPage } from './ranked-page'
+
+/** The `maximum_number_of_...` parameters (spec 4.2). */
+export interface ContextBudget {
+  readonly urls: number
+  readonly snippets: number
+  readonly snippetsPerUrl: number
+  readonly tokens: number
+  readonly tokensPerUrl: number
+}
+
+/** A page with the snippets of it that are handed out. */
+export interface Grounding {
+  readonly page: RankedPage
+  readonly snippets: readonly string[]
+}
+
+interface Filling {
+  readonly page: RankedPage
+  readonly snippets: string[]
+  tokens: number
+}
+
+/**
+ * The snippets that fit, each page's title counted with them. First each page gives its best, in order of the pages; then
+ * the best of the rest follow wherever they stand. What is too long for the room that is left is passed over.
+ */
+export function withinBudget(pages: readonly RankedPage[], most: ContextBudget): Grounding[] {
+  const filling = pages.slice(0, most.urls).map((page): Filling => ({ page, snippets: [], tokens: 0 }))
+  const best = filling.flatMap((into) => into.page.passages.slice(0, 1).map((passage) => ({ into, passage })))
+  const rest = filling
+    .flatMap((into) => into.page.passages.slice(1).map((passage) => ({ into, passage })))
+    .sort((a, b) => b.passage.score - a.passage.score)
+  let tokens = 0
+  let snippets = 0
+  for (const { into, passage } of [...best, ...rest]) {
+    if (snippets >= most.snippets) break
+    if (into.snippets.length >= most.snippetsPerUrl) continue
+    const cost = passage.tokens + (into.snippets.length === 0 ? into.page.titleTokens : 0)
+    if (tokens + cost > most.tokens || into.tokens + cost > most.tokensPerUrl) continue
+    into.snippets.push(snippetOf(passage))
+    into.tokens += cost
+    tokens += cost
+    snippets += 1
+  }
+  return filling.filter((into) => into.snippets.length > 0)
+}

@@ -1,0 +1,144 @@
+import { Readability } from '@mozilla/readability'
+import { parseHTML } from 'linkedom'
+import { NodeHtmlMarkdown } from 'node-html-markdown'
+import { type PageImage, pageImages } from './page-images'
+import type { PagePlace } from './page-place'
+import { structuredData } from './structured-data'
+
+/** Adult content: none, of adult themes, or explicit. */
+export type AdultLevel = 0 | 1 | 2
+
+/** What an HTML page says of itself, and its main content. Every address is absolute. */
+export interface PageContent {
+  readonly title: string
+  /** The main content, without navigation and the like; headings, tables and code keep their form. */
+  readonly markdown: string
+  readonly images: readonly PageImage[]
+  /** The address the page names as its own, when it names one of http or https. */
+  readonly canonicalUrl?: string
+  readonly siteName?: string
+  readonly description?: string
+  /** ISO timestamp. */
+  readonly published?: string
+  /** As the page says, such as `pt-BR`. */
+  readonly lang?: string
+  readonly favicon?: string
+  readonly picture?: string
+  readonly adult: AdultLevel
+  readonly place?: PagePlace
+}
+
+/** More HTML than this is not read: the reader's time grows with the size of the tree. */
+const MOST_HTML_CHARACTERS = 3_000_000
+
+/** The main content of an HTML page and what it says of itself. `url` is where it came from. */
+export function pageContent(html: string, url: string): PageContent {
+  const read = html.slice(0, MOST_HTML_CHARACTERS)
+  // The parser gives a document without its root only an empty body.
+  const { document } = parseHTML(/<html[\s>]/i.test(read) ? read : `<html><body>${read}</body></html>`)
+  const base = absolute(document.querySelector('base[href]')?.getAttribute('href'), url) ?? url
+  const meta = metaReader(document)
+  const data = structuredData(document)
+  const rawTitle = meta('og:title') ?? text(document.querySelector('title')) ?? text(document.querySelector('h1'))
+  const canonical = absolute(document.querySelector('link[rel~="canonical"]')?.getAttribute('href'), base)
+  const favicon = absolute(document.querySelector('link[rel~="icon"]')?.getAttribute('href'), base)
+  const picture = absolute(meta('og:image') ?? meta('twitter:image'), base)
+  const published = instant(
+    meta('article:published_time') ??
+      data.published ??
+      meta('date') ??
+      meta('dc.date') ??
+      meta('last-modified') ??
+      timeOf(document),
+  )
+  const lang = document.documentElement?.getAttribute('lang') || meta('og:locale')?.replace('_', '-')
+  const description = meta('description') ?? meta('og:description')
+  const siteName = meta('og:site_name')
+  const place = placeOf(meta, data.place)
+  const images = pageImages(document, base)
+  return {
+    title: rawTitle ?? '',
+    adult: adultLevel(meta('rating') ?? ''),
+    images,
+    ...(canonical ? { canonicalUrl: canonical } : {}),
+    ...(favicon ? { favicon } : {}),
+    ...(picture ? { picture } : {}),
+    ...(published ? { published } : {}),
+    ...(lang ? { lang } : {}),
+    ...(description ? { description } : {}),
+    ...(siteName ? { siteName } : {}),
+    ...(place ? { place } : {}),
+    // Last: the reader takes the tree apart.
+    markdown: mainContent(document),
+  }
+}
+
+type Meta = (name: string) => string | undefined
+type HtmlDocument = ReturnType<typeof parseHTML>['document']
+
+function metaReader(document: HtmlDocument): Meta {
+  const found = new Map<string, string>()
+  for (const tag of document.querySelectorAll('meta[content]')) {
+    const name = (
+      tag.getAttribute('property') ??
+      tag.getAttribute('name') ??
+      tag.getAttribute('http-equiv')
+    )?.toLowerCase()
+    const content = tag.getAttribute('content')?.trim()
+    if (name && content && !found.has(name)) found.set(name, content)
+  }
+  return (name) => found.get(name)
+}
+
+function mainContent(document: HtmlDocument): string {
+  const whole = document.body?.innerHTML ?? document.documentElement?.outerHTML ?? ''
+  // Readability wants the DOM of a browser; linkedom is one as far as it asks.
+  const article = new Readability(document as unknown as Document, { keepClasses: true }).parse()
+  const content =
+    article?.content ?? whole.replaceAll(/<(script|style|nav|header|footer|noscript)\b[\s\S]*?<\/\1>/gi, '')
+  return NodeHtmlMarkdown.translate(content, { bulletMarker: '-' }).trim()
+}
+
+function text(element: { readonly textContent: string | null } | null): string | undefined {
+  return element?.textContent?.replaceAll(/\s+/g, ' ').trim() || undefined
+}
+
+function timeOf(document: HtmlDocument): string | undefined {
+  return (
+    document.querySelector('article time[datetime], time[datetime][pubdate]')?.getAttribute('datetime') ?? undefined
+  )
+}
+
+function absolute(address: string | null | undefined, base: string): string | undefined {
+  const url = address ? URL.parse(address.trim(), base) : null
+  return url && /^https?:$/.test(url.protocol) ? url.href : undefined
+}
+
+function instant(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined
+  const at = new Date(value)
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+}
+
+/** By the `rating` of a page: `adult`, or the RTA label, is explicit; `mature` is of adult themes. */
+function adultLevel(rating: string): AdultLevel {
+  if (/^adult$|RTA-5042-1996-1400-1577-RTA/i.test(rating)) return 2
+  return /^(?:mature|restricted)$/i.test(rating) ? 1 : 0
+}
+
+function placeOf(meta: Meta, data: PagePlace | undefined): PagePlace | undefined {
+  const [latitude, longitude] = (meta('geo.position') ?? meta('icbm') ?? '')
+    .split(/[;,]/)
+    .map((part) => Number.parseFloat(part))
+  const [country, state] = (meta('geo.region') ?? '').split('-')
+  const name = meta('geo.placename')
+  const isPoint = Number.isFinite(latitude) && Number.isFinite(longitude)
+  if (!isPoint && !name) return data
+  return {
+    ...data,
+    ...(isPoint && latitude !== undefined && longitude !== undefined ? { latitude, longitude } : {}),
+    ...(name ? { city: name } : {}),
+    ...(country ? { country } : {}),
+    ...(state ? { state } : {}),
+  }
+}

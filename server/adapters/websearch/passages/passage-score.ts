@@ -1,0 +1,99 @@
+import type { Places, TermFinder } from './search-terms'
+
+/** The words of one passage by where they stand. */
+export interface PassageWords {
+  readonly title: string
+  readonly heading: string
+  readonly text: string
+  /** Words it should also be found by, which it does not show. */
+  readonly hidden?: string
+}
+
+/** What a score needs to know of the whole that is searched. */
+export interface Corpus {
+  readonly passages: number
+  /** In how many of them a term stands, in the order of the question's terms. */
+  readonly having: readonly number[]
+  /** Characters of a passage's text, on average. */
+  readonly meanLength: number
+}
+
+export interface PassageScore {
+  /** The higher the better, within one question. */
+  readonly score: number
+  /** What part of the question is in the passage, 0 to 1; a rare word counts for more than one that stands everywhere. */
+  readonly coverage: number
+}
+
+/** BM25F: a word counts this much by the field it stands in, and saturates over all fields together. */
+const FIELDS = { title: 2.2, heading: 1.8, text: 1, hidden: 0.5 }
+const K1 = 1.2
+/** How much a long passage is held against itself. */
+const B = 0.6
+/** Words that stand side by side in the question and near each other in a passage add up to this part of their weight. */
+const PROXIMITY = 0.8
+/** In characters; a word and what stands before the next. */
+const NEAR = 80
+const SIDE_BY_SIDE = 14
+/** A passage that has half of the question counts for far less than half. */
+const COVERAGE_POWER = 1.6
+
+/** How well a passage answers a question: its words by field, their rarity, and how near they stand to each other. */
+export function scorePassage(finder: TermFinder, passage: PassageWords, corpus: Corpus): PassageScore {
+  const title = finder.places(passage.title)
+  const heading = finder.places(passage.heading)
+  const text = finder.places(passage.text)
+  const hidden = finder.places(passage.hidden ?? '')
+  const norm = 1 - B + B * (passage.text.length / Math.max(1, corpus.meanLength))
+  const weights = corpus.having.map((having) => rarity(corpus.passages, having))
+  let score = 0
+  let found = 0
+  for (const [at, weight] of weights.entries()) {
+    const frequency =
+      (FIELDS.text * times(text, at)) / norm +
+      FIELDS.heading * times(heading, at) +
+      FIELDS.title * Math.min(1, times(title, at)) +
+      FIELDS.hidden * Math.min(1, times(hidden, at))
+    if (frequency === 0) continue
+    found += 1 + weight
+    score += (weight * frequency * (K1 + 1)) / (frequency + K1)
+  }
+  const all = weights.reduce((sum, weight) => sum + 1 + weight, 0)
+  const coverage = all === 0 ? 0 : found / all
+  const near = Math.max(nearness(weights, text), nearness(weights, heading), nearness(weights, title))
+  return { score: (score + PROXIMITY * near) * coverage ** COVERAGE_POWER, coverage }
+}
+
+/** How much a term tells: little when every second passage has it. */
+function rarity(passages: number, having: number): number {
+  return Math.log(1 + (passages - having + 0.5) / (having + 0.5))
+}
+
+function times(places: Places, term: number): number {
+  return places[term]?.length ?? 0
+}
+
+/** Of each two words that follow one another in the question: their weight, less the further apart they stand. */
+function nearness(weights: readonly number[], places: Places): number {
+  let sum = 0
+  for (let at = 1; at < weights.length; at++) {
+    const distance = leastDistance(places[at - 1] ?? [], places[at] ?? [])
+    if (distance > NEAR) continue
+    sum += Math.min(weights[at - 1] ?? 0, weights[at] ?? 0) * Math.min(1, SIDE_BY_SIDE / distance)
+  }
+  return sum
+}
+
+/** In characters; the wrong order counts twice. */
+function leastDistance(first: readonly number[], second: readonly number[]): number {
+  let least = Number.POSITIVE_INFINITY
+  let from = 0
+  for (const place of second) {
+    while (from + 1 < first.length && (first[from + 1] ?? 0) < place) from++
+    for (const other of [first[from], first[from + 1]]) {
+      if (other === undefined || other === place) continue
+      least = Math.min(least, other < place ? place - other : 2 * (other - place))
+    }
+  }
+  return least
+}

@@ -1,0 +1,45 @@
+import { type Corpus, scorePassage } from './passage-score'
+import type { Passage } from './passages'
+import { type PageFacts, type RankedPage, standing } from './ranked-page'
+import { searchTerms, TermFinder } from './search-terms'
+
+/** A page that was fetched and cut, and what its finder thought of it. */
+export interface CutPage extends PageFacts {
+  readonly passages: readonly Passage[]
+  /** How well its finder ranked it: 1 the best, down to 0. */
+  readonly prior: number
+}
+
+/** What part of a page's score its finder's rank may take away. */
+const PRIOR_WEIGHT = 0.5
+
+/**
+ * Ranks the passages of pages, and the pages by their passages, best first. Rarity is that within the pages themselves. A
+ * page none of whose passages has a word of the question is left out.
+ */
+export function rankPages(q: string, pages: readonly CutPage[]): RankedPage[] {
+  const finder = new TermFinder(searchTerms(q))
+  const corpus = corpusOf(finder, pages)
+  return pages
+    .flatMap((page): RankedPage[] => {
+      const { passages: cut, prior, ...facts } = page
+      const trust = 1 - PRIOR_WEIGHT + PRIOR_WEIGHT * prior
+      const passages = cut
+        .map((passage) => {
+          const { score, coverage } = scorePassage(finder, { title: page.title, ...passage }, corpus)
+          return { ...passage, score: score * trust, coverage }
+        })
+        .filter((passage) => passage.score > 0)
+        .sort((a, b) => b.score - a.score)
+      return passages.length === 0 ? [] : [{ ...facts, passages, score: standing(passages) }]
+    })
+    .sort((a, b) => b.score - a.score)
+}
+
+function corpusOf(finder: TermFinder, pages: readonly CutPage[]): Corpus {
+  const all = pages.flatMap((page) => page.passages)
+  const places = all.map((passage) => finder.places(`${passage.heading}\n${passage.text}`))
+  const having = (places[0] ?? []).map((_, term) => places.filter((found) => (found[term]?.length ?? 0) > 0).length)
+  const characters = all.reduce((sum, passage) => sum + passage.text.length, 0)
+  return { passages: all.length, having, meanLength: characters / Math.max(1, all.length) }
+}

@@ -1,0 +1,33 @@
+import type { RankedPage } from './ranked-page'
+
+/** The values of `context_threshold_mode` (spec 4.2). */
+export type ThresholdMode = 'disabled' | 'lenient' | 'balanced' | 'strict'
+
+interface Floor {
+  /** The least part of the question that a passage must have. */
+  readonly coverage: number
+  /** The least score, as a part of the best passage's. */
+  readonly score: number
+}
+
+const FLOORS: Readonly<Record<ThresholdMode, Floor>> = {
+  disabled: { coverage: 0, score: 0 },
+  lenient: { coverage: 0.2, score: 0.05 },
+  balanced: { coverage: 0.5, score: 0.2 },
+  strict: { coverage: 0.8, score: 0.4 },
+}
+
+/**
+ * Leaves out the passages that say too little about the question, and then the pages that have none left. The order stays.
+ * Every mode keeps a subset of what the mode before it keeps.
+ */
+export function aboveFloor(pages: readonly RankedPage[], mode: ThresholdMode): RankedPage[] {
+  const floor = FLOORS[mode]
+  const best = pages.reduce((most, page) => Math.max(most, page.passages[0]?.score ?? 0), 0)
+  return pages.flatMap((page) => {
+    const passages = page.passages.filter(
+      (passage) => passage.coverage >= floor.coverage && passage.score >= floor.score * best,
+    )
+    return passages.length === 0 ? [] : [{ ...page, passages }]
+  })
+}

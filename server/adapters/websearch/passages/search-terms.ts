@@ -1,0 +1,83 @@
+import { stemmer } from 'stemmer'
+
+/** A word of a question: as it was asked, and as it is compared. */
+export interface SearchTerm {
+  /** Lower case. */
+  readonly word: string
+  /** Without accents and, of an English word, without its ending. */
+  readonly stem: string
+}
+
+/** More words than this say nothing more about what is looked for, and each one costs time. */
+const MOST_TERMS = 24
+const STOP_WORDS = new Set(
+  `a about an and any are as at be been being but by can could did do does doing for from get had has have having how i if
+  in into is it its me my of on or our shall should so some such than that the their them then there these they this those
+  to us use using was we were what when where which who whom why will with would you your`.split(/\s+/),
+)
+/** A full-text index's tokenizer sees words the same way: runs of letters and digits. */
+const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
+
+/**
+ * The words of a question that tell what is looked for, each once; words such as "the" are left out unless nothing else is
+ * asked. Empty when there is no word at all.
+ */
+export function searchTerms(q: string): SearchTerm[] {
+  const words = wordsOf(q).map((word) => word.toLowerCase())
+  const telling = words.filter((word) => !STOP_WORDS.has(word))
+  return [...new Set(telling.length > 0 ? telling : words)]
+    .slice(0, MOST_TERMS)
+    .map((word) => ({ word, stem: stemOf(folded(word)) }))
+}
+
+/** The words of a text, as they stand in it. */
+export function wordsOf(text: string): string[] {
+  return text.toWellFormed().match(WORD) ?? []
+}
+
+/** Where words with the stems of a question stand in a text, by term, in characters from its start. */
+export type Places = readonly (readonly number[])[]
+
+/** Finds a question's words in texts. Made once for a question: it holds a pattern of them all. */
+export class TermFinder {
+  readonly #terms: readonly SearchTerm[]
+  readonly #pattern: RegExp | null
+
+  constructor(terms: readonly SearchTerm[]) {
+    this.#terms = terms
+    const starts = terms.map(({ stem }) => (/^[a-z]{4,}$/.test(stem) ? stem.slice(0, -1) : stem))
+    const pattern = `(?<![\\p{L}\\p{N}])(?:${starts.join('|')})[\\p{L}\\p{N}]*`
+    this.#pattern = starts.length === 0 ? null : new RegExp(pattern, 'gu')
+  }
+
+  places(text: string): Places {
+    const found: number[][] = this.#terms.map(() => [])
+    if (this.#pattern === null) return found
+    for (const { index, 0: word } of folded(text).matchAll(this.#pattern)) {
+      const stem = stemOf(word)
+      const term = this.#terms.findIndex((candidate) => candidate.stem === stem)
+      found[term]?.push(index)
+    }
+    return found
+  }
+}
+
+const STEMS = new Map<string, string>()
+const MOST_STEMS = 50_000
+
+/** The stem of a folded word, as the full-text index's Porter tokenizer makes it. */
+function stemOf(word: string): string {
+  const known = STEMS.get(word)
+  if (known !== undefined) return known
+  const stem = /^[a-z]+$/.test(word) ? stemmer(word) : word
+  if (STEMS.size >= MOST_STEMS) STEMS.clear()
+  STEMS.set(word, stem)
+  return stem
+}
+
+/** Lower case, without accents. */
+export function folded(text: string): string {
+  const lower = text.toLowerCase()
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is what is meant.
+  return /^[\x00-\x7f]*$/.test(lower) ? lower : lower.normalize('NFKD').replaceAll(/\p{M}/gu, '')
+}

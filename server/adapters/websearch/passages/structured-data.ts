@@ -1,0 +1,77 @@
+import type { parseHTML } from 'linkedom'
+import type { PagePlace } from './page-place'
+
+/** What the JSON-LD of a page says, as far as a search asks. */
+export interface StructuredData {
+  readonly published?: string
+  readonly place?: PagePlace
+}
+
+const MOST_NODES = 500
+
+/** Reads `<script type="application/ld+json">`: when the page was published, and the place it is about. */
+export function structuredData(document: ReturnType<typeof parseHTML>['document']): StructuredData {
+  const nodes = [...document.querySelectorAll('script[type="application/ld+json"]')].flatMap((script) =>
+    nodesOf(parsed(script.textContent ?? '')),
+  )
+  const published = nodes.map((node) => string(node, 'datePublished')).find((date) => date !== undefined)
+  const place = nodes.map(placeOf).find((found) => found !== undefined)
+  return { ...(published ? { published } : {}), ...(place ? { place } : {}) }
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return null
+  }
+}
+
+/** Every object in a JSON-LD document, the outer ones first. */
+function nodesOf(root: unknown): object[] {
+  const found: object[] = []
+  const waiting = [root]
+  while (waiting.length > 0 && found.length < MOST_NODES) {
+    const next = waiting.shift()
+    if (typeof next !== 'object' || next === null) continue
+    if (!Array.isArray(next)) found.push(next)
+    waiting.push(...Object.values(next))
+  }
+  return found
+}
+
+function placeOf(node: object): PagePlace | undefined {
+  const geo = child(node, 'geo')
+  const address = child(node, 'address')
+  const latitude = geo && number(geo, 'latitude')
+  const longitude = geo && number(geo, 'longitude')
+  const city = address && string(address, 'addressLocality')
+  if ((latitude === undefined || longitude === undefined) && city === undefined) return undefined
+  const name = string(node, 'name')
+  const state = address && string(address, 'addressRegion')
+  const country = address && string(address, 'addressCountry')
+  const postalCode = address && string(address, 'postalCode')
+  return {
+    ...(latitude === undefined || longitude === undefined ? {} : { latitude, longitude }),
+    ...(name ? { name } : {}),
+    ...(city ? { city } : {}),
+    ...(state ? { state } : {}),
+    ...(country ? { country } : {}),
+    ...(postalCode ? { postalCode } : {}),
+  }
+}
+
+function child(node: object, name: string): object | undefined {
+  const value: unknown = Reflect.get(node, name)
+  return typeof value === 'object' && value !== null ? value : undefined
+}
+
+function string(node: object, name: string): string | undefined {
+  const value: unknown = Reflect.get(node, name)
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+}
+
+function number(node: object, name: string): number | undefined {
+  const value = Number.parseFloat(String(Reflect.get(node, name)))
+  return Number.isFinite(value) ? value : undefined
+}
