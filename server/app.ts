@@ -6,10 +6,12 @@ import { type DataProviders, dataRoutes } from './http/routes/data'
 import { docsRoutes } from './http/routes/docs'
 import { eventRoutes } from './http/routes/events'
 import { type Checks, healthRoutes } from './http/routes/health'
+import { keyRecordRoutes } from './http/routes/key-records'
 import { keyRoutes } from './http/routes/keys'
 import { type MediaFiles, mediaRoutes } from './http/routes/media'
 import { ownerUsageRoutes } from './http/routes/owner-usage'
 import { signInRoutes } from './http/routes/sign-in'
+import { InnerCalls, tryRoutes } from './http/routes/try'
 import { usageRoutes } from './http/routes/usage'
 import { ServedRoutes } from './http/served-routes'
 
@@ -22,6 +24,7 @@ export type AppParts = ArrivalsOptions & {
 } & Parameters<typeof docsRoutes>[0] &
   Parameters<typeof usageRoutes>[1] &
   Parameters<typeof keyRoutes>[0] &
+  Parameters<typeof keyRecordRoutes>[0] &
   Parameters<typeof accountRoutes>[0] &
   Parameters<typeof ownerUsageRoutes>[0] &
   Parameters<typeof eventRoutes>[0]
@@ -29,6 +32,7 @@ export type AppParts = ArrivalsOptions & {
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
   const routes = new ServedRoutes()
+  const inner = new InnerCalls()
   // Strict: a path with a slash at its end is another path (spec-answers 2).
   const web = new Elysia({ strictPath: true })
     .use(arrivals(parts, routes))
@@ -38,11 +42,14 @@ export function app(parts: AppParts) {
     .use(signInRoutes(parts.desk, parts.identity))
     .use(accountRoutes(parts))
     .use(keyRoutes(parts))
+    .use(keyRecordRoutes(parts))
     .use(ownerUsageRoutes(parts))
+    .use(tryRoutes(parts, inner))
     .use(eventRoutes(parts))
     .use(mediaRoutes(parts.icons))
     .use(docsRoutes(parts))
   routes.remember(web.routes)
+  inner.goTo((request) => web.handle(request))
   return web
 }
 

@@ -161,6 +161,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
       onReversalFailure(kept.call.id, 'the charge of an unfinished stream was not taken')
   return {
     stores,
+    audit: stores.audit,
     events,
     credentials,
     accounts,

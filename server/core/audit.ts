@@ -1,4 +1,5 @@
 import type { AccountId, AuditId, KeyId } from './ids'
+import type { Page } from './page'
 
 /** Who did it, from where. An operator's command comes over the control socket and has no address. */
 export interface Actor {
@@ -17,4 +18,10 @@ export interface AuditEntry {
   readonly action: string
   /** What changed, without secrets. */
   readonly detail: Readonly<Record<string, unknown>>
+}
+
+/** The audit, to be read. */
+export interface AuditTrail {
+  /** What was done to one key of an account, newest first. Null when the cursor is none that we gave. */
+  ofKey(account: AccountId, key: KeyId, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null>
 }

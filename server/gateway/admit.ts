@@ -10,7 +10,7 @@ import type { Limiter, LimitRefusal, Readings, Subject } from '../core/limits/li
 import { type Limits, limitsOf, lowered } from '../core/limits/tier'
 import { ZERO } from '../core/money'
 import { no, ok, type Result } from '../core/result'
-import type { Admitted, Caller, Destination, Presented, TurnedAway } from './call'
+import type { Admitted, Caller, Credential, Destination, Presented, TurnedAway } from './call'
 
 export interface Door {
   readonly credentials: CredentialStore
@@ -63,7 +63,7 @@ async function identify(door: Door, { credential, address, destination, at }: Pr
         ? failure('missing_api_key', 'This route needs an API key: send Authorization: Bearer <API_KEY>.')
         : null,
     )
-  const key = looksLikeSecret(credential.secret) ? await door.credentials.byHash(hashSecret(credential.secret)) : null
+  const key = await keyOf(door, credential)
   if (!key || keyState(key, at) === 'revoked')
     return anonymous(failure('invalid_api_key', 'This API key is not known.'))
   const account = await door.accounts.byId(key.accountId)
@@ -71,6 +71,11 @@ async function identify(door: Door, { credential, address, destination, at }: Pr
   if (!account) throw new Error(`key ${key.id} belongs to no account`)
   const limits = lowered(limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO }), key)
   return { caller: { kind: 'key', key, account }, subjects: [{ name: key.id, limits }], refused: null }
+}
+
+async function keyOf(door: Door, credential: Exclude<Credential, { kind: 'none' }>): Promise<ApiKey | null> {
+  if (credential.kind === 'own_key') return door.credentials.byId(credential.id)
+  return looksLikeSecret(credential.secret) ? door.credentials.byHash(hashSecret(credential.secret)) : null
 }
 
 function keyProblem(key: ApiKey, { at, address, destination }: Presented): Failure | null {

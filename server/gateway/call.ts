@@ -3,14 +3,18 @@ import type { Operation, SoldName } from '../core/catalogue/operation'
 import type { Address } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Failure } from '../core/failure'
-import type { RequestId } from '../core/ids'
+import type { KeyId, RequestId } from '../core/ids'
 import type { Readings, Subject } from '../core/limits/limiter'
 import type { Money } from '../core/money'
 import type { Provider } from '../core/providers/provider'
 import type { Quote } from './quote'
 
 /** What a caller showed, before it is judged. */
-export type Credential = { readonly kind: 'none' } | { readonly kind: 'api_key'; readonly secret: string }
+export type Credential =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'api_key'; readonly secret: string }
+  /** A key whose owner is signed in and lets this one call go by it, without showing its secret. */
+  | { readonly kind: 'own_key'; readonly id: KeyId }
 
 /** Where a call wants to go, as far as the door must know. */
 export type Destination =

@@ -1,8 +1,10 @@
 import { type Address, parseAddress } from '../core/credentials/address'
 import type { Allowlist } from '../core/credentials/allowlist'
 import type { Failure } from '../core/failure'
+import type { KeyId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
 import { admit, type Door } from '../gateway/admit'
+import type { Credential } from '../gateway/call'
 import { clientAddress } from './client-address'
 import { destinationOf } from './endpoints'
 import { Exchange } from './exchange'
@@ -35,6 +37,7 @@ export class FrontDesk {
   private readonly options: FrontDeskOptions
   private readonly arrivals = new WeakMap<Request, Arrival>()
   private readonly exchanges = new WeakMap<Request, Exchange>()
+  private readonly lent = new WeakMap<Request, { readonly credential: Credential; readonly address: Address }>()
   private readonly received = new WeakMap<Request, { readonly original: Request; readonly badHost: boolean }>()
 
   constructor(options: FrontDeskOptions) {
@@ -56,12 +59,22 @@ export class FrontDesk {
     return this.received.get(request)?.badHost ?? false
   }
 
+  /** Lets a request of our own making go by this key, as if it came from where `from` came from. */
+  lend(request: Request, key: KeyId, from: Request): void {
+    this.lent.set(request, { credential: { kind: 'own_key', id: key }, address: this.arrival(from).address })
+  }
+
   arrive(request: Request, sockets: Sockets): Arrival {
     const at = this.options.door.clock.now()
     const { original } = this.received.get(request) ?? { original: request }
     const peer = sockets ? parseAddress(sockets.requestIP(original)?.address ?? '') : IN_PROCESS
     const address = clientAddress(peer ?? UNKNOWN, request.headers, this.options.trustedProxies)
-    const arrival = { ids: requestIds(request.headers, at), address, at, url: new URL(request.url) }
+    const arrival = {
+      ids: requestIds(request.headers, at),
+      address: this.lent.get(request)?.address ?? address,
+      at,
+      url: new URL(request.url),
+    }
     this.arrivals.set(request, arrival)
     return arrival
   }
@@ -83,7 +96,7 @@ export class FrontDesk {
       id: ids.own,
       clientRequestId: ids.client,
       at,
-      credential: presentedCredential(request.headers, path),
+      credential: this.lent.get(request)?.credential ?? presentedCredential(request.headers, path),
       address,
       destination: closed ? { kind: 'nowhere', failure: closed } : destinationOf(request.method, path),
     })

@@ -41,13 +41,20 @@ export const KEY_DOCS = {
     id: 'listKeys',
     tag: 'Keys',
     summary: 'List keys',
-    description: 'Your keys, newest first. Revoked keys are listed only with `status=revoked`.',
+    description:
+      'Your keys, newest first unless sorted otherwise. Revoked keys are listed only with `status=revoked`. `counts` are of all keys that `q` finds.',
     access: 'session',
     answers: {
       200: {
         description: 'A page of keys.',
         schema: ref('KeyPage'),
-        examples: { page: { keys: [KEY_EXAMPLE], next_cursor: null } },
+        examples: {
+          page: {
+            keys: [KEY_EXAMPLE],
+            counts: { active: 1, disabled: 0, expired: 0, exhausted: 0, revoked: 0 },
+            next_cursor: null,
+          },
+        },
       },
     },
     failures: ['invalid_parameter', ...OWNER_FAILURES],
@@ -76,6 +83,55 @@ export const KEY_DOCS = {
     },
     answers: MADE,
     failures: ['missing_parameter', ...BODY_FAILURES, ...WRITE_FAILURES],
+  },
+  names: {
+    id: 'listKeyNames',
+    tag: 'Keys',
+    summary: 'Names of keys',
+    description:
+      'The name and the last four characters of every key you ever had, to tell what the ids of reports mean.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'Every key.',
+        schema: ref('KeyNames'),
+        examples: {
+          names: { names: [{ id: KEY_EXAMPLE.id, name: KEY_EXAMPLE.name, last4: KEY_EXAMPLE.last4, revoked: false }] },
+        },
+      },
+    },
+    failures: OWNER_FAILURES,
+  },
+  history: {
+    id: 'keyHistory',
+    tag: 'Keys',
+    summary: 'History of a key',
+    description: 'What was done to a key, newest first: when, by whom, from which address.',
+    access: 'session',
+    ids: ID,
+    answers: {
+      200: {
+        description: 'A page of changes.',
+        schema: ref('KeyHistory'),
+        examples: {
+          page: {
+            history: [
+              {
+                id: 'audit_01a1fdfa942070018c603d2632ddc21e',
+                at: '2026-11-21T08:56:28.490Z',
+                action: 'create',
+                by: 'owner',
+                ip: '203.0.113.7',
+                settings: ['name', 'spending_limit'],
+                successor: null,
+              },
+            ],
+            next_cursor: null,
+          },
+        },
+      },
+    },
+    failures: ['invalid_parameter', 'resource_not_found', ...OWNER_FAILURES],
   },
   get: {
     id: 'getKey',

@@ -98,8 +98,38 @@ export const KEY_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     key: ref('KeyRecord'),
     secret: text('The key itself. Keep it now: it is never shown again.', { pattern: '^gwk_[0-9A-Za-z]{49}$' }),
   }),
-  KeyPage: record('A page of keys, newest first.', {
+  KeyPage: record('A page of keys.', {
     keys: listOf(ref('KeyRecord'), 'The keys.'),
+    counts: record(
+      'How many keys there are of each status.',
+      Object.fromEntries(STATUSES.map((status) => [status, whole(`Keys that are ${status}.`, { minimum: 0 })])),
+    ),
+    next_cursor: orNull(text('Ask for the next page with it as `cursor`; null on the last page.')),
+  }),
+  KeyNames: record('Names of keys.', {
+    names: listOf(
+      record('One key.', {
+        id: text('Id of the key.'),
+        name: text('Its name.'),
+        last4: text('How its secret ends.'),
+        revoked: yesOrNo('Whether it is over for good.'),
+      }),
+      'Every key, revoked ones too.',
+    ),
+  }),
+  KeyHistory: record('A page of what was done to a key, newest first.', {
+    history: listOf(
+      record('One change.', {
+        id: text('Id of the change.'),
+        at: instant('When.'),
+        action: text('What: create, change, rotate, disable, enable or revoke.'),
+        by: oneOf(['owner', 'operator', 'system'], 'Who.'),
+        ip: orNull(text('The address it came from.')),
+        settings: listOf(text('A setting.'), 'Which settings it set.'),
+        successor: orNull(text('Id of the key that a rotation made.')),
+      }),
+      'The changes.',
+    ),
     next_cursor: orNull(text('Ask for the next page with it as `cursor`; null on the last page.')),
   }),
   NewKey: form('A key to make.', settings, ['name']),

@@ -1,7 +1,6 @@
 import { Elysia } from 'elysia'
 import type { Keys } from '../../core/accounts/keys'
-import type { ParameterTable } from '../../core/catalogue/parameters'
-import { type ApiKey, keyStatus } from '../../core/credentials/api-key'
+import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
@@ -10,19 +9,10 @@ import { documented } from '../docs/documented'
 import { KEY_DOCS } from '../docs/key-docs'
 import { Failed, notFound } from '../failures'
 import { readJson } from '../json-body'
+import { KEY_LIST_QUERY, keyPage } from '../key-list'
 import { keyRecord } from '../key-record'
 import type { OwnerSessions } from '../owner-session'
-import { PAGE_QUERY, queryOf, refuseCursor } from '../plain-input'
-
-const LIST_QUERY = {
-  ...PAGE_QUERY,
-  status: {
-    in: 'query',
-    kind: 'enum',
-    values: ['active', 'disabled', 'expired', 'exhausted', 'revoked'],
-    description: 'Only keys with this status. Revoked keys are listed only when asked for.',
-  },
-} as const satisfies ParameterTable
+import { queryOf } from '../plain-input'
 
 /** Owners make and change keys (spec 2.1, 5.4, spec-answers 3). A secret is answered once, and never stored by a cache. */
 export function keyRoutes(parts: {
@@ -40,21 +30,11 @@ export function keyRoutes(parts: {
       '',
       async ({ request }) => {
         const { accountId } = await owners.owner(request)
-        const query = queryOf(LIST_QUERY, request)
-        const listed: Awaited<ReturnType<typeof record>>[] = []
-        const all = await credentials.byAccount(accountId)
-        const start = query.cursor === undefined ? 0 : all.findIndex((key) => key.id === query.cursor) + 1
-        if (query.cursor !== undefined && start === 0) throw refuseCursor(query.cursor)
-        for (const key of all.slice(start)) {
-          const pool = await ledger.pool(key.poolId)
-          const status = pool && keyStatus(key, pool, now())
-          if (query.status ? status !== query.status : status === 'revoked') continue
-          if (listed.length === query.limit) return { keys: listed, next_cursor: listed.at(-1)?.id ?? null }
-          listed.push(await record(key))
-        }
-        return { keys: listed, next_cursor: null }
+        const query = queryOf(KEY_LIST_QUERY, request)
+        const page = await keyPage(accountId, query, { credentials, ledger, now: now() })
+        return { keys: await Promise.all(page.keys.map(record)), counts: page.counts, next_cursor: page.next }
       },
-      documented(KEY_DOCS.list, LIST_QUERY),
+      documented(KEY_DOCS.list, KEY_LIST_QUERY),
     )
     .post(
       '',

@@ -63,7 +63,7 @@ describe('the document', () => {
 
 describe('routes and documents cannot drift', () => {
   test('every route is documented, but for those hidden by name', () => {
-    const hidden = new Set(['/api/events', '/media/lucide/:file', '/docs', '/openapi.json', '/llms.txt'])
+    const hidden = new Set(['/api/events', '/api/try', '/media/lucide/:file', '/docs', '/openapi.json', '/llms.txt'])
     const served = gateway.gateway.app.routes.filter(({ path }) => path !== '/api/auth/*')
     const shown = served.filter(({ hooks }) => hooks?.detail?.hide !== true)
     expect(

@@ -3,6 +3,7 @@ import type { OpenApiParameter } from '../../../server/http/docs/parameter-docum
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
 import { bodyValidator } from './json-validation'
 import { curlRequest } from './shell-words'
+import '../../support/patience'
 
 type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
 type Owner = Awaited<ReturnType<Gateway['owner']>>

@@ -6,6 +6,7 @@ import type { Clock } from '../../../core/clock'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import type { KeptHold } from '../../../core/ledger/journal'
 import { LibsqlAccounts } from './accounts'
+import { LibsqlAuditTrail } from './audit-trail'
 import { Connection } from './connection'
 import { LibsqlCredentials } from './credentials'
 import { databaseFile, lockDatabaseFile } from './database-file'
@@ -40,6 +41,7 @@ export interface Stores {
   readonly credentials: LibsqlCredentials
   readonly accounts: LibsqlAccounts
   readonly prices: LibsqlPrices
+  readonly audit: LibsqlAuditTrail
   readonly social: LibsqlSocial
   readonly models: LibsqlModels
   /** Holds of streams that the process before us did not end; the counters hold them again. */
@@ -123,6 +125,7 @@ async function openHeld(
     credentials,
     accounts,
     prices,
+    audit: new LibsqlAuditTrail(db),
     social: new LibsqlSocial(db),
     models,
     keptHolds: kept,

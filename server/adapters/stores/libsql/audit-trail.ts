@@ -1,0 +1,44 @@
+import { and, desc, eq, lt } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AuditEntry, AuditTrail } from '../../../core/audit'
+import type { AccountId, AuditId, KeyId } from '../../../core/ids'
+import type { Page } from '../../../core/page'
+import { auditLog } from './schema/accounts'
+
+/** The audit as it was written, together with the changes it is about. */
+export class LibsqlAuditTrail implements AuditTrail {
+  private readonly db: LibSQLDatabase
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async ofKey(account: AccountId, key: KeyId, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null> {
+    if (cursor !== null && !/^audit_[0-9a-f]{32}$/.test(cursor)) return null
+    const rows = await this.db
+      .select()
+      .from(auditLog)
+      .where(
+        and(
+          eq(auditLog.accountId, account),
+          eq(auditLog.keyId, key),
+          cursor === null ? undefined : lt(auditLog.id, cursor as AuditId), // its form was just checked
+        ),
+      )
+      .orderBy(desc(auditLog.id))
+      .limit(limit + 1)
+    const shown = rows.slice(0, limit)
+    const entries = shown.map(
+      ({ id, at, actorKind, actorId, address, accountId, keyId, action, detail }): AuditEntry => ({
+        id,
+        at,
+        actor: { kind: actorKind, id: actorId, address },
+        accountId,
+        keyId,
+        action,
+        detail,
+      }),
+    )
+    return { rows: entries, next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
+  }
+}

@@ -1,0 +1,45 @@
+import { Elysia } from 'elysia'
+import type { Keys } from '../../core/accounts/keys'
+import type { AuditTrail } from '../../core/audit'
+import type { CredentialStore } from '../../core/credentials/store'
+import { documented } from '../docs/documented'
+import { KEY_DOCS } from '../docs/key-docs'
+import { notFound } from '../failures'
+import { historyEntry } from '../key-history'
+import type { OwnerSessions } from '../owner-session'
+import { PAGE_QUERY, queryOf, refuseCursor } from '../plain-input'
+
+/** What an owner can look up about keys beside what they are now: what they were called, and what was done to them. */
+export function keyRecordRoutes(parts: {
+  owners: OwnerSessions
+  keys: Keys
+  credentials: CredentialStore
+  audit: AuditTrail
+}) {
+  const { owners, keys, credentials, audit } = parts
+  return new Elysia({ name: 'key-records', prefix: '/api/keys' })
+    .get(
+      '/names',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const all = await credentials.byAccount(accountId)
+        return {
+          names: all.map(({ id, name, last4, revokedAt }) => ({ id, name, last4, revoked: revokedAt !== null })),
+        }
+      },
+      documented(KEY_DOCS.names),
+    )
+    .get(
+      '/:id/history',
+      async ({ request, params }) => {
+        const { accountId } = await owners.owner(request)
+        const query = queryOf(PAGE_QUERY, request)
+        const key = await keys.find(accountId, params.id)
+        if (!key) throw notFound('No such key.')
+        const page = await audit.ofKey(accountId, key.id, query.limit, query.cursor ?? null)
+        if (!page) throw refuseCursor(query.cursor ?? '')
+        return { history: page.rows.map(historyEntry), next_cursor: page.next }
+      },
+      documented(KEY_DOCS.history, PAGE_QUERY),
+    )
+}
