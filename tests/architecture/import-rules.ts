@@ -125,6 +125,12 @@ export const RULES: readonly Rule[] = [
     types: [GATEWAY, PROVIDERS],
     packages: ['@libsql/client', 'node:*'],
   },
+  {
+    // One wire, two addresses: the real network and the sandbox, whose people live in a libSQL file of their own.
+    files: ['server/adapters/social/**'],
+    may: [CORE, SELF],
+    packages: ['@libsql/client', 'node:*'],
+  },
   { files: ['server/adapters/sealing/**'], may: [CORE, SELF], packages: [CRYPTO] },
   // Calls to other people's servers, behind the port of core/outbound.
   { files: ['server/adapters/outbound/**'], may: [CORE, SELF], packages: ['node:*'] },

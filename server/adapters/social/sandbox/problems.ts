@@ -1,0 +1,37 @@
+/** Answers in the shapes of the real network (facts/upstreams 5.5), so that the one adapter reads both. */
+export function problem(status: number, title: string, detail: string, more: Record<string, unknown> = {}): Response {
+  return Response.json(
+    { title, type: 'about:blank', status, detail, ...more },
+    { status, headers: { 'content-type': 'application/problem+json' } },
+  )
+}
+
+export const unauthorized = () => problem(401, 'Unauthorized', 'Unauthorized')
+
+/** Of a missing scope the real network says no more than this. */
+export const forbidden = (detail = 'Forbidden') => problem(403, 'Forbidden', detail)
+
+export function invalid(parameter: string, value: string, message: string): Response {
+  return problem(400, 'Invalid Request', 'One or more parameters to your request was invalid.', {
+    type: 'https://api.x.com/2/problems/invalid-request',
+    errors: [{ parameters: { [parameter]: [value] }, message }],
+  })
+}
+
+/** What a 200 holds when the thing that was asked for is not there. */
+export function missing(resource: 'user' | 'tweet', parameter: string, value: string) {
+  const name = parameter === 'username' ? 'username' : 'id'
+  return {
+    value,
+    detail: `Could not find ${resource} with ${name}: [${value}].`,
+    title: 'Not Found Error',
+    resource_type: resource,
+    parameter,
+    resource_id: value,
+    type: 'https://api.x.com/2/problems/resource-not-found',
+  }
+}
+
+export function notFound(resource: 'user' | 'tweet', parameter: string, value: string): Response {
+  return problem(404, 'Not Found Error', '', { ...missing(resource, parameter, value), status: 404 })
+}

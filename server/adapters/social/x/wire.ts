@@ -1,0 +1,94 @@
+/** How requests get to the network: over the internet, or to the sandbox in this very process. It follows no redirect. */
+export type Transport = (url: string, init: RequestInit & { readonly signal: AbortSignal }) => Promise<Response>
+
+export interface WireRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly url: string
+  readonly authorization: string | null
+  readonly json?: unknown
+  readonly form?: Readonly<Record<string, string>>
+}
+
+export interface Answered {
+  readonly kind: 'answered'
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** What came of a request: an answer, read to its end; or none, and whether the request can have got there. */
+export type Sent =
+  | Answered
+  | { readonly kind: 'not_sent'; readonly reason: string }
+  | { readonly kind: 'no_answer'; readonly reason: string }
+
+/** Answers of this network are small; more than this is none of it. */
+const MAX_BYTES = 1024 * 1024
+
+/** Failures to connect, by the names that Bun and Node give them: the request never left. */
+const NEVER_LEFT = new Set([
+  'ConnectionRefused',
+  'ECONNREFUSED',
+  'FailedToOpenSocket',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'DNSException',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+])
+
+/** Sends once, never again, and reads the answer. Reasons name no token and no address. */
+export async function send(transport: Transport, request: WireRequest, signal: AbortSignal): Promise<Sent> {
+  if (signal.aborted) return { kind: 'not_sent', reason: 'given up before it was sent' }
+  const headers: Record<string, string> = { accept: 'application/json', 'user-agent': 'paid-api-gateway' }
+  if (request.authorization !== null) headers['authorization'] = request.authorization
+  if (request.json !== undefined) headers['content-type'] = 'application/json'
+  if (request.form) headers['content-type'] = 'application/x-www-form-urlencoded'
+  const body = request.form
+    ? new URLSearchParams(request.form).toString()
+    : request.json === undefined
+      ? null
+      : JSON.stringify(request.json)
+  // A connection that is kept may be closed by the other side while we write, and is then tried again by the runtime itself:
+  // what is not a read gets a connection of its own, so that it can go out once only.
+  const keepalive = request.method === 'GET'
+  try {
+    const response = await transport(request.url, {
+      method: request.method,
+      headers,
+      body,
+      signal,
+      redirect: 'manual',
+      keepalive,
+    })
+    return { kind: 'answered', status: response.status, headers: response.headers, text: await textOf(response) }
+  } catch (error) {
+    const name = codeOf(error)
+    return { kind: NEVER_LEFT.has(name) ? 'not_sent' : 'no_answer', reason: name }
+  }
+}
+
+async function textOf(response: Response): Promise<string> {
+  if (!response.body) return ''
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body) {
+    length += chunk.byteLength
+    if (length > MAX_BYTES) throw new Error('AnswerTooLarge')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** The name of what went wrong, never its message: that can hold an address. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'failed'
+  if ('code' in error && typeof error.code === 'string') return error.code
+  return error.name === 'Error' ? error.message.slice(0, 60) : error.name
+}

@@ -1,0 +1,174 @@
+import type { Clock } from '../../../core/clock'
+import { no, ok, type Result } from '../../../core/result'
+import type {
+  Actor,
+  AuthorizationRequest,
+  Done,
+  Grant,
+  GrantRefusal,
+  NetworkFailure,
+  SocialAction,
+  SocialNetwork,
+} from '../../../core/social/network'
+import type { NetworkName, SocialUser } from '../../../core/social/session'
+import { doneOf, isObject, requestOf } from './actions'
+import { jsonObject, onlyErrors, problemOf, refused } from './problems'
+import { type Answered, type Sent, send, type Transport, type WireRequest } from './wire'
+
+export interface XNetworkOptions {
+  readonly name: NetworkName
+  /** Where a person approves. */
+  readonly authorizeUrl: string
+  /** Before `/2/...`, without a slash at its end. */
+  readonly apiUrl: string
+  readonly clientId: string
+  /** Null for a public client (RFC 6749 2.1). */
+  readonly clientSecret: string | null
+  readonly transport: Transport
+  readonly clock: Clock
+  /** Of one request. */
+  readonly timeoutMs: number
+}
+
+/** What the token endpoint says of a code or a refresh token that it will never take. X says `invalid_request` for it. */
+const DEAD = new Set(['invalid_grant', 'invalid_request'])
+
+/**
+ * The X API v2 with OAuth 2.0 and PKCE (facts/upstreams part 5). The sandbox network speaks the same wire, so the same code
+ * talks to both: only addresses and transport differ.
+ */
+export class XNetwork implements SocialNetwork {
+  readonly name: NetworkName
+  private readonly options: XNetworkOptions
+
+  constructor(options: XNetworkOptions) {
+    this.options = options
+    this.name = options.name
+  }
+
+  authorizeUrl({ state, challenge, scopes, redirectUri }: AuthorizationRequest): string {
+    const query = Object.entries({
+      response_type: 'code',
+      client_id: this.options.clientId,
+      redirect_uri: redirectUri,
+      scope: scopes.join(' '),
+      state,
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+    })
+    // Spaces as %20: a `+` is not read as one everywhere.
+    return `${this.options.authorizeUrl}?${query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')}`
+  }
+
+  exchange(
+    code: string,
+    verifier: string,
+    redirectUri: string,
+    signal: AbortSignal,
+  ): Promise<Result<Grant, GrantRefusal>> {
+    const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }
+    return this.granted(form, signal)
+  }
+
+  refresh(refreshToken: string, signal: AbortSignal): Promise<Result<Grant, GrantRefusal>> {
+    return this.granted({ grant_type: 'refresh_token', refresh_token: refreshToken }, signal)
+  }
+
+  async revoke(token: string, signal: AbortSignal): Promise<boolean> {
+    const sent = await this.asClient('/2/oauth2/revoke', { token }, signal)
+    return sent.kind === 'answered' && sent.status === 200
+  }
+
+  async me(accessToken: string, signal: AbortSignal): Promise<Result<SocialUser, NetworkFailure>> {
+    const request = { method: 'GET', path: '/2/users/me' } as const
+    const answer = await this.asUser(accessToken, request, signal)
+    if (!answer.ok) return answer
+    const { data } = answer.value.body
+    if (!isObject(data) || typeof data['id'] !== 'string' || typeof data['username'] !== 'string')
+      return no({ kind: 'unavailable', reason: 'an account without an id' })
+    const { id, username, name } = data
+    return ok({ id, username, name: typeof name === 'string' ? name : username })
+  }
+
+  async act(actor: Actor, action: SocialAction, signal: AbortSignal): Promise<Result<Done, NetworkFailure>> {
+    const request = requestOf(actor, action)
+    const answer = await this.asUser(actor.accessToken, request, signal)
+    if (!answer.ok) return answer
+    const { sent, body } = answer.value
+    if (sent.status === 204 && action.kind === 'delete') return ok({ data: { deleted: true } })
+    const done = doneOf(action, body)
+    if (done) return ok(done)
+    if (Array.isArray(body['errors'])) return no(onlyErrors(sent, body))
+    if (isObject(body['data'])) return no(refused(sent, 400, `the network did not do it: ${action.kind}`))
+    const reason = `a ${sent.status} that is no answer to ${action.kind}`
+    return no({ kind: request.method === 'GET' ? 'unavailable' : 'unknown', reason })
+  }
+
+  private async asUser(
+    accessToken: string,
+    { path, ...request }: Omit<WireRequest, 'url' | 'authorization'> & { readonly path: string },
+    signal: AbortSignal,
+  ): Promise<Result<{ sent: Answered; body: Readonly<Record<string, unknown>> }, NetworkFailure>> {
+    const isWrite = request.method !== 'GET'
+    const sent = await this.send(
+      { ...request, url: this.options.apiUrl + path, authorization: `Bearer ${accessToken}` },
+      signal,
+    )
+    if (sent.kind === 'not_sent') return no({ kind: 'unavailable', reason: sent.reason })
+    if (sent.kind === 'no_answer') return no({ kind: 'unknown', reason: sent.reason })
+    if (sent.status < 200 || sent.status > 299) return no(problemOf(sent, isWrite, this.options.clock.now()))
+    const body = jsonObject(sent.text || '{}')
+    return body
+      ? ok({ sent, body })
+      : no({ kind: isWrite ? 'unknown' : 'unavailable', reason: 'a success not in JSON' })
+  }
+
+  private async granted(
+    form: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Result<Grant, GrantRefusal>> {
+    const sent = await this.asClient('/2/oauth2/token', form, signal)
+    if (sent.kind === 'not_sent') return no({ kind: 'unavailable', reason: sent.reason })
+    if (sent.kind === 'no_answer') return no({ kind: 'unknown', reason: sent.reason })
+    const body = jsonObject(sent.text)
+    if (sent.status === 200 && typeof body?.['access_token'] === 'string')
+      return ok(grantOf(body, body['access_token']))
+    const error = typeof body?.['error'] === 'string' ? body['error'].slice(0, 60) : ''
+    const reason = `${sent.status} ${error}`.trim()
+    if (sent.status === 400 && DEAD.has(error)) return no({ kind: 'dead', reason })
+    if (sent.status === 429 || sent.status === 503) return no({ kind: 'unavailable', reason })
+    // A 200 that cannot be read, or a failure on its way: the old refresh token may be spent.
+    return no({ kind: sent.status === 200 || sent.status >= 500 ? 'unknown' : 'about_us', reason })
+  }
+
+  /** A confidential client shows its secret in the header and its id nowhere else; a public one its id in the body. */
+  private asClient(path: string, form: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Sent> {
+    const { apiUrl, clientId, clientSecret } = this.options
+    const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret ?? '')}`
+    return this.send(
+      {
+        method: 'POST',
+        url: apiUrl + path,
+        authorization: clientSecret === null ? null : `Basic ${btoa(pair)}`,
+        form: clientSecret === null ? { ...form, client_id: clientId } : form,
+      },
+      signal,
+    )
+  }
+
+  private send(request: WireRequest, signal: AbortSignal): Promise<Sent> {
+    const { transport, timeoutMs } = this.options
+    return send(transport, request, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]))
+  }
+}
+
+/** Two hours where it does not say (facts/upstreams 5.2). */
+function grantOf(body: Readonly<Record<string, unknown>>, access: string): Grant {
+  const { expires_in: seconds, refresh_token: refresh, scope } = body
+  return {
+    access,
+    refresh: typeof refresh === 'string' ? refresh : null,
+    expiresInSeconds: typeof seconds === 'number' && seconds > 0 ? seconds : 7200,
+    scope: typeof scope === 'string' ? scope : null,
+  }
+}
