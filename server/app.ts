@@ -13,6 +13,7 @@ import { ownerUsageRoutes } from './http/routes/owner-usage'
 import { signInRoutes } from './http/routes/sign-in'
 import { InnerCalls, tryRoutes } from './http/routes/try'
 import { usageRoutes } from './http/routes/usage'
+import { wellKnownRoutes } from './http/routes/well-known'
 import { ServedRoutes } from './http/served-routes'
 
 export type AppParts = ArrivalsOptions & {
@@ -22,6 +23,7 @@ export type AppParts = ArrivalsOptions & {
   readonly icons: MediaFiles
   readonly checks: Checks
 } & Parameters<typeof docsRoutes>[0] &
+  Parameters<typeof wellKnownRoutes>[0] &
   Parameters<typeof usageRoutes>[1] &
   Parameters<typeof keyRoutes>[0] &
   Parameters<typeof keyRecordRoutes>[0] &
@@ -47,6 +49,7 @@ export function app(parts: AppParts) {
     .use(tryRoutes(parts, inner))
     .use(eventRoutes(parts))
     .use(mediaRoutes(parts.icons))
+    .use(wellKnownRoutes(parts))
     .use(docsRoutes(parts))
   routes.remember(web.routes)
   inner.goTo((request) => web.handle(request))

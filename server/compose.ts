@@ -8,6 +8,7 @@ import { MemoryWindows } from './adapters/stores/memory/windows'
 import { ensureIndex } from './adapters/websearch/local/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
+import { composeAgents } from './compose/agents'
 import { openWebsearch } from './compose/websearch'
 import type { Config } from './config'
 import { Keys } from './core/accounts/keys'
@@ -170,6 +171,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     reports,
     statements,
     ledger,
+    ...(await composeAgents(config, { db: stores.db, holds, clock, log })),
     limiter: new Limiter(new MemoryWindows(), clock),
     keys: new Keys({ credentials, holds, clock, events }),
     operator: new Operator({ accounts, prices, ledger, clock, events }),

@@ -12,8 +12,9 @@ export type AuditId = Id<'audit'>
 export type SocialSessionId = Id<'soc'>
 export type SocialLinkId = Id<'link'>
 export type PaymentId = Id<'pay'>
+export type ConnectionId = Id<'conn'>
 
-export type IdPrefix = 'acct' | 'key' | 'pool' | 'req' | 'txn' | 'price' | 'audit' | 'soc' | 'link' | 'pay'
+export type IdPrefix = 'acct' | 'key' | 'pool' | 'req' | 'txn' | 'price' | 'audit' | 'soc' | 'link' | 'pay' | 'conn'
 
 const RANDOM_POOL = 10 * 512
 let pool = Buffer.alloc(0)

@@ -39,7 +39,10 @@ const OPERATION = 'server/core/catalogue/operation.ts'
 // The usage event of design 3 is a call record that was charged.
 const USAGE_EVENT = 'server/core/usage/call-record.ts'
 const PASSAGES = 'server/adapters/websearch/passages/**'
-const IDENTITY_SCHEMA = 'server/adapters/stores/libsql/schema/identity.ts'
+const IDENTITY_SCHEMA = [
+  'server/adapters/stores/libsql/schema/identity.ts',
+  'server/adapters/stores/libsql/schema/oauth.ts',
+]
 
 const CRYPTO = 'node:crypto'
 const REACT = [
@@ -91,9 +94,9 @@ export const RULES: readonly Rule[] = [
   // adapters: one port, one plug. No plug knows another.
   {
     files: ['server/adapters/identity/**'],
-    may: [CORE, SELF, IDENTITY_SCHEMA],
+    may: [CORE, SELF, ...IDENTITY_SCHEMA],
     types: [GATEWAY, PROVIDERS],
-    packages: ['better-auth', 'drizzle-orm', 'node:async_hooks'],
+    packages: ['better-auth', '@better-auth/oauth-provider', 'drizzle-orm', 'node:async_hooks', CRYPTO],
   },
   {
     files: ['server/adapters/stores/libsql/**'],

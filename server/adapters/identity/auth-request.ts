@@ -1,5 +1,6 @@
 import { no, ok, type Result } from '../../core/result'
 import type { Refusal } from './error-shape'
+import { askingForConsent } from './oauth-request'
 
 export const BASE_PATH = '/api/auth'
 
@@ -23,6 +24,12 @@ const ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
   ['/revoke-session', 'POST'],
   ['/revoke-sessions', 'POST'],
   ['/revoke-other-sessions', 'POST'],
+  // The OAuth server's, where a person is at the browser. What apps speak to is in oauth-request.ts.
+  ['/oauth2/authorize', 'GET'],
+  ['/oauth2/consent', 'POST'],
+  ['/device', 'GET'],
+  ['/device/approve', 'POST'],
+  ['/device/deny', 'POST'],
 ])
 
 /** A refusal of these checks; `allow` is set on a 405 only. */
@@ -44,7 +51,8 @@ export async function authRequest(
   own: { readonly origin: string; readonly trusted: ReadonlySet<string> },
 ): Promise<Result<Request, EarlyRefusal>> {
   const url = new URL(request.url)
-  const method = ENDPOINTS.get(url.pathname.startsWith(`${BASE_PATH}/`) ? url.pathname.slice(BASE_PATH.length) : '')
+  const path = pathUnder(url)
+  const method = ENDPOINTS.get(path)
   if (method === undefined) return refuse(404, null)
   if (request.method !== method) {
     return no({ status: 405, code: null, message: null, retryAfterSeconds: null, allow: method })
@@ -52,9 +60,11 @@ export async function authRequest(
 
   const headers = new Headers(request.headers)
   headers.delete(ADDRESS_HEADER)
-  if (address !== null) headers.set(ADDRESS_HEADER, withoutZone(address))
+  const trueAddress = addressHeader(address)
+  if (trueAddress) headers.set(...trueAddress)
   const target = new URL(url.pathname + url.search, own.origin)
-  if (method === 'GET') return ok(new Request(target, { method, headers }))
+  if (method === 'GET')
+    return ok(new Request(path === '/oauth2/authorize' ? askingForConsent(target) : target, { method, headers }))
 
   if (isForeign(request.headers, own.trusted)) {
     return refuse(403, 'INVALID_ORIGIN', 'This origin may not write here.')
@@ -67,6 +77,16 @@ export async function authRequest(
   headers.delete('transfer-encoding')
   if (body.value === null) headers.delete('content-type')
   return ok(new Request(target, { method, headers, body: body.value }))
+}
+
+/** The part of the path under the base path; empty when it is not under it. */
+export function pathUnder(url: URL): string {
+  return url.pathname.startsWith(`${BASE_PATH}/`) ? url.pathname.slice(BASE_PATH.length) : ''
+}
+
+/** The private header that tells the library where a request truly came from. */
+export function addressHeader(address: string | null): readonly [string, string] | null {
+  return address === null ? null : [ADDRESS_HEADER, withoutZone(address)]
 }
 
 /**

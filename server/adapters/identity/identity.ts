@@ -10,6 +10,8 @@ import { authRequest } from './auth-request'
 import { type Refusal, readRefusal, shapeError } from './error-shape'
 import type { IdentityDatabase } from './identity-database'
 import { libraryOptions } from './library-options'
+import { type Answered, type Caller, openProtocol } from './oauth-protocol'
+import { openUpkeep } from './oauth-upkeep'
 
 /** What broke behind an answer. Safe to log: holds no token, password or SQL parameter. */
 export interface IdentityFault {
@@ -64,42 +66,26 @@ export function openIdentity(options: IdentityOptions): Identity {
   const { origin } = new URL(options.baseUrl)
   refuseUnsafe(options)
   const trusted = new Set([origin, ...options.trustedOrigins])
+  const clock = options.clock ?? SYSTEM_CLOCK
   const report = options.onFault ?? reportToStderr
   const visits = new AsyncLocalStorage<Visit>()
-  const auth = betterAuth(
-    libraryOptions({
-      db: options.db,
-      secret: options.secret,
-      origin,
-      trustedOrigins: options.trustedOrigins,
-      signUpPerMinute: options.signUpPerMinute,
-      windows: openAttemptWindows(options.clock ?? SYSTEM_CLOCK),
-      onSignUp: async (user) => {
-        const visit = visits.getStore()
-        try {
-          await options.onSignUp(user, { address: visit?.address ?? null })
-        } catch (error) {
-          report({ requestId: visit?.requestId ?? null, reason: `sign-up hook: ${safeReason(error)}` })
-        }
-      },
-      onSessionEnd: async (userId) => {
-        try {
-          await options.onSessionEnd?.(userId)
-        } catch (error) {
-          report({ requestId: visits.getStore()?.requestId ?? null, reason: `session hook: ${safeReason(error)}` })
-        }
-      },
-      onLoggedError: (_message, details) => {
-        const visit = visits.getStore()
-        const error = details.find((detail) => detail instanceof Error && detail.name !== 'APIError')
-        if (visit !== undefined && error !== undefined) visit.hidden = { error }
-      },
-    }),
-  )
+  const auth = openLibrary(options, { origin, clock, visits, report })
+  const run = async (request: Request, { address, requestId }: Caller): Promise<Answered> => {
+    const visit: Visit = { address, requestId, hidden: null }
+    const response = await visits.run(visit, () => auth.handler(request))
+    const fault = visit.hidden?.error ?? (response.status >= 500 ? `the library answered ${response.status}` : null)
+    return { response, fault }
+  }
+  const oauth = openProtocol({
+    origin,
+    run,
+    onFault: (requestId, error) => report({ requestId, reason: safeReason(error) }),
+    upkeep: openUpkeep(options.db, () => clock.now()),
+  })
 
   return {
     async handle(request, { address, requestId }) {
-      const visit: Visit = { address, requestId, hidden: null }
+      if (oauth.speaks(request)) return oauth.answer(request, { address, requestId })
       const broken = (error: unknown) => {
         report({ requestId, reason: safeReason(error) })
         return refusalResponse({ status: 500, code: null, message: null, retryAfterSeconds: null }, requestId)
@@ -107,16 +93,17 @@ export function openIdentity(options: IdentityOptions): Identity {
       try {
         const accepted = await authRequest(request, address, { origin, trusted })
         if (!accepted.ok) return refusalResponse(accepted.error, requestId, allowHeader(accepted.error.allow))
-        const response = await visits.run(visit, () => auth.handler(accepted.value))
-        if (isTakenEmail(visit.hidden?.error)) return refusalResponse(TAKEN_EMAIL, requestId)
+        const { response, fault } = await run(accepted.value, { address, requestId })
+        if (isTakenEmail(fault)) return refusalResponse(TAKEN_EMAIL, requestId)
         // The library answers some failures of the database with a success (sign-out) or with a fault of the caller (sign-up).
-        if (visit.hidden !== null) return broken(visit.hidden.error)
-        if (response.status >= 500) return broken(`the library answered ${response.status}`)
+        if (fault !== null) return broken(fault)
         return await shapedResponse(response, requestId)
       } catch (error) {
         return broken(error)
       }
     },
+
+    authorizationServer: () => oauth.metadata(),
 
     async session(headers) {
       const visit: Visit = { address: null, requestId: null, hidden: null }
@@ -139,6 +126,46 @@ export function openIdentity(options: IdentityOptions): Identity {
       return rows[0] ?? null
     },
   }
+}
+
+interface LibraryParts {
+  readonly origin: string
+  readonly clock: Clock
+  readonly visits: AsyncLocalStorage<Visit>
+  readonly report: (fault: IdentityFault) => void
+}
+
+function openLibrary(options: IdentityOptions, { origin, clock, visits, report }: LibraryParts) {
+  return betterAuth(
+    libraryOptions({
+      db: options.db,
+      secret: options.secret,
+      origin,
+      trustedOrigins: options.trustedOrigins,
+      signUpPerMinute: options.signUpPerMinute,
+      windows: openAttemptWindows(clock),
+      onSignUp: async (user) => {
+        const visit = visits.getStore()
+        try {
+          await options.onSignUp(user, { address: visit?.address ?? null })
+        } catch (error) {
+          report({ requestId: visit?.requestId ?? null, reason: `sign-up hook: ${safeReason(error)}` })
+        }
+      },
+      onSessionEnd: async (userId) => {
+        try {
+          await options.onSessionEnd?.(userId)
+        } catch (error) {
+          report({ requestId: visits.getStore()?.requestId ?? null, reason: `session hook: ${safeReason(error)}` })
+        }
+      },
+      onLoggedError: (_message, details) => {
+        const visit = visits.getStore()
+        const error = details.find((detail) => detail instanceof Error && detail.name !== 'APIError')
+        if (visit !== undefined && error !== undefined) visit.hidden = { error }
+      },
+    }),
+  )
 }
 
 function refuseUnsafe({ secret, baseUrl, production }: IdentityOptions): void {

@@ -3,9 +3,20 @@ import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { APIError, createAuthMiddleware } from 'better-auth/api'
 import type { SignedUpUser } from '../../core/accounts/identity'
 import { identityAccount, identitySession, identityUser, identityVerification } from '../stores/libsql/schema/identity'
+import {
+  oauthAccessToken,
+  oauthClient,
+  oauthClientAssertion,
+  oauthClientResource,
+  oauthConsent,
+  oauthDeviceCode,
+  oauthRefreshToken,
+  oauthResource,
+} from '../stores/libsql/schema/oauth'
 import type { AttemptWindows } from './attempt-windows'
 import { ADDRESS_HEADER, BASE_PATH } from './auth-request'
 import type { IdentityDatabase } from './identity-database'
+import { oauthPlugins } from './oauth-options'
 import { freeStrandedEmail } from './stranded-email'
 
 const DAY_SECONDS = 24 * 60 * 60
@@ -49,6 +60,14 @@ export function libraryOptions(settings: LibrarySettings) {
         session: identitySession,
         account: identityAccount,
         verification: identityVerification,
+        oauthClient,
+        oauthResource,
+        oauthClientResource,
+        oauthRefreshToken,
+        oauthAccessToken,
+        oauthConsent,
+        oauthClientAssertion,
+        deviceCode: oauthDeviceCode,
       },
       // The one writer of the database takes single statements and batches, no open transactions (design 4).
       transaction: false,
@@ -59,7 +78,9 @@ export function libraryOptions(settings: LibrarySettings) {
       log: (_level: string, message: string, ...details: unknown[]) => settings.onLoggedError(message, details),
     },
     // What is no answer to the caller is thrown, and becomes a 500 in one place, with its request id.
-    onAPIError: { throw: true },
+    // A person whom an app sent with a bad request is told so on a page of the dashboard.
+    onAPIError: { throw: true, errorURL: `${settings.origin}/consent` },
+    plugins: oauthPlugins(settings.origin),
     emailAndPassword: {
       enabled: true,
       minPasswordLength: 12,
@@ -76,6 +97,10 @@ export function libraryOptions(settings: LibrarySettings) {
         '/sign-up/email': { window: MINUTE_SECONDS, max: settings.signUpPerMinute },
         '/sign-in/email': { window: MINUTE_SECONDS, max: 10 },
         '/change-password': { window: MINUTE_SECONDS, max: 10 },
+        // A code has 32^8 values and lives ten minutes: at this pace nobody guesses one.
+        '/device': { window: MINUTE_SECONDS, max: 10 },
+        '/device/approve': { window: MINUTE_SECONDS, max: 10 },
+        '/device/code': { window: MINUTE_SECONDS, max: 10 },
       },
       customStorage: { consume: async (key: string, rule) => settings.windows.take(key, rule) },
     },

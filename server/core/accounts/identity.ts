@@ -24,4 +24,6 @@ export interface Identity {
   /** The session of these headers' cookie, read without a write; null for none or an ended one. Throws when the database cannot answer. */
   session(headers: Headers): Promise<OwnerSession | null>
   user(id: string): Promise<SignedUpUser | null>
+  /** The OAuth server's own description (RFC 8414), of what is served and nothing else. */
+  authorizationServer(): Promise<Readonly<Record<string, unknown>>>
 }

@@ -16,6 +16,7 @@ export const TAGS = {
   Account: "The owner's account and its limits. Needs the session cookie; API keys are not looked at.",
   Keys: 'Making and changing API keys. Needs the session cookie.',
   Activity: 'Usage, requests and money over all keys of the account. Needs the session cookie.',
+  Apps: 'How an app finds out where to ask an owner for access (OAuth 2.1).',
   Health: 'For load balancers and monitors.',
 } as const
 

@@ -1,14 +1,22 @@
+import { oauthDeviceAuthorization, oauthProvider } from '@better-auth/oauth-provider'
 import { generateDrizzleSchema } from 'auth/api'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 
-/** What better-auth's own generator writes for its core tables. Run this file to print it; needs no database. */
+/** The OAuth server without its resources: with them the library wants the very tables that are to be generated (facts 2). */
+export const oauthTablesOnly = [
+  oauthProvider({ loginPage: '/', consentPage: '/', disableJwtPlugin: true }),
+  oauthDeviceAuthorization(),
+] as unknown as NonNullable<BetterAuthOptions['plugins']>
+
+/** What better-auth's own generator writes for its core tables and for the OAuth server. Run this file to print it; needs no database. */
 export async function generatedSchema(): Promise<string> {
   const settings: BetterAuthOptions = {
     baseURL: 'http://localhost',
     secret: crypto.randomUUID() + crypto.randomUUID(),
     telemetry: { enabled: false },
     emailAndPassword: { enabled: true },
+    plugins: oauthTablesOnly,
     advanced: { database: { validateSchema: false } },
     database: drizzleAdapter({}, { provider: 'sqlite', schema: {} }),
   }

@@ -6,6 +6,7 @@ import { generateSQLiteDrizzleJson, generateSQLiteMigration } from 'drizzle-kit/
 import { drizzle } from 'drizzle-orm/libsql'
 import { type IdentityFault, type IdentityOptions, openIdentity } from '../../../server/adapters/identity/identity'
 import * as schema from '../../../server/adapters/stores/libsql/schema/identity'
+import * as oauthSchema from '../../../server/adapters/stores/libsql/schema/oauth'
 import type { Identity } from '../../../server/core/accounts/identity'
 
 export const ORIGIN = 'http://localhost:3000'
@@ -29,7 +30,7 @@ export interface Extra {
 
 const tables = await generateSQLiteMigration(
   await generateSQLiteDrizzleJson({}),
-  await generateSQLiteDrizzleJson({ ...schema }),
+  await generateSQLiteDrizzleJson({ ...schema, ...oauthSchema }),
 )
 
 export async function openBench(options: Partial<IdentityOptions> = {}): Promise<IdentityBench> {

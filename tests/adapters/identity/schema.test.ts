@@ -8,20 +8,45 @@ import {
   identityUser,
   identityVerification,
 } from '../../../server/adapters/stores/libsql/schema/identity'
-import { generatedSchema } from './generated-schema'
+import {
+  oauthAccessToken,
+  oauthClient,
+  oauthClientAssertion,
+  oauthClientResource,
+  oauthConsent,
+  oauthDeviceCode,
+  oauthRefreshToken,
+  oauthResource,
+} from '../../../server/adapters/stores/libsql/schema/oauth'
+import { generatedSchema, oauthTablesOnly } from './generated-schema'
 
 const ours = {
   user: identityUser,
   session: identitySession,
   account: identityAccount,
   verification: identityVerification,
+  oauthClient,
+  oauthResource,
+  oauthClientResource,
+  oauthRefreshToken,
+  oauthAccessToken,
+  oauthConsent,
+  oauthClientAssertion,
+  deviceCode: oauthDeviceCode,
 }
 type Model = keyof typeof ours
 const models = Object.keys(ours) as Model[]
-const SQL_TYPE: Record<string, string> = { string: 'text', boolean: 'integer', date: 'integer', number: 'integer' }
+const SQL_TYPE: Record<string, string> = {
+  string: 'text',
+  boolean: 'integer',
+  date: 'integer',
+  number: 'integer',
+  'string[]': 'text',
+  json: 'text',
+}
 
 describe('the identity tables', () => {
-  const expected = getAuthTables({ emailAndPassword: { enabled: true } })
+  const expected = getAuthTables({ emailAndPassword: { enabled: true }, plugins: oauthTablesOnly })
 
   test('are all the tables the library keeps', () => {
     expect(Object.keys(expected).sort()).toEqual([...models].sort())
@@ -47,7 +72,7 @@ describe('the identity tables', () => {
     const generated = await generatedSchema()
     for (const model of models) {
       const table = generated.split(`export const ${model} = sqliteTable(`)[1]?.split('export const ')[0] ?? ''
-      const wanted = [...table.matchAll(/(\w+): (text|integer)\("(\w+)"/g)].map(
+      const wanted = [...table.matchAll(/(\w+): (text|integer)\(\s*"(\w+)"/g)].map(
         ([, key, type, sql]) => `${key} ${type} ${sql}`,
       )
       const present = Object.entries(getTableColumns(ours[model])).map(
@@ -58,6 +83,6 @@ describe('the identity tables', () => {
   })
 
   test('are named apart from the service tables', () => {
-    expect(models.map((model) => getTableConfig(ours[model]).name)).toEqual(models.map((model) => `identity_${model}`))
+    for (const model of models) expect(getTableConfig(ours[model]).name).toMatch(/^(identity|oauth)_/)
   })
 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { OpenApiParameter } from '../../../server/http/docs/parameter-documents'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
+import '../../support/patience'
 import { bodyValidator } from './json-validation'
 import { curlRequest } from './shell-words'
 import '../../support/patience'

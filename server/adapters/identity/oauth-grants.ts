@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto'
+import { and, eq, gt, isNull } from 'drizzle-orm'
+import {
+  AUDIENCES,
+  type Audience,
+  type GrantedApp,
+  type OAuthApp,
+  type OAuthGrants,
+  SCOPES,
+  type Scope,
+  type TokenGrant,
+} from '../../core/credentials/oauth-grant'
+import { oauthAccessToken, oauthClient, oauthConsent, oauthRefreshToken } from '../stores/libsql/schema/oauth'
+import type { IdentityDatabase } from './identity-database'
+import { ACCESS_TOKEN_PREFIX, CLI_CLIENT_ID } from './oauth-options'
+import { plainName } from './oauth-registration'
+
+/** What the OAuth server issued, read from its tables: one indexed query a token, so that a revoked one is dead at once. */
+export class LibraryGrants implements OAuthGrants {
+  private readonly db: IdentityDatabase
+  private readonly origin: string
+
+  constructor(db: IdentityDatabase, baseUrl: string) {
+    this.db = db
+    this.origin = new URL(baseUrl).origin
+  }
+
+  async byToken(token: string): Promise<TokenGrant | null> {
+    if (!token.startsWith(ACCESS_TOKEN_PREFIX)) return null
+    const stored = createHash('sha256').update(token.slice(ACCESS_TOKEN_PREFIX.length)).digest('base64url')
+    const [row] = await this.db
+      .select({
+        userId: oauthAccessToken.userId,
+        clientId: oauthAccessToken.clientId,
+        scopes: oauthAccessToken.scopes,
+        resources: oauthAccessToken.resources,
+        expiresAt: oauthAccessToken.expiresAt,
+        disabled: oauthClient.disabled,
+      })
+      .from(oauthAccessToken)
+      .innerJoin(oauthClient, eq(oauthClient.clientId, oauthAccessToken.clientId))
+      .where(and(eq(oauthAccessToken.token, stored), isNull(oauthAccessToken.revoked)))
+    if (!row?.userId || row.disabled) return null
+    const { userId, clientId } = row
+    const resources = list(row.resources)
+    const audiences = new Set(AUDIENCES.filter((path): path is Audience => resources.includes(this.origin + path)))
+    return { userId, clientId, scopes: scopesIn(row.scopes), audiences, expiresAt: row.expiresAt.getTime() }
+  }
+
+  async app(clientId: string): Promise<OAuthApp | null> {
+    const [row] = await this.db.select().from(oauthClient).where(eq(oauthClient.clientId, clientId))
+    return row && !row.disabled ? appOf(row) : null
+  }
+
+  async apps(userId: string, now: number): Promise<readonly GrantedApp[]> {
+    const at = new Date(now)
+    const live = await Promise.all(
+      [oauthRefreshToken, oauthAccessToken].map((tokens) =>
+        this.db
+          .select({ client: oauthClient, scopes: tokens.scopes })
+          .from(tokens)
+          .innerJoin(oauthClient, eq(oauthClient.clientId, tokens.clientId))
+          .where(and(eq(tokens.userId, userId), isNull(tokens.revoked), gt(tokens.expiresAt, at))),
+      ),
+    )
+    const apps = new Map<string, GrantedApp>()
+    for (const { client, scopes } of live.flat()) {
+      const known = apps.get(client.clientId)
+      apps.set(client.clientId, {
+        ...appOf(client),
+        scopes: new Set([...(known?.scopes ?? []), ...scopesIn(scopes)]),
+      })
+    }
+    return [...apps.values()]
+  }
+
+  async disconnect(userId: string, clientId: string | 'all'): Promise<void> {
+    const of = (table: typeof oauthAccessToken | typeof oauthRefreshToken | typeof oauthConsent) =>
+      this.db
+        .delete(table)
+        .where(and(eq(table.userId, userId), ...(clientId === 'all' ? [] : [eq(table.clientId, clientId)])))
+    await this.db.batch([of(oauthAccessToken), of(oauthRefreshToken), of(oauthConsent)])
+  }
+}
+
+function appOf(row: typeof oauthClient.$inferSelect): OAuthApp {
+  const hosts = list(row.redirectUris).map((uri) => {
+    const url = URL.parse(uri)
+    return url ? `${url.protocol}//${url.host}` : 'an unreadable address'
+  })
+  return {
+    clientId: row.clientId,
+    name: plainName(row.name ?? 'An app without a name'),
+    redirectHosts: [...new Set(hosts)],
+    firstParty: row.clientId === CLI_CLIENT_ID,
+    registeredAt: row.createdAt?.getTime() ?? null,
+  }
+}
+
+function scopesIn(stored: unknown): Set<Scope> {
+  const named = list(stored)
+  return new Set(SCOPES.filter((scope) => named.includes(scope)))
+}
+
+/** The library writes `string[]` as JSON text into a JSON column, so it is parsed once more (facts 2). */
+function list(stored: unknown): string[] {
+  const value: unknown = typeof stored === 'string' ? JSON.parse(stored) : stored
+  return Array.isArray(value) ? value.map(String) : []
+}

@@ -1,0 +1,64 @@
+import { addressHeader, BASE_PATH, pathUnder } from './auth-request'
+import { servedMetadata } from './oauth-metadata'
+import { isProtocolPath, OPEN_TO_ALL, protocolError, protocolRequest, protocolResponse } from './oauth-request'
+
+export interface Caller {
+  readonly address: string | null
+  readonly requestId: string
+}
+
+/** What the library said, and what broke behind it, which its answer may hide. */
+export interface Answered {
+  readonly response: Response
+  readonly fault: unknown
+}
+
+interface ProtocolParts {
+  readonly origin: string
+  readonly run: (request: Request, caller: Caller) => Promise<Answered>
+  readonly onFault: (requestId: string, error: unknown) => void
+  /** Called with each write, before it. */
+  readonly upkeep: () => Promise<void>
+}
+
+/** The side of the OAuth server that apps speak to, judged and answered in the words of its RFCs, never in the service's error shape. */
+export function openProtocol({ origin, run, onFault, upkeep }: ProtocolParts) {
+  const metadataUrl = `${origin}/.well-known/oauth-authorization-server${BASE_PATH}`
+  return {
+    speaks: (request: Request) =>
+      isProtocolPath(pathUnder(new URL(request.url))) && ['POST', 'OPTIONS'].includes(request.method),
+
+    async answer(request: Request, caller: Caller): Promise<Response> {
+      if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: OPEN_TO_ALL })
+      try {
+        const path = pathUnder(new URL(request.url))
+        const target = new URL(BASE_PATH + path, origin)
+        const accepted = await protocolRequest(request, path, target, addressHeader(caller.address))
+        if (!accepted.ok) return protocolResponse(accepted.error)
+        await upkeep()
+        const { response, fault } = await run(accepted.value, caller)
+        if (fault !== null) onFault(caller.requestId, fault)
+        if (fault === null && response.status < 400) return openToAll(response)
+        const status = fault === null ? response.status : 500
+        const problem = protocolError(status, await response.text(), response.headers.get('x-retry-after'))
+        return protocolResponse(problem, problem.wait)
+      } catch (error) {
+        onFault(caller.requestId, error)
+        return protocolResponse(protocolError(500, '', null))
+      }
+    },
+
+    async metadata(): Promise<Readonly<Record<string, unknown>>> {
+      const { response } = await run(new Request(metadataUrl), { address: null, requestId: 'metadata' })
+      return servedMetadata(Object(await response.json()), origin)
+    },
+  }
+}
+
+function openToAll(response: Response): Response {
+  const headers = new Headers(response.headers)
+  for (const [name, value] of Object.entries(OPEN_TO_ALL)) headers.set(name, value)
+  headers.set('cache-control', 'no-store')
+  headers.delete('set-cookie')
+  return new Response(response.body, { status: response.status, headers })
+}

@@ -1,0 +1,140 @@
+import { no, ok, type Result } from '../../core/result'
+import { judgedRegistration } from './oauth-registration'
+
+type MediaType = 'application/x-www-form-urlencoded' | 'application/json'
+
+interface ProtocolEndpoint {
+  readonly mediaTypes: readonly MediaType[]
+  readonly mostBytes: number
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+const JSON_TYPE = 'application/json'
+const SMALL = 16 * 1024
+
+/** Endpoints that an app speaks to, not a person: no cookie, any origin, errors in the words of RFC 6749 5.2. */
+const PROTOCOL: ReadonlyMap<string, ProtocolEndpoint> = new Map([
+  ['/oauth2/token', { mediaTypes: [FORM], mostBytes: SMALL }],
+  ['/oauth2/revoke', { mediaTypes: [FORM], mostBytes: SMALL }],
+  ['/oauth2/register', { mediaTypes: [JSON_TYPE], mostBytes: SMALL }],
+  ['/device/code', { mediaTypes: [FORM], mostBytes: SMALL }],
+])
+
+/** An app in a browser may call these with no credentials but those in the body. */
+export const OPEN_TO_ALL = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': 'GET, POST, OPTIONS',
+  'access-control-allow-headers': 'authorization, content-type, mcp-protocol-version',
+  'access-control-max-age': '86400',
+} as const
+
+export interface OAuthError {
+  readonly status: number
+  readonly error: string
+  readonly description: string
+}
+
+export function isProtocolPath(path: string): boolean {
+  return PROTOCOL.has(path)
+}
+
+/**
+ * Makes of an app's request the one that the library sees. Cookies and origin go: nothing here may depend on who is signed in
+ * in the browser that sends it. A repeated parameter is refused (RFC 6749 3.2), but for `resource` (RFC 8707).
+ */
+export async function protocolRequest(
+  request: Request,
+  path: string,
+  target: URL,
+  addressHeader: readonly [string, string] | null,
+): Promise<Result<Request, OAuthError>> {
+  const endpoint = PROTOCOL.get(path)
+  if (!endpoint) throw new Error(`${path} is no endpoint of the protocol`)
+  const invalid = (status: number, description: string) => no({ status, error: 'invalid_request', description })
+  const type = (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  if (!endpoint.mediaTypes.includes(type as MediaType))
+    return invalid(415, `send the parameters as ${endpoint.mediaTypes.join(' or ')}`)
+  const text = await cappedText(request, endpoint.mostBytes)
+  if (text === null) return invalid(413, `the body may have at most ${endpoint.mostBytes} bytes`)
+  const body = type === FORM ? plainForm(text) : trimmedRegistration(text)
+  if (!body.ok) return no(body.error)
+  const headers = new Headers({ 'content-type': type, accept: 'application/json' })
+  const authorization = request.headers.get('authorization')
+  if (authorization !== null) headers.set('authorization', authorization)
+  if (addressHeader) headers.set(...addressHeader)
+  return ok(new Request(target, { method: 'POST', headers, body: body.value }))
+}
+
+/** An answer to an app: the library's own error when it is one of the protocol, else the nearest word that the RFCs have. */
+export function protocolError(status: number, body: string, retryAfter: string | null): OAuthError & { wait: number } {
+  const wait = Math.max(1, Math.ceil(Number(retryAfter) || 1))
+  if (status === 429) return { status, error: 'temporarily_unavailable', description: 'Too many requests.', wait }
+  if (status >= 500) return { status: 500, error: 'server_error', description: 'Something broke on our side.', wait }
+  const said = parsedError(body)
+  return {
+    status,
+    error: said.error ?? 'invalid_request',
+    description: said.description ?? 'The request is not valid.',
+    wait,
+  }
+}
+
+export function protocolResponse({ status, error, description }: OAuthError, wait: number | null = null): Response {
+  const headers = new Headers({ ...OPEN_TO_ALL, 'content-type': 'application/json', 'cache-control': 'no-store' })
+  if (status === 429 && wait !== null) headers.set('retry-after', String(wait))
+  if (status === 401) headers.set('www-authenticate', 'Basic realm="gateway"')
+  return new Response(JSON.stringify({ error, error_description: description }), { status, headers })
+}
+
+/** Consent is asked every time, whatever the app asked: a remembered one would hand a code to whoever knows a public id (RFC 8252 8.6). */
+export function askingForConsent(target: URL): URL {
+  const asked = (target.searchParams.get('prompt') ?? '').split(' ')
+  target.searchParams.set('prompt', asked.includes('login') ? 'login consent' : 'consent')
+  return target
+}
+
+function plainForm(text: string): Result<string, OAuthError> {
+  const form = new URLSearchParams(text)
+  const names = [...form.keys()].filter((name) => name !== 'resource')
+  if (new Set(names).size < names.length)
+    return no({ status: 400, error: 'invalid_request', description: 'a parameter is sent twice' })
+  // An app may not say whose device it is: whoever opens the page and is signed in claims it.
+  form.delete('user_id')
+  return ok(form.toString())
+}
+
+function trimmedRegistration(text: string): Result<string, OAuthError> {
+  const judged = judgedRegistration(parsed(text))
+  if (judged.ok) return ok(JSON.stringify(judged.value))
+  return no({ status: 400, error: 'invalid_client_metadata', description: judged.error })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function cappedText(request: Request, most: number): Promise<string | null> {
+  let length = 0
+  const chunks: Uint8Array[] = []
+  for await (const chunk of request.body ?? []) {
+    length += chunk.byteLength
+    if (length > most) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parsedError(body: string): { error?: string; description?: string } {
+  const value = parsed(body)
+  const read = (name: string) => {
+    const member: unknown = Reflect.get(Object(value), name)
+    return typeof member === 'string' ? member : undefined
+  }
+  const error = read('error') ?? (read('code') ? 'invalid_request' : undefined)
+  const description = read('error_description') ?? read('message')
+  return { ...(error && { error }), ...(description && { description }) }
+}

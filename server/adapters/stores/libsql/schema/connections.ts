@@ -1,0 +1,31 @@
+import { sql } from 'drizzle-orm'
+import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { AccountId, ConnectionId, PoolId } from '../../../../core/ids'
+import { instant } from '../columns'
+import { accounts } from './accounts'
+import { pools } from './keys'
+
+/** Apps that an owner let in by OAuth. Like a key, each counts its money in a pool; its tokens are the sign-in library's. */
+export const connections = sqliteTable(
+  'connections',
+  {
+    id: text().$type<ConnectionId>().primaryKey(),
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    poolId: text('pool_id')
+      .$type<PoolId>()
+      .notNull()
+      .references(() => pools.id),
+    clientId: text('client_id').notNull(),
+    createdAt: instant('created_at').notNull(),
+    disconnectedAt: instant('disconnected_at'),
+    lastUsedAt: instant('last_used_at'),
+    lastAddress: text('last_address'),
+  },
+  (table) => [
+    index('connections_account').on(table.accountId),
+    uniqueIndex('connections_live').on(table.accountId, table.clientId).where(sql`${table.disconnectedAt} IS NULL`),
+  ],
+)

@@ -1,0 +1,94 @@
+import type { Actor, AuditEntry } from '../audit'
+import type { Clock } from '../clock'
+import type { OAuthGrants } from '../credentials/oauth-grant'
+import { type Failure, failure } from '../failure'
+import { type AccountId, makeId } from '../ids'
+import type { HoldStore } from '../ledger/hold'
+import type { Money } from '../money'
+import { no, ok, type Result } from '../result'
+import type { Account } from './account'
+import type { Connection, ConnectionStore } from './connection'
+import { Turns } from './turns'
+
+/**
+ * What an owner does to connected apps. A change is durable and binds the next request when its promise resolves; changes of
+ * one account happen one after the other.
+ */
+export class Connections {
+  private readonly store: ConnectionStore
+  private readonly grants: OAuthGrants
+  private readonly holds: HoldStore
+  private readonly clock: Clock
+  private readonly turns = new Turns()
+
+  constructor(parts: { store: ConnectionStore; grants: OAuthGrants; holds: HoldStore; clock: Clock }) {
+    this.store = parts.store
+    this.grants = parts.grants
+    this.holds = parts.holds
+    this.clock = parts.clock
+  }
+
+  /** The connection of an app that holds a token: made now, without a limit, when the owner set none before. */
+  async of(account: Account, clientId: string, address: string): Promise<Connection> {
+    const known = await this.store.live(account.id, clientId)
+    if (known) return known
+    const actor: Actor = { kind: 'owner', id: account.userId, address }
+    return this.turns.take(
+      account.id,
+      async () => (await this.store.live(account.id, clientId)) ?? this.open(account.id, clientId, null, actor),
+    )
+  }
+
+  /** Sets the most that an app may spend; null is no limit of its own. Makes the connection where there is none, so that the
+   * limit stands before the first token does. */
+  setLimit(
+    accountId: AccountId,
+    clientId: string,
+    limit: Money | null,
+    actor: Actor,
+  ): Promise<Result<Connection, Failure>> {
+    return this.turns.take(accountId, async () => {
+      if (!(await this.grants.app(clientId))) return no(failure('resource_not_found', 'No such app.'))
+      const known = await this.store.live(accountId, clientId)
+      if (!known) return ok(await this.open(accountId, clientId, limit, actor))
+      await this.store.setLimit(known, limit, this.audit(known, actor, 'connection.limit', { limit }))
+      await this.holds.setPoolLimit(known.poolId, limit)
+      return ok(known)
+    })
+  }
+
+  /** Ends an app's access, or every app's: its tokens first, so that no later failure leaves one alive. Free to repeat. */
+  disconnect(account: Account, clientId: string | 'all', actor: Actor): Promise<number> {
+    return this.turns.take(account.id, async () => {
+      await this.grants.disconnect(account.userId, clientId)
+      const live = (await this.store.byAccount(account.id)).filter(
+        (one) => one.disconnectedAt === null && (clientId === 'all' || one.clientId === clientId),
+      )
+      const audits = live.map((one) => this.audit(one, actor, 'connection.end', {}))
+      if (live.length > 0) await this.store.disconnect(live, this.clock.now(), audits)
+      return live.length
+    })
+  }
+
+  private async open(accountId: AccountId, clientId: string, limit: Money | null, actor: Actor): Promise<Connection> {
+    const createdAt = this.clock.now()
+    const connection: Connection = {
+      id: makeId('conn', createdAt),
+      accountId,
+      poolId: makeId('pool', createdAt),
+      clientId,
+      createdAt,
+      disconnectedAt: null,
+    }
+    await this.holds.openPool(connection.poolId, accountId, limit)
+    await this.store.create(connection, limit, this.audit(connection, actor, 'connection.open', { limit }))
+    return connection
+  }
+
+  private audit(connection: Connection, actor: Actor, action: string, detail: Record<string, unknown>): AuditEntry {
+    const at = this.clock.now()
+    const { id, accountId, clientId } = connection
+    const more = { connection: id, client_id: clientId, ...detail }
+    return { id: makeId('audit', at), at, actor, accountId, keyId: null, action, detail: more }
+  }
+}

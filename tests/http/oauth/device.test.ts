@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Harness, openHarness } from '../../support/harness'
+import { oauthApp } from '../../support/oauth'
+
+let gateway: Harness
+let owner: Awaited<ReturnType<Harness['owner']>>
+let other: Awaited<ReturnType<Harness['owner']>>
+let app: ReturnType<typeof oauthApp>
+beforeAll(async () => {
+  gateway = await openHarness()
+  owner = await gateway.owner()
+  other = await gateway.owner()
+  app = oauthApp(gateway, owner)
+})
+afterAll(() => gateway.close())
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+
+async function start(more: Record<string, string> = {}) {
+  const { status, body } = await app.form('/device/code', {
+    client_id: 'gateway-cli',
+    scope: 'data:read offline_access',
+    resource: `${app.origin}/mcp`,
+    ...more,
+  })
+  expect(status).toBe(200)
+  return { deviceCode: String(body['device_code']), userCode: String(body['user_code']), body }
+}
+
+const poll = (deviceCode: string, more: Record<string, string> = {}) =>
+  app.form('/oauth2/token', { grant_type: GRANT, client_id: 'gateway-cli', device_code: deviceCode, ...more })
+
+const page = (userCode: string, who = owner) => who.api(`/api/auth/device?user_code=${userCode}`)
+const decide = (what: 'approve' | 'deny', userCode: string, who = owner) =>
+  who.api(`/api/auth/device/${what}`, { userCode })
+
+describe('a device (RFC 8628)', () => {
+  test('gets tokens after its owner looked and said yes', async () => {
+    const { deviceCode, userCode, body } = await start()
+    expect(body).toMatchObject({
+      verification_uri: `${app.origin}/device`,
+      verification_uri_complete: `${app.origin}/device?user_code=${userCode}`,
+      expires_in: 600,
+      interval: 5,
+    })
+    const shown = (await (await page(userCode)).json()) as Record<string, unknown>
+    expect(shown).toMatchObject({ status: 'pending', client_id: 'gateway-cli', scope: 'data:read offline_access' })
+    expect((await decide('approve', userCode)).status).toBe(200)
+    const { status, body: tokens } = await poll(deviceCode)
+    expect(status).toBe(200)
+    const grant = await gateway.core.grants.byToken(String(tokens.access_token))
+    expect([...(grant?.audiences ?? [])]).toEqual(['/mcp'])
+    expect(tokens.refresh_token).toStartWith('gwrt_')
+    expect((await poll(deviceCode)).body.error).toBe('invalid_grant')
+  })
+
+  test('is told to wait, and to slow down', async () => {
+    const { deviceCode } = await start()
+    expect((await poll(deviceCode)).body.error).toBe('authorization_pending')
+    expect((await poll(deviceCode)).body.error).toBe('slow_down')
+  })
+
+  test('is told no', async () => {
+    const { deviceCode, userCode } = await start()
+    await page(userCode)
+    expect((await decide('deny', userCode)).status).toBe(200)
+    expect((await poll(deviceCode)).body.error).toBe('access_denied')
+  })
+
+  test('belongs to who looked at it first: nobody else decides, nobody without a session, none who has not looked', async () => {
+    const { deviceCode, userCode } = await start()
+    expect((await decide('approve', userCode)).status).toBe(400)
+    await page(userCode)
+    expect((await decide('approve', userCode, other)).status).toBe(403)
+    const anonymous = await app.call('/api/auth/device/approve', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: app.origin },
+      body: JSON.stringify({ userCode }),
+    })
+    expect(anonymous.status).toBe(401)
+    const foreign = await owner.api('/api/auth/device/approve', { userCode }, 'POST', {
+      origin: 'https://evil.example',
+    })
+    expect(foreign.status).toBe(403)
+    expect((await poll(deviceCode)).body.error).toBe('authorization_pending')
+  })
+
+  test('cannot be bound to a person by whoever asks for the code', async () => {
+    const { userCode } = await start({ user_id: 'somebody' })
+    const shown = (await (await page(userCode)).json()) as Record<string, unknown>
+    expect(shown['client_id']).toBe('gateway-cli')
+  })
+
+  test('may not ask for another resource than its owner saw, nor be another client', async () => {
+    const { deviceCode, userCode } = await start()
+    await page(userCode)
+    await decide('approve', userCode)
+    expect((await poll(deviceCode, { resource: `${app.origin}/v1` })).body.error).toBe('invalid_target')
+    const { body } = await app.register()
+    expect((await poll(deviceCode, { client_id: String(body['client_id']) })).status).toBeGreaterThanOrEqual(400)
+  })
+})
