@@ -7,6 +7,9 @@ import { type FaultyOptions, gate, ioError, openFaulty } from './faulty-writes'
 let parts: Awaited<ReturnType<typeof openFaulty>>
 afterEach(() => parts.close())
 
+/** Long enough for a real commit on a busy machine, which opens the account; each test waits for its end once. */
+const PATIENCE_MS = 500
+
 const open = async (options: FaultyOptions) => {
   parts = await openFaulty(options)
   return { account: await parts.account(), journal: parts.journal, faults: parts.faults }
@@ -16,7 +19,7 @@ const fateOf = (outcome: AppendOutcome) => (outcome.kind === 'unknown' ? outcome
 
 describe('when patience ends before the database answers', () => {
   test('the outcome is unknown, and its fate is told later: committed', async () => {
-    const { account, journal, faults } = await open({ patienceMs: 20 })
+    const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const slow = gate()
     faults.after = () => slow.opened
     const outcome = await journal.append(charge(account, 5))
@@ -27,7 +30,7 @@ describe('when patience ends before the database answers', () => {
   })
 
   test('the outcome is unknown, and its fate is told later: refused', async () => {
-    const { account, journal, faults } = await open({ patienceMs: 20 })
+    const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const slow = gate()
     faults.before = () => slow.opened.then(() => Promise.reject(ioError()))
     const outcome = await journal.append(charge(account, 5))
@@ -38,7 +41,7 @@ describe('when patience ends before the database answers', () => {
   })
 
   test('a rule that one of the group broke makes the fate of all refused, and none is tried again', async () => {
-    const { account, journal, faults } = await open({ patienceMs: 20 })
+    const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const slow = gate()
     faults.before = () => slow.opened
     const outcomes = await Promise.all([5, 2_000_000, 5].map((amount) => journal.append(charge(account, amount))))
@@ -50,7 +53,7 @@ describe('when patience ends before the database answers', () => {
   })
 
   test('what queues behind a stuck commit is refused, and is never written', async () => {
-    const { account, journal, faults } = await open({ patienceMs: 20 })
+    const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const stuck = gate()
     faults.before = () => stuck.opened
     const first = journal.append(charge(account, 5))
@@ -64,7 +67,7 @@ describe('when patience ends before the database answers', () => {
   })
 
   test('the next record is committed as if nothing had been', async () => {
-    const { account, journal, faults } = await open({ patienceMs: 1000 })
+    const { account, journal, faults } = await open({ patienceMs: 60_000 })
     const slow = gate()
     faults.before = () => slow.opened
     const first = journal.append(charge(account, 5))
@@ -109,7 +112,7 @@ test('lost ownership refuses the whole group as a database that takes no writes,
 })
 
 test('drained waits for what an ending appends, such as the reversal of a late commit', async () => {
-  const { account, journal, faults } = await open({ patienceMs: 20 })
+  const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
   const slow = gate()
   faults.before = () => slow.opened
   const outcome = await journal.append(charge(account, 5))
