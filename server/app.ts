@@ -5,7 +5,7 @@ import { accountRoutes } from './http/routes/account'
 import { type DataProviders, dataRoutes } from './http/routes/data'
 import { docsRoutes } from './http/routes/docs'
 import { eventRoutes } from './http/routes/events'
-import { type Checks, healthRoutes } from './http/routes/health'
+import { type Checks, healthRoutes, type Sources } from './http/routes/health'
 import { keyRecordRoutes } from './http/routes/key-records'
 import { keyRoutes } from './http/routes/keys'
 import { type MediaFiles, mediaRoutes } from './http/routes/media'
@@ -22,6 +22,7 @@ export type AppParts = ArrivalsOptions & {
   readonly identity: Parameters<typeof signInRoutes>[1]
   readonly icons: MediaFiles
   readonly checks: Checks
+  readonly sources?: Sources
 } & Parameters<typeof docsRoutes>[0] &
   Parameters<typeof wellKnownRoutes>[0] &
   Parameters<typeof usageRoutes>[1] &
@@ -38,7 +39,7 @@ export function app(parts: AppParts) {
   // Strict: a path with a slash at its end is another path (spec-answers 2).
   const web = new Elysia({ strictPath: true })
     .use(arrivals(parts, routes))
-    .use(healthRoutes(parts.checks, parts.isDraining))
+    .use(healthRoutes(parts.checks, parts.isDraining, parts.sources))
     .use(dataRoutes(parts.priced, parts.providers))
     .use(usageRoutes(parts.desk, parts))
     .use(signInRoutes(parts.desk, parts.identity))

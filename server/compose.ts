@@ -46,10 +46,10 @@ export interface Surroundings {
   readonly providers?: ClosableProviders
 }
 
-type ClosableProviders = DataProviders & { close?(): Promise<void> }
-
-function openProviders(config: Config, clock: Clock): ClosableProviders {
-  return openWebsearch(config, clock, indexSources(config).indexPath)
+interface ClosableProviders extends DataProviders {
+  /** Each source of answers by name, and whether it could answer now; for `/ready`. */
+  sources?(): Promise<Readonly<Record<string, boolean>>>
+  close?(): Promise<void>
 }
 
 /** Where the search index of an install lives, and what it is made of. */
@@ -80,14 +80,14 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const { clock, log } = surroundings
   const core = await composeCore(config, surroundings)
   const { stores, credentials, accounts, prices, journal, ledger, limiter, operator, signUp } = core
-  const providers = surroundings.providers ?? openProviders(config, clock)
+  const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
+  const providers: ClosableProviders =
+    surroundings.providers ?? openWebsearch(config, clock, indexSources(config).indexPath, onTrouble)
   const { identity, ownOrigins } = composeIdentity(config, surroundings, core)
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
   const door = { credentials, accounts, ledger, limiter, clock, anonymousLimits }
   const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies })
   const setupToken = new SetupToken()
-  // The embedded index costs the operator nothing, so signup credit pays for it; a paid upstream needs the operator's word.
-  const creditPays = config.websearchProvider === 'local' || config.creditBuysPaidProviders
   let draining = false
   const web = app({
     ...core,
@@ -106,10 +106,11 @@ export async function compose(config: Config, surroundings: Surroundings) {
       ledger,
       prices,
       clock,
-      funding: { balance: balanceFunding(ledger, creditPays), none: unpaid },
-      onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
+      funding: { balance: balanceFunding(ledger), none: unpaid },
+      onTrouble,
     }),
     checks: { database: () => stores.ready(), search_index: () => providers.context.ready() },
+    ...(providers.sources && { sources: providers.sources }),
     now: () => clock.now(),
     ...(surroundings.pingMs && { pingMs: surroundings.pingMs }),
   })

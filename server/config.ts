@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ConfigError } from './config/config-error'
 import { sealingKeys } from './config/sealing-keys'
+import { type WebsearchConfig, websearchConfig } from './config/websearch'
 import { Allowlist } from './core/credentials/allowlist'
 import type { SealingKey } from './core/sealing'
 
@@ -23,7 +24,7 @@ export interface Config {
   readonly sealingKeys: readonly SealingKey[]
   /** Proxies whose forwarding headers are believed. */
   readonly trustedProxies: Allowlist | null
-  readonly websearchProvider: 'local'
+  readonly websearch: WebsearchConfig
   readonly anonymousRpm: number
   readonly signUpRpm: number
   readonly logLevel: LogLevel
@@ -55,7 +56,7 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     secretKey: secret,
     sealingKeys: sealingKeys(read('SEALING_KEYS'), secret, production),
     trustedProxies: addresses('TRUSTED_PROXIES', read('TRUSTED_PROXIES')),
-    websearchProvider: oneOf('WEBSEARCH_PROVIDER', read('WEBSEARCH_PROVIDER') ?? 'local', ['local']),
+    websearch: websearchConfig(read),
     anonymousRpm: wholeNumber('ANON_RPM', read('ANON_RPM') ?? '60', 1, 1_000_000),
     signUpRpm: wholeNumber('SIGNUP_RPM', read('SIGNUP_RPM') ?? '10', 1, 1_000_000),
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),

@@ -13,7 +13,7 @@ describe('the configuration', () => {
     expect(config.baseUrl).toBe('http://127.0.0.1:3000')
     expect(config.databaseUrl).toEndWith('/data/gateway.db')
     expect(config.anonymousRpm).toBe(60)
-    expect(config.websearchProvider).toBe('local')
+    expect(config.websearch.order).toEqual(['local'])
     expect(config.creditBuysPaidProviders).toBe(false)
     expect(config.trustedProxies).toBeNull()
   })
@@ -35,6 +35,16 @@ describe('the configuration', () => {
     ['LOG_LEVEL', 'loud'],
     ['NODE_ENV', 'prod'],
     ['CREDIT_BUYS_PAID_PROVIDERS', 'yes'],
+    ['WEBSEARCH_PROVIDER', 'google'],
+    ['WEBSEARCH_PROVIDER', 'local,local'],
+    ['WEBSEARCH_PROVIDER', 'local,'],
+    ['WEBSEARCH_CACHE', '60'],
+    ['WEBSEARCH_CACHE', 'image-search'],
+    ['WEBSEARCH_CACHE', 'image-search=0'],
+    ['WEBSEARCH_CACHE', 'chat-completions=5'],
+    ['WEBSEARCH_CACHE', 'image-search=86401'],
+    ['WEBSEARCH_CACHE_MB', '0'],
+    ['WEBSEARCH_CACHE_MB', '1.5'],
     ['SEALING_KEYS', 'k1'],
     ['SEALING_KEYS', 'k1:c2hvcnQ='],
     ['SEALING_KEYS', `derived:${'A'.repeat(43)}=`],
@@ -52,6 +62,36 @@ describe('the configuration', () => {
 
   test('a refused secret is not repeated', () => {
     expect(() => read({ SECRET_KEY: 'hunter2' })).not.toThrow('hunter2')
+  })
+
+  describe('of search', () => {
+    const BRAVE = { WEBSEARCH_PROVIDER: ' brave , local', BRAVE_API_KEY: 'BSA' }
+
+    test('takes providers in any order, and what each needs', () => {
+      const { websearch } = read({ ...BRAVE, BRAVE_BASE_URL: 'https://brave.proxy.example/base/' })
+      expect(websearch.order).toEqual(['brave', 'local'])
+      expect(websearch.brave).toEqual({ apiKey: 'BSA', baseUrl: 'https://brave.proxy.example/base' })
+      expect(read(BRAVE).websearch.brave?.baseUrl).toBe('https://api.search.brave.com')
+      expect(read().websearch.brave).toBeNull()
+    })
+
+    test('a paid provider without its key does not start, and its key is never repeated', () => {
+      expect(() => read({ WEBSEARCH_PROVIDER: 'local,brave' })).toThrow('BRAVE_API_KEY is not set')
+      expect(() => read({ ...BRAVE, BRAVE_API_KEY: 'se\ncret' })).toThrow('BRAVE_API_KEY')
+      expect(() => read({ ...BRAVE, BRAVE_API_KEY: 'se\ncret' })).not.toThrow('cret')
+      expect(() => read({ ...BRAVE, BRAVE_BASE_URL: 'https://user:secret@x.example' })).not.toThrow('secret')
+      expect(() => read({ ...BRAVE, BRAVE_BASE_URL: 'brave.example' })).toThrow('BRAVE_BASE_URL')
+    })
+
+    test('keeps no answers unless told to, by operation', () => {
+      expect([...read().websearch.cacheSeconds]).toEqual([])
+      const { websearch } = read({ WEBSEARCH_CACHE: 'llm-context = 60,image-search=300', WEBSEARCH_CACHE_MB: '2' })
+      expect([...websearch.cacheSeconds]).toEqual([
+        ['llm-context', 60],
+        ['image-search', 300],
+      ])
+      expect(websearch.cacheBytes).toBe(2 * 1024 * 1024)
+    })
   })
 
   test('an address that answers on all interfaces is not loopback', () => {

@@ -1,13 +1,67 @@
 import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
+import { trustedFetch } from '../adapters/outbound/trusted-fetch'
+import { openBraveWebsearch } from '../adapters/websearch/brave/open-brave-websearch'
 import { PublishedGoggles } from '../adapters/websearch/goggles/published-goggles'
-import { type LocalWebsearch, openLocalWebsearch } from '../adapters/websearch/local/open-local-websearch'
+import { openLocalWebsearch } from '../adapters/websearch/local/open-local-websearch'
 import type { Config } from '../config'
+import type { WebsearchProviderName } from '../config/websearch'
+import { IMAGE_SEARCH, type ImageSearchInput } from '../core/catalogue/image-search'
+import { LLM_CONTEXT, type LlmContextInput } from '../core/catalogue/llm-context'
 import type { Clock } from '../core/clock'
+import type { Provider } from '../core/providers/provider'
+import { failOver } from '../gateway/fail-over'
+import { ResponseCache } from '../gateway/response-cache'
 
-/** The sources of the two data endpoints. */
-export function openWebsearch(config: Config, clock: Clock, indexPath: string): LocalWebsearch {
-  const { baseUrl } = config
-  const fetchPublic = openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${baseUrl})` })
-  const goggles = new PublishedGoggles(fetchPublic, clock)
-  return openLocalWebsearch({ indexPath, baseUrl, now: () => clock.now(), goggles })
+/** One plug: both data endpoints from one place. */
+interface Websearch {
+  readonly images: Provider<ImageSearchInput>
+  readonly context: Provider<LlmContextInput>
+  close?(): Promise<void>
+}
+
+type OnTrouble = (provider: string, reason: string) => void
+
+/** Each answer of these costs the operator money. */
+const PAID: ReadonlySet<WebsearchProviderName> = new Set(['brave'])
+
+/** The sources of the two data endpoints, in the operator's order, and what of their answers is kept. */
+export function openWebsearch(config: Config, clock: Clock, indexPath: string, onTrouble: OnTrouble) {
+  const { websearch, creditBuysPaidProviders } = config
+  const plugs = websearch.order.map((name) => ({ name, plug: openPlug(name, config, clock, indexPath) }))
+  const cache = new ResponseCache(clock, websearch.cacheBytes)
+  const sourceOf = <I extends object>(operation: string, timeoutMs: number, pick: (plug: Websearch) => Provider<I>) => {
+    const seconds = websearch.cacheSeconds.get(operation)
+    const sources = plugs.map(({ name, plug }) => {
+      const provider = pick(plug)
+      return { paid: PAID.has(name), provider: seconds ? cache.over(provider, operation, seconds) : provider }
+    })
+    return failOver(sources, { timeoutMs, creditBuysPaid: creditBuysPaidProviders, onTrouble })
+  }
+  return {
+    images: sourceOf(IMAGE_SEARCH.name, IMAGE_SEARCH.timeoutMs, ({ images }) => images),
+    context: sourceOf(LLM_CONTEXT.name, LLM_CONTEXT.timeoutMs, ({ context }) => context),
+    async sources() {
+      return Object.fromEntries(
+        await Promise.all(plugs.map(async ({ name, plug }) => [name, await plug.context.ready()] as const)),
+      )
+    },
+    async close() {
+      await Promise.all(plugs.map(({ plug }) => plug.close?.()))
+    },
+  }
+}
+
+function openPlug(name: WebsearchProviderName, config: Config, clock: Clock, indexPath: string): Websearch {
+  const { baseUrl, websearch } = config
+  switch (name) {
+    case 'brave': {
+      if (!websearch.brave) throw new Error('brave is in the order, so its access was read')
+      return openBraveWebsearch({ ...websearch.brave, fetch: trustedFetch, clock })
+    }
+    case 'local': {
+      const fetch = openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${baseUrl})` })
+      const goggles = new PublishedGoggles(fetch, clock)
+      return openLocalWebsearch({ indexPath, baseUrl, now: () => clock.now(), goggles })
+    }
+  }
 }

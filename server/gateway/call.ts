@@ -80,6 +80,12 @@ export interface PricedCall<I> {
 
 /** How a priced call ended. */
 export type Outcome =
-  | { readonly kind: 'served'; readonly body: string | Uint8Array<ArrayBuffer>; readonly cost: Money }
+  | {
+      readonly kind: 'served'
+      readonly body: string | Uint8Array<ArrayBuffer>
+      readonly cost: Money
+      /** Set for an answer that was kept from an earlier call. */
+      readonly ageSeconds?: number
+    }
   | { readonly kind: 'quoted'; readonly quote: Quote; readonly balance: Money | null }
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }

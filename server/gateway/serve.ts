@@ -10,7 +10,7 @@ import { type CallRecord, type Charged, NO_TOKENS } from '../core/usage/call-rec
 import { limitFailure } from './admit'
 import type { Admitted, Outcome, PricedCall } from './call'
 import { forward } from './forward'
-import type { Funding } from './funding/funding'
+import type { CreditUse, Funding } from './funding/funding'
 
 export interface Counter {
   readonly limiter: Limiter
@@ -38,24 +38,30 @@ export async function serve<I>(counter: Counter, call: PricedCall<I>): Promise<O
   try {
     // The stored answer of an `Idempotency-Key` is looked up here, before any money moves (it comes with the payments issue).
     const funding = caller.kind === 'key' ? counter.funding.balance : counter.funding.none
-    const reserved = await funding.reserve(quote, admitted, operation)
+    const reserved = await funding.reserve(quote, admitted, operation, creditUse(call.provider.onCredit))
     if (!reserved.ok) return { kind: 'refused', failure: reserved.error }
     const reservation = reserved.value
     try {
-      const answer = await forward(call.provider, call.input, operation.timeoutMs, hangUp, counter.onTrouble)
+      const provider = (reservation.isCredit && call.provider.onCredit) || call.provider
+      const answer = await forward(provider, call.input, operation.timeoutMs, hangUp, counter.onTrouble)
       if (!answer.ok) return { kind: 'refused', failure: answer.error }
       if (hangUp.aborted) return { kind: 'refused', failure: failure('upstream_timeout', 'The caller hung up.') }
       const charged = quote.charge(answer.value.units ?? 1)
       const end = { status: 200, code: null, charged, now: counter.clock.now() }
       const captured = await reservation.capture(charged.cost, callRecord(admitted, operation.name, end))
       if (!captured.ok) return { kind: 'refused', failure: captured.error }
-      return { kind: 'served', body: answer.value.body, cost: captured.value }
+      const { body, ageSeconds } = answer.value
+      return { kind: 'served', body, cost: captured.value, ...(ageSeconds !== undefined && { ageSeconds }) }
     } finally {
       await reservation.release()
     }
   } finally {
     await entered.value?.finish(0)
   }
+}
+
+function creditUse(onCredit: object | null | undefined): CreditUse {
+  return onCredit === undefined ? 'all' : onCredit === null ? 'nothing' : 'part'
 }
 
 /** The row of a call of a known key. */

@@ -90,7 +90,10 @@ function told(
 ): Response {
   switch (outcome.kind) {
     case 'served':
-      return exchange.served(outcome.body, outcome.cost, headers)
+      return exchange.served(outcome.body, outcome.cost, {
+        ...headers,
+        ...(outcome.ageSeconds !== undefined && { age: String(outcome.ageSeconds) }),
+      })
     case 'refused':
       return exchange.refuse(outcome.failure, outcome.readings)
     case 'quoted':

@@ -105,6 +105,13 @@ export const RULES: readonly Rule[] = [
     packages: ['@libsql/client', 'drizzle-orm', 'node:*'],
   },
   { files: ['server/adapters/stores/memory/**'], may: [CORE, SELF], types: [GATEWAY, PROVIDERS] },
+  // What all plugs of websearch say alike: what a failed call means, how a source has been.
+  { files: ['server/adapters/websearch/*.ts'], may: [CORE], types: [PROVIDERS] },
+  {
+    files: ['server/adapters/websearch/brave/**'],
+    may: [CORE, SELF, 'server/adapters/websearch/*.ts'],
+    types: [PROVIDERS],
+  },
   // The language is core's; here it is fetched and kept.
   { files: ['server/adapters/websearch/goggles/**'], may: [CORE, SELF], types: [PROVIDERS] },
   {

@@ -39,7 +39,7 @@ type Answering<I> = (input: I, signal: AbortSignal) => Promise<Result<ProviderAn
 
 /** A provider that records what it was asked and answers what the test wants. */
 export class FixtureProvider<I> implements Provider<I> {
-  readonly name = 'fixture'
+  readonly name: string = 'fixture'
   readonly asked: I[] = []
   isReady = true
   answer: Answering<I> = async () => ok({ body: '{"fixture":true}' })
@@ -67,6 +67,8 @@ interface HarnessOptions {
   readonly env?: Record<string, string>
   readonly folder?: string
   readonly pingMs?: number
+  /** Answers come from the websearch providers that `env` names, not from fixtures. */
+  readonly configuredProviders?: boolean
   /** A clock that runs with the true time. */
   readonly running?: boolean
   /** Where a clock that stands begins. */
@@ -98,7 +100,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     clock,
     log: openLog('debug', (line) => logged.push(line)),
     onFatal: (reason) => fatal.push(reason),
-    providers: { images, context },
+    ...(!options.configuredProviders && { providers: { images, context } }),
     ...(options.pingMs && { pingMs: options.pingMs }),
   })
   const { core } = gateway

@@ -5,6 +5,8 @@ export interface ProviderAnswer {
   readonly body: string | Uint8Array<ArrayBuffer>
   /** How many units it was, where the operation is metered; one where it is absent. */
   readonly units?: number
+  /** How long ago it was made, when it was kept from an earlier call. */
+  readonly ageSeconds?: number
 }
 
 /**
@@ -31,4 +33,8 @@ export interface Provider<I> {
   call(input: I, signal: AbortSignal): Promise<Result<ProviderAnswer, UpstreamFailure>>
   /** Whether it could answer now; for `/ready`. */
   ready(): Promise<boolean>
+  /**
+   * What signup credit buys here, where that is not all of it: the part that costs the operator nothing, or null for nothing.
+   */
+  readonly onCredit?: Provider<I> | null
 }

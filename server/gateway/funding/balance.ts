@@ -6,28 +6,28 @@ import { no, ok } from '../../core/result'
 import type { Quote } from '../quote'
 import type { Funding } from './funding'
 
-/** Pays out of the prepaid balance, under the key's spending limit. */
-export function balanceFunding(ledger: Ledger, creditPays: boolean): Funding {
+/**
+ * Pays out of the prepaid balance, under the key's spending limit. Where signup credit buys a part of the source only, money
+ * that was topped up is taken first: it reaches all of the source, and who has none is served by that part.
+ */
+export function balanceFunding(ledger: Ledger): Funding {
   return {
-    async reserve(quote, { caller, presented }) {
+    async reserve(quote, { caller, presented }, _, credit) {
       if (caller.kind !== 'key') throw new Error('the balance pays for keys only')
       const { key, account } = caller
-      const request = presented.id
-      const held = await ledger.hold({
-        request,
-        account: account.id,
-        pool: key.poolId,
-        amount: quote.most,
-        creditPays,
-        at: presented.at,
-      })
+      const { id: request, at } = presented
+      const wanted = { request, account: account.id, pool: key.poolId, amount: quote.most, at }
+      const first = await ledger.hold({ ...wanted, creditPays: credit === 'all' })
+      const isCredit = credit === 'part' && !first.ok && first.error === 'insufficient_paid_balance'
+      const held = isCredit ? await ledger.hold({ ...wanted, creditPays: true }) : first
       if (!held.ok)
         return no(
           held.error === 'budget_exhausted'
-            ? budgetUsedUp(await ledger.budget(key.poolId), quote, presented.at)
+            ? budgetUsedUp(await ledger.budget(key.poolId), quote, at)
             : refusal(held.error, quote),
         )
       return ok({
+        isCredit,
         async capture(amount, call) {
           const captured = await ledger.capture(amount, call)
           if (captured.ok) return ok(amount)

@@ -5,16 +5,26 @@ import type { CallRecord } from '../../core/usage/call-record'
 import type { Admitted, AnyOperation } from '../call'
 import type { Quote } from '../quote'
 
+/** What of a source signup credit may buy. */
+export type CreditUse = 'all' | 'part' | 'nothing'
+
 /**
  * Who pays, and how. Balance and per-request payment are one thing to the rest of the pipeline: both reserve the most that a call can cost, and a
  * reservation ends in exactly one of capture or release.
  */
 export interface Funding {
   /** Makes sure of the money before the upstream is called, or says which 402 it is. */
-  reserve(quote: Quote, admitted: Admitted, operation: AnyOperation): Promise<Result<Reservation, Failure>>
+  reserve(
+    quote: Quote,
+    admitted: Admitted,
+    operation: AnyOperation,
+    credit: CreditUse,
+  ): Promise<Result<Reservation, Failure>>
 }
 
 export interface Reservation {
+  /** Signup credit pays, which buys a part of the source only; no other part may be asked. */
+  readonly isCredit?: boolean
   /** Charges `amount`, at most what was reserved. Durable when it resolves to a success; nothing is charged otherwise. */
   capture(amount: Money, call: CallRecord): Promise<Result<Money, Failure>>
   /** Ends the reservation without a charge. Free to repeat, and after a capture it does nothing. */

@@ -126,7 +126,7 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
         description: 'The result, or a quote where `X-Cost-Mode: quote` asked for one.',
         schema: { anyOf: [schema, ref('Quote')] },
         examples: { result: example, quote: quoteExample(operation) },
-        headers: ['API-Version'],
+        headers: ['API-Version', 'Age'],
       },
     },
     failures: [...DATA_FAILURES, ...(post ? BODY_FAILURES : [])],

@@ -34,14 +34,23 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     currency: oneOf(['USD'], 'Its currency.'),
     amount: text('The amount as a decimal.', { pattern: '^\\d+(\\.\\d{1,6})?$' }),
   }),
-  Ready: record('Whether calls can be served.', {
-    status: oneOf(['ready', 'not_ready', 'draining'], 'The verdict.'),
-    checks: {
-      type: 'object',
-      description: 'Each part that must answer.',
-      additionalProperties: { type: 'boolean' },
+  Ready: record(
+    'Whether calls can be served.',
+    {
+      status: oneOf(['ready', 'not_ready', 'draining'], 'The verdict.'),
+      checks: {
+        type: 'object',
+        description: 'Each part that must answer.',
+        additionalProperties: { type: 'boolean' },
+      },
+      sources: {
+        type: 'object',
+        description: 'Where search answers come from, in the order they are asked, and whether each could answer now.',
+        additionalProperties: { type: 'boolean' },
+      },
     },
-  }),
+    ['sources'],
+  ),
   Health: record('The process lives.', { status: oneOf(['ok'], 'Always ok.') }),
   User: record('A person who signed up.', {
     id: text('Id of the person.'),

@@ -1,7 +1,7 @@
 import type { RouteDocs } from './documented'
 import { ref } from './json-schema'
 
-const READY = { status: 'ready', checks: { database: true, search_index: true } }
+const READY = { status: 'ready', checks: { database: true, search_index: true }, sources: { local: true } }
 const NOT_READY = { status: 'not_ready', checks: { database: true, search_index: false } }
 
 export const HEALTH_DOCS = {
@@ -18,7 +18,7 @@ export const HEALTH_DOCS = {
     id: 'ready',
     tag: 'Health',
     summary: 'Can it serve calls',
-    description: 'Answers 200 when calls can be served: the database and the search index answer.',
+    description: 'Answers 200 when calls can be served: the database and a source of search answers do answer.',
     access: 'anybody',
     answers: {
       200: { description: 'It can.', schema: ref('Ready'), examples: { ready: READY } },

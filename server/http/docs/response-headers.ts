@@ -18,6 +18,7 @@ export const RESPONSE_HEADERS = {
     'How to get in (RFC 9110): the scheme to use, and what was wrong with the key that was sent.',
   ),
   'API-Version': words('The version of the answer.'),
+  Age: count('Seconds since the answer was made, when it was kept from an earlier call. Absent on a fresh one.'),
   'Set-Cookie': words('The session cookie.'),
   'Content-Disposition': words('The name of the file.'),
 } as const

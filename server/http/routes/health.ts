@@ -5,8 +5,11 @@ import { HEALTH_DOCS } from '../docs/health-docs'
 /** Each part that must answer before calls can be served. */
 export type Checks = Readonly<Record<string, () => Promise<boolean>>>
 
+/** Where search answers come from, in the order they are asked, and whether each could answer now. */
+export type Sources = () => Promise<Readonly<Record<string, boolean>>>
+
 /** `/health`: the process lives. `/ready`: it can serve, for the database and the search index answer. */
-export function healthRoutes(checks: Checks, isDraining: () => boolean) {
+export function healthRoutes(checks: Checks, isDraining: () => boolean, sources?: Sources) {
   return new Elysia({ name: 'health' })
     .get('/health', () => ({ status: 'ok' as const }), documented(HEALTH_DOCS.health))
     .get(
@@ -22,7 +25,7 @@ export function healthRoutes(checks: Checks, isDraining: () => boolean) {
           set.headers['retry-after'] = '1'
         }
         const status = ready ? ('ready' as const) : isDraining() ? ('draining' as const) : ('not_ready' as const)
-        return { status, checks: Object.fromEntries(results) }
+        return { status, checks: Object.fromEntries(results), ...(sources && { sources: await sources() }) }
       },
       documented(HEALTH_DOCS.ready),
     )

@@ -1,0 +1,27 @@
+import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
+import { no } from '../../core/result'
+import { Deadline, oneHop } from './one-hop'
+
+const USER_AGENT = 'paid-api-gateway/0.1'
+
+/**
+ * Calls the addresses that the operator configured, which may well be private. Bounded like every outbound call; it follows
+ * no redirect, because where one leads nobody configured.
+ */
+export const trustedFetch: OutboundFetch = async (request) => {
+  const url = URL.parse(request.url)
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    return no({ kind: 'bad_url', reason: 'not an http or https address' })
+  const headers = new Headers(request.headers)
+  if (!headers.has('user-agent')) headers.set('user-agent', USER_AGENT)
+  return oneHop({
+    url,
+    connectTo: url,
+    method: request.method ?? 'GET',
+    headers,
+    ...(request.body !== undefined && { body: request.body }),
+    maxBytes: request.maxBytes,
+    ...(request.contentTypes && { contentTypes: request.contentTypes }),
+    deadline: new Deadline(request.timeoutMs, request.signal),
+  })
+}

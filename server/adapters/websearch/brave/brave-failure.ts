@@ -1,0 +1,85 @@
+import type { OutboundAnswer } from '../../../core/outbound/outbound-fetch'
+import type { UpstreamFailure } from '../../../core/providers/provider'
+
+/** What Brave says of our own key, plan or bill; a caller must never take it for its own (facts/upstreams.md 0.1, 1.3). */
+const ABOUT_US = new Set([
+  'SUBSCRIPTION_TOKEN_INVALID',
+  'SUBSCRIPTION_NOT_FOUND',
+  'OPTION_NOT_IN_PLAN',
+  'RESOURCE_NOT_ALLOWED',
+  'CREDIT_EXHAUSTED',
+  'USAGE_LIMIT_EXCEEDED',
+])
+const MOST_PASSED_ON = 64 * 1024
+
+interface BraveError {
+  readonly code: string
+  /** What a `VALIDATION` is about, such as `query.goggles`. */
+  readonly places: readonly string[]
+}
+
+/** Tells why an answer is no success. What concerns our account with Brave is `unavailable`; what concerns the request passes on. */
+export function braveFailure(answer: OutboundAnswer, apiKey: string): UpstreamFailure {
+  const { status, headers } = answer
+  const text = new TextDecoder().decode(answer.body)
+  const { code, places } = braveError(text)
+  const reason = `brave: ${status}${code && ` ${code}`}${places.length > 0 ? ` at ${places.join(' ')}` : ''}`
+  if (status === 429) return { kind: 'rate_limited', reason, retryAfterSeconds: retryAfter(headers) }
+  if (status === 401 || status === 402 || status === 403 || ABOUT_US.has(code)) return { kind: 'unavailable', reason }
+  if (status === 503) return { kind: 'unavailable', reason, ...waiting(headers) }
+  if (status === 504) return { kind: 'timeout', reason }
+  const isAboutCaller = (status === 400 || status === 422) && !places.some(isOurs) && !text.includes(apiKey)
+  if (!isAboutCaller || code === '' || text.length > MOST_PASSED_ON) return { kind: 'error', reason }
+  return { kind: 'error', reason, passThrough: { status, contentType: 'application/json', body: text } }
+}
+
+/**
+ * What the gateway judges by a wider rule than an older version of Brave does (`q` of LLM context), or puts in itself: the
+ * caller did nothing wrong.
+ */
+function isOurs(place: string): boolean {
+  return /(^|\.)(q|query|x-subscription-token|api-version)$/i.test(place)
+}
+
+/** Real bodies have one `error`, the reference's examples have `errors`. */
+function braveError(text: string): BraveError {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return { code: '', places: [] }
+  }
+  const error = member(body, 'error') ?? first(member(body, 'errors'))
+  const code = member(error, 'code')
+  const details = member(member(error, 'meta'), 'errors')
+  const places = (Array.isArray(details) ? details : []).flatMap((detail: unknown) => {
+    const place = member(detail, 'loc')
+    return Array.isArray(place) ? [place.join('.').slice(0, 60)] : []
+  })
+  return { code: typeof code === 'string' ? code.slice(0, 60) : '', places: places.slice(0, 5) }
+}
+
+/** Seconds until a window has room again: of the windows that are used up, the one that opens first (facts/upstreams.md 1.4). */
+function retryAfter(headers: Headers): number {
+  const list = (name: string) =>
+    (headers.get(name) ?? '').split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)))
+  const limits = list('x-ratelimit-limit')
+  const left = list('x-ratelimit-remaining')
+  const waits = list('x-ratelimit-reset').filter((_, i) => left[i] === 0 && (limits[i] ?? 0) > 0)
+  const told = Number(headers.get('retry-after') ?? Number.NaN)
+  const usable = (waits.length > 0 ? waits : [told]).filter((seconds) => Number.isFinite(seconds))
+  return usable.length === 0 ? 1 : Math.max(1, Math.ceil(Math.min(...usable)))
+}
+
+function waiting(headers: Headers): { retryAfterSeconds?: number } {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds > 0 ? { retryAfterSeconds: Math.ceil(seconds) } : {}
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+function first(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : undefined
+}

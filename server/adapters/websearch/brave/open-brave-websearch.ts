@@ -1,0 +1,62 @@
+import type { ImageSearchInput } from '../../../core/catalogue/image-search'
+import type { LlmContextInput } from '../../../core/catalogue/llm-context'
+import type { Clock } from '../../../core/clock'
+import type { OutboundFetch, OutboundRequest } from '../../../core/outbound/outbound-fetch'
+import type { Provider, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
+import { no, ok, type Result } from '../../../core/result'
+import { RecentHealth } from '../recent-health'
+import { upstreamFailure } from '../upstream-failure'
+import { contextBody, imageBody } from './brave-body'
+import { braveFailure } from './brave-failure'
+import { type BraveAccess, contextRequest, imageRequest } from './brave-request'
+
+export interface BraveWebsearchOptions extends BraveAccess {
+  readonly fetch: OutboundFetch
+  readonly clock: Clock
+}
+
+interface BraveWebsearch {
+  readonly images: Provider<ImageSearchInput>
+  readonly context: Provider<LlmContextInput>
+}
+
+/** The cap of an upstream's answer (spec-answers 2). */
+const MOST_BYTES = 16 * 1024 * 1024
+const TIMEOUT_MS = 10_000
+
+type Wire = Pick<OutboundRequest, 'url' | 'method' | 'headers' | 'body'>
+type Answer = Result<ProviderAnswer, UpstreamFailure>
+
+/** The `brave` websearch provider: Brave's Search API, whose bodies go out as they came. */
+export function openBraveWebsearch(options: BraveWebsearchOptions): BraveWebsearch {
+  const health = new RecentHealth(options.clock)
+  const ready = async () => health.isGood()
+  return {
+    images: {
+      name: 'brave',
+      ready,
+      call: async (input, signal) => health.noted(await ask(imageRequest(input, options), imageBody, options, signal)),
+    },
+    context: {
+      name: 'brave',
+      ready,
+      call: async (input, signal) => {
+        const read = (bytes: Uint8Array<ArrayBuffer>) => contextBody(bytes, input.q)
+        return health.noted(await ask(contextRequest(input, options), read, options, signal))
+      },
+    },
+  }
+}
+
+async function ask(
+  wire: Wire,
+  read: (bytes: Uint8Array<ArrayBuffer>) => ProviderAnswer | null,
+  { fetch, apiKey }: BraveWebsearchOptions,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const fetched = await fetch({ ...wire, signal, timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES })
+  if (!fetched.ok) return no(upstreamFailure('brave', fetched.error))
+  if (fetched.value.status !== 200) return no(braveFailure(fetched.value, apiKey))
+  const answer = read(fetched.value.body)
+  return answer ? ok(answer) : no({ kind: 'error', reason: 'brave: 200 with a body that is no answer' })
+}

@@ -1,0 +1,27 @@
+import type { Clock } from '../../core/clock'
+import type { UpstreamFailure } from '../../core/providers/provider'
+import type { Result } from '../../core/result'
+
+/** How long a failure speaks against a source that nobody asked since. */
+const REMEMBERED_MS = 30_000
+
+/** Whether a source that costs money to ask could answer, by how its last call went: nothing is asked to find out. */
+export class RecentHealth {
+  readonly #clock: Clock
+  #failedAt: number | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Notes the outcome of a call, and gives it back. What was wrong with the request says nothing about the source. */
+  noted<T>(outcome: Result<T, UpstreamFailure>): Result<T, UpstreamFailure> {
+    if (outcome.ok) this.#failedAt = null
+    else if (!outcome.error.passThrough && outcome.error.kind !== 'invalid_input') this.#failedAt = this.#clock.now()
+    return outcome
+  }
+
+  isGood(): boolean {
+    return this.#failedAt === null || this.#clock.now() - this.#failedAt >= REMEMBERED_MS
+  }
+}

@@ -1,0 +1,82 @@
+import { isOperationName } from '../core/catalogue/operations'
+import { ConfigError } from './config-error'
+
+export type WebsearchProviderName = 'local' | 'brave'
+
+/** Where search answers come from, in which order, and what of them is kept. */
+export interface WebsearchConfig {
+  /** Asked in this order; the next one when one fails. At least one. */
+  readonly order: readonly WebsearchProviderName[]
+  readonly brave: { readonly baseUrl: string; readonly apiKey: string } | null
+  /** Seconds for which answers of an operation are kept; those not named are not kept. */
+  readonly cacheSeconds: ReadonlyMap<string, number>
+  readonly cacheBytes: number
+}
+
+const PROVIDERS: readonly WebsearchProviderName[] = ['local', 'brave']
+const MOST_CACHE_SECONDS = 86_400
+const MOST_CACHE_MB = 4_096
+const MIB = 1024 * 1024
+
+/** Reads the settings of the two search endpoints. Throws `ConfigError` naming the first that is wrong. */
+export function websearchConfig(read: (name: string) => string | null): WebsearchConfig {
+  const order = providerOrder(read('WEBSEARCH_PROVIDER') ?? 'local')
+  return {
+    order,
+    brave: order.includes('brave') ? braveAccess(read) : null,
+    cacheSeconds: cacheSeconds(read('WEBSEARCH_CACHE')),
+    cacheBytes: cacheMegabytes(read('WEBSEARCH_CACHE_MB') ?? '64') * MIB,
+  }
+}
+
+function providerOrder(text: string): readonly WebsearchProviderName[] {
+  const order = text.split(',').map((part) => {
+    const name = PROVIDERS.find((one) => one === part.trim())
+    if (!name)
+      throw new ConfigError(
+        `WEBSEARCH_PROVIDER must be one or more of ${PROVIDERS.join(', ')}, comma separated, not "${text}"`,
+      )
+    return name
+  })
+  if (new Set(order).size !== order.length)
+    throw new ConfigError(`WEBSEARCH_PROVIDER names a provider twice: "${text}"`)
+  return order
+}
+
+function braveAccess(read: (name: string) => string | null) {
+  const apiKey = read('BRAVE_API_KEY')
+  if (apiKey === null) throw new ConfigError('BRAVE_API_KEY is not set; the websearch provider "brave" needs it')
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new ConfigError('BRAVE_API_KEY must be one line of printable characters')
+  return { apiKey, baseUrl: address('BRAVE_BASE_URL', read('BRAVE_BASE_URL') ?? 'https://api.search.brave.com') }
+}
+
+/** An http address that paths are put behind, without a slash at the end. */
+function address(name: string, text: string): string {
+  const url = URL.parse(text)
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash || url.username)
+    throw new ConfigError(
+      `${name} must be an http or https address without a query, such as https://search.example.com`,
+    )
+  return url.href.replace(/\/+$/, '')
+}
+
+/** `image-search=300,llm-context=60`. */
+function cacheSeconds(text: string | null): ReadonlyMap<string, number> {
+  const kept = new Map<string, number>()
+  for (const entry of text?.split(',') ?? []) {
+    const [, name = '', seconds = ''] = /^\s*([a-z-]+)\s*=\s*(\d{1,6})\s*$/.exec(entry) ?? []
+    if (!isOperationName(name) || Number(seconds) < 1 || Number(seconds) > MOST_CACHE_SECONDS)
+      throw new ConfigError(
+        `WEBSEARCH_CACHE must be operations with seconds from 1 to ${MOST_CACHE_SECONDS}, such as image-search=300,llm-context=60, not "${text}"`,
+      )
+    kept.set(name, Number(seconds))
+  }
+  return kept
+}
+
+function cacheMegabytes(text: string): number {
+  const megabytes = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (megabytes < 1 || megabytes > MOST_CACHE_MB)
+    throw new ConfigError(`WEBSEARCH_CACHE_MB must be a whole number from 1 to ${MOST_CACHE_MB}, not "${text}"`)
+  return megabytes
+}
