@@ -7,13 +7,20 @@ interface Source {
   readonly fetched_content_timestamp?: unknown
 }
 
+interface PlaceBody {
+  readonly name: string
+  readonly url: string
+  readonly title: string
+  readonly snippets: readonly string[]
+}
+
 /** An LLM context body, as far as tests look at it. */
 export interface ContextBody {
   readonly query: unknown
   readonly grounding: {
     readonly generic: readonly { readonly url: string; readonly title: string; readonly snippets: readonly string[] }[]
-    readonly poi: unknown
-    readonly map: unknown
+    readonly poi: PlaceBody | null
+    readonly map: readonly PlaceBody[]
   }
   readonly sources: Readonly<Record<string, Source>>
 }

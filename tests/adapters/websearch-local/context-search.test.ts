@@ -41,7 +41,7 @@ describe('body', () => {
     const body = await ask('scroll chuck jaws')
     const [url] = urls(body)
     expect(Object.keys(body)).toEqual(['query', 'grounding', 'sources'])
-    expect(body.query).toEqual({ original: 'scroll chuck jaws', spellcheck_off: true })
+    expect(body.query).toEqual({ original: 'scroll chuck jaws' })
     expect(body.grounding).toEqual({ generic: expect.any(Array), poi: null, map: [] })
     expect(Object.keys(body.grounding.generic[0]!)).toEqual(['url', 'title', 'snippets'])
     expect(Object.keys(body.sources[url!]!)).toEqual(['title', 'hostname', 'age'])

@@ -102,13 +102,13 @@ export const ADULT_DOCUMENTS: readonly IndexDocument[] = [
     url: 'https://adult.example/nightclub',
     title: 'Nightclub revue',
     markdown: 'An adult revue at the nightclub.',
-    adult: true,
+    adult: 2,
   },
   { url: 'https://plain.example/nightclub', title: 'Nightclub architecture', markdown: 'How a nightclub is built.' },
 ]
 
 export const ADULT_IMAGES: readonly IndexImage[] = [
-  image('https://adult.example/revue', 'Nightclub revue', { adult: true }),
+  image('https://adult.example/revue', 'Nightclub revue', { adult: 2 }),
   image('https://plain.example/facade', 'Nightclub facade', {}),
 ]
 

@@ -32,7 +32,7 @@ describe('body', () => {
     const file = `${BASE_URL}/media/lucide/credit-card.svg`
     expect(body).toEqual({
       type: 'images',
-      query: { original: 'credit card', spellcheck_off: true, show_strict_warning: false },
+      query: { original: 'credit card', show_strict_warning: false },
       results: [
         {
           type: 'image_result',

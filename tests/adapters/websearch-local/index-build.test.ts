@@ -60,8 +60,8 @@ describe('ensureIndex', () => {
   test('a failed build throws, leaves the old file in place and nothing beside it', async () => {
     await ensureIndex({ indexPath, ...sources })
     const before = statSync(indexPath).ino
-    const broken = { ...page('amber'), url: 'http://insecure.example/' }
-    await expect(ensureIndex({ indexPath, ...sources, extraDocuments: [broken] })).rejects.toThrow('absolute https')
+    const broken = { ...page('amber'), url: 'ftp://files.example/' }
+    await expect(ensureIndex({ indexPath, ...sources, extraDocuments: [broken] })).rejects.toThrow('absolute http')
     expect(readdirSync(join(folder.path, 'data'))).toEqual(['search.db'])
     expect(statSync(indexPath).ino).toBe(before)
   })

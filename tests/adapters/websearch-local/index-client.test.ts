@@ -32,7 +32,7 @@ const never = new AbortController().signal
 const asking = (q: string): Question => ({
   kind: 'images',
   baseUrl: BASE_URL,
-  input: { q, count: 1, includeAdult: true },
+  input: { q, count: 1, spellcheck: false, region: { country: 'ALL', language: 'en' }, mostAdult: 2 },
 })
 
 function clientOfStandIn(): IndexClient {

@@ -5,14 +5,21 @@ import { type ContextBudget, withinBudget } from '../passages/context-budget'
 import type { RankedPage } from '../passages/ranked-page'
 import { aboveFloor, type ThresholdMode } from '../passages/relevance-floor'
 import { searchTerms } from '../passages/search-terms'
+import { type Correct, spelled } from './index-spelling'
 import type { DocumentFilter } from './passage-matches'
-import { searchPassages } from './search-passages'
+import type { Region } from './region-weight'
+import { type PassageSearch, searchAtPlace, searchPassages } from './search-passages'
+import type { Whereabouts } from './search-places'
 
 /** What of an LLM context call the index answers. */
 export interface ContextQuestion {
   readonly q: string
+  readonly spellcheck: boolean
   readonly count: number
   readonly filter: DocumentFilter
+  readonly region: Region
+  /** Where local recall looks; null without it. */
+  readonly where: Whereabouts | null
   readonly threshold: ThresholdMode
   readonly withMetadata: boolean
   readonly apiVersion: string
@@ -21,26 +28,45 @@ export interface ContextQuestion {
   readonly goggles: readonly string[]
 }
 
+/** Places take at most half of the pages of an answer, and no more than this. */
+const MOST_PLACES = 10
+
 /** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2). */
 export async function contextAnswer(
   client: Client,
   question: ContextQuestion,
   baseUrl: string,
   nowMs: number,
-  books: RuleBooks,
+  { books, correct }: { readonly books: RuleBooks; readonly correct: Correct },
 ): Promise<string> {
-  const { filter, withMetadata, apiVersion } = question
-  const found = await searchPassages(client, { terms: searchTerms(question.q), filter })
-  const considered = aboveFloor(reranked(found, question.goggles, books).slice(0, question.count), question.threshold)
+  const { withMetadata, apiVersion, threshold, most, goggles } = question
+  const query = await spelled(question, correct)
+  const search = { terms: searchTerms(query.altered ?? query.original), ...question }
+  const places = await placesOf(client, search, question)
+  const taken = new Set(places.map(({ url }) => url))
+  const found = reranked(await searchPassages(client, search), goggles, books).filter(({ url }) => !taken.has(url))
+  const considered = aboveFloor(found.slice(0, question.count), threshold)
+  const grounding = withinBudget([...places, ...considered], most)
   return contextBody({
-    query: { original: question.q, spellcheckOff: true },
-    generic: withinBudget(considered, question.most),
-    places: [],
+    query,
+    places: grounding.filter(({ page }) => taken.has(page.url)),
+    generic: grounding.filter(({ page }) => !taken.has(page.url)),
     withMetadata,
     apiVersion,
     baseUrl,
     nowMs,
   })
+}
+
+/** Local recall stays strict, whatever `safesearch` says (spec 4.2). */
+async function placesOf(
+  client: Client,
+  search: PassageSearch,
+  { where, filter, threshold, most }: ContextQuestion,
+): Promise<RankedPage[]> {
+  if (where === null) return []
+  const found = await searchAtPlace(client, { ...search, filter: { ...filter, mostAdult: 0 } }, where)
+  return aboveFloor(found, threshold).slice(0, Math.min(MOST_PLACES, Math.ceil(most.urls / 2)))
 }
 
 /** Goggles choose among all that was found, more than is asked for, so that they can bring some up. */

@@ -3,13 +3,15 @@ import type { Provider } from '../../../core/providers/provider'
 import type { IndexClient } from './index-client'
 import { isIndexReady } from './index-readiness'
 
-/** Image search over the local index. `country` and `search_lang` make no difference: its pictures belong to no country. */
+/** Image search over the local index. */
 export function imageProvider(client: IndexClient, baseUrl: string): Provider<ImageSearchInput> {
   return {
     name: 'local',
     call(input, signal) {
-      const { q, count, safesearch } = input
-      return client.ask({ kind: 'images', input: { q, count, includeAdult: safesearch === 'off' }, baseUrl }, signal)
+      const { q, count, spellcheck } = input
+      const region = { country: input.country, language: input.search_lang }
+      const mostAdult = input.safesearch === 'off' ? 2 : 0
+      return client.ask({ kind: 'images', input: { q, count, spellcheck, region, mostAdult }, baseUrl }, signal)
     },
     ready: () => isIndexReady(client),
   }

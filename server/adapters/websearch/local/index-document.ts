@@ -1,3 +1,6 @@
+import type { AdultLevel } from '../passages/page-content'
+import type { PagePlace } from '../passages/page-place'
+
 /** What sort of page a document is. It decides the picture shown for it and a mild preference in ranking. */
 export type DocumentKind = 'readme' | 'guide' | 'types' | 'changelog' | 'page'
 
@@ -14,9 +17,12 @@ export interface IndexDocument {
   readonly description?: string
   /** `YYYY-MM-DD` or an ISO timestamp. Absent when the page does not say. */
   readonly published?: string
-  /** ISO 639-1; `en` when absent. */
+  /** A language tag such as `en` or `pt-br`; `en` when absent. */
   readonly lang?: string
-  readonly adult?: boolean
+  /** ISO 3166-1 alpha-2; absent when the page is for every country. */
+  readonly country?: string
+  readonly adult?: AdultLevel
+  readonly place?: PagePlace
   /** Absolute https address; the host's `/favicon.ico` when absent. */
   readonly favicon?: string
   /** Absolute https address of a picture; one that fits the kind when absent. */
@@ -33,8 +39,11 @@ export interface IndexImage {
   /** Absolute https address of the file, or a path of this gateway (`/media/...`), resolved when it is asked for. */
   readonly imageUrl: string
   readonly tags: readonly string[]
-  readonly width: number
-  readonly height: number
-  readonly adult?: boolean
+  /** In pixels; null when unknown. */
+  readonly width: number | null
+  readonly height: number | null
+  readonly lang?: string
+  readonly country?: string
+  readonly adult?: AdultLevel
   readonly favicon?: string
 }

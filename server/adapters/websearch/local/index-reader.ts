@@ -5,6 +5,7 @@ import { RuleBooks } from '../goggles/rule-books'
 import { searchTerms } from '../passages/search-terms'
 import { contextAnswer } from './context-answer'
 import { imageAnswer } from './image-answer'
+import { IndexSpelling } from './index-spelling'
 import type { Question } from './question'
 import { searchImages } from './search-images'
 import { searchPassages } from './search-passages'
@@ -16,17 +17,21 @@ import { searchPassages } from './search-passages'
 export class IndexReader {
   readonly #path: string
   readonly #books = new RuleBooks()
-  #open: { readonly client: Client; readonly file: string } | null = null
+  #open: { readonly client: Client; readonly file: string; readonly spelling: IndexSpelling } | null = null
 
   constructor(path: string) {
     this.#path = path
   }
 
   async answer(question: Question): Promise<string> {
-    const client = await this.#client()
-    if (question.kind === 'context')
-      return contextAnswer(client, question.input, question.baseUrl, question.nowMs, this.#books)
-    if (question.kind === 'images') return imageAnswer(client, question.input, question.baseUrl)
+    const { client, spelling } = await this.#opened()
+    if (question.kind === 'context') {
+      const correct = (q: string) => spelling.corrected(q, 'documents')
+      const helpers = { books: this.#books, correct }
+      return contextAnswer(client, question.input, question.baseUrl, question.nowMs, helpers)
+    }
+    if (question.kind === 'images')
+      return imageAnswer(client, question.input, question.baseUrl, (q) => spelling.corrected(q, 'images'))
     await proveReadable(client)
     return ''
   }
@@ -36,18 +41,18 @@ export class IndexReader {
     this.#open = null
   }
 
-  async #client(): Promise<Client> {
+  async #opened(): Promise<{ readonly client: Client; readonly spelling: IndexSpelling }> {
     const file = identity(this.#path)
     if (file === null) {
       this.close()
       throw new Error('there is no index file yet')
     }
-    if (this.#open?.file === file) return this.#open.client
+    if (this.#open?.file === file) return this.#open
     this.close()
     const client = createClient({ url: pathToFileURL(this.#path).href, concurrency: 1 })
-    this.#open = { client, file }
     await client.execute('PRAGMA query_only = ON')
-    return client
+    this.#open = { client, file, spelling: new IndexSpelling(client) }
+    return this.#open
   }
 }
 
@@ -60,6 +65,7 @@ function identity(path: string): string | null {
 /** Runs both searches; it throws when the file is not an index. That they find something is not asked. */
 async function proveReadable(client: Client): Promise<void> {
   const terms = searchTerms('readme')
-  await searchPassages(client, { terms, filter: { mostAdult: 2, published: null } })
-  await searchImages(client, { terms, count: 1, includeAdult: true })
+  const region = { country: 'ALL', language: 'en' }
+  await searchPassages(client, { terms, filter: { mostAdult: 2, published: null }, region })
+  await searchImages(client, { terms, count: 1, region, mostAdult: 2 })
 }

@@ -1,26 +1,45 @@
 /** Raised with every change to what the builder writes, so that an index of an older one is built anew. */
-export const BUILDER_VERSION = 2
+export const BUILDER_VERSION = 3
 
 /** Passages of a document have the rowids `id * 4096 + position`: a row knows its document without a lookup. */
 export const PASSAGES_PER_DOCUMENT = 4096
 
 const TOKENIZER = "tokenize = 'porter unicode61 remove_diacritics 2'"
 
-/** The tables of an index file. It is written once and then only read; a rebuild is a new file. */
+/** The tables of an index file. No reader ever sees it change: what is new is written beside it and put in its place. */
 export const SCHEMA: readonly string[] = [
   'CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
   `CREATE TABLE documents (
     id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, title TEXT NOT NULL, title_tokens INTEGER NOT NULL,
-    hostname TEXT NOT NULL, site_name TEXT NOT NULL, description TEXT NOT NULL, kind TEXT NOT NULL, published TEXT, fetched_at INTEGER NOT NULL,
-    lang TEXT NOT NULL, adult INTEGER NOT NULL, favicon TEXT NOT NULL, thumbnail TEXT NOT NULL)`,
+    hostname TEXT NOT NULL, site_name TEXT NOT NULL, description TEXT NOT NULL, kind TEXT NOT NULL, published TEXT,
+    fetched_at INTEGER NOT NULL, lang TEXT NOT NULL, country TEXT, adult INTEGER NOT NULL, favicon TEXT NOT NULL,
+    thumbnail TEXT NOT NULL, source INTEGER NOT NULL, origin TEXT NOT NULL)`,
+  'CREATE INDEX documents_by_origin ON documents(source, origin)',
   `CREATE VIRTUAL TABLE passages USING fts5(title, heading, text, words, tokens UNINDEXED, ${TOKENIZER})`,
+  // Where a document is about. The names, but for `name`, are folded; the country is a code.
+  `CREATE TABLE places (
+    document INTEGER PRIMARY KEY, name TEXT NOT NULL, latitude REAL, longitude REAL, city TEXT, state TEXT, country TEXT,
+    postal_code TEXT)`,
+  'CREATE INDEX places_by_latitude ON places(latitude)',
+  'CREATE INDEX places_by_city ON places(city)',
   `CREATE TABLE images (
-    id INTEGER PRIMARY KEY, page_url TEXT NOT NULL, title TEXT NOT NULL, image_url TEXT NOT NULL, width INTEGER NOT NULL,
-    height INTEGER NOT NULL, fetched_at INTEGER NOT NULL, adult INTEGER NOT NULL, favicon TEXT NOT NULL)`,
+    id INTEGER PRIMARY KEY, page_url TEXT NOT NULL, title TEXT NOT NULL, image_url TEXT NOT NULL, width INTEGER,
+    height INTEGER, fetched_at INTEGER NOT NULL, lang TEXT, country TEXT, adult INTEGER NOT NULL, favicon TEXT NOT NULL,
+    source INTEGER NOT NULL, origin TEXT NOT NULL)`,
+  'CREATE INDEX images_by_origin ON images(source, origin)',
   `CREATE VIRTUAL TABLE image_words USING fts5(title, tags, ${TOKENIZER})`,
+  // What the operator added: folders, files and addresses (source 0 is what every install brings), and what was read there.
+  `CREATE TABLE sources (
+    id INTEGER PRIMARY KEY, location TEXT NOT NULL UNIQUE, settings TEXT NOT NULL, added_at INTEGER NOT NULL,
+    read_at INTEGER NOT NULL)`,
+  `CREATE TABLE own_files (
+    source INTEGER NOT NULL, origin TEXT NOT NULL, hash TEXT NOT NULL, content TEXT NOT NULL,
+    PRIMARY KEY (source, origin)) WITHOUT ROWID`,
   // In how many passages each stem stands.
   'CREATE TABLE stems (stem TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID',
   'CREATE VIRTUAL TABLE passage_stems USING fts5vocab(passages, row)',
+  // In how many documents, and in the words of how many images, each word stands as it is spelled.
+  'CREATE TABLE vocabulary (word TEXT PRIMARY KEY, documents INTEGER NOT NULL, images INTEGER NOT NULL) WITHOUT ROWID',
 ]
 
 /** Brings what is known of the whole up to date; run when passages were written or removed. */
@@ -29,4 +48,6 @@ export const STATISTICS: readonly string[] = [
   'INSERT INTO stems SELECT term, doc FROM passage_stems',
   `INSERT OR REPLACE INTO meta SELECT 'passages', count(*) FROM passages`,
   `INSERT OR REPLACE INTO meta SELECT 'mean_length', coalesce(round(avg(length(text))), 1) FROM passages`,
+  "INSERT OR REPLACE INTO meta SELECT 'documents', count(*) FROM documents",
+  "INSERT OR REPLACE INTO meta SELECT 'images', count(*) FROM images",
 ]

@@ -9,6 +9,8 @@ export interface DocumentFilter {
   readonly mostAdult: number
   /** ISO timestamps, the first included and the second not; a document without a date is then left out. Null for any. */
   readonly published: { readonly from: string; readonly before: string } | null
+  /** The ids of the documents that are searched; all when absent. */
+  readonly among?: readonly number[]
 }
 
 /** bm25 weights of title, heading, text and the words that are not shown. */
@@ -22,17 +24,19 @@ const MATCHES = `
     SELECT passages.rowid AS id FROM passages JOIN documents d ON d.id = passages.rowid / ${PASSAGES_PER_DOCUMENT}
     WHERE passages MATCH ? AND rank MATCH '${WEIGHTS}' AND d.adult <= ?
       AND (? = '' OR (d.published >= ? AND d.published < ?))
+      AND (? = '' OR d.id IN (SELECT value FROM json_each(?)))
     ORDER BY rank LIMIT ?)`
 
 /** The rowids of the passages an expression matches, best first, at most `most`. */
 export async function passageMatches(
   client: Client,
   expression: string,
-  { mostAdult, published }: DocumentFilter,
+  { mostAdult, published, among }: DocumentFilter,
   most: number,
 ): Promise<number[]> {
   const { from, before } = published ?? { from: '', before: '' }
-  const args = [expression, mostAdult, from, from, before, most]
+  const ids = among ? JSON.stringify(among) : ''
+  const args = [expression, mostAdult, from, from, before, ids, ids || '[]', most]
   const [row] = await selectRows<{ readonly ids: string }>(client, MATCHES, args)
   return JSON.parse(row?.ids ?? '[]') as number[] // SQL made it from a numeric column
 }

@@ -6,11 +6,14 @@ import { allOf, anyOf } from './full-text-query'
 import type { DocumentKind } from './index-document'
 import { PASSAGES_PER_DOCUMENT } from './index-schema'
 import { type DocumentFilter, passageMatches, passagesHaving, rarestTerms } from './passage-matches'
+import { type Region, regionWeight } from './region-weight'
+import { documentsNear, termsAtPlace, type Whereabouts } from './search-places'
 import { selectRows } from './select-rows'
 
 export interface PassageSearch {
   readonly terms: readonly SearchTerm[]
   readonly filter: DocumentFilter
+  readonly region: Region
 }
 
 /** Passages that the full-text index proposes: enough that a long document, all of which matches, does not take every place. */
@@ -40,7 +43,7 @@ export async function searchPassages(client: Client, search: PassageSearch): Pro
     const some = rarestTerms(terms, corpus.having)
     for (const id of await passageMatches(client, anyOf(some), filter, MOST_PROPOSED)) ids.add(id)
   }
-  return rankedDocuments(client, chosen([...ids]), new TermFinder(terms), corpus)
+  return rankedDocuments(client, chosen([...ids]), search, corpus)
 }
 
 function documentsOf(ids: ReadonlySet<number>): number {
@@ -60,6 +63,18 @@ function chosen(proposed: readonly number[]): number[] {
     else rest.push(id)
   }
   return [...firsts, ...rest].slice(0, MOST_WEIGHED)
+}
+
+/** The documents at a place that have a word of the question, best first; the further away, the less they count. */
+export async function searchAtPlace(client: Client, search: PassageSearch, where: Whereabouts): Promise<RankedPage[]> {
+  const terms = termsAtPlace(search.terms)
+  if (terms.length === 0) return []
+  const near = new Map((await documentsNear(client, where)).map(({ document, nearness }) => [document, nearness]))
+  if (near.size === 0) return []
+  const corpus = await corpusOf(client, terms)
+  const filter = { ...search.filter, among: [...near.keys()] }
+  const ids = await passageMatches(client, anyOf(terms), filter, MOST_PROPOSED)
+  return rankedDocuments(client, chosen(ids), { ...search, terms }, corpus, near)
 }
 
 async function corpusOf(client: Client, terms: readonly SearchTerm[]): Promise<Corpus> {
@@ -92,17 +107,22 @@ interface DocumentRow {
   readonly kind: DocumentKind
   readonly published: string | null
   readonly fetched_at: number
+  readonly lang: string
+  readonly country: string | null
   readonly favicon: string
   readonly thumbnail: string
+  readonly place_name: string | null
 }
 
 /** Loads passages and their documents, weighs each passage by its words, and stands the documents in order. */
 async function rankedDocuments(
   client: Client,
   passageIds: readonly number[],
-  finder: TermFinder,
+  { terms, region }: PassageSearch,
   corpus: Corpus,
+  near?: ReadonlyMap<number, number>,
 ): Promise<RankedPage[]> {
+  const finder = new TermFinder(terms)
   const passages = await rowsById<PassageRow>(
     client,
     'SELECT rowid AS id, heading, text, words, tokens FROM passages WHERE rowid IN (SELECT value FROM json_each(?))',
@@ -111,7 +131,8 @@ async function rankedDocuments(
   const ids = [...new Set(passageIds.map((id) => Math.floor(id / PASSAGES_PER_DOCUMENT)))]
   const documents = await rowsById<DocumentRow>(
     client,
-    'SELECT * FROM documents WHERE id IN (SELECT value FROM json_each(?))',
+    `SELECT d.*, p.name AS place_name FROM documents d LEFT JOIN places p ON p.document = d.id
+     WHERE id IN (SELECT value FROM json_each(?))`,
     ids,
   )
   const found = new Map<number, RankedPassage[]>()
@@ -121,7 +142,8 @@ async function rankedDocuments(
     if (!document) continue
     const { score, coverage } = scorePassage(finder, { title: document.title, heading, text, hidden: words }, corpus)
     if (score <= 0) continue
-    const passage = { heading, text, tokens, score: score * KIND_WEIGHTS[document.kind], coverage }
+    const weight = KIND_WEIGHTS[document.kind] * regionWeight(document, region) * (near?.get(owner) ?? 1)
+    const passage = { heading, text, tokens, score: score * weight, coverage }
     const others = found.get(owner)
     if (others) others.push(passage)
     else found.set(owner, [passage])
@@ -138,7 +160,8 @@ async function rankedDocuments(
 function factsOf(row: DocumentRow): PageFacts {
   const { url, title, hostname, description, published, favicon, thumbnail } = row
   const renamed = { titleTokens: row.title_tokens, siteName: row.site_name, fetchedAt: row.fetched_at }
-  return { url, title, hostname, description, published, favicon, thumbnail, ...renamed }
+  const placeName = row.place_name === null ? {} : { placeName: row.place_name }
+  return { url, title, hostname, description, published, favicon, thumbnail, ...renamed, ...placeName }
 }
 
 async function rowsById<T extends { readonly id: number }>(

@@ -12,9 +12,9 @@ interface Floor {
 
 const FLOORS: Readonly<Record<ThresholdMode, Floor>> = {
   disabled: { coverage: 0, score: 0 },
-  lenient: { coverage: 0.2, score: 0.05 },
-  balanced: { coverage: 0.5, score: 0.2 },
-  strict: { coverage: 0.8, score: 0.4 },
+  lenient: { coverage: 0.2, score: 0.02 },
+  balanced: { coverage: 0.5, score: 0.08 },
+  strict: { coverage: 0.8, score: 0.2 },
 }
 
 /**
