@@ -9,6 +9,7 @@ import { ensureIndex } from './adapters/websearch/local/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { composeAgents } from './compose/agents'
+import { composePayments } from './compose/payments'
 import { openWebsearch } from './compose/websearch'
 import type { Config } from './config'
 import { Keys } from './core/accounts/keys'
@@ -22,6 +23,7 @@ import { Ledger } from './core/ledger/ledger'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
 import { balanceFunding } from './gateway/funding/balance'
+import { offering, paymentFunding } from './gateway/funding/payment'
 import { unpaid } from './gateway/funding/unpaid'
 import { controlDesk } from './http/control'
 import { loadDashboard } from './http/dashboard-files'
@@ -85,7 +87,11 @@ export async function compose(config: Config, surroundings: Surroundings) {
     surroundings.providers ?? openWebsearch(config, clock, indexSources(config).indexPath, onTrouble)
   const { identity, ownOrigins } = composeIdentity(config, surroundings, core)
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
-  const door = { credentials, accounts, ledger, limiter, clock, anonymousLimits }
+  const rail = composePayments(config, { claims: stores.paymentClaims, clock, log, credit: async () => false })
+  // Whoever worked on a payment before this process is gone.
+  await rail.payments.recover()
+  const paymentAttemptsPerMinute = config.payments.attemptsPerMinute
+  const door = { credentials, accounts, ledger, limiter, clock, anonymousLimits, paymentAttemptsPerMinute }
   const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies })
   const setupToken = new SetupToken()
   let draining = false
@@ -106,7 +112,11 @@ export async function compose(config: Config, surroundings: Surroundings) {
       ledger,
       prices,
       clock,
-      funding: { balance: balanceFunding(ledger), none: unpaid },
+      funding: {
+        balance: offering(balanceFunding(ledger), rail.payments),
+        payment: paymentFunding(rail.payments, limiter),
+        none: offering(unpaid, rail.payments),
+      },
       onTrouble,
     }),
     checks: { database: () => stores.ready(), search_index: () => providers.context.ready() },
@@ -119,6 +129,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     /** Answers a request that came over the socket. */
     fetch: (request: Request) => web.fetch(desk.receive(request)),
     core,
+    rail,
     control: controlDesk({ operator, accounts, ledger, prices, identity }),
     accounts,
     setupToken,
@@ -131,6 +142,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       core.events.end()
     },
     async close() {
+      await rail.close()
       await providers.close?.()
       await stores.close()
     },

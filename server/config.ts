@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ConfigError } from './config/config-error'
+import { type PaymentSettings, paymentSettings } from './config/payments'
 import { sealingKeys } from './config/sealing-keys'
 import { type WebsearchConfig, websearchConfig } from './config/websearch'
 import { Allowlist } from './core/credentials/allowlist'
@@ -25,6 +26,7 @@ export interface Config {
   /** Proxies whose forwarding headers are believed. */
   readonly trustedProxies: Allowlist | null
   readonly websearch: WebsearchConfig
+  readonly payments: PaymentSettings
   readonly anonymousRpm: number
   readonly signUpRpm: number
   readonly logLevel: LogLevel
@@ -42,14 +44,16 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
   const port = wholeNumber('PORT', read('PORT') ?? '3000', 0, 65535)
   const host = read('HOST') ?? '127.0.0.1'
   const dataDir = resolve(read('DATA_DIR') ?? 'data')
-  const production =
-    oneOf('NODE_ENV', read('NODE_ENV') ?? 'development', ['development', 'test', 'production']) === 'production'
+  const mode = oneOf('NODE_ENV', read('NODE_ENV') ?? 'development', ['development', 'test', 'production'])
+  const production = mode === 'production'
   const secret = secretKey(read('SECRET_KEY'), join(dataDir, 'secret_key'))
+  const isLoopback = host === 'localhost' || host === '::1' || /^127\./.test(host)
+  const baseUrl = origin(read('BASE_URL') ?? `http://${reachable(host)}:${port}`)
   return {
     port,
     host,
-    isLoopback: host === 'localhost' || host === '::1' || /^127\./.test(host),
-    baseUrl: origin(read('BASE_URL') ?? `http://${reachable(host)}:${port}`),
+    isLoopback,
+    baseUrl,
     dataDir,
     databaseUrl: databaseUrl(read('DATABASE_URL') ?? `file:${join(dataDir, 'gateway.db')}`),
     databaseAuthToken: read('DATABASE_AUTH_TOKEN'),
@@ -57,6 +61,7 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     sealingKeys: sealingKeys(read('SEALING_KEYS'), secret, production),
     trustedProxies: addresses('TRUSTED_PROXIES', read('TRUSTED_PROXIES')),
     websearch: websearchConfig(read),
+    payments: paymentSettings(read, { secretKey: secret, baseUrl, isLoopback, environment: mode }),
     anonymousRpm: wholeNumber('ANON_RPM', read('ANON_RPM') ?? '60', 1, 1_000_000),
     signUpRpm: wholeNumber('SIGNUP_RPM', read('SIGNUP_RPM') ?? '10', 1, 1_000_000),
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),

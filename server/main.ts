@@ -52,6 +52,7 @@ async function start(config: Config, log: Log, started: number): Promise<void> {
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
+  void gateway.rail.open()
   await prepareIndex(config, progress(log))
   const isFresh = (await gateway.accounts.count()) === 0
   process.stdout.write(welcome(config.baseUrl, performance.now() - started, isFresh))

@@ -13,6 +13,14 @@ export type FailureCode =
   | 'api_key_disabled'
   | 'expired_api_key'
   | 'payment_required'
+  | 'malformed_credential'
+  | 'invalid_challenge'
+  | 'payment_expired'
+  | 'invalid_payload'
+  | 'verification_failed'
+  | 'payment_in_progress'
+  | 'payment_pending'
+  | 'payment_network_unavailable'
   | 'insufficient_api_key_balance'
   | 'recharge_required'
   | 'insufficient_balance'
@@ -43,6 +51,15 @@ export type FailureCode =
   | 'upstream_unavailable'
   | 'upstream_timeout'
 
+/** Ways to pay for the request that was refused. */
+export interface PaymentOffers {
+  readonly challengeId: string | null
+  /** Values of `WWW-Authenticate`, of the scheme `Payment`. */
+  readonly challenges: readonly string[]
+  /** The same offers for clients of other protocols. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /** What a caller is told when a call fails. Never holds a secret or an upstream address. */
 export interface Failure {
   readonly code: FailureCode
@@ -56,6 +73,8 @@ export interface Failure {
   readonly allow?: readonly string[]
   /** The fixed price of the operation, on every 402 of a priced route. */
   readonly price?: Money
+  /** Challenges that stand beside a 402 (spec 2.4). Never set while the fate of a payment is open. */
+  readonly offers?: PaymentOffers
   /** An upstream's own error body, sent on as it came. */
   readonly passThrough?: { readonly status: number; readonly contentType: string; readonly body: string }
 }

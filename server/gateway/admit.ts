@@ -20,6 +20,8 @@ export interface Door {
   readonly clock: Clock
   /** Caps of a caller without an account, per address. */
   readonly anonymousLimits: Limits
+  /** Payment credentials that an address may try in a minute; those that turn out good are given back. */
+  readonly paymentAttemptsPerMinute: number
 }
 
 /**
@@ -57,12 +59,13 @@ async function identify(door: Door, { credential, address, destination, at }: Pr
     subjects: [{ name: limitSubject(address), limits: door.anonymousLimits }],
     refused,
   })
-  if (credential.kind === 'none')
-    return anonymous(
-      destination.kind === 'free'
-        ? failure('missing_api_key', 'This route needs an API key: send Authorization: Bearer <API_KEY>.')
-        : null,
-    )
+  if (credential.kind === 'none') return anonymous(isPayable(destination) ? null : NEEDS_KEY)
+  if (credential.kind === 'payment') {
+    // Judging one costs a signature and a question to the network, so tries are counted, apart from other requests.
+    const limits = { ...door.anonymousLimits, rpm: door.paymentAttemptsPerMinute }
+    const subjects = [{ name: `payments of ${limitSubject(address)}`, limits }]
+    return { caller: { kind: 'anonymous' }, subjects, refused: isPayable(destination) ? null : NEEDS_KEY }
+  }
   const key = await keyOf(door, credential)
   if (!key || keyState(key, at) === 'revoked')
     return anonymous(failure('invalid_api_key', 'This API key is not known.'))
@@ -73,9 +76,19 @@ async function identify(door: Door, { credential, address, destination, at }: Pr
   return { caller: { kind: 'key', key, account }, subjects: [{ name: key.id, limits }], refused: null }
 }
 
-async function keyOf(door: Door, credential: Exclude<Credential, { kind: 'none' }>): Promise<ApiKey | null> {
+async function keyOf(
+  door: Door,
+  credential: Extract<Credential, { kind: 'own_key' | 'api_key' }>,
+): Promise<ApiKey | null> {
   if (credential.kind === 'own_key') return door.credentials.byId(credential.id)
   return looksLikeSecret(credential.secret) ? door.credentials.byHash(hashSecret(credential.secret)) : null
+}
+
+const NEEDS_KEY = failure('missing_api_key', 'This route needs an API key: send Authorization: Bearer <API_KEY>.')
+
+/** Whether somebody without a key may go on, to be asked for a payment. A wrong path is told as such first. */
+function isPayable(destination: Destination): boolean {
+  return destination.kind === 'nowhere' || (destination.kind === 'priced' && destination.payable === true)
 }
 
 function keyProblem(key: ApiKey, { at, address, destination }: Presented): Failure | null {

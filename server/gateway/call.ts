@@ -6,6 +6,8 @@ import type { Failure } from '../core/failure'
 import type { KeyId, RequestId } from '../core/ids'
 import type { Readings, Subject } from '../core/limits/limiter'
 import type { Money } from '../core/money'
+import type { ShownPayment } from '../core/payments/method'
+import type { GivenReceipt } from '../core/payments/receipt'
 import type { Provider } from '../core/providers/provider'
 import type { Quote } from './quote'
 
@@ -15,10 +17,13 @@ export type Credential =
   | { readonly kind: 'api_key'; readonly secret: string }
   /** A key whose owner is signed in and lets this one call go by it, without showing its secret. */
   | { readonly kind: 'own_key'; readonly id: KeyId }
+  /** A payment for this one request (spec 5.3). */
+  | { readonly kind: 'payment'; readonly shown: ShownPayment }
 
 /** Where a call wants to go, as far as the door must know. */
 export type Destination =
-  | { readonly kind: 'priced'; readonly operation: SoldName }
+  /** `payable`: whoever has no key may pay for the one request (spec 5.3); else a key is needed. */
+  | { readonly kind: 'priced'; readonly operation: SoldName; readonly payable?: true }
   /** A free route that needs a key, by the name that it has in the log. */
   | { readonly kind: 'free'; readonly name: string }
   /** No such route, or a wrong method: the window is read, nothing is taken. */
@@ -73,6 +78,8 @@ export interface PricedCall<I> {
   readonly quote: Quote
   readonly provider: Provider<I>
   readonly input: I
+  /** Equal for two tries of one request only (`fingerprintOf`). */
+  readonly fingerprint: () => string
   readonly wishes: Wishes
   /** Aborts when the caller hangs up. */
   readonly hangUp: AbortSignal
@@ -86,6 +93,8 @@ export type Outcome =
       readonly cost: Money
       /** Set for an answer that was kept from an earlier call. */
       readonly ageSeconds?: number
+      /** Of a call that was paid for by itself. */
+      readonly receipt: GivenReceipt | null
     }
   | { readonly kind: 'quoted'; readonly quote: Quote; readonly balance: Money | null }
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }

@@ -17,8 +17,8 @@ export interface Counter {
   readonly ledger: Ledger
   readonly prices: PriceStore
   readonly clock: Clock
-  /** Who pays for a call with a key, and for one without. */
-  readonly funding: { readonly balance: Funding; readonly none: Funding }
+  /** Who pays for a call with a key, for one with a payment of its own, and for one with neither. */
+  readonly funding: { readonly balance: Funding; readonly payment: Funding; readonly none: Funding }
   readonly onTrouble: (provider: string, reason: string) => void
 }
 
@@ -37,21 +37,24 @@ export async function serve<I>(counter: Counter, call: PricedCall<I>): Promise<O
     return { kind: 'refused', failure: limitFailure(entered.error, caller), readings: entered.error.readings }
   try {
     // The stored answer of an `Idempotency-Key` is looked up here, before any money moves (it comes with the payments issue).
-    const funding = caller.kind === 'key' ? counter.funding.balance : counter.funding.none
-    const reserved = await funding.reserve(quote, admitted, operation, creditUse(call.provider.onCredit))
+    const use = creditUse(call.provider.onCredit)
+    const reserved = await fundingOf(counter, admitted).reserve(quote, admitted, operation, use, call.fingerprint)
     if (!reserved.ok) return { kind: 'refused', failure: reserved.error }
     const reservation = reserved.value
     try {
       const provider = (reservation.isCredit && call.provider.onCredit) || call.provider
-      const answer = await forward(provider, call.input, operation.timeoutMs, hangUp, counter.onTrouble)
+      const { deadline = Number.POSITIVE_INFINITY } = reservation
+      const timeoutMs = Math.max(0, Math.min(operation.timeoutMs, deadline - counter.clock.now()))
+      const answer = await forward(provider, call.input, timeoutMs, hangUp, counter.onTrouble)
       if (!answer.ok) return { kind: 'refused', failure: answer.error }
       if (hangUp.aborted) return { kind: 'refused', failure: failure('upstream_timeout', 'The caller hung up.') }
       const charged = quote.charge(answer.value.units ?? 1)
       const end = { status: 200, code: null, charged, now: counter.clock.now() }
-      const captured = await reservation.capture(charged.cost, callRecord(admitted, operation.name, end))
+      const record = caller.kind === 'key' ? callRecord(admitted, operation.name, end) : null
+      const captured = await reservation.capture(charged.cost, record)
       if (!captured.ok) return { kind: 'refused', failure: captured.error }
       const { body, ageSeconds } = answer.value
-      return { kind: 'served', body, cost: captured.value, ...(ageSeconds !== undefined && { ageSeconds }) }
+      return { kind: 'served', body, ...captured.value, ...(ageSeconds !== undefined && { ageSeconds }) }
     } finally {
       await reservation.release()
     }
@@ -62,6 +65,11 @@ export async function serve<I>(counter: Counter, call: PricedCall<I>): Promise<O
 
 function creditUse(onCredit: object | null | undefined): CreditUse {
   return onCredit === undefined ? 'all' : onCredit === null ? 'nothing' : 'part'
+}
+
+function fundingOf({ funding }: Counter, { caller, presented }: Admitted): Funding {
+  if (caller.kind === 'key') return funding.balance
+  return presented.credential.kind === 'payment' ? funding.payment : funding.none
 }
 
 /** The row of a call of a known key. */

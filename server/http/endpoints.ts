@@ -27,7 +27,11 @@ const ENDPOINTS: readonly Endpoint[] = [
     path: operation.path,
     pattern: pathPattern(operation.path),
     methods: operation.methods,
-    destination: { kind: 'priced' as const, operation: operation.name },
+    destination: {
+      kind: 'priced' as const,
+      operation: operation.name,
+      ...(operation.payable && { payable: true as const }),
+    },
   })),
   free('/v1/usage', 'usage'),
   free('/v1/usage/:id', 'usage-request'),

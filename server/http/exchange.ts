@@ -2,6 +2,7 @@ import type { Failure } from '../core/failure'
 import type { Journal } from '../core/ledger/journal'
 import type { Readings } from '../core/limits/limiter'
 import type { Money } from '../core/money'
+import type { GivenReceipt } from '../core/payments/receipt'
 import type { Admitted, Presented, TurnedAway } from '../gateway/call'
 import { callRecord } from '../gateway/serve'
 import { FAILURES, failureResponse } from './failures'
@@ -47,8 +48,15 @@ export class Exchange {
   }
 
   /** A success that was charged: its row went down with the charge. */
-  served(body: string | Uint8Array<ArrayBuffer>, cost: Money, more: Record<string, string>): Response {
-    return this.send(200, body, { 'x-cost-micros-usd': String(cost), ...more })
+  served(
+    body: string | Uint8Array<ArrayBuffer>,
+    cost: Money,
+    receipt: GivenReceipt | null,
+    more: Record<string, string>,
+  ): Response {
+    // An answer that was paid for by itself is the payer's alone.
+    const paid = receipt ? { ...receipt.headers, 'cache-control': 'private' } : {}
+    return this.send(200, body, { 'x-cost-micros-usd': String(cost), ...paid, ...more })
   }
 
   /** A success that cost nothing. */

@@ -22,6 +22,14 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   api_key_disabled: { status: 401, type: 'authentication_error' },
   expired_api_key: { status: 401, type: 'authentication_error' },
   payment_required: { status: 402, type: 'billing_error' },
+  malformed_credential: { status: 402, type: 'billing_error' },
+  invalid_challenge: { status: 402, type: 'billing_error' },
+  payment_expired: { status: 402, type: 'billing_error' },
+  invalid_payload: { status: 402, type: 'billing_error' },
+  verification_failed: { status: 402, type: 'billing_error' },
+  payment_in_progress: { status: 409, type: 'invalid_request_error' },
+  payment_pending: { status: 503, type: 'api_error' },
+  payment_network_unavailable: { status: 503, type: 'api_error' },
   recharge_required: { status: 402, type: 'billing_error' },
   insufficient_api_key_balance: { status: 402, type: 'billing_error' },
   insufficient_balance: { status: 402, type: 'billing_error' },
@@ -53,6 +61,14 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   upstream_timeout: { status: 504, type: 'upstream_error' },
 }
 
+/** Codes beside 429 that promise `Retry-After`. */
+export const WAIT: ReadonlySet<FailureCode> = new Set([
+  'service_unavailable',
+  'payment_in_progress',
+  'payment_pending',
+  'payment_network_unavailable',
+])
+
 /** Seconds to wait where a failure that promises `Retry-After` does not know better. */
 const DEFAULT_RETRY_AFTER = 1
 
@@ -80,10 +96,27 @@ export function failureResponse(problem: Failure, requestId: string, path: strin
     headers.set('content-type', problem.passThrough.contentType)
     return new Response(problem.passThrough.body, { status: problem.passThrough.status, headers })
   }
-  headers.set('content-type', 'application/json')
+  headers.set('content-type', problem.offers ? 'application/problem+json' : 'application/json')
   if (problem.allow) headers.set('allow', problem.allow.join(', '))
   if (status === 402 || (status === 401 && problem.code !== 'missing_session')) setChallenge(headers, problem)
-  return new Response(JSON.stringify(failureBody(problem, requestId, path)), { status, headers })
+  for (const [name, value] of Object.entries(problem.offers?.headers ?? {})) headers.set(name, value)
+  const body = failureBody(problem, requestId, path)
+  return new Response(JSON.stringify(problem.offers ? { ...problemDetails(problem), ...Object(body) } : body), {
+    status,
+    headers,
+  })
+}
+
+/** What clients of the `Payment` scheme read, beside our own shape (RFC 9457). */
+function problemDetails({ code, message, offers }: Failure): Record<string, unknown> {
+  const name = code.startsWith('insufficient_') ? 'payment_required' : code
+  return {
+    type: `https://paymentauth.org/problems/${name.replaceAll('_', '-')}`,
+    title: 'Payment required',
+    status: FAILURES[code].status,
+    detail: message,
+    ...(offers?.challengeId && { challengeId: offers.challengeId }),
+  }
 }
 
 /** `/v1/messages` answers the Anthropic way and `/v1beta/*` the Google way, so that their SDKs can read it (spec-answers 2). */
@@ -119,13 +152,24 @@ export function failureBody(problem: Failure, requestId: string, path: string): 
 }
 
 function retryAfter(problem: Failure, status: number): number | null {
-  const promises = status === 429 || problem.code === 'service_unavailable'
+  const promises = status === 429 || WAIT.has(problem.code)
   return problem.retryAfterSeconds ?? (promises ? DEFAULT_RETRY_AFTER : null)
 }
 
+/** Failures of a key that was sent. */
+const BEARER_ERRORS: ReadonlySet<FailureCode> = new Set([
+  'invalid_api_key',
+  'api_key_disabled',
+  'expired_api_key',
+  'recharge_required',
+  'insufficient_api_key_balance',
+  'insufficient_balance',
+])
+
 /** Without a credential it is the way in; to a key it also says what is wrong (spec-answers 2). */
 function setChallenge(headers: Headers, problem: Failure): void {
-  const bare = problem.code === 'payment_required' || problem.code === 'missing_api_key'
+  const bare = !BEARER_ERRORS.has(problem.code)
+  for (const challenge of problem.offers?.challenges ?? []) headers.append('www-authenticate', challenge)
   headers.append('www-authenticate', `Bearer realm="gateway"${bare ? '' : `, error="${problem.code}"`}`)
 }
 

@@ -96,7 +96,7 @@ export class FrontDesk {
       id: ids.own,
       clientRequestId: ids.client,
       at,
-      credential: this.lent.get(request)?.credential ?? presentedCredential(request.headers, path),
+      credential: this.lent.get(request)?.credential ?? presentedCredential(request.headers, request.url, path),
       address,
       destination: closed ? { kind: 'nowhere', failure: closed } : destinationOf(request.method, path),
     })

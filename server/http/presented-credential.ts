@@ -1,15 +1,20 @@
 import type { Credential } from '../gateway/call'
 
 /**
- * What the caller showed (spec 5.1): `Authorization: Bearer`; on `/v1/messages` also `x-api-key`, on `/v1beta/*` also
- * `x-goog-api-key`. An `Authorization` of another scheme is a credential that nobody knows, never "none".
+ * What the caller showed (spec 5.1, 5.3): `Authorization: Bearer`; on `/v1/messages` also `x-api-key`, on `/v1beta/*` also
+ * `x-goog-api-key`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` pay for one request.
+ * An `Authorization` of another scheme is a credential that nobody knows, never "none".
  */
-export function presentedCredential(headers: Headers, path: string): Credential {
+export function presentedCredential(headers: Headers, url: string, path: string): Credential {
   const authorization = headers.get('authorization')
   if (authorization !== null) {
+    const payment = /^payment +(\S+) *$/i.exec(authorization)
+    if (payment?.[1]) return { kind: 'payment', shown: { scheme: 'payment', text: payment[1] } }
     const bearer = /^bearer +(\S+) *$/i.exec(authorization)
     return { kind: 'api_key', secret: bearer?.[1] ?? '' }
   }
+  const x402 = headers.get('payment-signature')
+  if (x402) return { kind: 'payment', shown: { scheme: 'x402', text: x402, url } }
   const named = path === '/v1/messages' ? 'x-api-key' : path.startsWith('/v1beta/') ? 'x-goog-api-key' : null
   const secret = named && headers.get(named)
   return secret ? { kind: 'api_key', secret } : { kind: 'none' }

@@ -2,6 +2,7 @@ import { type Operation, parseInput } from '../core/catalogue/operation'
 import { type Parameters, type ParameterTable, parseParameters, type RawInput } from '../core/catalogue/parameters'
 import { failure, wrongParameters } from '../core/failure'
 import { formatUsd, parseUsd } from '../core/money'
+import { fingerprintOf } from '../core/payments/binding'
 import type { Provider } from '../core/providers/provider'
 import type { Outcome, Wishes } from '../gateway/call'
 import { quoteOf } from '../gateway/quote'
@@ -72,7 +73,10 @@ export class PricedCalls {
     const payer = admitted.caller.kind === 'key' ? admitted.caller.account.id : null
     const quote = quoteOf(this.counter.prices, operation, input, payer)
     const wishes = wishesOf(wished.value)
-    const call = { admitted, operation, quote, provider, input, wishes, hangUp: request.signal }
+    const { url } = this.desk.arrival(request)
+    const fingerprint = () =>
+      fingerprintOf({ method: request.method, path: url.pathname, query: url.searchParams, input })
+    const call = { admitted, operation, quote, provider, input, fingerprint, wishes, hangUp: request.signal }
     return told(exchange, operation, await serve(this.counter, call), route.headers?.(input) ?? {})
   }
 }
@@ -90,7 +94,7 @@ function told(
 ): Response {
   switch (outcome.kind) {
     case 'served':
-      return exchange.served(outcome.body, outcome.cost, {
+      return exchange.served(outcome.body, outcome.cost, outcome.receipt, {
         ...headers,
         ...(outcome.ageSeconds !== undefined && { age: String(outcome.ageSeconds) }),
       })

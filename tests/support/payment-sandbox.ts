@@ -27,8 +27,9 @@ export function stranger(): PrivateKeyAccount {
 export async function openPaymentSandbox() {
   const program = sandboxChainProgram()
   if (!program) throw new Error('there is no chain program for this machine')
-  const chain = await startSandboxChain(program, { stateFile: null })
+  const chain = await startSandboxChain(program, { stateFile: null, blockSeconds: 1 })
   let mood: NodeMood = 'ok'
+  let frozen: { readonly method: string; readonly after: boolean; readonly reached: () => void } | null = null
   const node = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -37,12 +38,20 @@ export async function openPaymentSandbox() {
       const isSending = body.includes('eth_sendRaw')
       if (mood === 'dead' || (mood === 'dead for sendings' && isSending)) return new Response('dead', { status: 502 })
       const headers = { 'content-type': 'application/json' }
+      const freeze = frozen && body.includes(frozen.method) ? frozen : null
+      if (freeze && !freeze.after) return stuck(freeze)
       const answer = await (await fetch(chain.rpcUrl, { method: 'POST', headers, body })).text()
+      if (freeze) return stuck(freeze)
       // What a caller sees of a reply that was lost on its way.
       if (mood === 'loses replies to sendings' && isSending) return new Response('lost', { status: 504 })
       return new Response(answer, { headers })
     },
   })
+  function stuck({ reached }: { reached: () => void }): Promise<Response> {
+    frozen = null
+    reached()
+    return new Promise(() => undefined)
+  }
   const client = createClient({ chain: tempoLocalnet, transport: http(chain.rpcUrl) })
   const send = async (from: PrivateKeyAccount, call: Call) =>
     sendRawTransactionSync(client, { serializedTransaction: await signed(client, from, call) })
@@ -54,17 +63,33 @@ export async function openPaymentSandbox() {
     setMood(next: NodeMood) {
       mood = next
     },
+    /**
+     * Lets the next question of this name get no answer: before the chain saw it, or after. Resolves when it has come; then the
+     * node is well again.
+     */
+    freezeAt(method: string, after: boolean): Promise<void> {
+      return new Promise((resolve) => {
+        frozen = { method, after, reached: resolve }
+      })
+    },
     /** What an address has, in millionths of a dollar. */
     balance(of: string): Promise<bigint> {
       const [address, args] = [SANDBOX_TOKEN as Address, [of as Address] as const]
       return readContract(client, { address, abi: Abis.tip20, functionName: 'balanceOf', args })
     },
     /** A payment client as callers have it. */
-    payer(account: PrivateKeyAccount = PAYER) {
-      return Mppx.create({ polyfill: false, methods: [tempo({ account, getClient: () => client })] })
+    payer(account: PrivateKeyAccount = PAYER, fetching: typeof fetch = fetch) {
+      return Mppx.create({ polyfill: false, fetch: fetching, methods: [tempo({ account, getClient: () => client })] })
     },
     /** Sends money between two wallets, beside the gateway. */
     transfer: (from: PrivateKeyAccount, to: string, amount: bigint) => send(from, transferOf(to, amount)),
+    /** Sends nearly all that a wallet has to a stranger; fees come out of the rest. */
+    async drain(from: PrivateKeyAccount, has: bigint) {
+      for (let left = has; left > 4000n; left = await this.balance(from.address)) {
+        const amount = left > 8000n ? left - 7000n : left - 3000n
+        await send(from, transferOf(stranger().address, amount))
+      }
+    },
     /** Answers a challenge with a transfer that says something else than was asked. */
     async lie(header: string, change: Partial<Asked>, from: PrivateKeyAccount = PAYER): Promise<string> {
       const { encode } = await import(new URL('./tempo/Attribution.js', import.meta.resolve('mppx')).href)
@@ -72,7 +97,7 @@ export async function openPaymentSandbox() {
       const asked = { ...(challenge.request as unknown as Asked), ...change }
       const memo = encode({ challengeId: challenge.id, serverId: challenge.realm })
       const call = transferOf(asked.recipient, BigInt(asked.amount), { token: asked.currency, memo })
-      const signature = await signed(client, from, call, asked.gas)
+      const signature = await signed(client, from, call, asked)
       return Credential.serialize({ challenge, payload: { signature, type: 'transaction' } })
     },
     async close() {
@@ -87,6 +112,7 @@ interface Asked {
   readonly currency: string
   readonly recipient: string
   readonly gas?: bigint
+  readonly lifeSeconds?: number
 }
 // viem's own types of Tempo's transactions hang on the chain; the fields are what its documents ask for.
 type Preparing = Parameters<typeof prepareTransactionRequest>[1]
@@ -102,12 +128,18 @@ function transferOf(to: string, amount: bigint, more: { token?: string; memo?: H
   })
 }
 
-async function signed(client: SandboxClient, account: PrivateKeyAccount, call: Call, gas?: bigint): Promise<Hex> {
+async function signed(
+  client: SandboxClient,
+  account: PrivateKeyAccount,
+  call: Call,
+  more: Partial<Asked> = {},
+): Promise<Hex> {
+  const { gas, lifeSeconds = TRANSFER_LIFE_SECONDS } = more
   const request = {
     account,
     calls: [call],
     nonceKey: 'expiring',
-    validBefore: Math.floor(Date.now() / 1000) + TRANSFER_LIFE_SECONDS,
+    validBefore: Math.floor(Date.now() / 1000) + lifeSeconds,
     ...(gas !== undefined && { gas }),
   }
   const prepared = await prepareTransactionRequest(client, request as unknown as Preparing)

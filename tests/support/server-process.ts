@@ -33,7 +33,15 @@ export interface ServerProcess {
 export async function startServer(folder: string, env: Record<string, string> = {}): Promise<ServerProcess> {
   const child = Bun.spawn([process.execPath, 'server/main.ts'], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'] ?? '', DATA_DIR: folder, PORT: '0', SECRET_KEY, SIGNUP_RPM: '1000', ...env },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      DATA_DIR: folder,
+      PORT: '0',
+      SECRET_KEY,
+      SIGNUP_RPM: '1000',
+      PAYMENTS: env['PAYMENTS_RPC_URL'] ? 'tempo' : 'off',
+      ...env,
+    },
     stdout: 'pipe',
     stderr: 'pipe',
   })

@@ -39,6 +39,8 @@ export interface Operation<T extends ParameterTable = ParameterTable> {
   readonly unit: string
   /** How a price depends on the input; a fixed price of one unit where it is absent. */
   readonly metering?: Metering<Parameters<T>>
+  /** Whether somebody without a key may pay for one call by itself (spec 5.3): data endpoints of a fixed price. */
+  readonly payable?: true
   /** Streaming and long-running operations take a concurrency place (spec 8); data endpoints do not. */
   readonly takesConcurrency: boolean
   /** Deadline of the upstream call. */

@@ -97,6 +97,11 @@ export class Limiter {
     })
   }
 
+  /** Gives one request back that was taken at `at`. */
+  async giveBack(subjects: readonly Subject[], at: number): Promise<void> {
+    for (const { name } of subjects) await this.windows.adjust(name, { ...NOTHING, requests: -1 }, minuteOf(at))
+  }
+
   private async take(subjects: readonly Subject[], cost: Usage, now: number): Promise<Result<Readings, LimitRefusal>> {
     const result = await this.windows.takeAll(
       subjects.map((subject) => ({ subject, cost })),

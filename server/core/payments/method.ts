@@ -1,6 +1,7 @@
 import type { Money } from '../money'
 import type { Result } from '../result'
 import type { Binding } from './binding'
+import type { Receipt } from './receipt'
 import type { PaymentRefusal } from './refusal'
 
 /** What one payment buys, and what its credential is bound to. */
@@ -83,6 +84,8 @@ export interface PaymentMethod {
   validate(read: ReadCredential, terms: Terms): Promise<Result<ValidPayment, PaymentRefusal>>
   settle(read: ReadCredential): Promise<SettleOutcome>
   lookUp(handle: SettlementHandle): Promise<Fate>
+  /** The receipt for clients of another protocol: header name to value. */
+  receiptHeaders?(read: ReadCredential, receipt: Receipt): Readonly<Record<string, string>>
   /** What the payer has, in the token's smallest unit; null when the network does not answer. */
   balance(payer: string): Promise<bigint | null>
 }

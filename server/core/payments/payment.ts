@@ -2,7 +2,7 @@ import type { Clock } from '../clock'
 import { no, ok, type Result } from '../result'
 import type { ClaimStore, NewClaim, Taken } from './claim'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from './method'
-import type { Receipt } from './receipt'
+import { type GivenReceipt, type Receipt, receiptText } from './receipt'
 import type { PaymentRefusal } from './refusal'
 
 const LOOK_UPS = 3
@@ -75,14 +75,16 @@ export class Payment {
   }
 
   /** The answer goes out now. */
-  async served(): Promise<Receipt> {
+  async served(): Promise<GivenReceipt> {
     const { claims, clock } = this.parts
     const { key, method, transaction } = this.claim
     const now = clock.now()
     await claims.served(key, now)
     this.ended = true
     const reference = (await claims.find(key))?.reference ?? transaction
-    return { method, status: 'success', reference, timestamp: new Date(now).toISOString() }
+    const receipt: Receipt = { method, status: 'success', reference, timestamp: new Date(now).toISOString() }
+    const more = this.method.receiptHeaders?.(this.read, receipt) ?? {}
+    return { ...receipt, headers: { 'payment-receipt': receiptText(receipt), ...more } }
   }
 
   /** No answer. What was not paid is given back; what was is owed. After the end it does nothing. */

@@ -29,8 +29,9 @@ export function balanceFunding(ledger: Ledger): Funding {
       return ok({
         isCredit,
         async capture(amount, call) {
+          if (!call) throw new Error('a call of a key has its record')
           const captured = await ledger.capture(amount, call)
-          if (captured.ok) return ok(amount)
+          if (captured.ok) return ok({ cost: amount, receipt: null })
           return no(
             failure('service_unavailable', 'The charge could not be recorded. You were not charged.', {
               retryAfterSeconds: 1,

@@ -1,5 +1,6 @@
 import type { Failure } from '../../core/failure'
 import type { Money } from '../../core/money'
+import type { GivenReceipt } from '../../core/payments/receipt'
 import type { Result } from '../../core/result'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { Admitted, AnyOperation } from '../call'
@@ -19,14 +20,24 @@ export interface Funding {
     admitted: Admitted,
     operation: AnyOperation,
     credit: CreditUse,
+    /** Of the request that is paid for (`fingerprintOf`). */
+    fingerprint: () => string,
   ): Promise<Result<Reservation, Failure>>
+}
+
+export interface Captured {
+  readonly cost: Money
+  /** Of a call that was paid for by itself. */
+  readonly receipt: GivenReceipt | null
 }
 
 export interface Reservation {
   /** Signup credit pays, which buys a part of the source only; no other part may be asked. */
   readonly isCredit?: boolean
   /** Charges `amount`, at most what was reserved. Durable when it resolves to a success; nothing is charged otherwise. */
-  capture(amount: Money, call: CallRecord): Promise<Result<Money, Failure>>
+  capture(amount: Money, call: CallRecord | null): Promise<Result<Captured, Failure>>
   /** Ends the reservation without a charge. Free to repeat, and after a capture it does nothing. */
-  release(): Promise<void>
+  release(reason?: string): Promise<void>
+  /** The answer must be there before this moment (ms), or it cannot be paid for. */
+  readonly deadline?: number
 }

@@ -1,6 +1,6 @@
 import { type FailureCode, failure } from '../../core/failure'
 import { type Money, ZERO } from '../../core/money'
-import { FAILURES, failureBody } from '../failures'
+import { FAILURES, failureBody, WAIT } from '../failures'
 import { ref } from './json-schema'
 import type { OpenApiExample, OpenApiResponse } from './open-api'
 import { headerRefs, type ResponseHeader } from './response-headers'
@@ -17,6 +17,16 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   api_key_disabled: 'This API key is switched off.',
   expired_api_key: 'This API key has expired.',
   payment_required: 'No key was sent. Send one, or answer the payment challenge. The price is in the body.',
+  malformed_credential: 'The payment credential cannot be read. A new challenge stands beside this answer.',
+  invalid_challenge:
+    'The credential is not for this request, or was used already. A new challenge stands beside this answer.',
+  payment_expired: 'The challenge was answered too late. A new one stands beside this answer.',
+  invalid_payload: 'The credential does not have the form that its method asks for.',
+  verification_failed: 'The payment would not go through, or is not what was asked. Nothing was charged.',
+  payment_in_progress: 'This payment is being worked on. Ask again with the same credential; do not pay a second time.',
+  payment_pending:
+    'Whether this payment went through is not known yet. Ask again with the same credential; do not pay a second time.',
+  payment_network_unavailable: 'The payment network does not answer. Nothing was charged; the credential stays good.',
   recharge_required: 'This model needs a first top-up: signup credit does not pay for it.',
   insufficient_api_key_balance: "The key's own spending limit leaves less than the price.",
   insufficient_balance: 'The account balance is below the price.',
@@ -102,7 +112,7 @@ function failureResponse(
 ): OpenApiResponse {
   const all = [...codes, ...libraryCodes]
   const error = { type: 'object', properties: { code: { enum: all } } }
-  const waits = status === 429 || codes.includes('service_unavailable')
+  const waits = status === 429 || codes.some((code) => WAIT.has(code))
   const challenges = status === 402 || (status === 401 && codes.some((code) => code !== 'missing_session'))
   const more: ResponseHeader[] = [
     ...(waits ? ['Retry-After' as const] : []),
@@ -116,6 +126,8 @@ function failureResponse(
         schema: { allOf: [ref('Error'), { type: 'object', properties: { error } }] },
         examples: Object.fromEntries(codes.map((code) => [code, failureExample(code, price)])),
       },
+      // Where payment challenges stand beside it, it is a problem of RFC 9457 too.
+      ...(status === 402 && price !== undefined && { 'application/problem+json': { schema: ref('PaymentProblem') } }),
     },
   }
 }

@@ -49,7 +49,9 @@ function oneMediaType(content: unknown): Loose {
   const form = content['multipart/form-data']
   const keep =
     form !== undefined && JSON.stringify(form).includes('"binary"') ? 'multipart/form-data' : 'application/json'
-  const kept = content[keep] === undefined ? content : { [keep]: content[keep] }
+  const problem = 'application/problem+json'
+  const named = content[problem] === undefined ? {} : { [problem]: content[problem] }
+  const kept = content[keep] === undefined ? content : { [keep]: content[keep], ...named }
   return Object.fromEntries(
     Object.entries(kept).map(([type, media]) => [
       type,

@@ -95,8 +95,19 @@ const CAUSES: Partial<Record<FailureCode, Cause>> = {
 /** A key restricted to the other operation. */
 const RESTRICTED: Readonly<Record<string, string>> = { images: 'llm-context', context: 'image-search' }
 
-/** These need a broken server; tests/http/unavailable and the scenarios make one. */
-const NOT_MADE_HERE: readonly string[] = ['internal_error', 'service_unavailable']
+/** These need a broken server, or a payment network: tests/http/unavailable, per-request-payment and the scenarios make them. */
+const NOT_MADE_HERE: readonly string[] = [
+  'internal_error',
+  'service_unavailable',
+  'malformed_credential',
+  'invalid_challenge',
+  'payment_expired',
+  'invalid_payload',
+  'verification_failed',
+  'payment_in_progress',
+  'payment_pending',
+  'payment_network_unavailable',
+]
 
 test('every code that a data endpoint documents can be had, with its status, headers and a body of the schema', async () => {
   let seen = 0

@@ -89,7 +89,8 @@ function judgeLimits(one: One, expect: Expect): void {
 }
 
 function judgeFailure(asked: Asked, { status, body }: Answer, own: string, one: One, expect: Expect): void {
-  expect(one('content-type') === 'application/json', `a ${status} is of type ${one('content-type')}`)
+  const types = status === 402 ? ['application/json', 'application/problem+json'] : ['application/json']
+  expect(types.includes(one('content-type') ?? ''), `a ${status} is of type ${one('content-type')}`)
   expect(one('cache-control') === 'no-store', `a ${status} may be cached`)
   if (status === 405) expect(/^[A-Z]+(, [A-Z]+)*$/.test(one('allow') ?? ''), `a 405 allows "${one('allow')}"`)
   if (status === 429) expect(Number(one('retry-after')) >= 1, `a 429 says Retry-After "${one('retry-after')}"`)

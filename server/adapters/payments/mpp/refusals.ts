@@ -26,7 +26,7 @@ export function refusalOf(error: unknown): PaymentRefusal {
   // The schema of the payload answers with an error of its own library.
   if (error instanceof Error && /^\$?Zod/.test(error.constructor.name + error.name))
     return { code: 'invalid_payload', reason: 'The credential does not have the form that its method asks for.' }
-  return { code: 'verification_failed', reason: 'The payment would not go through.' }
+  return { code: 'verification_failed', reason: `The payment would not go through: ${reasonOf(error)}` }
 }
 
 /** viem wraps a dead node in errors about the call: the truth is somewhere down the causes. */
@@ -44,7 +44,11 @@ export function isNodeTrouble(error: unknown): boolean {
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const short: unknown = Reflect.get(error, 'shortMessage')
-  return firstLine(typeof short === 'string' ? short : error.message)
+  const details: unknown = Reflect.get(error, 'details')
+  return [short ?? error.message, details]
+    .filter((part) => typeof part === 'string')
+    .map(firstLine)
+    .join(' ')
 }
 
 function firstLine(text: string): string {

@@ -32,6 +32,8 @@ export interface TempoOptions {
   /** The public host that challenges name. */
   readonly realm: string
   readonly now: () => number
+  /** Readies a chain that does not run by itself; before it is asked anything. */
+  readonly freshen?: () => Promise<void>
   /** How long one question to the node may take. */
   readonly rpcTimeoutMs?: number
 }
@@ -66,6 +68,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
     currency: options.token,
     units: (amount) => BigInt(amount) * 10n ** BigInt(options.decimals - 6),
     async offer({ amount, description, binding }: Terms): Promise<Offer> {
+      await options.freshen?.()
       const charge = { amount: formatUsd(amount), description, meta: { ...binding }, chainId: options.chainId }
       const challenge = await mppx.challenge.tempo.charge(charge)
       return { method: 'tempo', challengeId: challenge.id, challenge: Challenge.serialize(challenge), more: {} }
@@ -79,6 +82,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
     },
     async validate(read, { amount, binding }): Promise<Result<ValidPayment, PaymentRefusal>> {
       try {
+        await options.freshen?.()
         const request = { amount: formatUsd(amount), chainId: options.chainId }
         const credential = read.credential as Parameters<typeof mppx.validateCredential>[0] // what `read` made
         const { details } = await mppx.validateCredential(credential, { meta: { ...binding }, request })

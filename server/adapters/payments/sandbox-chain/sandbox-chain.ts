@@ -9,6 +9,11 @@ export const SANDBOX_TOKEN = '0x20c0000000000000000000000000000000000000'
 
 export interface SandboxChain {
   readonly rpcUrl: string
+  /**
+   * Makes a block when the newest one is old. A chain where nothing happens has a newest block of long ago, and judges the life of
+   * a transfer (30 s at most) by that.
+   */
+  freshen(): Promise<void>
   /** Ends the chain; its state is on disk then. */
   stop(): Promise<void>
 }
@@ -19,10 +24,13 @@ export interface SandboxChainOptions {
   /** `tempo`, or a plain chain for tokens with EIP-3009. */
   readonly network?: 'tempo' | 'ethereum'
   readonly chainId?: number
+  /** A block so often, whether anything happens or not: for tests, whose chains do not live long. */
+  readonly blockSeconds?: number
 }
 
 const START_MS = 10_000
 const ASK_AGAIN_MS = 10
+const FRESH_MS = 2000
 
 /** The chain's program for this machine, from an optional package; null where there is none. */
 export function sandboxChainProgram(): string | null {
@@ -42,14 +50,15 @@ export function sandboxChainProgram(): string | null {
  * it does not start.
  */
 export async function startSandboxChain(program: string, options: SandboxChainOptions): Promise<SandboxChain> {
-  const { network = 'tempo', chainId = SANDBOX_CHAIN_ID, stateFile } = options
+  const { network = 'tempo', chainId = SANDBOX_CHAIN_ID, stateFile, blockSeconds } = options
   const port = await freeLoopbackPort()
   const kind = network === 'tempo' ? ['--network', 'tempo', '--hardfork', 'T4'] : []
   const flags = ['--chain-id', String(chainId), '--host', '127.0.0.1', '--port', String(port), '--silent']
-  const state = stateFile === null ? ['--prune-history', '256'] : ['--state', stateFile]
+  const pace = blockSeconds === undefined ? [] : ['--mixed-mining', '--block-time', String(blockSeconds)]
+  const state = ['--prune-history', '256', ...(stateFile === null ? [] : ['--state', stateFile])]
   // The shell waits for the end of its input, which ends with this process, however that dies: no chain outlives its gateway.
   const script = '"$@" </dev/null & chain=$!; read -r _; kill -INT $chain; wait $chain'
-  const child = Bun.spawn(['/bin/sh', '-c', script, 'sandbox-chain', program, ...kind, ...flags, ...state], {
+  const child = Bun.spawn(['/bin/sh', '-c', script, 'sandbox-chain', program, ...kind, ...flags, ...pace, ...state], {
     stdin: 'pipe',
     stdout: 'ignore',
     stderr: 'ignore',
@@ -59,15 +68,23 @@ export async function startSandboxChain(program: string, options: SandboxChainOp
     await child.stdin.end()
     await child.exited
   }
+  let mined = 0
+  const mine = async () => {
+    mined = performance.now()
+    await ask(rpcUrl, 'anvil_mine', ['0x1'])
+  }
+  const freshen = async () => {
+    if (performance.now() - mined > FRESH_MS) await mine()
+  }
   try {
     await answered(rpcUrl)
     // Its first block is of 1970 otherwise, and every transfer "expired".
-    await ask(rpcUrl, 'anvil_mine', ['0x1'])
+    await mine()
   } catch (error) {
     await stop()
     throw error
   }
-  return { rpcUrl, stop }
+  return { rpcUrl, freshen, stop }
 }
 
 async function answered(rpcUrl: string): Promise<void> {

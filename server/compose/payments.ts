@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import type { SandboxChain } from '../adapters/payments/sandbox-chain/sandbox-chain'
+import type { Config } from '../config'
+import type { PaymentSettings, TempoSettings } from '../config/payments'
+import type { Clock } from '../core/clock'
+import type { Claim, ClaimStore } from '../core/payments/claim'
+import type { PaymentMethod } from '../core/payments/method'
+import { Payments } from '../core/payments/payments'
+import { PUBLISHED_ACCOUNTS } from '../core/payments/published-accounts'
+import type { Log } from '../log'
+
+/** How often claims that nobody comes back for are looked after. */
+const JOB_MS = 10_000
+
+export type PaymentRail = ReturnType<typeof composePayments>
+
+interface Parts {
+  readonly claims: ClaimStore
+  readonly clock: Clock
+  readonly log: Log
+  /** Books a paid top-up. */
+  readonly credit: (claim: Claim) => Promise<boolean>
+}
+
+/**
+ * Payments for one request each. Their libraries and their network are opened by `open`, after the server listens: until then
+ * whoever asks for an offer waits. Without a network that can be used there are no offers, and the log says why.
+ */
+export function composePayments(config: Config, { claims, clock, log, credit }: Parts) {
+  const { rail } = config.payments
+  const opened = Promise.withResolvers<readonly PaymentMethod[]>()
+  let settings: TempoSettings | null = null
+  let opening: Promise<void> | null = null
+  let chain: SandboxChain | null = null
+  let job: ReturnType<typeof setTimeout> | null = null
+  let closed = false
+  const payments = new Payments({
+    methods: () => opened.promise,
+    claims,
+    clock,
+    pause: (ms) => Bun.sleep(ms),
+    onTrouble: (what, reason) => log.warn(what, { reason }),
+  })
+  if (rail === 'off') opened.resolve([])
+  const work = async () => {
+    await payments.finishOpen(credit).catch((error: unknown) => log.error('payments', { reason: String(error) }))
+    if (!closed) job = setTimeout(() => void work(), JOB_MS)
+  }
+  const start = async (): Promise<void> => {
+    try {
+      if (rail === 'sandbox') chain = await openSandbox(config)
+      settings =
+        rail === 'off' ? null : rail === 'sandbox' && chain ? await sandboxSettings(chain) : (rail as TempoSettings)
+      if (settings) opened.resolve([await openTempo(settings, config.payments, clock, chain)])
+    } catch (error) {
+      log.warn('per-request payments are off', { reason: error instanceof Error ? error.message : String(error) })
+      opened.resolve([])
+    }
+    await work()
+  }
+  return {
+    payments,
+    /** Opens the network. Free to repeat; never rejects. */
+    open: () => (opening ??= start()),
+    /** What a wallet on this machine must know; null while there is no way to pay. */
+    network: () => settings && { ...settings, sandbox: rail === 'sandbox' },
+    async close() {
+      closed = true
+      await opening
+      if (job) clearTimeout(job)
+      await chain?.stop()
+    },
+  }
+}
+
+async function openSandbox(config: Config): Promise<SandboxChain> {
+  const { sandboxChainProgram, startSandboxChain } = await import('../adapters/payments/sandbox-chain/sandbox-chain')
+  const program = sandboxChainProgram()
+  if (!program)
+    throw new Error('the sandbox chain has no program for this machine (optional package @foundry-rs/anvil)')
+  return startSandboxChain(program, { stateFile: join(config.dataDir, 'sandbox-chain.json') })
+}
+
+async function sandboxSettings({ rpcUrl }: SandboxChain): Promise<TempoSettings> {
+  const { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } = await import('../adapters/payments/sandbox-chain/sandbox-chain')
+  const recipient = PUBLISHED_ACCOUNTS[1].address
+  return { rpcUrl, chainId: SANDBOX_CHAIN_ID, token: SANDBOX_TOKEN, decimals: 6, recipient }
+}
+
+async function openTempo(
+  network: TempoSettings,
+  { secret, realm }: PaymentSettings,
+  clock: Clock,
+  chain: SandboxChain | null,
+) {
+  const { tempoMethod } = await import('../adapters/payments/mpp/tempo')
+  const freshen = chain ? { freshen: () => chain.freshen() } : {}
+  return tempoMethod({ ...network, secret, realm, now: () => clock.now(), ...freshen })
+}

@@ -1,0 +1,117 @@
+import { type Failure, failure } from '../../core/failure'
+import type { Limiter } from '../../core/limits/limiter'
+import { formatUsd, ZERO } from '../../core/money'
+import type { Payment } from '../../core/payments/payment'
+import type { Payments, Purchase } from '../../core/payments/payments'
+import { mayOfferAgain, type PaymentRefusal } from '../../core/payments/refusal'
+import { no, ok, type Result } from '../../core/result'
+import { isUnavailable } from '../../core/unavailable'
+import type { Admitted, AnyOperation } from '../call'
+import type { Quote } from '../quote'
+import type { Captured, Funding, Reservation } from './funding'
+
+const RETRY_AFTER_SECONDS = { payment_in_progress: 1, payment_pending: 2, payment_network_unavailable: 2 } as const
+
+/**
+ * Pays for one call by itself (spec 5.3): the credential is validated and claimed before the upstream is called, and settled when
+ * the answer is there. An upstream that fails moves no money and leaves the credential good.
+ */
+export function paymentFunding(payments: Payments, limiter: Limiter): Funding {
+  return {
+    async reserve(quote, admitted, operation, _credit, fingerprint) {
+      const { credential } = admitted.presented
+      if (credential.kind !== 'payment') throw new Error('only a payment pays for one call')
+      const what = purchaseOf(quote, admitted, operation, fingerprint)
+      const begun = await payments.begin(what, credential.shown)
+      if (!begun.ok) return no(await refused(payments, what, begun.error))
+      // A credential that is good is not held to the window of its address (spec-answers 9).
+      await limiter.giveBack(admitted.subjects, admitted.presented.at)
+      return ok(reservation(payments, what, begun.value))
+    },
+  }
+}
+
+/** Puts the challenges beside each 402 of what may be paid for by itself: to whoever sent nothing, and to a key that cannot pay. */
+export function offering(funding: Funding, payments: Payments): Funding {
+  return {
+    async reserve(quote, admitted, operation, credit, fingerprint) {
+      const reserved = await funding.reserve(quote, admitted, operation, credit, fingerprint)
+      const { destination } = admitted.presented
+      // Every failure of reserving names a price when it is a 402; what is of another kind is no invitation to pay.
+      if (reserved.ok || reserved.error.price === undefined) return reserved
+      if (destination.kind !== 'priced' || !destination.payable) return reserved
+      return no(await withOffers(payments, purchaseOf(quote, admitted, operation, fingerprint), reserved.error))
+    },
+  }
+}
+
+/** What the `Payment` scheme says of a purchase beside its price (spec 2.4). */
+const DESCRIPTION = 'Send an API key, or pay for this one request by answering this payment challenge.'
+
+function purchaseOf(
+  quote: Quote,
+  { presented }: Admitted,
+  { name }: AnyOperation,
+  fingerprint: () => string,
+): Purchase {
+  return {
+    purpose: 'call',
+    operation: name,
+    amount: quote.most,
+    description: DESCRIPTION,
+    fingerprint: fingerprint(),
+    requestId: presented.id,
+    clientRequestId: presented.clientRequestId,
+    account: null,
+  }
+}
+
+function reservation(payments: Payments, what: Purchase, payment: Payment): Reservation {
+  return {
+    deadline: payment.deadline,
+    async capture(amount): Promise<Result<Captured, Failure>> {
+      if (amount !== what.amount) throw new Error('a payment is for the whole of a fixed price')
+      try {
+        const settled = await payment.settle()
+        if (!settled.ok) return no(await refused(payments, what, settled.error))
+        return ok({ cost: amount, receipt: await payment.served() })
+      } catch (error) {
+        if (!isUnavailable(error)) throw error
+        // Our own database failed with the money under way: never "not charged", and never an invitation to pay again.
+        return no(
+          failure('payment_pending', 'The payment could not be recorded. Ask again with the same credential.', {
+            retryAfterSeconds: RETRY_AFTER_SECONDS.payment_pending,
+          }),
+        )
+      }
+    },
+    release: (reason = 'no answer') => payment.release(reason),
+  }
+}
+
+async function refused(payments: Payments, what: Purchase, refusal: PaymentRefusal): Promise<Failure> {
+  const { code, reason } = refusal
+  if (!mayOfferAgain(refusal))
+    return failure(code, reason, { retryAfterSeconds: RETRY_AFTER_SECONDS[code as keyof typeof RETRY_AFTER_SECONDS] })
+  return withOffers(payments, what, failure(code, reason, { price: what.amount }))
+}
+
+/** Nothing is offered for what is free, or while no payment method can be used. */
+async function withOffers(payments: Payments, what: Purchase, problem: Failure): Promise<Failure> {
+  const offers = what.amount === ZERO ? [] : await payments.offers(what)
+  const [first] = offers
+  if (!first) return problem
+  const message =
+    problem.code === 'payment_required'
+      ? `This request costs ${formatUsd(what.amount)} USD. ${DESCRIPTION}`
+      : problem.message
+  return {
+    ...problem,
+    message,
+    offers: {
+      challengeId: first.challengeId,
+      challenges: offers.map(({ challenge }) => challenge),
+      headers: Object.assign({}, ...offers.map(({ more }) => more)),
+    },
+  }
+}
