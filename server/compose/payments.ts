@@ -12,8 +12,6 @@ import type { Log } from '../log'
 /** How often claims that nobody comes back for are looked after. */
 const JOB_MS = 10_000
 
-export type PaymentRail = ReturnType<typeof composePayments>
-
 interface Parts {
   readonly claims: ClaimStore
   readonly clock: Clock

@@ -22,14 +22,17 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       ['param', 'limit_source', 'retry_after', 'price', 'details'],
     ),
   }),
-  PaymentProblem: record('A 402 that can be paid: a problem of RFC 9457, and our own shape in it. The challenge is in WWW-Authenticate.', {
-    type: text('The kind of the problem, as clients of the Payment scheme know it.', { format: 'uri' }),
-    title: text('The kind, for people.'),
-    status: whole('402.'),
-    detail: text('For people. Do not parse it.'),
-    challengeId: text('The id of the first challenge.'),
-    error: { type: 'object', description: 'The same as in `Error`.' },
-  }),
+  PaymentProblem: record(
+    'A 402 that can be paid: a problem of RFC 9457, and our own shape in it. The challenge is in WWW-Authenticate.',
+    {
+      type: text('The kind of the problem, as clients of the Payment scheme know it.', { format: 'uri' }),
+      title: text('The kind, for people.'),
+      status: whole('402.'),
+      detail: text('For people. Do not parse it.'),
+      challengeId: text('The id of the first challenge.'),
+      error: { type: 'object', description: 'The same as in `Error`.' },
+    },
+  ),
   WrongParameter: record('One wrong parameter.', {
     param: text('Its name.'),
     in: oneOf(['query', 'header', 'body'], 'Where it was looked for.'),
