@@ -8,7 +8,10 @@ import { eventRoutes } from './http/routes/events'
 import { type Checks, healthRoutes, type Sources } from './http/routes/health'
 import { keyRecordRoutes } from './http/routes/key-records'
 import { keyRoutes } from './http/routes/keys'
+import { limitRequestRoutes } from './http/routes/limit-requests'
 import { type MediaFiles, mediaRoutes } from './http/routes/media'
+import { operatorRoutes } from './http/routes/operator'
+import { operatorAccountRoutes } from './http/routes/operator-accounts'
 import { ownerUsageRoutes } from './http/routes/owner-usage'
 import { signInRoutes } from './http/routes/sign-in'
 import { InnerCalls, tryRoutes } from './http/routes/try'
@@ -30,7 +33,9 @@ export type AppParts = ArrivalsOptions & {
   Parameters<typeof keyRecordRoutes>[0] &
   Parameters<typeof accountRoutes>[0] &
   Parameters<typeof ownerUsageRoutes>[0] &
-  Parameters<typeof eventRoutes>[0]
+  Parameters<typeof eventRoutes>[0] &
+  Parameters<typeof limitRequestRoutes>[0] &
+  Parameters<typeof operatorRoutes>[0]
 
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
@@ -49,6 +54,9 @@ export function app(parts: AppParts) {
     .use(ownerUsageRoutes(parts))
     .use(tryRoutes(parts, inner))
     .use(eventRoutes(parts))
+    .use(limitRequestRoutes(parts))
+    .use(operatorRoutes(parts))
+    .use(operatorAccountRoutes(parts))
     .use(mediaRoutes(parts.icons))
     .use(wellKnownRoutes(parts))
     .use(docsRoutes(parts))

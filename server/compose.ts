@@ -13,6 +13,7 @@ import { composePayments } from './compose/payments'
 import { openWebsearch } from './compose/websearch'
 import type { Config } from './config'
 import { Keys } from './core/accounts/keys'
+import { LimitRequests } from './core/accounts/limit-requests'
 import { Operator } from './core/accounts/operator'
 import { SetupToken } from './core/accounts/setup-token'
 import { SignUp } from './core/accounts/sign-up'
@@ -81,7 +82,7 @@ export function takeDataFolder(config: Config): Promise<{ release(): void }> {
 export async function compose(config: Config, surroundings: Surroundings) {
   const { clock, log } = surroundings
   const core = await composeCore(config, surroundings)
-  const { stores, credentials, accounts, prices, journal, ledger, limiter, operator, signUp } = core
+  const { stores, credentials, accounts, prices, journal, ledger, limiter, signUp } = core
   const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
   const providers: ClosableProviders =
     surroundings.providers ?? openWebsearch(config, clock, indexSources(config).indexPath, onTrouble)
@@ -130,7 +131,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     fetch: (request: Request) => web.fetch(desk.receive(request)),
     core,
     rail,
-    control: controlDesk({ operator, accounts, ledger, prices, identity }),
+    control: controlDesk({ ...core, identity }),
     accounts,
     setupToken,
     /** Whether nobody is operator yet. */
@@ -188,6 +189,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     limiter: new Limiter(new MemoryWindows(), clock),
     keys: new Keys({ credentials, holds, clock, events }),
     operator: new Operator({ accounts, prices, ledger, clock, events }),
+    limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
     signUp: new SignUp({ accounts, ledger, clock, firstIsOperator: config.isLoopback }),
   }
 }

@@ -8,6 +8,7 @@ export type FailureCode =
   | 'json_parse_error'
   | 'invalid_request'
   | 'missing_session'
+  | 'recent_sign_in_required'
   | 'missing_api_key'
   | 'invalid_api_key'
   | 'api_key_disabled'

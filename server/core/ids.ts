@@ -9,12 +9,13 @@ export type RequestId = Id<'req'>
 export type TransactionId = Id<'txn'>
 export type PriceId = Id<'price'>
 export type AuditId = Id<'audit'>
+export type LimitRequestId = Id<'lim'>
 export type SocialSessionId = Id<'soc'>
 export type SocialLinkId = Id<'link'>
 export type PaymentId = Id<'pay'>
 export type ConnectionId = Id<'conn'>
 
-export type IdPrefix = 'acct' | 'key' | 'pool' | 'req' | 'txn' | 'price' | 'audit' | 'soc' | 'link' | 'pay' | 'conn'
+export type IdPrefix = 'acct' | 'key' | 'pool' | 'req' | 'txn' | 'price' | 'audit' | 'soc' | 'link' | 'pay' | 'conn' | 'lim'
 
 const RANDOM_POOL = 10 * 512
 let pool = Buffer.alloc(0)

@@ -1,5 +1,6 @@
 import { type Failure, type FailureCode, failure } from '../core/failure'
 import { formatUsd } from '../core/money'
+import type { Result } from '../core/result'
 
 export type FailureType =
   | 'invalid_request_error'
@@ -17,6 +18,7 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   json_parse_error: { status: 400, type: 'invalid_request_error' },
   invalid_request: { status: 400, type: 'invalid_request_error' },
   missing_session: { status: 401, type: 'authentication_error' },
+  recent_sign_in_required: { status: 401, type: 'authentication_error' },
   missing_api_key: { status: 401, type: 'authentication_error' },
   invalid_api_key: { status: 401, type: 'authentication_error' },
   api_key_disabled: { status: 401, type: 'authentication_error' },
@@ -82,6 +84,12 @@ export class Failed extends Error {
   }
 }
 
+/** The value of an outcome; throws its failure, for the error handler. */
+export function taken<T>(outcome: Result<T, Failure>): T {
+  if (!outcome.ok) throw new Failed(outcome.error)
+  return outcome.value
+}
+
 export function notFound(what: string): Failed {
   return new Failed(failure('resource_not_found', what))
 }
@@ -98,7 +106,7 @@ export function failureResponse(problem: Failure, requestId: string, path: strin
   }
   headers.set('content-type', problem.offers ? 'application/problem+json' : 'application/json')
   if (problem.allow) headers.set('allow', problem.allow.join(', '))
-  if (status === 402 || (status === 401 && problem.code !== 'missing_session')) setChallenge(headers, problem)
+  if (status === 402 || (status === 401 && !OF_SESSIONS.has(problem.code))) setChallenge(headers, problem)
   for (const [name, value] of Object.entries(problem.offers?.headers ?? {})) headers.set(name, value)
   const body = failureBody(problem, requestId, path)
   return new Response(JSON.stringify(problem.offers ? { ...problemDetails(problem), ...Object(body) } : body), {
@@ -165,6 +173,9 @@ const BEARER_ERRORS: ReadonlySet<FailureCode> = new Set([
   'insufficient_api_key_balance',
   'insufficient_balance',
 ])
+
+/** What the dashboard is told of its session; no credential of the Authorization header mends it. */
+const OF_SESSIONS: ReadonlySet<FailureCode> = new Set(['missing_session', 'recent_sign_in_required'])
 
 /** Without a credential it is the way in; to a key it also says what is wrong (spec-answers 2). */
 function setChallenge(headers: Headers, problem: Failure): void {

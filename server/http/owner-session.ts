@@ -15,6 +15,10 @@ export interface Owner extends KeyOwner {
   readonly name: string
 }
 
+/** How young a session must be, in milliseconds: to make keys and spend rights, and to change who may sign in. */
+export const SIGNED_IN_TODAY = 12 * 3_600_000
+export const SIGNED_IN_JUST_NOW = 10 * 60_000
+
 /** Finds the owner behind a dashboard request: the cookie's user, and the account that belongs to it. */
 export class OwnerSessions {
   private readonly desk: FrontDesk
@@ -37,12 +41,18 @@ export class OwnerSessions {
     this.ownOrigins = parts.ownOrigins
   }
 
-  /** Throws `missing_session`, or `foreign_origin` for a write that another site caused. API keys are not looked at here. */
-  async owner(request: Request): Promise<Owner> {
+  /**
+   * Throws `missing_session`, `foreign_origin` for a write that another site caused, or `recent_sign_in_required` when the
+   * session signed in longer ago than `withinMs`. API keys are not looked at here.
+   */
+  async owner(request: Request, withinMs?: number): Promise<Owner> {
     if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
     const session = await this.identity.session(request.headers)
     if (!session) throw new Failed(failure('missing_session', 'Sign in first: this route needs the session cookie.'))
-    const address = formatAddress(this.desk.arrival(request).address)
+    const arrival = this.desk.arrival(request)
+    if (withinMs !== undefined && arrival.at - session.sessionCreatedAt > withinMs)
+      throw new Failed(failure('recent_sign_in_required', 'You signed in a while ago. Sign in again to do this.'))
+    const address = formatAddress(arrival.address)
     const account = await this.signUp.openAccount(session.userId, address)
     if (!account)
       throw new Failed(

@@ -24,3 +24,12 @@ export function refuseCursor(cursor: string): Failed {
     ]),
   )
 }
+
+/** Cuts rows, of which one more was read than goes out, to a page with the id to go on from. */
+export function pageOf<Row extends { readonly id: string }>(
+  rows: readonly Row[],
+  limit: number,
+): { readonly rows: readonly Row[]; readonly next: Row['id'] | null } {
+  const page = rows.slice(0, limit)
+  return { rows: page, next: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
+}

@@ -300,6 +300,27 @@ describe('price', () => {
   })
 })
 
+describe('requests for higher limits', () => {
+  test('are listed while they wait, and decided from the console, which the audit names', async () => {
+    const wish = {
+      peak_rpm: 900,
+      peak_tpm: 1,
+      endpoints: ['image-search'],
+      use_case: 'More pictures for the shop, please.',
+    }
+    const { request } = await read<{ request: { id: string } }>(bob.api('/api/limit-requests', wish), 201)
+    expect(await command<unknown>('requests')).toMatchObject({
+      requests: [{ id: request.id, email: 'bob@example.com' }],
+    })
+    expect(await refused('decline', { request: request.id })).toMatchObject({ status: 400, code: 'missing_parameter' })
+    const rows = await newRows(() => command('approve', { request: request.id, reason: 'Fine.' }))
+    expect(rows).toMatchObject([{ ...CONSOLE, action: 'limits.approved', account_id: bobId }])
+    expect(await accountOf(bob)).toMatchObject({ tier: 'growth' })
+    expect(await command<unknown>('requests')).toEqual({ requests: [] })
+    expect(await refused('approve', { request: 'lim_none' })).toMatchObject({ status: 404 })
+  })
+})
+
 describe('the desk', () => {
   test.each([['grant'], ['limits']])('%s finds no account by a wrong id, a wrong e-mail, or none', async (name) => {
     const body = { usd: '1', limits: null }

@@ -1,10 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { betterAuth } from 'better-auth'
-import { eq } from 'drizzle-orm'
 import type { Identity, SignedUpUser } from '../../core/accounts/identity'
 import type { Clock } from '../../core/clock'
 import { isUnavailable } from '../../core/unavailable'
-import { identityUser } from '../stores/libsql/schema/identity'
 import { openAttemptWindows } from './attempt-windows'
 import { authRequest } from './auth-request'
 import { type Refusal, readRefusal, shapeError } from './error-shape'
@@ -12,6 +10,7 @@ import type { IdentityDatabase } from './identity-database'
 import { libraryOptions } from './library-options'
 import { type Answered, type Caller, openProtocol } from './oauth-protocol'
 import { openUpkeep } from './oauth-upkeep'
+import { userDirectory } from './user-directory'
 
 /** What broke behind an answer. Safe to log: holds no token, password or SQL parameter. */
 export interface IdentityFault {
@@ -117,14 +116,7 @@ export function openIdentity(options: IdentityOptions): Identity {
       }
     },
 
-    async user(id) {
-      const { email, name } = identityUser
-      const rows = await options.db
-        .select({ id: identityUser.id, email, name })
-        .from(identityUser)
-        .where(eq(identityUser.id, id))
-      return rows[0] ?? null
-    },
+    ...userDirectory(options.db),
   }
 }
 
@@ -144,6 +136,7 @@ function openLibrary(options: IdentityOptions, { origin, clock, visits, report }
       trustedOrigins: options.trustedOrigins,
       signUpPerMinute: options.signUpPerMinute,
       windows: openAttemptWindows(clock),
+      clock,
       onSignUp: async (user) => {
         const visit = visits.getStore()
         try {

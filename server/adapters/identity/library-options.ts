@@ -2,6 +2,7 @@ import type { BetterAuthOptions } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { APIError, createAuthMiddleware } from 'better-auth/api'
 import type { SignedUpUser } from '../../core/accounts/identity'
+import type { Clock } from '../../core/clock'
 import { identityAccount, identitySession, identityUser, identityVerification } from '../stores/libsql/schema/identity'
 import {
   oauthAccessToken,
@@ -32,6 +33,8 @@ export interface LibrarySettings {
   readonly trustedOrigins: readonly string[]
   readonly signUpPerMinute: number
   readonly windows: AttemptWindows
+  /** Tells when a session signed in. How long it lives, the library counts by its own clock. */
+  readonly clock: Clock
   /** Runs after the user is stored. Must not throw: the sign-up stands. */
   readonly onSignUp: (user: SignedUpUser) => Promise<void>
   /** Runs after a session is deleted. Must not throw. */
@@ -140,7 +143,10 @@ function rowHooks(settings: LibrarySettings) {
     session: {
       create: {
         before: async (session) => ({
-          data: { userAgent: session.userAgent?.slice(0, MOST_USER_AGENT_CHARACTERS) ?? null },
+          data: {
+            createdAt: new Date(settings.clock.now()),
+            userAgent: session.userAgent?.slice(0, MOST_USER_AGENT_CHARACTERS) ?? null,
+          },
         }),
       },
       delete: { after: async ({ userId }) => settings.onSessionEnd(userId) },

@@ -14,6 +14,11 @@ Speaks to the server that runs on DATA_DIR (default: data), as its operator.
   price OPERATION USD [--account ACCOUNT]   sets a price per successful request, such as 0.004
   price OPERATION --none [--account ACCOUNT]
                                             takes it back
+  requests                                  requests for higher limits that wait
+  approve REQUEST [--reason TEXT]           moves the account to Growth
+  approve REQUEST RPM TPM CONCURRENCY [--reason TEXT]
+                                            gives it limits of its own instead
+  decline REQUEST --reason TEXT             the owner reads the reason
 
 ACCOUNT is an id (acct_...) or the owner's e-mail address. OPERATION is image-search or llm-context.
 
@@ -37,6 +42,17 @@ interface PriceLine {
   readonly usd: string | null
 }
 
+interface RequestLine {
+  readonly id: string
+  readonly workspace_id: string
+  readonly email: string | null
+  readonly status: string
+  readonly peak_rpm: number
+  readonly peak_tpm: number
+  readonly endpoints: readonly string[]
+  readonly use_case: string
+}
+
 /** Runs one operator's command; resolves to what it prints. */
 export async function operatorCommand(args: readonly string[]): Promise<string> {
   const { values, positionals } = parsed(args)
@@ -47,6 +63,9 @@ export async function operatorCommand(args: readonly string[]): Promise<string> 
   if (values.json) return `${JSON.stringify(answer, null, 2)}\n`
   if (command === 'list') return listing(answer as { accounts: AccountLine[]; prices: PriceLine[] })
   if (command === 'price') return `${priceLine(answer as PriceLine)}\n`
+  if (command === 'requests') return requestTable((answer as { requests: RequestLine[] }).requests)
+  if (command === 'approve' || command === 'decline')
+    return requestTable([(answer as { request: RequestLine }).request])
   return accountTable([answer as AccountLine])
 }
 
@@ -62,6 +81,7 @@ function parsed(args: readonly string[]) {
         none: { type: 'boolean' },
         note: { type: 'string' },
         reference: { type: 'string' },
+        reason: { type: 'string' },
       },
     })
   } catch (error) {
@@ -90,12 +110,23 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Rec
     case 'price':
       expect(options.none ? 1 : 2)
       return { operation: first, usd: options.none ? null : second, ...only(options, 'account') }
+    case 'requests':
+      expect(0)
+      return {}
+    case 'approve': {
+      expect(rest.length === 1 ? 1 : 4)
+      const limits = { rpm: Number(second), tpm: Number(third), concurrency: Number(fourth) }
+      return { request: first, ...only(options, 'reason'), ...(rest.length > 1 && { limits }) }
+    }
+    case 'decline':
+      expect(1)
+      return { request: first, ...only(options, 'reason') }
     default:
       throw new Misused(`there is no operator command "${command}"; see --help`)
   }
 }
 
-function only(options: Options, name: 'note' | 'reference' | 'account'): Record<string, string> {
+function only(options: Options, name: 'note' | 'reference' | 'account' | 'reason'): Record<string, string> {
   const value = options[name]
   return value === undefined ? {} : { [name]: value }
 }
@@ -117,6 +148,23 @@ function accountTable(accounts: readonly AccountLine[]): string {
       account.limits.tpm,
       account.limits.concurrency,
       account.balance_usd,
+    ]),
+  )
+}
+
+function requestTable(requests: readonly RequestLine[]): string {
+  if (requests.length === 0) return 'No request waits.\n'
+  return table(
+    ['REQUEST', 'ACCOUNT', 'E-MAIL', 'STATUS', 'PEAK RPM', 'PEAK TPM', 'ENDPOINTS', 'USE CASE'],
+    requests.map((request) => [
+      request.id,
+      request.workspace_id,
+      request.email ?? '-',
+      request.status,
+      request.peak_rpm,
+      request.peak_tpm,
+      request.endpoints.join(' '),
+      request.use_case.replace(/\s+/g, ' '),
     ]),
   )
 }

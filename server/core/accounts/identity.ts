@@ -26,4 +26,6 @@ export interface Identity {
   user(id: string): Promise<SignedUpUser | null>
   /** The OAuth server's own description (RFC 8414), of what is served and nothing else. */
   authorizationServer(): Promise<Readonly<Record<string, unknown>>>
+  /** Users whose e-mail address or name holds `text`, in any letter case, the newest first. */
+  search(text: string, limit: number): Promise<readonly SignedUpUser[]>
 }

@@ -12,6 +12,7 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   json_parse_error: 'The body is not valid JSON in UTF-8.',
   invalid_request: 'The request as a whole is not valid, for example a body that is no JSON object.',
   missing_session: 'Sign in first: this route needs the session cookie.',
+  recent_sign_in_required: 'The session signed in too long ago for this. Sign in again.',
   missing_api_key: 'This route needs an API key: send Authorization: Bearer <API_KEY>.',
   invalid_api_key: 'This API key is not known, or was revoked.',
   api_key_disabled: 'This API key is switched off.',

@@ -82,7 +82,7 @@ export const KEY_DOCS = {
       },
     },
     answers: MADE,
-    failures: ['missing_parameter', ...BODY_FAILURES, ...WRITE_FAILURES],
+    failures: ['missing_parameter', ...BODY_FAILURES, ...WRITE_FAILURES, 'recent_sign_in_required'],
   },
   names: {
     id: 'listKeyNames',
@@ -174,7 +174,7 @@ export const KEY_DOCS = {
       examples: { hour: { grace_period_seconds: 3600 }, leaked: { grace_period_seconds: 0 } },
     },
     answers: MADE,
-    failures: ['resource_not_found', 'invalid_state', ...BODY_FAILURES, ...WRITE_FAILURES],
+    failures: ['resource_not_found', 'invalid_state', ...BODY_FAILURES, ...WRITE_FAILURES, 'recent_sign_in_required'],
   },
   disable: {
     id: 'disableKey',
@@ -204,6 +204,6 @@ export const KEY_DOCS = {
     access: 'session',
     ids: ID,
     answers: CHANGED,
-    failures: ['resource_not_found', ...WRITE_FAILURES],
+    failures: ['resource_not_found', ...WRITE_FAILURES, 'recent_sign_in_required'],
   },
 } as const satisfies Record<string, RouteDocs>

@@ -7,6 +7,7 @@ import { curlSamples } from './curl-sample'
 import { TAGS } from './documented'
 import { ERROR_SCHEMAS } from './error-schemas'
 import { KEY_SCHEMAS } from './key-schemas'
+import { LIMIT_REQUEST_SCHEMAS } from './limit-request-schemas'
 import { isLoose, type Loose, mendedOperation, mendedSchema } from './mended-operation'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
 import { RESPONSE_HEADERS } from './response-headers'
@@ -21,7 +22,7 @@ export const GENERATOR_INFO = { title: TITLE, version: CATALOGUE_VERSION, descri
 
 /** Schemas, headers and security schemes that operations refer to. */
 export const COMPONENTS = {
-  schemas: { ...ERROR_SCHEMAS, ...WEBSEARCH_SCHEMAS, ...USAGE_SCHEMAS, ...KEY_SCHEMAS },
+  schemas: { ...ERROR_SCHEMAS, ...WEBSEARCH_SCHEMAS, ...USAGE_SCHEMAS, ...KEY_SCHEMAS, ...LIMIT_REQUEST_SCHEMAS },
   headers: RESPONSE_HEADERS,
   securitySchemes: {
     apiKey: {

@@ -7,11 +7,11 @@ import type { Ledger } from '../../core/ledger/ledger'
 import type { Result } from '../../core/result'
 import { documented } from '../docs/documented'
 import { KEY_DOCS } from '../docs/key-docs'
-import { Failed, notFound } from '../failures'
+import { notFound, taken } from '../failures'
 import { readJson } from '../json-body'
 import { KEY_LIST_QUERY, keyPage } from '../key-list'
 import { keyRecord } from '../key-record'
-import type { OwnerSessions } from '../owner-session'
+import { type OwnerSessions, SIGNED_IN_TODAY } from '../owner-session'
 import { queryOf } from '../plain-input'
 
 /** Owners make and change keys (spec 2.1, 5.4, spec-answers 3). A secret is answered once, and never stored by a cache. */
@@ -23,6 +23,7 @@ export function keyRoutes(parts: {
   now: () => number
 }) {
   const { owners, keys, credentials, ledger, now } = parts
+  const recent = (request: Request) => owners.owner(request, SIGNED_IN_TODAY)
   const record = (key: ApiKey) => keyRecord(key, { credentials, ledger, now: now() })
   const changed = async (outcome: Result<ApiKey, Failure>) => ({ key: await record(taken(outcome)) })
   return new Elysia({ name: 'keys', prefix: '/api/keys' })
@@ -39,8 +40,7 @@ export function keyRoutes(parts: {
     .post(
       '',
       async ({ request, set }) => {
-        const owner = await owners.owner(request)
-        const { key, secret } = taken(await keys.create(owner, taken(await readJson(request))))
+        const { key, secret } = taken(await keys.create(await recent(request), taken(await readJson(request))))
         set.status = 201
         set.headers['cache-control'] = 'no-store'
         return { key: await record(key), secret }
@@ -50,8 +50,7 @@ export function keyRoutes(parts: {
     .get(
       '/:id',
       async ({ request, params }) => {
-        const { accountId } = await owners.owner(request)
-        const key = await keys.find(accountId, params.id)
+        const key = await keys.find((await owners.owner(request)).accountId, params.id)
         if (!key) throw notFound('No such key.')
         return { key: await record(key) }
       },
@@ -68,8 +67,9 @@ export function keyRoutes(parts: {
     .post(
       '/:id/rotate',
       async ({ request, params, set }) => {
-        const owner = await owners.owner(request)
-        const { key, secret } = taken(await keys.rotate(owner, params.id, taken(await readJson(request))))
+        const { key, secret } = taken(
+          await keys.rotate(await recent(request), params.id, taken(await readJson(request))),
+        )
         set.status = 201
         set.headers['cache-control'] = 'no-store'
         return { key: await record(key), secret }
@@ -88,12 +88,7 @@ export function keyRoutes(parts: {
     )
     .post(
       '/:id/revoke',
-      async ({ request, params }) => changed(await keys.revoke(await owners.owner(request), params.id)),
+      async ({ request, params }) => changed(await keys.revoke(await recent(request), params.id)),
       documented(KEY_DOCS.revoke),
     )
-}
-
-function taken<T>(outcome: Result<T, Failure>): T {
-  if (!outcome.ok) throw new Failed(outcome.error)
-  return outcome.value
 }

@@ -1,6 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
-import { callWith, closeReconciled, IMAGES, keyDesk, type MadeKey, type Owner, read, refusalOf } from './bench'
+import {
+  callWith,
+  closeReconciled,
+  IMAGES,
+  keyDesk,
+  type MadeKey,
+  type Owner,
+  read,
+  refusalOf,
+  signedInJustNow,
+} from './bench'
 
 const DAY_MS = 86_400_000
 
@@ -13,6 +23,7 @@ beforeAll(async () => {
   owner = await gateway.owner()
   keys = keyDesk(owner)
 })
+beforeEach(() => signedInJustNow(gateway))
 afterAll(() => closeReconciled(gateway))
 
 const refused = (id: string, body?: unknown) => refusalOf(owner.api(`/api/keys/${id}/rotate`, body, 'POST'))

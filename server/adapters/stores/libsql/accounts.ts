@@ -72,11 +72,17 @@ export class LibsqlAccounts implements AccountStore {
   }
 
   async update(account: Account, audit: AuditEntry): Promise<void> {
+    await this.db.batch([this.written(account), this.db.insert(auditLog).values(auditRow(audit))])
+    this.changed(account)
+  }
+
+  /** The statement that writes a changed account, for a batch with what changes beside it; `changed` follows the commit. */
+  written(account: Account) {
     const { operator, growthApproved, customLimits } = account
-    await this.db.batch([
-      this.db.update(accounts).set({ operator, growthApproved, customLimits }).where(eq(accounts.id, account.id)),
-      this.db.insert(auditLog).values(auditRow(audit)),
-    ])
+    return this.db.update(accounts).set({ operator, growthApproved, customLimits }).where(eq(accounts.id, account.id))
+  }
+
+  changed(account: Account): void {
     this.ids.set(account.id, account)
     if (this.users.has(account.userId)) this.users.set(account.userId, account)
   }

@@ -10,6 +10,7 @@ import { LibsqlAuditTrail } from './audit-trail'
 import { Connection } from './connection'
 import { LibsqlCredentials } from './credentials'
 import { databaseFile, lockDatabaseFile } from './database-file'
+import { LibsqlLimitRequests } from './limit-requests'
 import { LibsqlModels } from './models'
 import { type OpenJournal, openJournal } from './open-journal'
 import { LibsqlPaymentClaims } from './payment-claims'
@@ -40,6 +41,7 @@ export interface Stores {
   readonly journal: OpenJournal['journal']
   readonly credentials: LibsqlCredentials
   readonly accounts: LibsqlAccounts
+  readonly limitRequests: LibsqlLimitRequests
   readonly prices: LibsqlPrices
   readonly audit: LibsqlAuditTrail
   readonly social: LibsqlSocial
@@ -124,6 +126,7 @@ async function openHeld(
     journal,
     credentials,
     accounts,
+    limitRequests: new LibsqlLimitRequests(db, accounts),
     prices,
     audit: new LibsqlAuditTrail(db),
     social: new LibsqlSocial(db),

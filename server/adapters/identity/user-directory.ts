@@ -1,0 +1,26 @@
+import { desc, eq, sql } from 'drizzle-orm'
+import type { Identity } from '../../core/accounts/identity'
+import { identityUser } from '../stores/libsql/schema/identity'
+import type { IdentityDatabase } from './identity-database'
+
+const { id, email, name } = identityUser
+
+/** Who there is, read from the library's own table. */
+export function userDirectory(db: IdentityDatabase): Pick<Identity, 'user' | 'search'> {
+  return {
+    async user(wanted) {
+      const rows = await db.select({ id, email, name }).from(identityUser).where(eq(id, wanted))
+      return rows[0] ?? null
+    },
+
+    async search(text, limit) {
+      const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
+      return db
+        .select({ id, email, name })
+        .from(identityUser)
+        .where(sql`lower(${email}) LIKE ${pattern} ESCAPE '\\' OR lower(${name}) LIKE ${pattern} ESCAPE '\\'`)
+        .orderBy(desc(identityUser.createdAt))
+        .limit(limit)
+    },
+  }
+}

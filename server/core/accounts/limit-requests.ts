@@ -1,0 +1,132 @@
+import type { Actor, AuditEntry } from '../audit'
+import type { Clock } from '../clock'
+import type { EventPublisher } from '../events/live-events'
+import { type Failure, failure, wrongParameters } from '../failure'
+import { type AccountId, type LimitRequestId, makeId } from '../ids'
+import type { Ledger } from '../ledger/ledger'
+import { type Limits, limitsOf, tierOf } from '../limits/tier'
+import { ZERO } from '../money'
+import { no, ok, type Result } from '../result'
+import type { Account } from './account'
+import { wrong } from './key-form'
+import type { KeyOwner } from './keys'
+import { type LimitRequest, type LimitRequestStore, parseLimitWish } from './limit-request'
+import type { AccountStore } from './store'
+import { Turns } from './turns'
+
+const MOST_REASON = 1000
+
+type Outcome = Promise<Result<LimitRequest, Failure>>
+
+/**
+ * Requests for higher limits, from the owner's form to the operator's word (spec 8, spec-answers 4). An account has one open at
+ * a time. An approval and what it changes are one commit, and bind the next request.
+ */
+export class LimitRequests {
+  private readonly store: LimitRequestStore
+  private readonly accounts: AccountStore
+  private readonly ledger: Ledger
+  private readonly clock: Clock
+  private readonly events: EventPublisher
+  private readonly turns = new Turns()
+
+  constructor(parts: {
+    store: LimitRequestStore
+    accounts: AccountStore
+    ledger: Ledger
+    clock: Clock
+    events: EventPublisher
+  }) {
+    this.store = parts.store
+    this.accounts = parts.accounts
+    this.ledger = parts.ledger
+    this.clock = parts.clock
+    this.events = parts.events
+  }
+
+  /** Opens a request. */
+  async open(owner: KeyOwner, body: unknown): Outcome {
+    const wish = parseLimitWish(body, limitsOf(owner.tier))
+    if (!wish.ok) return no(wrongParameters(wish.error))
+    const at = this.clock.now()
+    const request: LimitRequest = {
+      ...wish.value,
+      ...{ id: makeId('lim', at), accountId: owner.accountId, at, status: 'pending', reason: null, decidedAt: null },
+    }
+    const { peakRpm, peakTpm } = request
+    const audit = this.audit(owner.actor, owner.accountId, 'limits.request', { id: request.id, peakRpm, peakTpm })
+    if (await this.store.open(request, audit)) return ok(request)
+    return no(failure('invalid_state', 'You have a request that waits for its answer. There is one at a time.'))
+  }
+
+  list(
+    filter: { accountId: AccountId | null; status: LimitRequest['status'] | null },
+    limit: number,
+    after: LimitRequestId | null,
+  ): Promise<readonly LimitRequest[]> {
+    return this.store.list(filter, limit, after)
+  }
+
+  /** Moves the account to Growth, or gives it `limits` of its own (Enterprise). */
+  approve(actor: Actor, id: string, reason: unknown, limits: Limits | null): Outcome {
+    return this.decide(actor, id, 'approved', reason ?? null, async (account) => {
+      if (limits) return ok({ ...account, customLimits: limits })
+      const balance = await this.ledger.balance(account.id)
+      const tier = tierOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO })
+      if (tier === 'growth' || tier === 'enterprise')
+        return no(failure('invalid_state', `The account is ${tier} already: say which limits it is to have.`))
+      return ok({ ...account, growthApproved: true })
+    })
+  }
+
+  /** Needs a reason: the owner reads it. */
+  decline(actor: Actor, id: string, reason: unknown): Outcome {
+    return this.decide(actor, id, 'declined', reason, async () => ok(null))
+  }
+
+  private decide(
+    actor: Actor,
+    id: string,
+    status: 'approved' | 'declined',
+    reason: unknown,
+    change: (account: Account) => Promise<Result<Account | null, Failure>>,
+  ): Outcome {
+    return this.turns.take(id, async () => {
+      const said = reasonIn(reason, status === 'declined')
+      if (!said.ok) return said
+      const request = await this.store.byId(id as LimitRequestId) // any text: an id that does not exist is found nowhere
+      const account = request && (await this.accounts.byId(request.accountId))
+      if (!request || !account) return no(failure('resource_not_found', 'No such request.'))
+      if (request.status !== 'pending')
+        return no(failure('invalid_state', `This request was ${request.status} already.`))
+      const changed = await change(account)
+      if (!changed.ok) return changed
+      const decided: LimitRequest = { ...request, status, reason: said.value, decidedAt: this.clock.now() }
+      const customLimits = changed.value?.customLimits ?? null
+      const detail = { id, reason: said.value, ...(customLimits && { customLimits }) }
+      await this.store.decide(decided, changed.value, this.audit(actor, account.id, `limits.${status}`, detail))
+      this.events.publish(account.id, { type: 'tier' })
+      return ok(decided)
+    })
+  }
+
+  private audit(actor: Actor, accountId: AccountId, action: string, detail: Record<string, unknown>): AuditEntry {
+    const at = this.clock.now()
+    return { id: makeId('audit', at), at, actor, accountId, keyId: null, action, detail }
+  }
+}
+
+function reasonIn(given: unknown, needed: boolean): Result<string | null, Failure> {
+  if (given === null || given === undefined)
+    return needed
+      ? no(
+          wrongParameters([
+            { param: 'reason', in: 'body', code: 'missing_parameter', rule: 'is required', received: null },
+          ]),
+        )
+      : ok(null)
+  const text = typeof given === 'string' ? given.trim() : ''
+  if (text === '' || [...text].length > MOST_REASON)
+    return no(wrongParameters([wrong('reason', `must be text of 1 to ${MOST_REASON} characters`, given)]))
+  return ok(text)
+}

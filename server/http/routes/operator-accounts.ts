@@ -1,0 +1,66 @@
+import { Elysia } from 'elysia'
+import type { Account } from '../../core/accounts/account'
+import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { AccountId } from '../../core/ids'
+import { UNDOCUMENTED } from '../docs/documented'
+import { notFound } from '../failures'
+import { describeAccount, type OperatorParts } from '../operator-commands'
+import { operatorGate } from '../operator-gate'
+import type { OwnerSessions } from '../owner-session'
+import { PAGE_QUERY, pageOf, queryOf, refuseCursor } from '../plain-input'
+
+const ACCOUNTS_QUERY = {
+  ...PAGE_QUERY,
+  search: { in: 'query', kind: 'text', min: 1, max: 200, description: 'Part of an e-mail address or name, or an id.' },
+} as const satisfies ParameterTable
+
+/** Accounts as an operator sees and changes them (spec-answers 4). Only for operators; every change is audited. */
+export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: OwnerSessions }) {
+  const { accounts, identity } = parts
+  const { operator, order } = operatorGate(parts, parts.owners)
+  const found = async (search: string): Promise<readonly Account[]> => {
+    const byId = await accounts.byId(search as AccountId) // any text: an id that does not exist is found nowhere
+    if (byId) return [byId]
+    const users = await identity.search(search, 50)
+    return (await Promise.all(users.map((user) => accounts.byUser(user.id)))).filter((account) => account !== null)
+  }
+  return new Elysia({ name: 'operator-accounts', prefix: '/api/operator/accounts' })
+    .get(
+      '',
+      async ({ request }) => {
+        await operator(request)
+        const { search, limit, cursor } = queryOf(ACCOUNTS_QUERY, request)
+        if (cursor !== undefined && !(await accounts.byId(cursor as AccountId))) throw refuseCursor(cursor)
+        const after = (cursor ?? null) as AccountId | null
+        const page =
+          search === undefined
+            ? pageOf(await accounts.list(limit + 1, after), limit)
+            : { rows: (await found(search)).slice(0, limit), next: null }
+        return {
+          accounts: await Promise.all(page.rows.map((account) => describeAccount(parts, account))),
+          next_cursor: page.next,
+        }
+      },
+      UNDOCUMENTED,
+    )
+    .get(
+      '/:id',
+      async ({ request, params }) => {
+        await operator(request)
+        const account = await accounts.byId(params.id as AccountId)
+        if (!account) throw notFound('No such account.')
+        return { account: await describeAccount(parts, account) }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/:id/grants',
+      async ({ request, params }) => ({ account: await order(request, 'grant', { account: params.id }) }),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .post(
+      '/:id/limits',
+      async ({ request, params }) => ({ account: await order(request, 'limits', { account: params.id }) }),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+}

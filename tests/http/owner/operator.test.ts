@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Harness, openHarness } from '../../support/harness'
+import { type AccountBody, auditRows, callWith, closeReconciled, keyDesk, type Owner, read, refusalOf } from './bench'
+
+interface AccountLine {
+  readonly id: string
+  readonly email: string | null
+  readonly tier: string
+  readonly balance_usd: string
+  readonly limits: { readonly rpm: number }
+}
+interface AccountPage {
+  readonly accounts: readonly AccountLine[]
+  readonly next_cursor: string | null
+}
+
+let gateway: Harness
+let operator: Owner
+let owner: Owner
+let id: string
+beforeAll(async () => {
+  gateway = await openHarness()
+  operator = await gateway.owner('root@example.com')
+  owner = await gateway.owner('Grace.Hopper@example.com')
+  id = (await read<AccountBody>(owner.api('/api/account'))).id
+})
+afterAll(() => closeReconciled(gateway))
+
+const accounts = (query = '') => read<AccountPage>(operator.api(`/api/operator/accounts${query}`))
+
+const ROUTES: [string, string, unknown][] = [
+  ['GET', '/accounts', undefined],
+  ['GET', '/accounts/:id', undefined],
+  ['POST', '/accounts/:id/grants', { usd: '5' }],
+  ['POST', '/accounts/:id/limits', { limits: { rpm: 1000, tpm: 1000, concurrency: 10 } }],
+  ['GET', '/limit-requests', undefined],
+  ['POST', '/limit-requests/lim_1/approve', {}],
+  ['POST', '/limit-requests/lim_1/decline', { reason: 'No.' }],
+  ['GET', '/prices', undefined],
+  ['POST', '/prices', { operation: 'image-search', usd: '0' }],
+]
+
+describe('only an operator', () => {
+  test.each(ROUTES)('may %s /api/operator%s; an owner is told 403, and nothing changes', async (method, path, body) => {
+    const before = await auditRows(gateway)
+    const where = `/api/operator${path.replace(':id', id)}`
+    expect(await refusalOf(owner.api(where, body, method))).toMatchObject({
+      status: 403,
+      code: 'insufficient_permissions',
+    })
+    expect(await refusalOf(gateway.call(where, { method }))).toMatchObject({ status: 401, code: 'missing_session' })
+    expect(await auditRows(gateway)).toEqual(before)
+  })
+
+  test('has every route of /api/operator tested so', () => {
+    const served = gateway.gateway.app.routes.filter(({ path }) => path.startsWith('/api/operator/'))
+    const named = ROUTES.map(([method, path]) => `${method} /api/operator${path.replace('lim_1', ':id')}`)
+    expect(served.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(named.sort())
+  })
+})
+
+describe('accounts', () => {
+  test('are listed newest first, in pages', async () => {
+    const first = await accounts('?limit=1')
+    expect(first.accounts).toMatchObject([{ id, email: 'grace.hopper@example.com', tier: 'free', balance_usd: '2' }])
+    const second = await accounts(`?limit=1&cursor=${first.next_cursor}`)
+    expect(second).toMatchObject({ accounts: [{ email: 'root@example.com' }], next_cursor: null })
+    expect(await refusalOf(operator.api('/api/operator/accounts?cursor=nothing'))).toMatchObject({ status: 400 })
+  })
+
+  test.each(['hopper', 'GRACE.', 'hopper@EXAMPLE'])('are found by a part of the e-mail address: %s', async (search) => {
+    expect((await accounts(`?search=${search}`)).accounts.map((account) => account.id)).toEqual([id])
+  })
+
+  test('are found by id; a percent sign finds itself and not everybody', async () => {
+    expect((await accounts(`?search=${id}`)).accounts).toHaveLength(1)
+    for (const search of ['%25', '_', "'", 'nobody']) expect((await accounts(`?search=${search}`)).accounts).toEqual([])
+    const { account } = await read<{ account: AccountLine }>(operator.api(`/api/operator/accounts/${id}`))
+    expect(account.email).toBe('grace.hopper@example.com')
+    expect(await refusalOf(operator.api('/api/operator/accounts/acct_none'))).toMatchObject({ status: 404 })
+  })
+})
+
+describe('an operator', () => {
+  test('grants credit, once per reference, and it is audited with who and from where', async () => {
+    const grant = (body: unknown) => operator.api(`/api/operator/accounts/${id}/grants`, body)
+    const body = { usd: '12.5', note: 'For the trouble', reference: 'ticket-7' }
+    expect(await read<unknown>(grant(body))).toMatchObject({ account: { id, balance_usd: '14.5' } })
+    expect(await refusalOf(grant(body))).toMatchObject({ status: 409, code: 'invalid_state' })
+    for (const wrong of [{ usd: '-1' }, { usd: 5 }, { usd: '1', note: '' }, { usd: '1', note: 'x'.repeat(201) }, []])
+      expect(await refusalOf(grant(wrong))).toMatchObject({ status: 400, code: 'invalid_parameter' })
+    const row = (await auditRows(gateway)).find(({ action }) => action === 'account.grant')
+    expect(row).toMatchObject({ actor_kind: 'operator', address: '127.0.0.1', account_id: id })
+    const { userId } = (await gateway.core.accounts.list(2, null))[1] ?? { userId: '' }
+    expect(row?.actor_id).toBe(userId)
+  })
+
+  test('cannot be made to grant to somebody else by the body', async () => {
+    const body = { usd: '1', account: 'root@example.com', reference: 'mine' }
+    expect(await read<unknown>(operator.api(`/api/operator/accounts/${id}/grants`, body))).toMatchObject({
+      account: { id },
+    })
+  })
+
+  test('gives limits that bind the next call, and takes them back', async () => {
+    const limits = (body: unknown) => operator.api(`/api/operator/accounts/${id}/limits`, body)
+    await read(limits({ limits: { rpm: 1, tpm: 1000, concurrency: 1 } }))
+    const { secret } = await keyDesk(owner).create()
+    expect(await callWith(gateway, secret)).toBe('200')
+    expect(await callWith(gateway, secret)).toBe('429 rate_limit_exceeded')
+    expect(await read<unknown>(limits({ limits: null }))).toMatchObject({ account: { tier: 'free' } })
+    expect(await callWith(gateway, secret)).toBe('200')
+    for (const wrong of [{}, { limits: { rpm: 0, tpm: 1, concurrency: 1 } }, { limits: 'more' }])
+      expect(await refusalOf(limits(wrong))).toMatchObject({ status: 400, code: 'invalid_parameter' })
+  })
+
+  test('sets prices, for one account or for all, and sees the catalogue beside them', async () => {
+    await read(operator.api('/api/operator/prices', { operation: 'image-search', usd: '0.004', account: id }))
+    const body = await read<{ catalogue: unknown[]; prices: unknown[] }>(operator.api('/api/operator/prices'))
+    expect(body.catalogue).toContainEqual({ operation: 'image-search', usd: '0.005' })
+    expect(body.prices).toMatchObject([{ operation: 'image-search', account: id, usd: '0.004' }])
+    const { secret } = await keyDesk(owner).create()
+    const answer = await gateway.as(secret, '/apis/v1/websearch/images/search?q=card')
+    expect(answer.headers.get('x-cost-micros-usd')).toBe('4000')
+    expect(await refusalOf(operator.api('/api/operator/prices', { operation: 'nothing', usd: '1' }))).toMatchObject({
+      status: 400,
+    })
+  })
+})
