@@ -13,7 +13,9 @@ import { type MediaFiles, mediaRoutes } from './http/routes/media'
 import { operatorRoutes } from './http/routes/operator'
 import { operatorAccountRoutes } from './http/routes/operator-accounts'
 import { ownerUsageRoutes } from './http/routes/owner-usage'
+import { settingsRoutes } from './http/routes/settings'
 import { signInRoutes } from './http/routes/sign-in'
+import { thumbnailRoutes } from './http/routes/thumbnail'
 import { InnerCalls, tryRoutes } from './http/routes/try'
 import { usageRoutes } from './http/routes/usage'
 import { wellKnownRoutes } from './http/routes/well-known'
@@ -35,7 +37,10 @@ export type AppParts = ArrivalsOptions & {
   Parameters<typeof ownerUsageRoutes>[0] &
   Parameters<typeof eventRoutes>[0] &
   Parameters<typeof limitRequestRoutes>[0] &
-  Parameters<typeof operatorRoutes>[0]
+  Parameters<typeof operatorRoutes>[0] &
+  Parameters<typeof signInRoutes>[2] &
+  Parameters<typeof settingsRoutes>[0] &
+  Parameters<typeof thumbnailRoutes>[0]
 
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
@@ -47,7 +52,7 @@ export function app(parts: AppParts) {
     .use(healthRoutes(parts.checks, parts.isDraining, parts.sources))
     .use(dataRoutes(parts.priced, parts.providers))
     .use(usageRoutes(parts.desk, parts))
-    .use(signInRoutes(parts.desk, parts.identity))
+    .use(signInRoutes(parts.desk, parts.identity, parts))
     .use(accountRoutes(parts))
     .use(keyRoutes(parts))
     .use(keyRecordRoutes(parts))
@@ -56,6 +61,8 @@ export function app(parts: AppParts) {
     .use(eventRoutes(parts))
     .use(limitRequestRoutes(parts))
     .use(operatorRoutes(parts))
+    .use(settingsRoutes(parts))
+    .use(thumbnailRoutes(parts))
     .use(operatorAccountRoutes(parts))
     .use(mediaRoutes(parts.icons))
     .use(wellKnownRoutes(parts))

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { openIdentity } from './adapters/identity/identity'
+import { openGuardedFetch } from './adapters/outbound/guarded-fetch'
 import { lockDataFolder } from './adapters/stores/libsql/data-folder-lock'
 import { openStores } from './adapters/stores/libsql/open-stores'
 import { MemoryEvents } from './adapters/stores/memory/events'
@@ -9,6 +10,7 @@ import { ensureIndex } from './adapters/websearch/local/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { composeAgents } from './compose/agents'
+import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
 import { composePayments } from './compose/payments'
 import { openWebsearch } from './compose/websearch'
 import type { Config } from './config'
@@ -23,6 +25,7 @@ import { announcedJournal } from './core/events/announced-journal'
 import { Ledger } from './core/ledger/ledger'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
+import type { OutboundFetch } from './core/outbound/outbound-fetch'
 import { balanceFunding } from './gateway/funding/balance'
 import { offering, paymentFunding } from './gateway/funding/payment'
 import { unpaid } from './gateway/funding/unpaid'
@@ -32,6 +35,7 @@ import { FrontDesk } from './http/front-desk'
 import { OwnerSessions } from './http/owner-session'
 import { PricedCalls } from './http/priced'
 import type { DataProviders } from './http/routes/data'
+import { Thumbnails } from './http/thumbnails'
 import type { Log } from './log'
 
 const ROOT = join(import.meta.dir, '..')
@@ -43,6 +47,8 @@ export interface Surroundings {
   readonly log: Log
   /** The process must end: another one owns the database, or a part that cannot be replaced died. */
   readonly onFatal: (reason: string) => void
+  /** Calls to addresses that strangers name, for tests. */
+  readonly outbound?: OutboundFetch
   /** How often a silent live connection says that it is there, for tests. */
   readonly pingMs?: number
   /** Other sources of answers, for tests. */
@@ -86,7 +92,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
   const providers: ClosableProviders =
     surroundings.providers ?? openWebsearch(config, clock, indexSources(config).indexPath, onTrouble)
-  const { identity, ownOrigins } = composeIdentity(config, surroundings, core)
+  const { identity, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
   const rail = composePayments(config, { claims: stores.paymentClaims, clock, log, credit: async () => false })
   // Whoever worked on a payment before this process is gone.
@@ -100,6 +106,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...core,
     desk,
     identity,
+    ...ownerSettings({ ...core, identity, config, clock, mailer, log }),
     providers,
     setupToken,
     baseUrl: config.baseUrl,
@@ -120,6 +127,10 @@ export async function compose(config: Config, surroundings: Surroundings) {
       },
       onTrouble,
     }),
+    thumbnails: new Thumbnails(
+      surroundings.outbound ?? openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${config.baseUrl})` }),
+      () => clock.now(),
+    ),
     checks: { database: () => stores.ready(), search_index: () => providers.context.ready() },
     ...(providers.sources && { sources: providers.sources }),
     now: () => clock.now(),
@@ -131,7 +142,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     fetch: (request: Request) => web.fetch(desk.receive(request)),
     core,
     rail,
-    control: controlDesk({ ...core, identity }),
+    control: controlDesk({ ...core, identity, baseUrl: config.baseUrl }),
     accounts,
     setupToken,
     /** Whether nobody is operator yet. */
@@ -188,7 +199,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     ...(await composeAgents(config, { db: stores.db, holds, clock, log })),
     limiter: new Limiter(new MemoryWindows(), clock),
     keys: new Keys({ credentials, holds, clock, events }),
-    operator: new Operator({ accounts, prices, ledger, clock, events }),
+    operator: new Operator({ accounts, prices, ledger, clock, events, audit: stores.audit }),
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
     signUp: new SignUp({ accounts, ledger, clock, firstIsOperator: config.isLoopback }),
   }
@@ -201,7 +212,9 @@ function composeIdentity(
 ) {
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
+  const mailer = openMailer(config)
   const identity = openIdentity({
+    ...passwordResets({ mailer, baseUrl: config.baseUrl, accounts, audit: stores.audit, clock }),
     db: stores.db,
     secret: config.secretKey,
     baseUrl: config.baseUrl,
@@ -218,7 +231,7 @@ function composeIdentity(
     onFault: ({ requestId, reason }) => log.error('sign-in', { requestId, reason }),
     clock,
   })
-  return { identity, ownOrigins }
+  return { identity, ownOrigins, mailer }
 }
 
 /** The cause of an exception, without what a statement carried. */

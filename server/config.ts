@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ConfigError } from './config/config-error'
+import { type MailConfig, mailConfig } from './config/mail'
 import { type PaymentSettings, paymentSettings } from './config/payments'
 import { sealingKeys } from './config/sealing-keys'
 import { type WebsearchConfig, websearchConfig } from './config/websearch'
@@ -29,6 +30,7 @@ export interface Config {
   readonly payments: PaymentSettings
   readonly anonymousRpm: number
   readonly signUpRpm: number
+  readonly mail: MailConfig | null
   readonly logLevel: LogLevel
   readonly production: boolean
   /** Whether signup credit may pay for upstreams that cost the operator money. */
@@ -65,6 +67,7 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     anonymousRpm: wholeNumber('ANON_RPM', read('ANON_RPM') ?? '60', 1, 1_000_000),
     signUpRpm: wholeNumber('SIGNUP_RPM', read('SIGNUP_RPM') ?? '10', 1, 1_000_000),
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),
+    mail: mailConfig(read),
     production,
     creditBuysPaidProviders:
       oneOf('CREDIT_BUYS_PAID_PROVIDERS', read('CREDIT_BUYS_PAID_PROVIDERS') ?? 'false', ['true', 'false']) === 'true',

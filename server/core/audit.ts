@@ -24,4 +24,8 @@ export interface AuditEntry {
 export interface AuditTrail {
   /** What was done to one key of an account, newest first. Null when the cursor is none that we gave. */
   ofKey(account: AccountId, key: KeyId, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null>
+  /** What was done to an account and its keys, in the same order. */
+  ofAccount(account: AccountId, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null>
+  /** Writes down what the sign-in library did, after it: its own writes share no batch with ours. */
+  write(entry: AuditEntry): Promise<void>
 }

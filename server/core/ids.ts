@@ -15,7 +15,19 @@ export type SocialLinkId = Id<'link'>
 export type PaymentId = Id<'pay'>
 export type ConnectionId = Id<'conn'>
 
-export type IdPrefix = 'acct' | 'key' | 'pool' | 'req' | 'txn' | 'price' | 'audit' | 'soc' | 'link' | 'pay' | 'conn' | 'lim'
+export type IdPrefix =
+  | 'acct'
+  | 'key'
+  | 'pool'
+  | 'req'
+  | 'txn'
+  | 'price'
+  | 'audit'
+  | 'soc'
+  | 'link'
+  | 'pay'
+  | 'conn'
+  | 'lim'
 
 const RANDOM_POOL = 10 * 512
 let pool = Buffer.alloc(0)

@@ -3,6 +3,7 @@ import type { Identity } from '../core/accounts/identity'
 import type { LimitRequest } from '../core/accounts/limit-request'
 import type { LimitRequests } from '../core/accounts/limit-requests'
 import type { Operator } from '../core/accounts/operator'
+import { resetLink } from '../core/accounts/owner-mails'
 import type { AccountStore } from '../core/accounts/store'
 import type { Actor } from '../core/audit'
 import { isOperationName, OPERATIONS } from '../core/catalogue/operations'
@@ -23,10 +24,11 @@ export interface OperatorParts {
   readonly ledger: Ledger
   readonly prices: PriceStore
   readonly identity: Identity
+  readonly baseUrl: string
 }
 
 export type CommandBody = Readonly<Record<string, unknown>>
-export type OperatorCommand = 'list' | 'grant' | 'limits' | 'price' | 'requests' | 'approve' | 'decline'
+export type OperatorCommand = 'list' | 'grant' | 'limits' | 'price' | 'requests' | 'approve' | 'decline' | 'reset-link'
 type Answer = Promise<Result<unknown, Failure>>
 type Command = (body: CommandBody) => Answer
 
@@ -67,6 +69,15 @@ export function operatorCommands(parts: OperatorParts, actor: Actor): Readonly<R
       if (limits === undefined) return wrong(CAPS_RULE, 'limits')
       const decided = await parts.limitRequests.approve(actor, String(body['request']), body['reason'], limits)
       return decided.ok ? ok({ request: (await describeRequests(parts, [decided.value]))[0] }) : decided
+    },
+    'reset-link': async (body) => {
+      const account = await findAccount(parts, body['account'])
+      if (!account.ok) return account
+      const user = await parts.identity.user(account.value.userId)
+      const token = user && (await parts.identity.resetToken(user.email))
+      if (!token) return wrong('nobody signs in with this address', 'account')
+      await parts.operator.noteResetLink(actor, account.value.id)
+      return ok({ email: user.email, link: resetLink(parts.baseUrl, token) })
     },
     decline: async (body) => {
       const decided = await parts.limitRequests.decline(actor, String(body['request']), body['reason'])

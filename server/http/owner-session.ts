@@ -13,6 +13,7 @@ export interface Owner extends KeyOwner {
   readonly account: Account
   readonly email: string
   readonly name: string
+  readonly sessionId: string
 }
 
 /** How young a session must be, in milliseconds: to make keys and spend rights, and to change who may sign in. */
@@ -62,11 +63,18 @@ export class OwnerSessions {
     return {
       account,
       accountId: account.id,
+      sessionId: session.id,
       email: session.email,
       name: session.name,
       tier: { ...account, toppedUp: balance?.toppedUp ?? ZERO },
       actor: { kind: 'owner', id: session.userId, address },
     }
+  }
+
+  /** Where a write without a session comes from. Throws `foreign_origin` for one that another site caused. */
+  stranger(request: Request): { readonly address: string } {
+    this.refuseForeign(request.headers)
+    return { address: formatAddress(this.desk.arrival(request).address) }
   }
 
   /** Whether the request's session still holds. Throws when the database cannot answer. */

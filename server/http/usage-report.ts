@@ -2,6 +2,7 @@ import { unitOf } from '../core/catalogue/operations'
 import type { Parameters, ParameterTable } from '../core/catalogue/parameters'
 import { wrongParameters } from '../core/failure'
 import type { AccountId, KeyId } from '../core/ids'
+import type { AccountTransaction } from '../core/ledger/statement'
 import { formatUsd, micros } from '../core/money'
 import { type BucketWidth, boundaries, isTimeZone } from '../core/usage/calendar'
 import type { CallRecord } from '../core/usage/call-record'
@@ -140,6 +141,18 @@ export function wireCall(call: CallRecord) {
     cost_micros_usd: call.charged?.cost ?? 0,
     latency_ms: call.latencyMs,
     ip: call.address,
+  }
+}
+
+export function wireTransaction(row: AccountTransaction) {
+  return {
+    id: row.id,
+    at: new Date(row.at).toISOString(),
+    kind: row.kind,
+    description: row.description,
+    request_id: row.requestId,
+    amount_micros_usd: row.amount,
+    balance_after_micros_usd: row.balanceAfter,
   }
 }
 

@@ -156,6 +156,7 @@ export const RULES: readonly Rule[] = [
     may: [CORE, SELF],
     packages: ['node:fs', 'node:net', 'node:url'],
   },
+  { files: ['server/adapters/mail/**'], may: [CORE, SELF], packages: ['nodemailer'] },
   { files: ['server/adapters/control/**'], may: [CORE, SELF], types: [GATEWAY, PROVIDERS], packages: ['node:*'] },
 
   // http and mcp: the wire. A route imports no route.

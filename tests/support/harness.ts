@@ -9,6 +9,7 @@ import type { ImageSearchInput } from '../../server/core/catalogue/image-search'
 import type { LlmContextInput } from '../../server/core/catalogue/llm-context'
 import type { Limits } from '../../server/core/limits/tier'
 import { micros, ZERO } from '../../server/core/money'
+import type { OutboundFetch } from '../../server/core/outbound/outbound-fetch'
 import type { Provider, ProviderAnswer, UpstreamFailure } from '../../server/core/providers/provider'
 import { ok, type Result } from '../../server/core/result'
 import { openLog } from '../../server/log'
@@ -67,6 +68,7 @@ interface HarnessOptions {
   readonly env?: Record<string, string>
   readonly folder?: string
   readonly pingMs?: number
+  readonly outbound?: OutboundFetch
   /** Answers come from the websearch providers that `env` names, not from fixtures. */
   readonly configuredProviders?: boolean
   /** A clock that runs with the true time. */
@@ -102,6 +104,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     onFatal: (reason) => fatal.push(reason),
     ...(!options.configuredProviders && { providers: { images, context } }),
     ...(options.pingMs && { pingMs: options.pingMs }),
+    ...(options.outbound && { outbound: options.outbound }),
   })
   const { core } = gateway
   const call = (path: string, init: RequestInit = {}) =>

@@ -10,8 +10,8 @@ export const ADDRESS_HEADER = 'x-gateway-client-address'
 const MOST_BODY_BYTES = 64 * 1024
 
 /**
- * All that is served under the base path. The library has more (social sign-in, mail, account deletion, password reset);
- * an endpoint that a new version adds stays closed until it is written here. Password reset needs a mailer first.
+ * All that is served under the base path. The library has more (social sign-in, mail, account deletion);
+ * an endpoint that a new version adds stays closed until it is written here.
  */
 const ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
   ['/sign-up/email', 'POST'],
@@ -20,6 +20,8 @@ const ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
   ['/get-session', 'GET'],
   ['/update-user', 'POST'],
   ['/change-password', 'POST'],
+  ['/request-password-reset', 'POST'],
+  ['/reset-password', 'POST'],
   ['/list-sessions', 'GET'],
   ['/revoke-session', 'POST'],
   ['/revoke-sessions', 'POST'],

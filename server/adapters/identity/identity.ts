@@ -11,6 +11,7 @@ import { libraryOptions } from './library-options'
 import { type Answered, type Caller, openProtocol } from './oauth-protocol'
 import { openUpkeep } from './oauth-upkeep'
 import { userDirectory } from './user-directory'
+import { isTakenEmail, userSettings } from './user-settings'
 
 /** What broke behind an answer. Safe to log: holds no token, password or SQL parameter. */
 export interface IdentityFault {
@@ -36,6 +37,10 @@ export interface IdentityOptions {
   readonly onSignUp: (user: SignedUpUser, context: { readonly address: string | null }) => Promise<void>
   /** Called after a session was ended: by its owner, by another session of theirs, or by a new password. */
   readonly onSessionEnd?: (userId: string) => Promise<void>
+  /** Mails the token that sets a new password. Its caller does not wait for it. */
+  readonly onResetRequest?: (user: SignedUpUser, token: string) => Promise<void>
+  /** Called after a new password was set by such a token; every session has ended by then. */
+  readonly onPasswordReset?: (user: SignedUpUser, context: { readonly address: string | null }) => Promise<void>
   /** Told of every failure behind a 500, and of a failed onSignUp. Default: one line on stderr. */
   readonly onFault?: (fault: IdentityFault) => void
   readonly clock?: Clock
@@ -56,6 +61,8 @@ interface Visit {
   readonly address: string | null
   readonly requestId: string | null
   hidden: { readonly error: unknown } | null
+  /** The token of a reset that is handed out instead of mailed. Absent: it is mailed. */
+  handed?: string | null
 }
 
 const SYSTEM_CLOCK: Clock = { now: () => Date.now() }
@@ -68,7 +75,10 @@ export function openIdentity(options: IdentityOptions): Identity {
   const clock = options.clock ?? SYSTEM_CLOCK
   const report = options.onFault ?? reportToStderr
   const visits = new AsyncLocalStorage<Visit>()
-  const auth = openLibrary(options, { origin, clock, visits, report })
+  const guarded: Guarded = (what, act) =>
+    reported(act, (reason) => report({ requestId: visits.getStore()?.requestId ?? null, reason: `${what}: ${reason}` }))
+  const onSessionEnd = (userId: string) => guarded('session hook', () => options.onSessionEnd?.(userId))
+  const auth = openLibrary(options, { origin, clock, visits, guarded, onSessionEnd })
   const run = async (request: Request, { address, requestId }: Caller): Promise<Answered> => {
     const visit: Visit = { address, requestId, hidden: null }
     const response = await visits.run(visit, () => auth.handler(request))
@@ -93,6 +103,7 @@ export function openIdentity(options: IdentityOptions): Identity {
         const accepted = await authRequest(request, address, { origin, trusted })
         if (!accepted.ok) return refusalResponse(accepted.error, requestId, allowHeader(accepted.error.allow))
         const { response, fault } = await run(accepted.value, { address, requestId })
+        // The loser of two sign-ups at once, which the library reports as a failure of its own.
         if (isTakenEmail(fault)) return refusalResponse(TAKEN_EMAIL, requestId)
         // The library answers some failures of the database with a success (sign-out) or with a fault of the caller (sign-up).
         if (fault !== null) return broken(fault)
@@ -110,13 +121,34 @@ export function openIdentity(options: IdentityOptions): Identity {
         const found = await visits.run(visit, () => auth.api.getSession({ headers, query: { disableRefresh: true } }))
         if (found === null) return null
         const { user, session } = found
-        return { userId: user.id, email: user.email, name: user.name, sessionCreatedAt: session.createdAt.getTime() }
+        return {
+          ...{ id: session.id, userId: user.id, email: user.email, name: user.name },
+          sessionCreatedAt: session.createdAt.getTime(),
+        }
       } catch (error) {
         throw new SessionUnreadable(visit.hidden?.error ?? error)
       }
     },
 
     ...userDirectory(options.db),
+    ...userSettings(options.db, onSessionEnd),
+
+    async resetToken(email) {
+      const visit: Visit = { address: null, requestId: null, hidden: null, handed: null }
+      await visits.run(visit, () => auth.api.requestPasswordReset({ body: { email } }))
+      return visit.handed ?? null
+    },
+  }
+}
+
+/** What is called from inside the library must not fail it: a failure is reported. */
+type Guarded = (what: string, act: () => Promise<void> | undefined) => Promise<void>
+
+async function reported(act: () => Promise<void> | undefined, onFailure: (reason: string) => void): Promise<void> {
+  try {
+    await act()
+  } catch (error) {
+    onFailure(safeReason(error))
   }
 }
 
@@ -124,10 +156,11 @@ interface LibraryParts {
   readonly origin: string
   readonly clock: Clock
   readonly visits: AsyncLocalStorage<Visit>
-  readonly report: (fault: IdentityFault) => void
+  readonly guarded: Guarded
+  readonly onSessionEnd: (userId: string) => Promise<void>
 }
 
-function openLibrary(options: IdentityOptions, { origin, clock, visits, report }: LibraryParts) {
+function openLibrary(options: IdentityOptions, { origin, clock, visits, guarded, onSessionEnd }: LibraryParts) {
   return betterAuth(
     libraryOptions({
       db: options.db,
@@ -137,21 +170,16 @@ function openLibrary(options: IdentityOptions, { origin, clock, visits, report }
       signUpPerMinute: options.signUpPerMinute,
       windows: openAttemptWindows(clock),
       clock,
-      onSignUp: async (user) => {
+      onSignUp: (user) =>
+        guarded('sign-up hook', () => options.onSignUp(user, { address: visits.getStore()?.address ?? null })),
+      onSessionEnd,
+      sendReset: async (user, token) => {
         const visit = visits.getStore()
-        try {
-          await options.onSignUp(user, { address: visit?.address ?? null })
-        } catch (error) {
-          report({ requestId: visit?.requestId ?? null, reason: `sign-up hook: ${safeReason(error)}` })
-        }
+        if (visit && visit.handed !== undefined) visit.handed = token
+        else await guarded('reset mail', () => options.onResetRequest?.(user, token))
       },
-      onSessionEnd: async (userId) => {
-        try {
-          await options.onSessionEnd?.(userId)
-        } catch (error) {
-          report({ requestId: visits.getStore()?.requestId ?? null, reason: `session hook: ${safeReason(error)}` })
-        }
-      },
+      onPasswordReset: (user) =>
+        guarded('reset hook', () => options.onPasswordReset?.(user, { address: visits.getStore()?.address ?? null })),
       onLoggedError: (_message, details) => {
         const visit = visits.getStore()
         const error = details.find((detail) => detail instanceof Error && detail.name !== 'APIError')
@@ -177,11 +205,6 @@ const TAKEN_EMAIL: Refusal = {
   code: 'USER_ALREADY_EXISTS',
   message: 'User already exists. Use another email.',
   retryAfterSeconds: null,
-}
-
-/** The loser of two sign-ups at once, which the library reports as a failure of its own. */
-function isTakenEmail(error: unknown): boolean {
-  return deepestMessage(error).includes('UNIQUE constraint failed: identity_user.email')
 }
 
 /** Passes 2xx and 3xx on; any other answer keeps its cookies and gets the one error shape. */

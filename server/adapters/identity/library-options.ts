@@ -20,7 +20,8 @@ import type { IdentityDatabase } from './identity-database'
 import { oauthPlugins } from './oauth-options'
 import { freeStrandedEmail } from './stranded-email'
 
-const DAY_SECONDS = 24 * 60 * 60
+const HOUR_SECONDS = 60 * 60
+const DAY_SECONDS = 24 * HOUR_SECONDS
 const MINUTE_SECONDS = 60
 const MOST_NAME_CHARACTERS = 200
 const MOST_EMAIL_CHARACTERS = 254
@@ -39,6 +40,10 @@ export interface LibrarySettings {
   readonly onSignUp: (user: SignedUpUser) => Promise<void>
   /** Runs after a session is deleted. Must not throw. */
   readonly onSessionEnd: (userId: string) => Promise<void>
+  /** Hands a reset token on. Must not throw. */
+  readonly sendReset: (user: SignedUpUser, token: string) => Promise<void>
+  /** Runs after a password was set by a token. Must not throw. */
+  readonly onPasswordReset: (user: SignedUpUser) => Promise<void>
   /** Gets what the library logs as an error. The arguments may hold secrets. */
   readonly onLoggedError: (message: string, details: readonly unknown[]) => void
 }
@@ -84,12 +89,7 @@ export function libraryOptions(settings: LibrarySettings) {
     // A person whom an app sent with a bad request is told so on a page of the dashboard.
     onAPIError: { throw: true, errorURL: `${settings.origin}/consent` },
     plugins: oauthPlugins(settings.origin),
-    emailAndPassword: {
-      enabled: true,
-      minPasswordLength: 12,
-      maxPasswordLength: 256,
-      revokeSessionsOnPasswordReset: true,
-    },
+    emailAndPassword: passwords(settings),
     session: { expiresIn: 7 * DAY_SECONDS, updateAge: DAY_SECONDS },
     verification: { storeIdentifier: 'hashed' },
     rateLimit: {
@@ -104,6 +104,8 @@ export function libraryOptions(settings: LibrarySettings) {
         '/device': { window: MINUTE_SECONDS, max: 10 },
         '/device/approve': { window: MINUTE_SECONDS, max: 10 },
         '/device/code': { window: MINUTE_SECONDS, max: 10 },
+        '/request-password-reset': { window: MINUTE_SECONDS, max: 5 },
+        '/reset-password': { window: MINUTE_SECONDS, max: 10 },
       },
       customStorage: { consume: async (key: string, rule) => settings.windows.take(key, rule) },
     },
@@ -125,10 +127,28 @@ export function libraryOptions(settings: LibrarySettings) {
   } satisfies BetterAuthOptions
 }
 
+function passwords(settings: LibrarySettings) {
+  return {
+    enabled: true,
+    minPasswordLength: 12,
+    maxPasswordLength: 256,
+    revokeSessionsOnPasswordReset: true,
+    resetPasswordTokenExpiresIn: HOUR_SECONDS,
+    // Not awaited: how long a mail takes would tell whether somebody signs in with the address.
+    sendResetPassword: async ({ user, token }: { user: SignedUpUser; token: string }) =>
+      void settings.sendReset(userOf(user), token),
+    onPasswordReset: async ({ user }: { user: SignedUpUser }) => settings.onPasswordReset(userOf(user)),
+  } satisfies BetterAuthOptions['emailAndPassword']
+}
+
 /** A new password ends every other session, whatever the caller asked: whoever knew the old one may hold one. */
 function endOtherSessions(body: unknown) {
   if (typeof body !== 'object' || body === null) return
   return { context: { body: { ...body, revokeOtherSessions: true } } }
+}
+
+function userOf({ id, email, name }: SignedUpUser): SignedUpUser {
+  return { id, email, name }
 }
 
 function rowHooks(settings: LibrarySettings) {

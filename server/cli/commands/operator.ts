@@ -19,6 +19,7 @@ Speaks to the server that runs on DATA_DIR (default: data), as its operator.
   approve REQUEST RPM TPM CONCURRENCY [--reason TEXT]
                                             gives it limits of its own instead
   decline REQUEST --reason TEXT             the owner reads the reason
+  reset-link ACCOUNT                        prints a link that sets a new password, good for an hour and one use
 
 ACCOUNT is an id (acct_...) or the owner's e-mail address. OPERATION is image-search or llm-context.
 
@@ -63,6 +64,7 @@ export async function operatorCommand(args: readonly string[]): Promise<string> 
   if (values.json) return `${JSON.stringify(answer, null, 2)}\n`
   if (command === 'list') return listing(answer as { accounts: AccountLine[]; prices: PriceLine[] })
   if (command === 'price') return `${priceLine(answer as PriceLine)}\n`
+  if (command === 'reset-link') return `${(answer as { link: string }).link}\n`
   if (command === 'requests') return requestTable((answer as { requests: RequestLine[] }).requests)
   if (command === 'approve' || command === 'decline')
     return requestTable([(answer as { request: RequestLine }).request])
@@ -118,6 +120,9 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Rec
       const limits = { rpm: Number(second), tpm: Number(third), concurrency: Number(fourth) }
       return { request: first, ...only(options, 'reason'), ...(rest.length > 1 && { limits }) }
     }
+    case 'reset-link':
+      expect(1)
+      return { account: first }
     case 'decline':
       expect(1)
       return { request: first, ...only(options, 'reason') }

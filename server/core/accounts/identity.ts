@@ -7,6 +7,7 @@ export interface SignedUpUser {
 
 /** A signed-in owner. */
 export interface OwnerSession {
+  readonly id: string
   readonly userId: string
   readonly email: string
   readonly name: string
@@ -14,8 +15,31 @@ export interface OwnerSession {
   readonly sessionCreatedAt: number
 }
 
+/** One signed-in browser or script, as its owner sees it. */
+export interface SessionLine {
+  readonly id: string
+  readonly signedInAt: number
+  readonly address: string | null
+  readonly userAgent: string | null
+}
+
+/** What owners change about how they sign in. Ending a session tells whoever asked to be told at once. */
+export interface IdentitySettings {
+  rename(userId: string, name: string): Promise<void>
+  /** `taken`: somebody else signs in with `to`. `stale`: the user no longer signs in with `from`. */
+  changeEmail(change: { userId: string; from: string; to: string }): Promise<'changed' | 'taken' | 'stale'>
+  /** Sessions that have not run out, the latest first. */
+  sessions(userId: string): Promise<readonly SessionLine[]>
+  /** Ends these sessions of the user; gives how many there were. */
+  endSessions(userId: string, which: { readonly only: string } | { readonly allBut: string }): Promise<number>
+  /** Takes the name, the address, the password and every session away, for good. `email` stands in for the address. */
+  forget(userId: string, email: string): Promise<void>
+  /** A token that sets a new password, for an operator to hand on; null when nobody signs in with the address. */
+  resetToken(email: string): Promise<string | null>
+}
+
 /** Owners of accounts: sign-up, sign-in, sessions. Knows nothing of money, keys or tiers. */
-export interface Identity {
+export interface Identity extends IdentitySettings {
   /**
    * Answers one request of the sign-in routes. `address` is the caller's true address (never one from the wire); null puts the
    * request in the one window that all unknown addresses share. Never throws; every refusal has the one error shape.

@@ -1,4 +1,4 @@
-import type { Actor, AuditEntry } from '../audit'
+import type { Actor, AuditEntry, AuditTrail } from '../audit'
 import type { OperationName } from '../catalogue/operation'
 import type { PriceOverride, PriceStore } from '../catalogue/prices'
 import type { Clock } from '../clock'
@@ -20,6 +20,7 @@ export class Operator {
   private readonly ledger: Ledger
   private readonly clock: Clock
   private readonly events: EventPublisher
+  private readonly trail: AuditTrail
   private readonly turns = new Turns()
 
   constructor(parts: {
@@ -28,12 +29,14 @@ export class Operator {
     ledger: Ledger
     clock: Clock
     events: EventPublisher
+    audit: AuditTrail
   }) {
     this.accounts = parts.accounts
     this.prices = parts.prices
     this.ledger = parts.ledger
     this.clock = parts.clock
     this.events = parts.events
+    this.trail = parts.audit
   }
 
   /** Adds credit. The ledger entry is the record of it; the same `reference` is never booked twice. */
@@ -95,6 +98,11 @@ export class Operator {
     const override: PriceOverride = { id: makeId('price', at), operation, accountId, amount, at }
     await this.prices.add(override, this.audit(actor, accountId, 'price.set', { operation, amount }))
     return ok(override)
+  }
+
+  /** Notes that a link was handed out which sets a new password. */
+  noteResetLink(actor: Actor, id: AccountId): Promise<void> {
+    return this.trail.write(this.audit(actor, id, 'account.reset_link', {}))
   }
 
   private change(

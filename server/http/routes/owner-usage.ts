@@ -14,7 +14,7 @@ import { ACTIVITY_DOCS } from '../docs/activity-docs'
 import { documented } from '../docs/documented'
 import type { OwnerSessions } from '../owner-session'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../plain-input'
-import { USAGE_QUERY, usageReport, wireCall } from '../usage-report'
+import { USAGE_QUERY, usageReport, wireCall, wireTransaction } from '../usage-report'
 
 const INSTANT_RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
 const INSTANT = {
@@ -127,15 +127,7 @@ export function ownerUsageRoutes(parts: {
         const page = await statements.transactions(accountId, query.limit, query.cursor ?? null)
         if (!page) throw refuseCursor(query.cursor ?? '')
         return {
-          transactions: page.rows.map((row) => ({
-            id: row.id,
-            at: new Date(row.at).toISOString(),
-            kind: row.kind,
-            description: row.description,
-            request_id: row.requestId,
-            amount_micros_usd: row.amount,
-            balance_after_micros_usd: row.balanceAfter,
-          })),
+          transactions: page.rows.map(wireTransaction),
           next_cursor: page.next,
         }
       },

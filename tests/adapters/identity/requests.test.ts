@@ -120,8 +120,6 @@ describe('404', () => {
     '/api/auth/sign-in/social',
     '/api/auth/callback/github',
     '/api/auth/link-social',
-    '/api/auth/request-password-reset',
-    '/api/auth/reset-password',
     '/api/auth/reset-password/token',
     '/api/auth/delete-user',
     '/api/auth/change-email',

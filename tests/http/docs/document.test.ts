@@ -63,7 +63,15 @@ describe('the document', () => {
 
 describe('routes and documents cannot drift', () => {
   test('every route is documented, but for those hidden by name', () => {
-    const hidden = new Set(['/api/events', '/api/try', '/media/lucide/:file', '/docs', '/openapi.json', '/llms.txt'])
+    const hidden = new Set([
+      '/api/events',
+      '/api/thumbnail',
+      '/api/try',
+      '/media/lucide/:file',
+      '/docs',
+      '/openapi.json',
+      '/llms.txt',
+    ])
     // What the dashboard's own Operator and Settings pages speak is no interface for others.
     const isDashboards = (path: string) => /^\/api\/(operator|settings)(\/|$)/.test(path)
     const served = gateway.gateway.app.routes.filter(({ path }) => path !== '/api/auth/*')

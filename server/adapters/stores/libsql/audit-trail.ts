@@ -3,6 +3,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry, AuditTrail } from '../../../core/audit'
 import type { AccountId, AuditId, KeyId } from '../../../core/ids'
 import type { Page } from '../../../core/page'
+import { auditRow } from './audit-row'
 import { auditLog } from './schema/accounts'
 
 /** The audit as it was written, together with the changes it is about. */
@@ -13,7 +14,24 @@ export class LibsqlAuditTrail implements AuditTrail {
     this.db = db
   }
 
-  async ofKey(account: AccountId, key: KeyId, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null> {
+  ofKey(account: AccountId, key: KeyId, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null> {
+    return this.page(account, key, limit, cursor)
+  }
+
+  ofAccount(account: AccountId, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null> {
+    return this.page(account, null, limit, cursor)
+  }
+
+  async write(entry: AuditEntry): Promise<void> {
+    await this.db.insert(auditLog).values(auditRow(entry))
+  }
+
+  private async page(
+    account: AccountId,
+    key: KeyId | null,
+    limit: number,
+    cursor: string | null,
+  ): Promise<Page<AuditEntry> | null> {
     if (cursor !== null && !/^audit_[0-9a-f]{32}$/.test(cursor)) return null
     const rows = await this.db
       .select()
@@ -21,7 +39,7 @@ export class LibsqlAuditTrail implements AuditTrail {
       .where(
         and(
           eq(auditLog.accountId, account),
-          eq(auditLog.keyId, key),
+          key === null ? undefined : eq(auditLog.keyId, key),
           cursor === null ? undefined : lt(auditLog.id, cursor as AuditId), // its form was just checked
         ),
       )

@@ -5,6 +5,7 @@ import { migrate } from 'drizzle-orm/libsql/migrator'
 import type { Clock } from '../../../core/clock'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import type { KeptHold } from '../../../core/ledger/journal'
+import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccounts } from './accounts'
 import { LibsqlAuditTrail } from './audit-trail'
 import { Connection } from './connection'
@@ -42,6 +43,7 @@ export interface Stores {
   readonly credentials: LibsqlCredentials
   readonly accounts: LibsqlAccounts
   readonly limitRequests: LibsqlLimitRequests
+  readonly settings: LibsqlAccountSettings
   readonly prices: LibsqlPrices
   readonly audit: LibsqlAuditTrail
   readonly social: LibsqlSocial
@@ -127,6 +129,7 @@ async function openHeld(
     credentials,
     accounts,
     limitRequests: new LibsqlLimitRequests(db, accounts),
+    settings: new LibsqlAccountSettings(db, applied),
     prices,
     audit: new LibsqlAuditTrail(db),
     social: new LibsqlSocial(db),

@@ -1,0 +1,72 @@
+import { and, desc, eq, gt, ne } from 'drizzle-orm'
+import type { IdentitySettings } from '../../core/accounts/identity'
+import { identityAccount, identitySession, identityUser } from '../stores/libsql/schema/identity'
+import type { IdentityDatabase } from './identity-database'
+
+/** What owners change of the library's own rows, where it has no route for it, or one that tells too much (tokens). */
+export function userSettings(
+  db: IdentityDatabase,
+  onSessionEnd: (userId: string) => Promise<void>,
+): Omit<IdentitySettings, 'resetToken'> {
+  return {
+    async rename(userId, name) {
+      await db.update(identityUser).set({ name }).where(eq(identityUser.id, userId))
+    },
+
+    async changeEmail({ userId, from, to }) {
+      const taken = await db.select({ id: identityUser.id }).from(identityUser).where(eq(identityUser.email, to))
+      if (taken.length > 0) return 'taken'
+      try {
+        const changed = await db
+          .update(identityUser)
+          .set({ email: to, emailVerified: false })
+          .where(and(eq(identityUser.id, userId), eq(identityUser.email, from)))
+          .returning({ id: identityUser.id })
+        return changed.length > 0 ? 'changed' : 'stale'
+      } catch (error) {
+        if (isTakenEmail(error)) return 'taken'
+        throw error
+      }
+    },
+
+    async sessions(userId) {
+      const rows = await db
+        .select()
+        .from(identitySession)
+        // The library counts a session's life by the true time.
+        .where(and(eq(identitySession.userId, userId), gt(identitySession.expiresAt, new Date())))
+        .orderBy(desc(identitySession.createdAt))
+      return rows.map(({ id, createdAt, ipAddress, userAgent }) => ({
+        id,
+        signedInAt: createdAt.getTime(),
+        address: ipAddress || null,
+        userAgent,
+      }))
+    },
+
+    async endSessions(userId, which) {
+      const chosen = 'only' in which ? eq(identitySession.id, which.only) : ne(identitySession.id, which.allBut)
+      const ended = await db
+        .delete(identitySession)
+        .where(and(eq(identitySession.userId, userId), chosen))
+        .returning({ id: identitySession.id })
+      if (ended.length > 0) await onSessionEnd(userId)
+      return ended.length
+    },
+
+    async forget(userId, email) {
+      // The password first: from here on nobody signs in again.
+      await db.delete(identityAccount).where(eq(identityAccount.userId, userId))
+      await db.delete(identitySession).where(eq(identitySession.userId, userId))
+      await db.update(identityUser).set({ name: 'Deleted account', email }).where(eq(identityUser.id, userId))
+      await onSessionEnd(userId)
+    },
+  }
+}
+
+/** The address was taken between the look and the change. */
+export function isTakenEmail(error: unknown): boolean {
+  let at = error
+  while (at instanceof Error && at.cause instanceof Error) at = at.cause
+  return at instanceof Error && at.message.includes('UNIQUE constraint failed: identity_user.email')
+}

@@ -1,0 +1,57 @@
+import { and, eq, inArray, ne } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AccountSettings, AccountSettingsStore } from '../../../core/accounts/account-settings'
+import type { AuditEntry } from '../../../core/audit'
+import type { AccountId } from '../../../core/ids'
+import { auditRow } from './audit-row'
+import { accountSettings } from './schema/account-settings'
+import { auditLog } from './schema/accounts'
+import { requests } from './schema/usage'
+
+/** Rows of one statement, so that a long log keeps no charge waiting for the writer. */
+const FORGOTTEN_AT_ONCE = 2000
+
+export class LibsqlAccountSettings implements AccountSettingsStore {
+  private readonly db: LibSQLDatabase
+  private readonly applied: () => Promise<void>
+
+  /** `applied` resolves when the tables have every call that was recorded. */
+  constructor(db: LibSQLDatabase, applied: () => Promise<void>) {
+    this.db = db
+    this.applied = applied
+  }
+
+  async of(account: AccountId): Promise<AccountSettings> {
+    const [row] = await this.db.select().from(accountSettings).where(eq(accountSettings.accountId, account))
+    return { timezone: row?.timezone ?? null }
+  }
+
+  async set(account: AccountId, settings: AccountSettings, audit: AuditEntry): Promise<void> {
+    const { timezone } = settings
+    await this.db.batch([
+      this.db
+        .insert(accountSettings)
+        .values({ accountId: account, timezone })
+        .onConflictDoUpdate({ target: accountSettings.accountId, set: { timezone } }),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+  }
+
+  async forgetAddresses(account: AccountId): Promise<void> {
+    await this.applied()
+    const known = this.db
+      .select({ id: requests.id })
+      .from(requests)
+      .where(and(eq(requests.accountId, account), ne(requests.address, '')))
+      .limit(FORGOTTEN_AT_ONCE)
+    for (;;) {
+      const forgotten = await this.db
+        .update(requests)
+        .set({ address: '' })
+        .where(inArray(requests.id, known))
+        .returning({ id: requests.id })
+      if (forgotten.length < FORGOTTEN_AT_ONCE) break
+    }
+    await this.db.update(auditLog).set({ address: null }).where(eq(auditLog.accountId, account))
+  }
+}

@@ -1,0 +1,66 @@
+import { openSmtpMailer } from '../adapters/mail/smtp-mailer'
+import type { Config } from '../config'
+import type { AccountSettingsStore } from '../core/accounts/account-settings'
+import { AccountClosing } from '../core/accounts/closing'
+import { EmailChanges } from '../core/accounts/email-changes'
+import type { Identity } from '../core/accounts/identity'
+import { resetLink, resetMail } from '../core/accounts/owner-mails'
+import type { AccountStore } from '../core/accounts/store'
+import type { AuditTrail } from '../core/audit'
+import type { Clock } from '../core/clock'
+import { makeId } from '../core/ids'
+import type { Mailer } from '../core/mail/mailer'
+import type { Log } from '../log'
+
+/** The mailer of the configuration; null where no mail is set up. */
+export function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
+  return mail && openSmtpMailer(mail)
+}
+
+/** What the Settings page changes. */
+export function ownerSettings(
+  parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings'> & {
+    stores: { readonly settings: AccountSettingsStore; readonly audit: AuditTrail }
+    identity: Identity
+    config: Config
+    mailer: Mailer | null
+    log: Log
+  },
+) {
+  const { stores, identity, config, clock, mailer, log, accounts } = parts
+  const { settings, audit } = stores
+  return {
+    settings,
+    audit,
+    sendsMail: mailer !== null,
+    closing: new AccountClosing({ ...parts, settings }),
+    emailChanges: new EmailChanges({
+      ...{ identity, accounts, audit, mailer, clock },
+      ...{ secret: config.secretKey, baseUrl: config.baseUrl },
+      onMailFailure: (reason) => log.error('mail', { reason }),
+    }),
+  }
+}
+
+/** What follows a forgotten password: the mail with the link, and the audit of what it led to. */
+export function passwordResets(parts: {
+  mailer: Mailer | null
+  baseUrl: string
+  accounts: AccountStore
+  audit: AuditTrail
+  clock: Clock
+}) {
+  const { mailer, baseUrl, accounts, audit, clock } = parts
+  return {
+    onResetRequest: async (user: { email: string }, token: string) =>
+      mailer?.send(resetMail(user.email, resetLink(baseUrl, token))),
+    onPasswordReset: async (user: { id: string }, { address }: { address: string | null }) => {
+      const account = await accounts.byUser(user.id)
+      const at = clock.now()
+      await audit.write({
+        ...{ id: makeId('audit', at), at, actor: { kind: 'owner', id: user.id, address } as const },
+        ...{ accountId: account?.id ?? null, keyId: null, action: 'account.password_reset', detail: {} },
+      })
+    },
+  }
+}

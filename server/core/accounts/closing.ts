@@ -1,0 +1,77 @@
+import type { Clock } from '../clock'
+import { keyState } from '../credentials/api-key'
+import type { CredentialStore } from '../credentials/store'
+import { type Failure, failure, wrongParameters } from '../failure'
+import { makeId } from '../ids'
+import type { Ledger } from '../ledger/ledger'
+import { type Money, ZERO } from '../money'
+import { no, ok, type Result } from '../result'
+import type { Account } from './account'
+import type { AccountSettingsStore } from './account-settings'
+import type { IdentitySettings } from './identity'
+import { wrong } from './key-form'
+import type { KeyOwner, Keys } from './keys'
+import type { AccountStore } from './store'
+
+/** Who leaves: the owner with the account and the address that the form must repeat. */
+export interface Leaver extends KeyOwner {
+  readonly account: Account
+  readonly email: string
+}
+
+/**
+ * Ends an account at its owner's wish: keys revoked, address, name, password, sessions and every source address gone. The
+ * ledger and the usage stay, of somebody unknown; what is left of the balance is forfeited. Free to repeat after a failure.
+ */
+export class AccountClosing {
+  private readonly parts: {
+    identity: IdentitySettings
+    accounts: AccountStore
+    keys: Keys
+    credentials: CredentialStore
+    settings: AccountSettingsStore
+    ledger: Ledger
+    clock: Clock
+  }
+
+  constructor(parts: AccountClosing['parts']) {
+    this.parts = parts
+  }
+
+  /** The balance that was forfeited. */
+  async close(owner: Leaver, body: unknown): Promise<Result<Money, Failure>> {
+    const { identity, accounts, settings, ledger, clock } = this.parts
+    const { account, email } = owner
+    const repeated: unknown = Reflect.get(Object(body), 'email')
+    if (typeof repeated !== 'string' || repeated.trim().toLowerCase() !== email.toLowerCase())
+      return no(wrongParameters([wrong('email', 'must be the e-mail address of this account', repeated)]))
+    if (account.operator && (await this.isLastOperator(account)))
+      return no(
+        failure('invalid_state', 'You are the only operator of this gateway. Make another account operator first.'),
+      )
+    await this.revokeKeys(owner)
+    const forfeited = (await ledger.balance(account.id))?.posted ?? ZERO
+    const at = clock.now()
+    await accounts.update(
+      { ...account, operator: false },
+      {
+        ...{ id: makeId('audit', at), at, actor: owner.actor, accountId: account.id, keyId: null },
+        ...{ action: 'account.close', detail: { forfeited_micros_usd: forfeited } },
+      },
+    )
+    await settings.forgetAddresses(account.id)
+    await identity.forget(account.userId, `${account.id}@deleted.invalid`)
+    return ok(forfeited)
+  }
+
+  private async revokeKeys(owner: Leaver): Promise<void> {
+    const { keys, credentials, clock } = this.parts
+    for (const key of await credentials.byAccount(owner.accountId))
+      if (keyState(key, clock.now()) !== 'revoked') await keys.revoke(owner, key.id)
+  }
+
+  private async isLastOperator(account: Account): Promise<boolean> {
+    const all = await this.parts.accounts.list(Number.POSITIVE_INFINITY, null)
+    return !all.some((other) => other.operator && other.id !== account.id)
+  }
+}

@@ -1,0 +1,44 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../clock'
+
+const DAY_MS = 24 * 3_600_000
+
+/** A change of address that waits for its confirmation. */
+export interface EmailChange {
+  readonly userId: string
+  /** The token is worth nothing once the address is another one, which also makes it good for one use. */
+  readonly from: string
+  readonly to: string
+}
+
+/**
+ * Tokens that confirm an e-mail address: whoever has one reads mail at the new address. Signed and not stored; they end after
+ * a day, and with the first change of the address.
+ */
+export class EmailChangeTokens {
+  private readonly secret: string
+  private readonly clock: Clock
+
+  constructor(secret: string, clock: Clock) {
+    this.secret = secret
+    this.clock = clock
+  }
+
+  make(change: EmailChange): string {
+    const payload = Buffer.from(JSON.stringify({ ...change, until: this.clock.now() + DAY_MS })).toString('base64url')
+    return `${payload}.${this.signature(payload)}`
+  }
+
+  /** Null for a token that is not ours, or whose day is over. */
+  read(token: string): EmailChange | null {
+    const [payload = '', signature = ''] = token.split('.')
+    const [mine, theirs] = [Buffer.from(this.signature(payload)), Buffer.from(signature)]
+    if (mine.length !== theirs.length || !timingSafeEqual(mine, theirs)) return null
+    const { userId, from, to, until } = JSON.parse(Buffer.from(payload, 'base64url').toString()) // signed by us
+    return this.clock.now() <= until ? { userId, from, to } : null
+  }
+
+  private signature(payload: string): string {
+    return createHmac('sha256', this.secret).update(`email-change\n${payload}`).digest('base64url')
+  }
+}

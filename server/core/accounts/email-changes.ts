@@ -1,0 +1,96 @@
+import type { Actor, AuditTrail } from '../audit'
+import type { Clock } from '../clock'
+import { type Failure, failure, wrongParameters } from '../failure'
+import { makeId } from '../ids'
+import type { Mail, Mailer } from '../mail/mailer'
+import { no, ok, type Result } from '../result'
+import { EmailChangeTokens } from './email-change'
+import type { IdentitySettings } from './identity'
+import { wrong } from './key-form'
+import type { KeyOwner } from './keys'
+import { confirmEmailMail, emailChangedMail } from './owner-mails'
+import type { AccountStore } from './store'
+
+const MOST_CHARACTERS = 254
+
+interface Parts {
+  readonly identity: IdentitySettings
+  readonly accounts: AccountStore
+  readonly audit: AuditTrail
+  readonly mailer: Mailer | null
+  readonly secret: string
+  readonly baseUrl: string
+  readonly clock: Clock
+  readonly onMailFailure: (reason: string) => void
+}
+
+/**
+ * The address that an owner signs in with. Where mail is set up, a new one is confirmed by a link that only its reader gets, and
+ * the old one is told; without mail nobody could confirm it, nor the one of the sign-up, and it changes at once.
+ */
+export class EmailChanges {
+  private readonly parts: Parts
+  private readonly tokens: EmailChangeTokens
+
+  constructor(parts: Parts) {
+    this.parts = parts
+    this.tokens = new EmailChangeTokens(parts.secret, parts.clock)
+  }
+
+  /** Whether a new address must be confirmed. */
+  get confirms(): boolean {
+    return this.parts.mailer !== null
+  }
+
+  /** With mail the answer is the same whether the address is taken or not: it is no way to learn who signs in here. */
+  async ask(owner: KeyOwner & { readonly email: string }, body: unknown): Promise<Result<'sent' | 'changed', Failure>> {
+    const given: unknown = Reflect.get(Object(body), 'email')
+    const to = typeof given === 'string' ? given.trim().toLowerCase() : ''
+    if (!/^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(to) || to.length > MOST_CHARACTERS)
+      return no(wrongParameters([wrong('email', 'must be an e-mail address', given)]))
+    if (to === owner.email) return no(wrongParameters([wrong('email', 'is your address already', given)]))
+    const change = { userId: owner.actor.id, from: owner.email, to }
+    const { mailer, baseUrl } = this.parts
+    if (mailer) {
+      const link = `${baseUrl}/confirm-email#token=${this.tokens.make(change)}`
+      this.mail(mailer, confirmEmailMail(to, link))
+      return ok('sent')
+    }
+    const changed = await this.change(change, owner.actor)
+    return changed.ok ? ok('changed') : changed
+  }
+
+  /** Makes the change that a token confirms; gives the new address. */
+  async confirm(body: unknown, actor: Pick<Actor, 'address'>): Promise<Result<string, Failure>> {
+    const token: unknown = Reflect.get(Object(body), 'token')
+    const change = typeof token === 'string' ? this.tokens.read(token) : null
+    if (!change) return no(failure('invalid_state', 'This link is over, or was used. Ask for a new one in Settings.'))
+    const changed = await this.change(change, { kind: 'owner', id: change.userId, address: actor.address })
+    if (!changed.ok) return changed
+    if (this.parts.mailer) this.mail(this.parts.mailer, emailChangedMail(change.from, change.to))
+    return ok(change.to)
+  }
+
+  private async change(
+    change: { userId: string; from: string; to: string },
+    actor: Actor,
+  ): Promise<Result<void, Failure>> {
+    const { identity, accounts, audit, clock } = this.parts
+    const outcome = await identity.changeEmail(change)
+    if (outcome === 'taken') return no(failure('invalid_state', 'Somebody signs in with this address already.'))
+    if (outcome === 'stale')
+      return no(failure('invalid_state', 'This link is over, or was used. Ask for a new one in Settings.'))
+    const at = clock.now()
+    const account = await accounts.byUser(change.userId)
+    await audit.write({
+      ...{ id: makeId('audit', at), at, actor, accountId: account?.id ?? null, keyId: null },
+      ...{ action: 'account.email', detail: {} },
+    })
+    return ok(undefined)
+  }
+
+  /** Not waited for: how long a mail takes would tell who is known here. */
+  private mail(mailer: Mailer, mail: Mail): void {
+    mailer.send(mail).catch((error: unknown) => this.parts.onMailFailure(error instanceof Error ? error.message : ''))
+  }
+}

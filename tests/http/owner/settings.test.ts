@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { eventSource } from '../../support/event-source'
+import { type Harness, openHarness } from '../../support/harness'
+import { type AccountBody, auditRows, callWith, closeReconciled, keyDesk, type Owner, read, refusalOf } from './bench'
+
+interface SettingsBody {
+  readonly name: string
+  readonly email: string
+  readonly workspace_id: string
+  readonly timezone: string | null
+  readonly sends_mail: boolean
+}
+interface SessionBody {
+  readonly id: string
+  readonly current: boolean
+  readonly signed_in_at: string
+  readonly ip: string | null
+  readonly user_agent: string | null
+}
+
+const PASSWORD = 'correct horse battery'
+
+let gateway: Harness
+let operator: Owner
+beforeAll(async () => {
+  gateway = await openHarness()
+  operator = await gateway.owner()
+})
+afterAll(() => closeReconciled(gateway))
+
+const settings = (who: Owner) => read<SettingsBody>(who.api('/api/settings'))
+const change = (who: Owner, body: unknown) => who.api('/api/settings', body, 'PATCH')
+const sessions = async (who: Owner) =>
+  (await read<{ sessions: SessionBody[] }>(who.api('/api/settings/sessions'))).sessions
+const accountOf = (who: Owner) => read<AccountBody>(who.api('/api/account'))
+/** A second session of the same person. */
+async function again(who: Owner): Promise<Owner> {
+  const answer = await gateway.call('/api/auth/sign-in/email', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'user-agent': 'Second/1.0' },
+    body: JSON.stringify({ email: who.email, password: PASSWORD }),
+  })
+  const cookie = (answer.headers.getSetCookie()[0] ?? '').split(';')[0] ?? ''
+  const api: Owner['api'] = (path, body, method = body === undefined ? 'GET' : 'POST') =>
+    gateway.call(path, {
+      method,
+      headers: { cookie, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+  return { ...who, cookie, api }
+}
+
+describe('settings', () => {
+  test('are the name, the address, the workspace and the time zone; a change is kept and audited', async () => {
+    const owner = await gateway.owner()
+    const { id } = await accountOf(owner)
+    const first = { name: 'Ada', email: owner.email, workspace_id: id, timezone: null, sends_mail: false }
+    expect(await settings(owner)).toEqual(first)
+    const changed = { ...first, name: 'Ada Lovelace', timezone: 'Asia/Kathmandu' }
+    expect(await read<unknown>(change(owner, { name: '  Ada Lovelace ', timezone: 'Asia/Kathmandu' }))).toEqual(changed)
+    expect(await read<unknown>(change(owner, { name: 'Countess' }))).toEqual({ ...changed, name: 'Countess' })
+    expect(await settings(owner)).toMatchObject({ name: 'Countess', timezone: 'Asia/Kathmandu' })
+    expect(await read<unknown>(change(owner, { timezone: null }))).toMatchObject({ name: 'Countess', timezone: null })
+    const rows = (await auditRows(gateway)).filter((row) => row.action === 'account.settings')
+    expect(rows.map((row) => JSON.parse(row.detail) as unknown)).toEqual([
+      { changed: ['name', 'timezone'] },
+      { changed: ['name'] },
+      { changed: ['timezone'] },
+    ])
+  })
+
+  test.each([
+    [{ name: ' ' }, ['name']],
+    [{ name: 'x'.repeat(201) }, ['name']],
+    [{ name: 'a\nb' }, ['name']],
+    [{ timezone: 'Mars/Phobos' }, ['timezone']],
+    [{ email: 'x@example.com', name: 7, timezone: 7 }, ['email', 'name', 'timezone']],
+  ])('%j is refused by name', async (body, params) => {
+    const refusal = await refusalOf(change(operator, body))
+    expect(refusal).toMatchObject({ status: 400, code: 'invalid_parameter' })
+    expect(refusal.details?.map(({ param }) => param)).toEqual(params)
+  })
+})
+
+describe('sessions', () => {
+  test('are listed with this one marked, without a token; one is ended, and then all others', async () => {
+    const owner = await gateway.owner()
+    const [second, third] = [await again(owner), await again(owner)]
+    const listed = await sessions(owner)
+    expect(listed).toHaveLength(3)
+    expect(listed.filter(({ current }) => current)).toHaveLength(1)
+    expect(listed.find(({ user_agent }) => user_agent === 'Second/1.0')).toMatchObject({ ip: '127.0.0.1' })
+    const token = decodeURIComponent(second.cookie).split(/[=.]/).at(-2) ?? '?'
+    expect(JSON.stringify(listed)).not.toContain(token)
+    const other = (await sessions(second)).find(({ current }) => current)
+    const stream = eventSource(await gateway.call('/api/events', { headers: { cookie: second.cookie } }))
+    await stream.nextOf('ping')
+    await read(owner.api(`/api/settings/sessions/${other?.id}/end`, {}))
+    expect(await stream.rest()).toEqual([])
+    expect((await second.api('/api/account')).status).toBe(401)
+    expect((await third.api('/api/account')).status).toBe(200)
+    expect(await read<unknown>(owner.api('/api/settings/sessions/end-others', {}))).toEqual({ ended: 1 })
+    expect((await third.api('/api/account')).status).toBe(401)
+    expect(await sessions(owner)).toHaveLength(1)
+  })
+
+  test("of somebody else are not found, and are not ended by one's own end-others", async () => {
+    const [owner, other] = [await gateway.owner(), await gateway.owner()]
+    const [theirs] = await sessions(other)
+    expect(await refusalOf(owner.api(`/api/settings/sessions/${theirs?.id}/end`, {}))).toMatchObject({ status: 404 })
+    expect(await read<unknown>(owner.api('/api/settings/sessions/end-others', {}))).toEqual({ ended: 0 })
+    expect((await other.api('/api/account')).status).toBe(200)
+  })
+})
+
+describe('the export', () => {
+  test('holds everything of the owner and nothing of others, no secret, and is one JSON object', async () => {
+    const [owner, other] = [await gateway.owner(), await gateway.owner()]
+    const { key, secret } = await keyDesk(owner).create({ spending_limit: 1 })
+    const strange = await keyDesk(other).create()
+    for (let i = 0; i < 3; i++) await callWith(gateway, secret)
+    await callWith(gateway, strange.secret)
+    await gateway.core.stores.journal.drained()
+    const answer = await owner.api('/api/settings/export')
+    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="gateway-account.json"')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    const text = await answer.text()
+    const body = JSON.parse(text) as Record<string, { id: string }[]>
+    expect(Object.keys(body)).toEqual([
+      ...['exported_at', 'account', 'keys', 'limit_requests', 'changes', 'transactions', 'requests'],
+    ])
+    expect(body['account']).toMatchObject({ email: owner.email, timezone: null })
+    expect(body['keys']?.map(({ id }) => id)).toEqual([key.id])
+    expect(body['requests']).toHaveLength(3)
+    expect(body['transactions']).toHaveLength(4)
+    expect(text).not.toContain(secret.slice(4))
+    expect(text).not.toContain(strange.key.id)
+    expect(text).not.toContain(other.email)
+  })
+
+  test('is read page by page, also when it is long', async () => {
+    const owner = await gateway.owner()
+    const { key } = await keyDesk(owner).create()
+    for (let i = 0; i < 205; i++) await keyDesk(owner).change(key.id, { name: `name ${i}` })
+    const body = await read<{ changes: { id: string }[] }>(owner.api('/api/settings/export'))
+    expect(new Set(body.changes.map(({ id }) => id)).size).toBe(207)
+  })
+})
+
+describe('closing the account', () => {
+  const close = (who: Owner, email: unknown = who.email) => who.api('/api/settings/close', { email })
+
+  test('revokes the keys, ends the sessions, forgets who it was, keeps the ledger, and names what is forfeited', async () => {
+    const owner = await gateway.owner()
+    const { id } = await accountOf(owner)
+    const { secret } = await keyDesk(owner).create()
+    await callWith(gateway, secret)
+    const stream = eventSource(await gateway.call('/api/events', { headers: { cookie: owner.cookie } }))
+    await stream.nextOf('ping')
+    expect(await read<unknown>(close(owner, ` ${owner.email.toUpperCase()} `))).toEqual({
+      forfeited_micros_usd: 1_995_000,
+    })
+    expect((await stream.rest()).every(({ event }) => event === 'key')).toBe(true)
+    expect(await callWith(gateway, secret)).toBe('401 invalid_api_key')
+    expect((await owner.api('/api/account')).status).toBe(401)
+    const signIn = await gateway.call('/api/auth/sign-in/email', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: owner.email, password: PASSWORD }),
+    })
+    expect(signIn.status).toBe(401)
+    const { db } = gateway.core.stores
+    expect(await db.all(`SELECT address FROM requests WHERE account_id = '${id}' AND address <> ''`)).toEqual([])
+    expect(await db.all(`SELECT count(*) AS n FROM requests WHERE account_id = '${id}'`)).toEqual([{ n: 1 }])
+    expect(await db.all(`SELECT count(*) AS n FROM entries WHERE account_id = '${id}'`)).toEqual([{ n: 2 }])
+    const mine = (await auditRows(gateway)).filter((row) => row.account_id === id)
+    expect(mine.every((row) => row.address === null)).toBe(true)
+    expect(mine.at(-1)).toMatchObject({ action: 'account.close', detail: '{"forfeited_micros_usd":1995000}' })
+    const everything = JSON.stringify([
+      ...(await db.all('SELECT * FROM identity_user')),
+      ...(await db.all('SELECT * FROM identity_account')),
+    ])
+    expect(everything).not.toContain(owner.email)
+    const line = await read<{ account: { email: string } }>(operator.api(`/api/operator/accounts/${id}`))
+    expect(line.account.email).toBe(`${id}@deleted.invalid`)
+  })
+
+  test('lets the same address sign up anew, as somebody else', async () => {
+    const owner = await gateway.owner()
+    const { id } = await accountOf(owner)
+    await read(close(owner))
+    const fresh = await gateway.owner(owner.email)
+    expect((await accountOf(fresh)).id).not.toBe(id)
+    expect((await keyDesk(fresh).list()).keys).toEqual([])
+  })
+
+  test('needs the address repeated and a sign-in of the last ten minutes', async () => {
+    const owner = await gateway.owner()
+    for (const email of ['', 'yes', null, operator.email])
+      expect(await refusalOf(close(owner, email))).toMatchObject({ status: 400, code: 'invalid_parameter' })
+    gateway.clock.advance(600_001)
+    expect(await refusalOf(close(owner))).toMatchObject({ status: 401, code: 'recent_sign_in_required' })
+    expect((await owner.api('/api/account')).status).toBe(200)
+  })
+
+  test('is refused to the only operator', async () => {
+    const fresh = await again(operator)
+    expect(await refusalOf(close(fresh))).toMatchObject({ status: 409, code: 'invalid_state' })
+    expect((await fresh.api('/api/account')).status).toBe(200)
+  })
+})

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Harness, openHarness } from '../../support/harness'
+import { auditRows, callWith, closeReconciled, keyDesk, type MadeKey, type Owner, read } from './bench'
+
+/**
+ * Every route of `/api`, taken from the app itself, so that a new one cannot be forgotten: a new path with an id must be given
+ * an id of a stranger here.
+ */
+
+let gateway: Harness
+let victim: Owner
+let thief: Owner
+let made: MadeKey
+let secrets: string[]
+/** Ids of the victim, by the route that takes them. */
+let ids: Record<string, string>
+
+const isRoute = (path: string) => path.startsWith('/api/') && !path.includes('*')
+const routes = () => gateway.gateway.app.routes.filter(({ path }) => isRoute(path))
+
+beforeAll(async () => {
+  gateway = await openHarness()
+  await gateway.owner('operator@example.com')
+  victim = await gateway.owner('victim@example.com')
+  thief = await gateway.owner('thief@example.com')
+  made = await keyDesk(victim).create({ name: 'the name of the key' })
+  await callWith(gateway, made.secret)
+  const wish = { peak_rpm: 999, peak_tpm: 1, endpoints: ['image-search'], use_case: 'The private plans of the victim.' }
+  const { request } = await read<{ request: { id: string } }>(victim.api('/api/limit-requests', wish), 201)
+  const { id } = await read<{ id: string }>(victim.api('/api/account'))
+  const { sessions } = await read<{ sessions: { id: string }[] }>(victim.api('/api/settings/sessions'))
+  ids = {
+    '/api/keys/': made.key.id,
+    '/api/settings/sessions/': sessions[0]?.id ?? '',
+    '/api/operator/accounts/': id,
+    '/api/operator/limit-requests/': request.id,
+  }
+  secrets = [...Object.values(ids), 'victim@example.com', made.key.name, made.key.last4, wish.use_case]
+})
+afterAll(() => closeReconciled(gateway))
+
+/** The path with the victim's id in it; null for a path that takes none. */
+function aimed(path: string): string | null {
+  if (!path.includes('/:')) return null
+  const [, id] = Object.entries(ids).find(([start]) => path.startsWith(start)) ?? []
+  if (id === undefined) throw new Error(`${path} takes an id: say which of the victim's it is to be tried with`)
+  return path.replace(/:\w+/, id)
+}
+
+const bodyOf = (method: string) => (method === 'GET' ? {} : { body: '{}' })
+const send = (method: string, path: string, headers: Record<string, string>) =>
+  gateway.call(path, { method, headers: { 'content-type': 'application/json', ...headers }, ...bodyOf(method) })
+
+describe('one account never sees another (spec-answers 3)', () => {
+  test("every route with an id answers 404 to the stranger's session, or 403 to one who is no operator, and tells nothing", async () => {
+    const before = (await auditRows(gateway)).filter((row) => row.actor_kind !== 'system')
+    let tried = 0
+    for (const { method, path } of routes()) {
+      const target = aimed(path)
+      if (target === null) continue
+      const answer = await send(method, target, { cookie: thief.cookie })
+      const text = await answer.text()
+      expect(answer.status, `${method} ${path}: ${text}`).toBe(path.startsWith('/api/operator/') ? 403 : 404)
+      for (const secret of secrets)
+        if (!target.includes(secret)) expect(text, `${method} ${path}`).not.toContain(secret)
+      tried++
+    }
+    expect(tried).toBeGreaterThanOrEqual(10)
+    expect(await auditRows(gateway)).toEqual(before)
+    expect((await keyDesk(victim).get(made.key.id)).status).toBe('active')
+    expect((await victim.api('/api/account')).status).toBe(200)
+  })
+
+  test('every route without an id shows the stranger nothing of the victim', async () => {
+    for (const { method, path } of routes()) {
+      if (path.includes('/:') || method !== 'GET' || path === '/api/events') continue
+      const text = await (await send('GET', path, { cookie: thief.cookie })).text()
+      for (const secret of secrets) expect(text, path).not.toContain(secret)
+    }
+  })
+
+  test('every route needs a session, but the link that a mail brought', async () => {
+    for (const { method, path } of routes()) {
+      if (path === '/api/settings/email/confirm') continue
+      const answer = await send(method, aimed(path) ?? path, {})
+      expect(answer.status, `${method} ${path}`).toBe(401)
+      expect(await answer.text()).toContain('missing_session')
+    }
+  })
+})
+
+describe('writes from another site', () => {
+  test.each([
+    ['a foreign Origin', { origin: 'https://evil.example' }],
+    ['a null Origin', { origin: 'null' }],
+    ['Sec-Fetch-Site: cross-site', { 'sec-fetch-site': 'cross-site' }],
+    ['Sec-Fetch-Site: same-site', { 'sec-fetch-site': 'same-site' }],
+  ])('with %s are refused on every route, before anything else is judged', async (_what, headers) => {
+    const before = await auditRows(gateway)
+    let tried = 0
+    for (const { method, path } of routes()) {
+      if (method === 'GET') continue
+      const answer = await send(method, aimed(path) ?? path, { cookie: victim.cookie, ...headers })
+      expect(answer.status, `${method} ${path}`).toBe(403)
+      expect(await answer.text()).toContain('foreign_origin')
+      tried++
+    }
+    expect(tried).toBeGreaterThanOrEqual(15)
+    expect(await auditRows(gateway)).toEqual(before)
+  })
+
+  test('that are no JSON are refused on every route that reads a body', async () => {
+    for (const { method, path } of routes()) {
+      const takesNone = /\/(disable|enable|revoke|end|end-others)$/.test(path)
+      if (method === 'GET' || path === '/api/try' || takesNone) continue
+      const answer = await gateway.call(aimed(path) ?? path, {
+        method,
+        headers: { cookie: victim.cookie, 'content-type': 'text/plain' },
+        body: '{"name":"x"}',
+      })
+      const text = await answer.text()
+      expect([403, 415], `${method} ${path} ${answer.status} ${text}`).toContain(answer.status)
+    }
+  })
+})
