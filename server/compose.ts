@@ -10,6 +10,7 @@ import { ensureIndex } from './adapters/websearch/local/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { composeAgents } from './compose/agents'
+import { indexSources } from './compose/own-documents'
 import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
 import { composePayments } from './compose/payments'
 import { openWebsearch } from './compose/websearch'
@@ -61,21 +62,15 @@ interface ClosableProviders extends DataProviders {
   close?(): Promise<void>
 }
 
-/** Where the search index of an install lives, and what it is made of. */
-function indexSources(config: Config) {
-  return {
-    indexPath: join(config.dataDir, 'search.db'),
-    nodeModules: join(ROOT, 'node_modules'),
-    projectRoot: ROOT,
-  }
-}
-
 /** Has the search index up to date; true when it had to be built. Off this thread, so that the server goes on serving. */
 export async function prepareIndex(
   config: Config,
   onProgress: (done: number, total: number) => void,
 ): Promise<boolean> {
-  const built = await ensureIndex({ ...indexSources(config), onProgress: ({ done, total }) => onProgress(done, total) })
+  const built = await ensureIndex({
+    ...indexSources(config.dataDir),
+    onProgress: ({ done, total }) => onProgress(done, total),
+  })
   return built !== null
 }
 
@@ -91,7 +86,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const { stores, credentials, accounts, prices, journal, ledger, limiter, signUp } = core
   const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
   const providers: ClosableProviders =
-    surroundings.providers ?? openWebsearch(config, clock, indexSources(config).indexPath, onTrouble)
+    surroundings.providers ?? openWebsearch(config, clock, indexSources(config.dataDir).indexPath, onTrouble)
   const { identity, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
   const rail = composePayments(config, { claims: stores.paymentClaims, clock, log, credit: async () => false })

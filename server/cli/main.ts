@@ -3,6 +3,7 @@ import { Misused, Refused } from './control-client'
 
 const HELP = `Usage: bun run gateway COMMAND
 
+  index      your own documents in the search index (bun run gateway index --help)
   operator   credit, limits and prices of the server that runs here (bun run gateway operator --help)
 
   --help     prints this
@@ -12,6 +13,7 @@ const HELP = `Usage: bun run gateway COMMAND
 async function run([command, ...rest]: readonly string[]): Promise<number> {
   try {
     if (command === 'operator') process.stdout.write(await operatorCommand(rest))
+    else if (command === 'index') process.stdout.write(await (await import('./local/index-command')).indexCommand(rest))
     else if (command === undefined || command === '--help' || command === '-h' || command === 'help')
       process.stdout.write(HELP)
     else throw new Misused(`there is no command "${command}"; see --help`)

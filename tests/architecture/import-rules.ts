@@ -133,13 +133,13 @@ export const RULES: readonly Rule[] = [
     files: ['server/adapters/websearch/local/**'],
     may: [CORE, PASSAGES, SELF, 'server/adapters/websearch/goggles/**'],
     types: [GATEWAY, PROVIDERS],
-    packages: ['@libsql/client', 'node:*'],
+    packages: ['@libsql/client', 'node:*', 'image-size', 'linkedom', 'unpdf'],
   },
   {
     // One wire, two addresses: the real network and the sandbox, whose people live in a libSQL file of their own.
     files: ['server/adapters/social/**'],
     may: [CORE, SELF],
-    packages: ['@libsql/client', 'node:*'],
+    packages: ['@libsql/client', 'node:*', 'image-size', 'linkedom', 'unpdf'],
   },
   { files: ['server/adapters/sealing/**'], may: [CORE, SELF], packages: [CRYPTO] },
   // Calls to other people's servers, behind the port of core/outbound.
@@ -201,7 +201,7 @@ export const RULES: readonly Rule[] = [
     files: ['server/compose/**'],
     may: [CORE, GATEWAY, 'server/adapters/**', 'server/http/*.ts', SELF],
     types: ['server/config.ts', 'server/config/**', 'server/log.ts'],
-    packages: ['node:path'],
+    packages: ['node:path', 'node:fs/promises'],
   },
   { files: ['server/config.ts'], may: [CORE, 'server/config/**'], packages: ['node:*'] },
   { files: ['server/config/**'], may: [CORE, SELF], packages: ['node:*'] },
@@ -227,10 +227,15 @@ export const RULES: readonly Rule[] = [
   // `up` starts the server when all is set up, by a dynamic import at its end.
   { files: ['server/setup/up.ts'], may: ['server/setup/**', 'server/main.ts'], packages: ['node:*', 'bun'] },
   { files: ['server/setup/**'], may: [SELF], packages: ['node:*', 'bun'] },
-  { files: ['server/cli/local/**'], may: [SELF, 'server/cli/**', 'server/compose.ts', CORE], packages: ['node:*'] },
+  {
+    files: ['server/cli/local/**'],
+    may: [SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', CORE],
+    packages: ['node:*', 'cli-progress'],
+  },
   {
     files: ['server/cli/*.ts', 'server/cli/commands/**'],
-    may: ['server/cli/*.ts', 'server/cli/commands/**'],
+    // Commands that work beside the server are loaded when they are called.
+    may: ['server/cli/*.ts', 'server/cli/commands/**', 'server/cli/local/**'],
     types: ['server/app.ts'],
     packages: ['node:*'],
   },

@@ -48,7 +48,7 @@ describe('ensureIndex', () => {
     writeFiles(sources.projectRoot, { 'docs/new.md': '# New\n\nwords\n' })
     expect(await ensureIndex({ indexPath, ...sources })).not.toBeNull()
     expect(await ensureIndex({ indexPath, ...sources, extraDocuments: [page('amber')] })).not.toBeNull()
-  })
+  }, 30_000)
 
   test('replaces a file that is no index', async () => {
     await ensureIndex({ indexPath, ...sources })
@@ -62,13 +62,13 @@ describe('ensureIndex', () => {
     const before = statSync(indexPath).ino
     const broken = { ...page('amber'), url: 'ftp://files.example/' }
     await expect(ensureIndex({ indexPath, ...sources, extraDocuments: [broken] })).rejects.toThrow('absolute http')
-    expect(readdirSync(join(folder.path, 'data'))).toEqual(['search.db'])
+    expect(readdirSync(join(folder.path, 'data')).sort()).toEqual(['search.db', 'search.db.lock'])
     expect(statSync(indexPath).ino).toBe(before)
   })
 
   test('leaves one file and no journal behind', async () => {
     await ensureIndex({ indexPath, ...sources })
-    expect(readdirSync(join(folder.path, 'data'))).toEqual(['search.db'])
+    expect(readdirSync(join(folder.path, 'data')).sort()).toEqual(['search.db', 'search.db.lock'])
   })
 })
 

@@ -93,6 +93,7 @@ describe('an HTML page', () => {
     ['plain words'],
     ['<script type="application/ld+json">{</script>'],
     ['<table>'.repeat(500)],
+    [`<html lang="en"><title>T</title><article><p>${'words and more. '.repeat(30)}`],
   ])('that is no page is no exception: %p', (html) => {
     expect(typeof pageContent(html, 'https://a.example/').markdown).toBe('string')
   })

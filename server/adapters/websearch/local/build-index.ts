@@ -1,13 +1,15 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { parseMarkdown } from '../passages/markdown-sections'
+import { createHash } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { iconImages } from './icon-images'
 import type { IndexDocument, IndexImage } from './index-document'
+import { beginDraft, readIndex } from './index-file'
+import { whileAlone } from './index-lock'
 import { BUILDER_VERSION } from './index-schema'
-import { type IndexCounts, IndexWriter } from './index-writer'
+import type { IndexCounts, IndexWriter } from './index-writer'
 import { type InstalledPackage, installedPackages, readManifest } from './installed-packages'
-import { ownPage, packageDocuments, type SectionedDocument } from './package-documents'
+import { keptOf, sectioned } from './own/own-tables'
+import { ownPage, packageDocuments } from './package-documents'
 import { projectDocuments, projectFiles } from './project-documents'
 
 /** What an index is made of. Plain data, so that it can be sent to a worker. */
@@ -27,9 +29,6 @@ export interface BuildProgress {
   readonly what: string
 }
 
-/** An unfinished build older than this was left behind by a process that died. */
-const STALE_BUILD_MS = 10 * 60_000
-
 /** Names what an index of these sources would hold. The same sources give the same text, on every start. */
 export async function indexFingerprint(sources: IndexSources): Promise<string> {
   const [packages, project] = await Promise.all([
@@ -43,26 +42,30 @@ export async function indexFingerprint(sources: IndexSources): Promise<string> {
  * Builds the index file anew and puts it at `indexPath` in one step: a reader has the old one or the new one, never a part.
  * Works on the calling thread for seconds; a process that serves calls `ensureIndex` instead.
  */
-export async function buildIndex(
+export function buildIndex(
   sources: IndexSources & { readonly indexPath: string },
   onProgress: (progress: BuildProgress) => void = () => {},
 ): Promise<IndexCounts> {
-  await mkdir(dirname(sources.indexPath), { recursive: true })
-  await removeStaleBuilds(sources.indexPath)
-  const unfinished = `${sources.indexPath}.building-${randomUUID()}`
-  const builtAt = Date.now()
-  const writer = await IndexWriter.create(unfinished, Math.floor(builtAt / 1000))
+  return mkdir(dirname(sources.indexPath), { recursive: true }).then(() =>
+    whileAlone(sources.indexPath, () => buildAlone(sources, onProgress)),
+  )
+}
+
+async function buildAlone(
+  sources: IndexSources & { readonly indexPath: string },
+  onProgress: (progress: BuildProgress) => void,
+): Promise<IndexCounts> {
+  const builtAt = new Date().toISOString()
+  const draft = await beginDraft(sources.indexPath, false)
   try {
+    // First what operators added: of two documents with one address the first is kept.
+    await readIndex(sources.indexPath, async (client) => (await keptOf(client)).copyTo(draft.writer))
     const packages = await installedPackages(sources.nodeModules)
     const project = await projectFiles(sources.projectRoot)
-    await writeAll(writer, sources, packages, onProgress)
-    const fingerprint = fingerprintOf(sources, packages, project)
-    const counts = await writer.finish({ fingerprint, built_at: new Date(builtAt).toISOString() })
-    await rename(unfinished, sources.indexPath)
-    return counts
+    await writeAll(draft.writer, sources, packages, onProgress)
+    return await draft.publish({ fingerprint: fingerprintOf(sources, packages, project), built_at: builtAt })
   } catch (problem) {
-    writer.abandon()
-    await rm(unfinished, { force: true })
+    await draft.discard()
     throw problem
   }
 }
@@ -114,11 +117,6 @@ function isMember(members: unknown, name: string): boolean {
   return typeof members === 'object' && members !== null && Object.hasOwn(members, name)
 }
 
-function sectioned(document: IndexDocument): SectionedDocument {
-  const { sections, picture } = parseMarkdown(document.markdown)
-  return { sections, document: picture && !document.thumbnail ? { ...document, thumbnail: picture } : document }
-}
-
 function fingerprintOf(
   sources: IndexSources,
   packages: readonly InstalledPackage[],
@@ -127,15 +125,4 @@ function fingerprintOf(
   const named = packages.map((installed) => [installed.name, installed.version])
   const content = [BUILDER_VERSION, named, project, sources.extraDocuments ?? [], sources.extraImages ?? []]
   return createHash('sha256').update(JSON.stringify(content)).digest('hex')
-}
-
-async function removeStaleBuilds(indexPath: string): Promise<void> {
-  const folder = dirname(indexPath)
-  const names = await readdir(folder)
-  for (const name of names.filter((name) => name.startsWith(`${basename(indexPath)}.building-`))) {
-    const changedAt = await stat(join(folder, name))
-      .then((file) => file.mtimeMs)
-      .catch(() => Number.POSITIVE_INFINITY)
-    if (Date.now() - changedAt > STALE_BUILD_MS) await rm(join(folder, name), { force: true })
-  }
 }

@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs'
-import { pathToFileURL } from 'node:url'
-import { createClient } from '@libsql/client'
 import { type BuildProgress, type IndexSources, indexFingerprint } from './build-index'
+import { readIndex } from './index-file'
 import type { IndexCounts } from './index-writer'
 import { selectRows } from './select-rows'
 
@@ -29,15 +27,11 @@ export async function ensureIndex(options: EnsureIndexOptions): Promise<IndexCou
 
 /** The fingerprint an index file was built under; null when there is no file, or it is not an index. */
 async function storedFingerprint(indexPath: string): Promise<string | null> {
-  if (!existsSync(indexPath)) return null
-  try {
-    const client = createClient({ url: pathToFileURL(indexPath).href, concurrency: 1 })
+  return readIndex(indexPath, async (client) => {
     const sql = "SELECT value FROM meta WHERE key = 'fingerprint'"
-    const [row] = await selectRows<{ readonly value: string }>(client, sql, []).finally(() => client.close())
+    const [row] = await selectRows<{ readonly value: string }>(client, sql, [])
     return row?.value ?? null
-  } catch {
-    return null
-  }
+  })
 }
 
 function buildInWorker(request: BuildRequest, onProgress: (progress: BuildProgress) => void): Promise<IndexCounts> {

@@ -8,7 +8,7 @@ import { ICON_PATH } from './icon-images'
 import type { DocumentKind, IndexImage } from './index-document'
 import { PASSAGES_PER_DOCUMENT, SCHEMA, STATISTICS } from './index-schema'
 import type { SectionedDocument } from './package-documents'
-import { spellableWords, VocabularyChange } from './vocabulary'
+import { spellableWords, VocabularyChange, wordWeight } from './vocabulary'
 
 const ROWS_PER_STATEMENT = 500
 const MOST_TITLE_TOKENS = 30
@@ -122,6 +122,7 @@ export class IndexWriter {
     ])
     this.#addPlace(id, title, document)
     this.#addPassages(id, title, passages, [...(document.keywords ?? []), ...placeWords(document)])
+    this.#vocabulary.count('documents', wordsOfDocument(title, passages), wordWeight(from.source))
     if (this.#waiting.passages.length >= ROWS_PER_STATEMENT) await this.#flush()
     return true
   }
@@ -147,7 +148,6 @@ export class IndexWriter {
       const { heading, text, tokens } = passage
       this.#waiting.passages.push([id * PASSAGES_PER_DOCUMENT + position, title, heading, text, words, tokens])
     }
-    this.#vocabulary.count('documents', wordsOfDocument(title, passages), 1)
   }
 
   async addImage(image: IndexImage, from: Origin = BUILT_IN): Promise<void> {
@@ -170,16 +170,18 @@ export class IndexWriter {
       from.origin,
     ])
     this.#waiting.imageWords.push([id, image.title, tags])
-    this.#vocabulary.count('images', spellableWords(`${image.title} ${tags}`), 1)
+    this.#vocabulary.count('images', spellableWords(`${image.title} ${tags}`), wordWeight(from.source))
     if (this.#waiting.images.length >= ROWS_PER_STATEMENT) await this.#flush()
   }
 
-  /** Removes the document at an address, whoever wrote it. */
-  async removeUrl(url: string): Promise<void> {
-    const id = this.#urls.get(webAddress(url))
+  /** Removes the document at an address, when it is one that every install brings. */
+  async removeBuiltIn(address: string): Promise<void> {
+    const url = webAddress(address)
+    const id = this.#urls.get(url)
     if (id === undefined) return
     await this.#flush()
-    await this.#removeDocument(id, webAddress(url))
+    const found = await this.select('SELECT 1 FROM documents WHERE id = ? AND source = 0', [id])
+    if (found.length > 0) await this.#removeDocument(id, url, 0)
   }
 
   /** Removes everything that was read from there. */
@@ -189,25 +191,25 @@ export class IndexWriter {
       'SELECT id, url FROM documents WHERE source = ? AND origin = ?',
       [source, origin],
     )
-    for (const { id, url } of documents) await this.#removeDocument(id, url)
+    for (const { id, url } of documents) await this.#removeDocument(id, url, source)
     const images = await this.select<{ id: number; title: string; tags: string }>(
       'SELECT id, w.title, w.tags FROM images i JOIN image_words w ON w.rowid = i.id WHERE source = ? AND origin = ?',
       [source, origin],
     )
     for (const { id, title, tags } of images) {
-      this.#vocabulary.count('images', spellableWords(`${title} ${tags}`), -1)
+      this.#vocabulary.count('images', spellableWords(`${title} ${tags}`), -wordWeight(source))
       await this.execute('DELETE FROM image_words WHERE rowid = ?', [id])
       await this.execute('DELETE FROM images WHERE id = ?', [id])
     }
   }
 
-  async #removeDocument(id: number, url: string): Promise<void> {
+  async #removeDocument(id: number, url: string, source: number): Promise<void> {
     const range = [id * PASSAGES_PER_DOCUMENT, (id + 1) * PASSAGES_PER_DOCUMENT]
     const passages = await this.select<{ title: string; heading: string; text: string }>(
       'SELECT title, heading, text FROM passages WHERE rowid >= ? AND rowid < ?',
       range,
     )
-    this.#vocabulary.count('documents', wordsOfDocument(passages[0]?.title ?? '', passages), -1)
+    this.#vocabulary.count('documents', wordsOfDocument(passages[0]?.title ?? '', passages), -wordWeight(source))
     await this.execute('DELETE FROM passages WHERE rowid >= ? AND rowid < ?', range)
     await this.execute('DELETE FROM places WHERE document = ?', [id])
     await this.execute('DELETE FROM documents WHERE id = ?', [id])

@@ -16,7 +16,7 @@ const TWO_MISTAKES_LETTERS = 6
 /** A word that stands in this many documents is right, whatever stands in more. */
 const ESTABLISHED = 3
 /** A word that stands somewhere is a mistake only if its neighbour stands in this many times the documents. */
-const FAR_MORE = 30
+const FAR_MORE = 50
 
 /** Corrects words by those that an index knows: the fewest mistakes away, and of those the most frequent. */
 export class Speller {
@@ -51,6 +51,7 @@ export class Speller {
     const { documents, byStem } = known(word)
     if (documents >= ESTABLISHED || byStem >= ESTABLISHED * 2) return null
     const isKnown = documents > 0 || byStem > 0
+    if (isKnown && word.length < TWO_MISTAKES_LETTERS) return null
     const found = this.#nearest(word, !isKnown && word.length >= TWO_MISTAKES_LETTERS ? 2 : 1)
     if (!found || found.word === word) return null
     if (isKnown && found.documents < Math.max(documents, byStem) * FAR_MORE) return null

@@ -14,8 +14,8 @@ export function spellableWords(text: string): Set<string> {
 export class VocabularyChange {
   readonly #changes = new Map<string, { documents: number; images: number }>()
 
-  /** Counts each word once: `by` is 1 for what is written and -1 for what is removed. */
-  count(kind: 'documents' | 'images', words: Iterable<string>, by: 1 | -1): void {
+  /** Counts each word once: `by` is positive for what is written and as much negative for what is removed. */
+  count(kind: 'documents' | 'images', words: Iterable<string>, by: number): void {
     for (const word of words) {
       const change = this.#changes.get(word)
       if (change) change[kind] += by
@@ -29,4 +29,9 @@ export class VocabularyChange {
       .filter(([, { documents, images }]) => documents !== 0 || images !== 0)
       .map(([word, { documents, images }]) => [word, documents, images])
   }
+}
+
+/** How often a document counts: what an operator wrote is right, however seldom it stands anywhere else. */
+export function wordWeight(source: number): number {
+  return source === 0 ? 1 : 3
 }

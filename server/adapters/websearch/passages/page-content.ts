@@ -91,12 +91,23 @@ function metaReader(document: HtmlDocument): Meta {
 }
 
 function mainContent(document: HtmlDocument): string {
-  const whole = document.body?.innerHTML ?? document.documentElement?.outerHTML ?? ''
-  // Readability wants the DOM of a browser; linkedom is one as far as it asks.
-  const article = new Readability(document as unknown as Document, { keepClasses: true }).parse()
-  const content =
-    article?.content ?? whole.replaceAll(/<(script|style|nav|header|footer|noscript)\b[\s\S]*?<\/\1>/gi, '')
+  const body = document.querySelector('body')?.innerHTML ?? ''
+  const whole = body.trim() === '' ? (document.documentElement?.innerHTML ?? '') : body
+  const content = articleOf(document) ?? whole.replaceAll(NOT_CONTENT, '')
   return NodeHtmlMarkdown.translate(content, { bulletMarker: '-' }).trim()
+}
+
+/** What is never the content of a page, where no article can be told. */
+const NOT_CONTENT = /<(head|title|script|style|nav|header|footer|noscript)\b[\s\S]*?<\/\1>/gi
+
+/** The article of a page, as HTML; null where there is none, or the tree is too broken to tell. */
+function articleOf(document: HtmlDocument): string | null {
+  try {
+    // Readability wants the DOM of a browser; linkedom is one as far as it asks.
+    return new Readability(document as unknown as Document, { keepClasses: true }).parse()?.content ?? null
+  } catch {
+    return null
+  }
 }
 
 function text(element: { readonly textContent: string | null } | null): string | undefined {

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { copyFile, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Client, createClient } from '@libsql/client'
+import { IndexWriter } from './index-writer'
+
+/** A file that is being written and older than this was left behind by a process that died. */
+const STALE_MS = 10 * 60_000
+
+/** A new index being written beside the one that is read; `publish` puts it in its place in one step. */
+export interface IndexDraft {
+  readonly writer: IndexWriter
+  /** Closes the writer and swaps the files. A reader has the old one or the new one, never a part. */
+  publish(meta: Readonly<Record<string, string>>): ReturnType<IndexWriter['finish']>
+  /** Gives it up; the old file stays as it was. */
+  discard(): Promise<void>
+}
+
+/** Begins an empty index, or with `copy` one that holds what the present one holds. */
+export async function beginDraft(indexPath: string, copy: boolean): Promise<IndexDraft> {
+  await removeStale(indexPath)
+  const path = `${indexPath}.building-${randomUUID()}`
+  const now = Math.floor(Date.now() / 1000)
+  if (copy) await copyFile(indexPath, path)
+  const writer = await (copy ? IndexWriter.resume(path, now) : IndexWriter.create(path, now)).catch(async (problem) => {
+    await rm(path, { force: true })
+    throw problem
+  })
+  return {
+    writer,
+    async publish(meta) {
+      const counts = await writer.finish(meta)
+      await rename(path, indexPath)
+      return counts
+    },
+    async discard() {
+      writer.abandon()
+      await rm(path, { force: true })
+    },
+  }
+}
+
+/** Reads an index file as it is now; null when there is none, or it is none of today's. What `read` throws is thrown. */
+export async function readIndex<T>(indexPath: string, read: (client: Client) => Promise<T>): Promise<T | null> {
+  if (!existsSync(indexPath)) return null
+  const client = createClient({ url: pathToFileURL(indexPath).href, concurrency: 1 })
+  try {
+    const isIndex = await client.execute('SELECT 1 FROM meta, sources LIMIT 1').then(
+      () => true,
+      () => false,
+    )
+    return isIndex ? await read(client) : null
+  } finally {
+    client.close()
+  }
+}
+
+async function removeStale(indexPath: string): Promise<void> {
+  const folder = dirname(indexPath)
+  const names = await readdir(folder)
+  for (const name of names.filter((name) => name.startsWith(`${basename(indexPath)}.building-`))) {
+    const changedAt = await stat(join(folder, name))
+      .then((file) => file.mtimeMs)
+      .catch(() => Number.POSITIVE_INFINITY)
+    if (Date.now() - changedAt > STALE_MS) await rm(join(folder, name), { force: true })
+  }
+}

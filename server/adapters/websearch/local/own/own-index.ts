@@ -1,0 +1,248 @@
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { OutboundFetch } from '../../../../core/outbound/outbound-fetch'
+import type { IndexImage } from '../index-document'
+import { beginDraft, type IndexDraft, readIndex } from '../index-file'
+import { whileAlone } from '../index-lock'
+import { selectRows } from '../select-rows'
+import { type OwnContent, type SourceSettings, Unreadable } from './own-content'
+import { removeFile, type SourceRow, sourceRows, writeFile, writeSource } from './own-tables'
+import { readOwnFile, sizeOf } from './read-own-file'
+import { folderFiles, isAddress, type SourceFile, siteNameOf, webFiles } from './source-files'
+
+export interface OwnIndexOptions {
+  readonly indexPath: string
+  readonly fetch: OutboundFetch
+}
+
+export interface AddRequest {
+  /** A path or an http(s) address. */
+  readonly location: string
+  /** Kept from the last time when absent; else the name of the folder or the host. */
+  readonly site?: string
+  /** Where the files of a folder stand on the web; an address under `.invalid` when nobody ever said. */
+  readonly baseUrl?: string
+}
+
+/** What reading a source came to. */
+export interface AddReport {
+  readonly location: string
+  readonly added: number
+  readonly changed: number
+  readonly removed: number
+  readonly unchanged: number
+  /** What could not be read, and why; what was read there before stays. */
+  readonly unreadable: readonly { readonly origin: string; readonly reason: string }[]
+}
+
+export interface SourceStatus extends SourceRow {
+  readonly files: number
+  readonly documents: number
+  readonly images: number
+}
+
+/** Raised with every change to how files are read, so that they are read again. */
+const READER_VERSION = 1
+
+/** What an operator adds to the index, and takes out of it again. Readers of the index never see half of a change. */
+export class OwnIndex {
+  readonly #options: OwnIndexOptions
+
+  /** There must be an index at `indexPath`. */
+  constructor(options: OwnIndexOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Reads a source, anew or for the first time: what changed, by its content, is written, what is gone is removed. Throws
+   * `Unreadable` when there is nothing at its location.
+   */
+  async add(request: AddRequest, onProgress: (done: number, total: number) => void = () => {}): Promise<AddReport> {
+    const location = isAddress(request.location) ? new URL(request.location).href : resolve(request.location)
+    const { indexPath, fetch } = this.#options
+    return whileAlone(indexPath, async () => {
+      const rows = await this.#sources()
+      const known = rows.find((row) => row.location === location)
+      const settings = settingsOf(location, request, known?.settings)
+      const files = isAddress(location) ? await webFiles(location, fetch) : await localFiles(location, settings)
+      const now = Math.floor(Date.now() / 1000)
+      const id = known?.id ?? Math.max(0, ...rows.map((row) => row.id)) + 1
+      const source = { id, location, settings, addedAt: known?.addedAt ?? now, readAt: now }
+      const isNew = JSON.stringify(known?.settings) !== JSON.stringify(settings)
+      return new SourceReading(indexPath, source).run(files, isNew, onProgress)
+    })
+  }
+
+  /** Takes a source out; false when there is none of that location or number. */
+  async remove(locationOrId: string): Promise<boolean> {
+    const { indexPath } = this.#options
+    return whileAlone(indexPath, async () => {
+      const wanted = isAddress(locationOrId) ? new URL(locationOrId).href : resolve(locationOrId)
+      const rows = await this.#sources()
+      const source = rows.find(({ id, location }) => location === wanted || String(id) === locationOrId)
+      if (!source) return false
+      await drafted(indexPath, async ({ writer }) => {
+        const sql = 'SELECT origin FROM own_files WHERE source = ?'
+        for (const { origin } of await writer.select<{ origin: string }>(sql, [source.id]))
+          await removeFile(writer, source.id, origin)
+        await writer.execute('DELETE FROM sources WHERE id = ?', [source.id])
+      })
+      return true
+    })
+  }
+
+  /** Every source with what it gave to the index. */
+  async list(): Promise<SourceStatus[]> {
+    const listed = await readIndex(this.#options.indexPath, async (client) => {
+      const sources = await sourceRows(client)
+      const count = async (table: string) => {
+        const sql = `SELECT source, count(*) AS n FROM ${table} GROUP BY source`
+        const rows = await selectRows<{ source: number; n: number }>(client, sql, [])
+        return new Map(rows.map(({ source, n }) => [source, n]))
+      }
+      const [files, documents, images] = [await count('own_files'), await count('documents'), await count('images')]
+      return sources.map((source): SourceStatus => {
+        const of = (counts: ReadonlyMap<number, number>) => counts.get(source.id) ?? 0
+        return { ...source, files: of(files), documents: of(documents), images: of(images) }
+      })
+    })
+    return listed ?? []
+  }
+
+  /** What the index holds in all: documents, passages, images, and when it was built. Null when there is none. */
+  totals(): Promise<Record<string, string> | null> {
+    return readIndex(this.#options.indexPath, async (client) => {
+      const rows = await selectRows<{ key: string; value: string }>(client, 'SELECT key, value FROM meta', [])
+      return Object.fromEntries(rows.map(({ key, value }) => [key, value]))
+    })
+  }
+
+  async #sources(): Promise<SourceRow[]> {
+    const rows = await readIndex(this.#options.indexPath, sourceRows)
+    if (rows === null) throw new Error('there is no index to add to')
+    return rows
+  }
+}
+
+/** One reading of a source. The index is copied when the first change turns up, and not at all when nothing changed. */
+class SourceReading {
+  readonly #indexPath: string
+  readonly #source: SourceRow
+  #draft: IndexDraft | null = null
+
+  constructor(indexPath: string, source: SourceRow) {
+    this.#indexPath = indexPath
+    this.#source = source
+  }
+
+  /** `isNew`: the source itself is written, even if none of its files is. */
+  async run(
+    files: readonly SourceFile[],
+    isNew: boolean,
+    onProgress: (done: number, total: number) => void,
+  ): Promise<AddReport> {
+    const before = await this.#hashes()
+    const tally = { added: 0, changed: 0, removed: 0, unchanged: 0 }
+    const unreadable: { origin: string; reason: string }[] = []
+    try {
+      for (const [at, file] of files.entries()) {
+        const hash = before.get(file.origin)
+        before.delete(file.origin)
+        const outcome = await this.#take(file, hash).catch((problem: unknown) => {
+          unreadable.push({ origin: file.origin, reason: problem instanceof Error ? problem.message : String(problem) })
+        })
+        if (outcome) tally[outcome] += 1
+        onProgress(at + 1, files.length)
+      }
+      for (const origin of before.keys()) await removeFile((await this.#writing()).writer, this.#source.id, origin)
+      tally.removed += before.size
+      if (this.#draft || isNew) {
+        const draft = await this.#writing()
+        await writeSource(draft.writer, this.#source)
+        await draft.publish({})
+      }
+    } catch (problem) {
+      await this.#draft?.discard()
+      throw problem
+    }
+    return { location: this.#source.location, ...tally, unreadable }
+  }
+
+  async #take(file: SourceFile, before: string | undefined): Promise<'added' | 'changed' | 'removed' | 'unchanged'> {
+    const raw = await file.fetch()
+    if (raw === null) {
+      if (before !== undefined) await removeFile((await this.#writing()).writer, this.#source.id, file.origin)
+      return before === undefined ? 'unchanged' : 'removed'
+    }
+    const hash = createHash('sha256')
+      .update(JSON.stringify([READER_VERSION, this.#source.settings, raw.url, raw.contentType]))
+      .update(raw.bytes)
+      .digest('hex')
+    if (hash === before) return 'unchanged'
+    const content = await readOwnFile(raw, this.#source.settings)
+    const { writer } = await this.#writing()
+    await writeFile(writer, this.#source.id, file.origin, hash, await this.#withoutShown(content, raw.bytes))
+    return before === undefined ? 'added' : 'changed'
+  }
+
+  /** A picture that a page of the source shows is not indexed a second time: it gives its size to the one that is there. */
+  async #withoutShown(content: OwnContent, bytes: Uint8Array): Promise<OwnContent> {
+    const [image] = content.images
+    if (content.document || !image) return content
+    const { writer } = await this.#writing()
+    const sql = 'SELECT id FROM images WHERE image_url = ? AND source = ?'
+    const shown = await writer.select<{ id: number }>(sql, [image.imageUrl, this.#source.id])
+    const { width, height } = sizeOf(bytes)
+    for (const { id } of shown)
+      await writer.execute('UPDATE images SET width = coalesce(width, ?), height = coalesce(height, ?) WHERE id = ?', [
+        width,
+        height,
+        id,
+      ])
+    return shown.length > 0 ? { document: null, images: [] satisfies IndexImage[] } : content
+  }
+
+  async #hashes(): Promise<Map<string, string>> {
+    const rows = await readIndex(this.#indexPath, (client) => {
+      const sql = 'SELECT origin, hash FROM own_files WHERE source = ?'
+      return selectRows<{ origin: string; hash: string }>(client, sql, [this.#source.id])
+    })
+    return new Map((rows ?? []).map(({ origin, hash }) => [origin, hash]))
+  }
+
+  async #writing(): Promise<IndexDraft> {
+    this.#draft ??= await beginDraft(this.#indexPath, true)
+    return this.#draft
+  }
+}
+
+async function drafted(indexPath: string, change: (draft: IndexDraft) => Promise<void>): Promise<void> {
+  const draft = await beginDraft(indexPath, true)
+  try {
+    await change(draft)
+    await draft.publish({})
+  } catch (problem) {
+    await draft.discard()
+    throw problem
+  }
+}
+
+async function localFiles(location: string, settings: SourceSettings): Promise<SourceFile[]> {
+  if (!(await stat(location).catch(() => null))) throw new Unreadable(`there is nothing at ${location}`)
+  return folderFiles(location, settings)
+}
+
+function settingsOf(
+  location: string,
+  { site, baseUrl }: AddRequest,
+  known: SourceSettings | undefined,
+): SourceSettings {
+  const name = site ?? known?.site ?? siteNameOf(location)
+  const slug =
+    name
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .replaceAll(/^-|-$/g, '') || 'documents'
+  return { site: name, baseUrl: (baseUrl ?? known?.baseUrl ?? `https://${slug}.invalid/`).replace(/\/?$/, '/') }
+}

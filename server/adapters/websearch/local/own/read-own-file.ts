@@ -1,0 +1,170 @@
+import { imageSize } from 'image-size'
+import { extractText, getDocumentProxy, getMeta } from 'unpdf'
+import { languageOf } from '../../passages/language'
+import { parseMarkdown } from '../../passages/markdown-sections'
+import { pageContent } from '../../passages/page-content'
+import type { IndexDocument, IndexImage } from '../index-document'
+import { takeFrontMatter } from './front-matter'
+import { markdownImages } from './markdown-images'
+import { type OwnContent, type RawFile, type SourceSettings, Unreadable } from './own-content'
+
+type Form = 'html' | 'markdown' | 'text' | 'pdf' | 'image'
+
+const FORMS: readonly (readonly [Form, RegExp, RegExp])[] = [
+  ['html', /\.x?html?$/i, /^(?:text\/html|application\/xhtml\+xml)$/],
+  ['markdown', /\.(?:md|mdx|markdown)$/i, /^text\/(?:x-)?markdown$/],
+  ['text', /\.(?:txt|text)$/i, /^text\/plain$/],
+  ['pdf', /\.pdf$/i, /^application\/pdf$/],
+  ['image', /\.(?:png|jpe?g|gif|webp|avif|svg|bmp|tiff?|ico)$/i, /^image\//],
+]
+const MOST_TEXT_CHARACTERS = 4_000_000
+
+/** What sort of file it is, by its type where it has one, else by its name; null for what is not indexed. */
+export function formOf(name: string, contentType = ''): Form | null {
+  const path = name.split(/[?#]/)[0] ?? name
+  return (
+    FORMS.find(([, ending, type]) => (contentType === '' ? ending.test(path) : type.test(contentType)))?.[0] ?? null
+  )
+}
+
+/** Reads a file for the index. Throws `Unreadable` for what has nothing to index. */
+export async function readOwnFile(file: RawFile, settings: SourceSettings): Promise<OwnContent> {
+  switch (formOf(file.origin, file.contentType)) {
+    case 'html':
+      return htmlContent(file, settings)
+    case 'markdown':
+      return markdownContent(file, settings)
+    case 'text':
+      return markdownContent(file, settings)
+    case 'pdf':
+      return { document: await pdfDocument(file, settings), images: [] }
+    case 'image':
+      return { document: null, images: [ownImage(file)] }
+    case null:
+      throw new Unreadable(`nothing here reads ${file.contentType || 'such a file'}`)
+  }
+}
+
+function htmlContent(file: RawFile, settings: SourceSettings): OwnContent {
+  const page = pageContent(textOf(file), file.url)
+  const { title, markdown, images, canonicalUrl, picture, place, lang, ...rest } = page
+  const url = canonicalUrl ?? file.url
+  const language = lang ?? languageOf(markdown)
+  const { description, published, siteName, favicon, adult } = rest
+  return {
+    document: documentOf(markdown, {
+      url,
+      title: title || nameOf(file.origin),
+      siteName: siteName ?? settings.site,
+      adult,
+      ...(description ? { description } : {}),
+      ...(published ? { published } : {}),
+      ...(favicon ? { favicon } : {}),
+      ...(language ? { lang: language } : {}),
+      ...(place ? { place } : {}),
+      ...(place?.country && /^[A-Z]{2}$/i.test(place.country) ? { country: place.country } : {}),
+      ...(picture ? { thumbnail: picture } : {}),
+    }),
+    images: images.map(({ url: imageUrl, alt, caption, width, height }): IndexImage => {
+      const shown = { pageUrl: url, imageUrl, width, height, adult, ...(language ? { lang: language } : {}) }
+      return { ...shown, ...imageWords(alt, caption, imageUrl, title) }
+    }),
+  }
+}
+
+function markdownContent(file: RawFile, settings: SourceSettings): OwnContent {
+  const { front, body } = takeFrontMatter(textOf(file))
+  const url = front.url ?? file.url
+  const heading = parseMarkdown(body).sections[0]?.path[0]
+  const lang = front.lang ?? languageOf(body)
+  const { title = heading ?? nameOf(file.origin), siteName = settings.site, adult = 0, ...rest } = front
+  const document = documentOf(body, { ...rest, url, title, siteName, adult, ...(lang ? { lang } : {}) })
+  const images = markdownImages(body, file.url).map(({ imageUrl, alt, caption }): IndexImage => {
+    const shown = { pageUrl: url, imageUrl, width: null, height: null, adult, ...(lang ? { lang } : {}) }
+    return { ...shown, ...imageWords(alt, caption, imageUrl, title) }
+  })
+  return { document, images }
+}
+
+async function pdfDocument(file: RawFile, settings: SourceSettings): Promise<IndexDocument> {
+  const document = await getDocumentProxy(new Uint8Array(file.bytes), { verbosity: 0 }).catch((problem: unknown) => {
+    throw new Unreadable(`not a PDF that can be read: ${problem instanceof Error ? problem.message : problem}`)
+  })
+  const { text } = await extractText(document, { mergePages: false })
+  const { info } = await getMeta(document)
+  await document.cleanup()
+  const pages = text.map((page, at) => (page.trim() === '' ? '' : `## Page ${at + 1}\n\n${escaped(page)}`))
+  const markdown = pages.filter((page) => page !== '').join('\n\n')
+  if (markdown === '') throw new Unreadable('the PDF holds no text, only pictures')
+  const title = typeof info['Title'] === 'string' && info['Title'].trim() !== '' ? info['Title'] : nameOf(file.origin)
+  const [, year, month, day] = /^D:(\d{4})(\d{2})(\d{2})/.exec(String(info['CreationDate'] ?? '')) ?? []
+  const lang = languageOf(markdown)
+  return documentOf(markdown, {
+    url: file.url,
+    title,
+    siteName: settings.site,
+    ...(year && !Number.isNaN(Date.parse(`${year}-${month}-${day}`)) ? { published: `${year}-${month}-${day}` } : {}),
+    ...(lang ? { lang } : {}),
+  })
+}
+
+/** A picture that no page shows: it stands for itself, and is found by its name. */
+function ownImage(file: RawFile): IndexImage {
+  const { width, height } = sizeOf(file.bytes)
+  return { pageUrl: file.url, imageUrl: file.url, width, height, ...imageWords('', '', file.origin, '') }
+}
+
+/** The size of a picture in pixels; null where it cannot be told. */
+export function sizeOf(bytes: Uint8Array): { readonly width: number | null; readonly height: number | null } {
+  try {
+    const { width, height } = imageSize(bytes)
+    return { width: Math.round(width), height: Math.round(height) }
+  } catch {
+    return { width: null, height: null }
+  }
+}
+
+/** A picture is called by its alternative text, else its caption, else the name of its file; the rest are words it is found by. */
+function imageWords(alt: string, caption: string, address: string, pageTitle: string) {
+  const named = nameOf(address)
+  const title = [alt, caption, named].find((words) => words !== '') ?? named
+  return { title, tags: [caption, named, pageTitle].filter((words) => words !== '' && words !== title) }
+}
+
+function documentOf(markdown: string, facts: Omit<IndexDocument, 'markdown'>): IndexDocument {
+  if (!/[\p{L}\p{N}]/u.test(markdown)) throw new Unreadable('it holds no words')
+  return { ...facts, markdown }
+}
+
+function textOf(file: RawFile): string {
+  return new TextDecoder().decode(file.bytes).slice(0, MOST_TEXT_CHARACTERS)
+}
+
+/** Words of a file's name, without its ending. */
+function nameOf(address: string): string {
+  const last =
+    address
+      .split(/[?#]/)[0]
+      ?.split('/')
+      .findLast((step) => step !== '') ?? address
+  const plain = last.includes('%') ? decoded(last) : last
+  return (
+    plain
+      .replace(/\.[A-Za-z0-9]{1,8}$/, '')
+      .replaceAll(/[-_.\s]+/g, ' ')
+      .trim() || plain
+  )
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Text of a PDF is no Markdown: what begins like a heading or a fence is only a character. */
+function escaped(text: string): string {
+  return text.replaceAll(/^( {0,3})(?=#{1,6}\s|`{3}|~{3})/gm, '$1\\')
+}

@@ -1,0 +1,123 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { basename, join, relative, sep } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { DOMParser } from 'linkedom'
+import type { OutboundFetch } from '../../../../core/outbound/outbound-fetch'
+import { type RawFile, type SourceSettings, Unreadable } from './own-content'
+import { formOf } from './read-own-file'
+
+/** One file or page of a source, not read yet. */
+export interface SourceFile {
+  readonly origin: string
+  /** Null when it is not there any more; throws `Unreadable` when it cannot be had now. */
+  fetch(): Promise<RawFile | null>
+}
+
+const MOST_FILE_BYTES = 50_000_000
+const MOST_PAGE_BYTES = 16_000_000
+const MOST_SITEMAP_PAGES = 50_000
+const MOST_SITEMAPS = 500
+const PAGE_TIMEOUT_MS = 20_000
+const MOST_REDIRECTS = 5
+
+export function isAddress(location: string): boolean {
+  return /^https?:\/\//i.test(location)
+}
+
+/** The files of a folder that are indexed, or the file itself; pictures last, after the pages that may show them. */
+export async function folderFiles(location: string, settings: SourceSettings): Promise<SourceFile[]> {
+  const found = await stat(location)
+  const paths = found.isDirectory() ? await pathsUnder(location) : [location]
+  const root = found.isDirectory() ? location : join(location, '..')
+  return paths
+    .filter((path) => formOf(path) !== null)
+    .sort((a, b) => Number(formOf(a) === 'image') - Number(formOf(b) === 'image') || (a < b ? -1 : 1))
+    .map((path) => localFile(path, relative(root, path).split(sep).join('/'), settings))
+}
+
+function localFile(path: string, origin: string, settings: SourceSettings): SourceFile {
+  const url = new URL(origin.split('/').map(encodeURIComponent).join('/'), settings.baseUrl).href
+  return {
+    origin,
+    async fetch() {
+      const found = await stat(path).catch(() => null)
+      if (!found) return null
+      if (found.size > MOST_FILE_BYTES) throw new Unreadable(`larger than ${MOST_FILE_BYTES / 1e6} MB`)
+      return { origin, url, contentType: '', bytes: new Uint8Array(await readFile(path)) }
+    },
+  }
+}
+
+async function pathsUnder(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const below = entries
+    .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
+    .map((entry) => {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) return pathsUnder(path)
+      return entry.isFile() ? [path] : []
+    })
+  return (await Promise.all(below)).flat()
+}
+
+/** The page at an address or, when a sitemap stands there, its pages and those of the sitemaps it names. */
+export async function webFiles(location: string, fetch: OutboundFetch): Promise<SourceFile[]> {
+  const first = await got(location, fetch)
+  if (first === null) throw new Unreadable('there is nothing at this address')
+  if (!isSitemap(first)) return [{ origin: location, fetch: async () => first }]
+  const pages = new Set<string>()
+  const waiting = [first]
+  const seen = new Set([location])
+  for (let read = 0; read < MOST_SITEMAPS; read++) {
+    const next = waiting.shift()
+    if (!next) break
+    const { isIndex, addresses } = sitemapOf(next)
+    for (const address of addresses) {
+      if (!isAddress(address) || seen.has(address)) continue
+      seen.add(address)
+      if (!isIndex) pages.add(address)
+      else {
+        const sitemap = await got(address, fetch)
+        if (sitemap) waiting.push(sitemap)
+      }
+    }
+  }
+  return [...pages].slice(0, MOST_SITEMAP_PAGES).map((page) => ({ origin: page, fetch: () => got(page, fetch) }))
+}
+
+async function got(address: string, fetch: OutboundFetch): Promise<RawFile | null> {
+  const answer = await fetch({
+    url: address,
+    timeoutMs: PAGE_TIMEOUT_MS,
+    maxBytes: MOST_PAGE_BYTES,
+    maxRedirects: MOST_REDIRECTS,
+  })
+  if (!answer.ok) throw new Unreadable(`${answer.error.kind.replaceAll('_', ' ')}: ${answer.error.reason}`)
+  const { status, url, contentType, body } = answer.value
+  if (status === 404 || status === 410) return null
+  if (status !== 200) throw new Unreadable(`the server answered ${status}`)
+  return { origin: address, url, contentType, bytes: body }
+}
+
+function isSitemap(file: RawFile): boolean {
+  return /<(?:urlset|sitemapindex)\b/.test(xmlOf(file).slice(0, 2000))
+}
+
+/** Sitemaps are often kept packed; the packing is told by its first bytes. */
+function xmlOf({ bytes, contentType }: RawFile): string {
+  const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b
+  if (!isPacked && !/xml|text|^$/.test(contentType)) return ''
+  return new TextDecoder().decode(isPacked ? gunzipSync(bytes, { maxOutputLength: MOST_FILE_BYTES }) : bytes)
+}
+
+function sitemapOf(file: RawFile): { readonly isIndex: boolean; readonly addresses: readonly string[] } {
+  const xml = xmlOf(file)
+  const document = new DOMParser().parseFromString(xml, 'text/xml')
+  const addresses = [...document.querySelectorAll('loc')].map((place) => (place.textContent ?? '').trim())
+  return { isIndex: /<sitemapindex\b/.test(xml.slice(0, 2000)), addresses }
+}
+
+/** A name for a source that was given none: the host of an address, or the name of the folder. */
+export function siteNameOf(location: string): string {
+  return isAddress(location) ? new URL(location).hostname.replace(/^www\./, '') : basename(location)
+}

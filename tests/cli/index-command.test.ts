@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createClient } from '@libsql/client'
+import { buildIndex, indexFingerprint } from '../../server/adapters/websearch/local/build-index'
+import { indexCommand } from '../../server/cli/local/index-command'
+import { indexSources } from '../../server/compose/own-documents'
+import { temporaryFolder, writeFiles, writeFixtureProject } from '../adapters/websearch-local/fixture-index'
+
+const folder = temporaryFolder()
+const docs = join(folder.path, 'handbook')
+const before = process.env['DATA_DIR']
+
+beforeAll(async () => {
+  process.env['DATA_DIR'] = join(folder.path, 'data')
+  const real = indexSources(process.env['DATA_DIR'])
+  // A small index under the name of the real one: this test is of the command, not of the corpus.
+  await buildIndex({ indexPath: real.indexPath, ...writeFixtureProject(join(folder.path, 'project')) })
+  const client = createClient({ url: `file:${real.indexPath}` })
+  await client.execute({
+    sql: "UPDATE meta SET value = ? WHERE key = 'fingerprint'",
+    args: [await indexFingerprint(real)],
+  })
+  client.close()
+  writeFiles(docs, { 'a.md': '# Refunds\n\nPaid in 14 days.', 'b.txt': 'Open from nine to five.' })
+})
+afterAll(() => {
+  if (before === undefined) delete process.env['DATA_DIR']
+  else process.env['DATA_DIR'] = before
+  folder.remove()
+})
+
+const refused = (args: readonly string[]) =>
+  indexCommand(args).then(
+    () => null,
+    (problem: Error) => `${problem.constructor.name}: ${problem.message}`,
+  )
+
+describe('bun run gateway index', () => {
+  test('add tells what became of the files, list and status what there is', async () => {
+    expect(await indexCommand(['add', docs, '--site', 'Acme', '--url', 'https://acme.example'])).toBe(
+      `${docs}: 2 added, 0 changed, 0 removed, 0 unchanged\n`,
+    )
+    expect(await indexCommand(['list'])).toMatch(/1 {2}\S+handbook {2}Acme {2}https:\/\/acme\.example\/ +2 +2 +0/)
+    expect(await indexCommand(['status'])).toMatch(/^PAGES +PASSAGES +PICTURES +BUILT\n\d+ +\d+ +\d+ /)
+    rmSync(join(docs, 'b.txt'))
+    expect(JSON.parse(await indexCommand(['add', docs, '--json']))).toMatchObject([{ removed: 1, unchanged: 1 }])
+    expect(await indexCommand(['remove', docs])).toBe(`${docs}: removed\n`)
+    expect(await indexCommand(['list'])).toStartWith('Nothing was added yet')
+  })
+
+  test('what cannot be done is refused in one line', async () => {
+    expect(await refused(['remove', '/never/added'])).toBe('Refused: /never/added was never added; see "index list"')
+    expect(await refused(['add', '/nowhere'])).toBe('Refused: there is nothing at /nowhere')
+    expect(await refused(['add', 'http://127.0.0.1:9/'])).toMatch(/^Refused: .*(forbidden|bad)/)
+  })
+
+  test('wrong usage is told before anything is read', async () => {
+    expect(await refused(['sell', 'x'])).toStartWith('Misused: there is no index command "sell"')
+    expect(await refused(['add'])).toStartWith('Misused: "index add" takes at least one argument')
+    expect(await refused(['list', 'x'])).toStartWith('Misused: "index list" takes no argument')
+    expect(await refused(['add', 'x', '--url', 'ftp://x'])).toStartWith('Misused: --url must be')
+    expect(await refused(['add', 'x', '--nonsense'])).toStartWith('Misused: ')
+    expect(await indexCommand(['--help'])).toStartWith('Usage: bun run gateway index COMMAND')
+  })
+})
