@@ -1,4 +1,4 @@
-import { BookOpen, LayoutDashboard, type LucideIcon } from 'lucide-react'
+import { BookOpen, KeyRound, LayoutDashboard, type LucideIcon } from 'lucide-react'
 import { SHELL_WORDS } from './words/shell.ts'
 
 export interface NavigationEntry {
@@ -16,7 +16,8 @@ const { pagesOf } = SHELL_WORDS
 /** What the rail shows, in this order. A page appears here with the change that makes it work, never before. */
 export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/', label: pagesOf.overview, icon: LayoutDashboard },
-  // Then, as they come: /keys /usage /playground /billing /limits /social /apps
+  { to: '/keys', label: pagesOf.keys, icon: KeyRound },
+  // Then, as they come: /usage /playground /billing /limits /social /apps
   { to: '/docs', label: SHELL_WORDS.help, icon: BookOpen, outside: true },
   // Last: /settings /operator
 ]

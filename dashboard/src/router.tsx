@@ -9,6 +9,7 @@ import {
 } from '@tanstack/react-router'
 import { accountQuery } from './api/account.ts'
 import { asFailure } from './api/failure.ts'
+import { keysView } from './api/keys-view.ts'
 import { queryClient } from './api/query-client.ts'
 import { AppShell } from './shell/app-shell.tsx'
 import { NotFound, ProblemPage } from './shell/problem-page.tsx'
@@ -30,9 +31,16 @@ const shell = createRoute({
   },
 })
 
-/** A page behind sign-in, fetched when it is opened first. */
-const page = <P extends string>(path: P, component: RouteComponent) =>
-  createRoute({ getParentRoute: () => shell, path, component })
+/** A page behind sign-in: its address, and what shows it, fetched when it is opened first. */
+const page = <P extends string, N extends string>(path: P, load: () => Promise<Record<N, RouteComponent>>, name: N) =>
+  createRoute({ getParentRoute: () => shell, path, component: lazyRouteComponent(load, name) })
+
+const keys = createRoute({
+  getParentRoute: () => shell,
+  path: '/keys',
+  validateSearch: keysView,
+  component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'Keys'),
+})
 
 const signIn = createRoute({
   getParentRoute: () => root,
@@ -51,10 +59,10 @@ const signUp = createRoute({
 })
 
 const pages = [
-  page(
-    '/',
-    lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview'),
-  ),
+  page('/', () => import('./pages/overview.tsx'), 'Overview'),
+  page('/welcome', () => import('./pages/welcome.tsx'), 'Welcome'),
+  keys,
+  page('/keys/$id', () => import('./pages/key.tsx'), 'KeyPage'),
 ]
 
 export const router = createRouter({

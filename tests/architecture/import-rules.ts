@@ -58,7 +58,7 @@ const REACT = [
   'sonner',
 ]
 /** What every part of the dashboard says its words with, and follows values outside of React with. */
-const WORDS = ['dashboard/src/words/**', 'dashboard/src/signal.ts']
+const WORDS = ['dashboard/src/words/**', 'dashboard/src/signal.ts', 'dashboard/src/sample.ts']
 
 export const RULES: readonly Rule[] = [
   // core: what the service means. No HTTP, no SQL, no packages.
@@ -258,6 +258,12 @@ export const RULES: readonly Rule[] = [
   {
     files: ['dashboard/src/pages/**'],
     may: ['dashboard/src/features/**', 'dashboard/src/api/**', 'dashboard/src/ui/**', ...WORDS],
+    packages: REACT,
+  },
+  {
+    // The form of a key judges addresses by the server's own rules: pure functions, so that two sides never differ.
+    files: ['dashboard/src/features/keys/key-form-values.ts'],
+    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...WORDS, 'server/core/credentials/a*.ts'],
     packages: REACT,
   },
   {

@@ -7,6 +7,7 @@ import { listen } from '../../server/listen'
 import { buildDashboard } from '../../server/setup/dashboard-build'
 import { prepareDocsReader } from '../../server/setup/docs-reader'
 import { openHarness } from './harness'
+import { reconcile } from './reconcile'
 
 const ROOT = join(import.meta.dir, '..', '..')
 /** Looked at by people, never kept in git. */
@@ -74,10 +75,17 @@ export async function openDashboard(options: { env?: Record<string, string> } = 
       const account: unknown = await (await owner.api('/api/account')).json()
       return { ...owner, accountId: String(Reflect.get(Object(account), 'id')) }
     },
+    /** Ends with every balance, charge and row of the log agreeing. */
     async close() {
       await chrome.close()
       await web.stop(0)
-      await gateway.close()
+      await gateway.close(true)
+      try {
+        const { problems } = await reconcile(gateway.databaseFile)
+        if (problems.length > 0) throw new Error(problems.join('\n'))
+      } finally {
+        await rm(gateway.folder, { recursive: true, force: true })
+      }
     },
   }
 }

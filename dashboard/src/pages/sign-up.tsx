@@ -12,7 +12,7 @@ export function SignUp() {
   const navigate = useNavigate()
   const enter = async () => {
     queries.clear()
-    await navigate({ to: '/' })
+    await navigate({ to: '/welcome' })
   }
   return (
     <DoorPage title={SHELL_WORDS.pagesOf.signUp}>

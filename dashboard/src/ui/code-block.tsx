@@ -1,8 +1,8 @@
-import { useRef } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { CopyButton } from './copy-button.tsx'
 
 /** Text to run or read, with its copy button. It scrolls inside itself, by keyboard too. */
-export function CodeBlock({ label, code, copyLabel, copyTone, onCopied, tall = false }: CodeBlockProps) {
+export function CodeBlock({ label, code, copyLabel, copyTone, onCopied, tall = false, children }: CodeBlockProps) {
   const shown = useRef<HTMLElement>(null)
   return (
     <div className="grid min-w-0 gap-3">
@@ -25,6 +25,7 @@ export function CodeBlock({ label, code, copyLabel, copyTone, onCopied, tall = f
           {...(copyTone && { tone: copyTone })}
           {...(onCopied && { onCopied })}
         />
+        {children}
       </div>
     </div>
   )
@@ -37,4 +38,6 @@ type CodeBlockProps = {
   copyTone?: 'primary' | 'plain'
   onCopied?: () => void
   tall?: boolean
+  /** Further buttons, beside the one that copies. */
+  children?: ReactNode
 }

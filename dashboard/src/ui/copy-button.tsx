@@ -44,7 +44,8 @@ type CopyButtonProps = {
   tone?: 'primary' | 'plain'
 }
 
-async function copyText(text: string, shown: HTMLElement | null): Promise<CopyState> {
+/** Copies; where the browser forbids it, selects what is shown. */
+export async function copyText(text: string, shown: HTMLElement | null): Promise<CopyState> {
   try {
     // Missing over plain http on any address but localhost, whatever the types say; the throw leads below.
     await navigator.clipboard.writeText(text)

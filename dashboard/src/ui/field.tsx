@@ -10,7 +10,8 @@ export interface ControlProps {
   readonly className: string
 }
 
-const INPUT =
+/** The look of a control to type in. */
+export const INPUT =
   'control w-full border border-line-strong bg-surface px-3 text-base sm:text-sm placeholder:text-muted aria-invalid:border-bad disabled:opacity-60'
 
 /** A label, a control, and below it the hint or what is wrong. */
@@ -98,6 +99,7 @@ export function Select({ label, options, className, ...rest }: SelectProps) {
 }
 
 type SelectProps = {
-  label: string
+  /** Only where no label stands beside it. */
+  label?: string
   options: readonly { readonly value: string; readonly text: string }[]
 } & ComponentProps<'select'>

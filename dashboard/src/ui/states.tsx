@@ -1,8 +1,9 @@
+import { Link, useRouter } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import type { ApiFailure } from '../api/failure.ts'
 import { FAILURE_WORDS } from '../words/failures.ts'
 import { KIT_WORDS } from '../words/kit.ts'
-import { Button } from './button.tsx'
+import { Button, buttonClass } from './button.tsx'
 
 const PATIENCE_MS = 200
 
@@ -66,6 +67,24 @@ export function Failed({ failure, onTryAgain, oldShown = false }: FailedProps) {
 }
 
 type FailedProps = { failure: ApiFailure; onTryAgain?: () => void; oldShown?: boolean }
+
+/** The words of a failure code, and the button to the page that mends it, once that page is there. */
+export function CodeFailure({ code }: { code: string }) {
+  const { routesByPath } = useRouter()
+  const words = FAILURE_WORDS[code]
+  if (!words) return null
+  const { button } = words
+  return (
+    <div className="flex flex-wrap items-center gap-3">
+      <p>{words.says}</p>
+      {button && button.to in routesByPath && (
+        <Link to={button.to} className={buttonClass()}>
+          {button.says}
+        </Link>
+      )}
+    </div>
+  )
+}
 
 /** A failure of a form, in its own words. */
 export function FormFailure({ failure }: { failure: ApiFailure | null }) {

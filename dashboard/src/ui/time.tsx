@@ -56,6 +56,7 @@ const followers = new Set<() => void>()
 
 function follow(tell: () => void): () => void {
   followers.add(tell)
+  if (timer === undefined) moment = Date.now()
   timer ??= setInterval(() => {
     moment = Date.now()
     for (const follower of followers) follower()

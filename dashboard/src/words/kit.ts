@@ -1,6 +1,8 @@
 /** What the shared parts of pages say. */
 export const KIT_WORDS = {
-  copy: 'Copy',
+  copyCommand: 'Copy command',
+  language: 'Language',
+  code: 'The request as code',
   copied: 'Copied',
   selected: 'Selected. Press Ctrl+C or Cmd+C.',
   close: 'Close',

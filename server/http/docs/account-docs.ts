@@ -27,6 +27,7 @@ export const ACCOUNT_DOCS = {
             credit_micros_usd: 1_990_000,
             topped_up_micros_usd: 0,
             created_at: '2026-11-21T08:56:28.490Z',
+            ip: '203.0.113.7',
           },
         },
       },

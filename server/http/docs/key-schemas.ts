@@ -160,6 +160,7 @@ export const KEY_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     credit_micros_usd: microsUsd('Of the balance, signup credit and grants. Spent first.'),
     topped_up_micros_usd: microsUsd('Paid in so far.', { minimum: 0 }),
     created_at: instant('Opened at.'),
+    ip: orNull(text('The address that this request came from, as an IP allowlist would see it.')),
   }),
   Limits: record('Limits of the account, and live readings of each key.', {
     tier: oneOf(['free', 'starter', 'growth', 'enterprise'], 'The tier.'),

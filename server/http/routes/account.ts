@@ -28,7 +28,7 @@ export function accountRoutes(parts: {
     .get(
       '/account',
       async ({ request }) => {
-        const { account, email, name, tier } = await owners.owner(request)
+        const { account, email, name, tier, actor } = await owners.owner(request)
         const balance = await ledger.balance(account.id)
         if (!balance) throw new Error(`account ${account.id} has no counters`)
         return {
@@ -42,6 +42,7 @@ export function accountRoutes(parts: {
           credit_micros_usd: balance.credit,
           topped_up_micros_usd: balance.toppedUp,
           created_at: new Date(account.createdAt).toISOString(),
+          ip: actor.address,
         }
       },
       documented(ACCOUNT_DOCS.account),

@@ -37,6 +37,7 @@ describe('sign-up', () => {
       credit_micros_usd: 2_000_000,
       topped_up_micros_usd: 0,
       created_at: new Date(gateway.clock.now()).toISOString(),
+      ip: '127.0.0.1',
     })
   })
 

@@ -1,0 +1,72 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { asFailure } from '../../api/failure.ts'
+import { type ApiKey, changeKey, revokeKey } from '../../api/keys.ts'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { Field } from '../../ui/field.tsx'
+import { FormFailure } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.ts'
+import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import { useKeysRefresh } from './use-key-doings.ts'
+
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+/** Deletes a key for good. One that was used lately is named once more, by typing. */
+export function DeleteKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const [typed, setTyped] = useState('')
+  const lately = apiKey.last_used_at !== null && Date.now() - Date.parse(apiKey.last_used_at) < WEEK_MS
+  const deleting = useMutation({
+    mutationFn: () => revokeKey(apiKey.id),
+    onSuccess: () => {
+      void toast(WORDS.deleted(apiKey.name))
+      onClose()
+    },
+    ...useKeysRefresh(),
+  })
+  const named = !lately || typed.trim() === apiKey.name
+  return (
+    <ConfirmDialog
+      title={WORDS.deleteTitle(apiKey.name)}
+      text={WORDS.deleteText}
+      keep={WORDS.keep}
+      act={WORDS.remove}
+      busy={deleting.isPending || !named}
+      onKeep={onClose}
+      onAct={() => deleting.mutate()}
+    >
+      {lately && (
+        <Field label={WORDS.deleteName} hint={WORDS.deleteType(apiKey.name)}>
+          {(control) => (
+            <input {...control} autoComplete="off" value={typed} onChange={(event) => setTyped(event.target.value)} />
+          )}
+        </Field>
+      )}
+      <FormFailure failure={deleting.error ? asFailure(deleting.error) : null} />
+    </ConfirmDialog>
+  )
+}
+
+/** Ends the grace of a key that was replaced. */
+export function StopOldKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const stopping = useMutation({
+    mutationFn: () => changeKey(apiKey.id, { stops_at: new Date().toISOString() }),
+    onSuccess: () => {
+      void toast(WORDS.stopped)
+      onClose()
+    },
+    ...useKeysRefresh(),
+  })
+  return (
+    <ConfirmDialog
+      title={WORDS.stopTitle}
+      text={WORDS.stopText(apiKey.name)}
+      keep={WORDS.keep}
+      act={WORDS.stopNow}
+      busy={stopping.isPending}
+      onKeep={onClose}
+      onAct={() => stopping.mutate()}
+    >
+      <FormFailure failure={stopping.error ? asFailure(stopping.error) : null} />
+    </ConfirmDialog>
+  )
+}

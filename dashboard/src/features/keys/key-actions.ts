@@ -1,0 +1,67 @@
+import type { ApiKey } from '../../api/keys.ts'
+import type { MenuEntry } from '../../ui/menu-entry.ts'
+import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import { isInGrace } from './key-facts.tsx'
+
+/** What a dialog is opened for, and about which key. */
+export type KeyDialog =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'edit'; readonly key: ApiKey; readonly focus?: 'limit' | 'expires' }
+  | { readonly kind: 'rotate' | 'delete' | 'stop'; readonly key: ApiKey }
+
+/** What can be done with a key; `open` leads to a dialog, the rest is done at once. */
+export interface KeyDoings {
+  readonly open: (dialog: KeyDialog) => void
+  readonly toggle: (key: ApiKey) => void
+  readonly keepLonger: (key: ApiKey) => void
+}
+
+interface KeyAct {
+  readonly label: string
+  readonly danger?: boolean
+  readonly act: (key: ApiKey, doings: KeyDoings) => void
+}
+
+const EDIT: KeyAct = { label: WORDS.edit, act: (key, { open }) => open({ kind: 'edit', key }) }
+const ROTATE: KeyAct = { label: WORDS.rotate, act: (key, { open }) => open({ kind: 'rotate', key }) }
+const DISABLE: KeyAct = { label: WORDS.disable, act: (key, { toggle }) => toggle(key) }
+const ENABLE: KeyAct = { label: WORDS.enable, act: (key, { toggle }) => toggle(key) }
+const RAISE: KeyAct = { label: WORDS.raise, act: (key, { open }) => open({ kind: 'edit', key, focus: 'limit' }) }
+const EXTEND: KeyAct = { label: WORDS.extend, act: (key, { open }) => open({ kind: 'edit', key, focus: 'expires' }) }
+const STOP: KeyAct = { label: WORDS.stopNow, act: (key, { open }) => open({ kind: 'stop', key }) }
+const KEEP: KeyAct = { label: WORDS.keepLonger, act: (key, { keepLonger }) => keepLonger(key) }
+const DELETE: KeyAct = { label: WORDS.remove, danger: true, act: (key, { open }) => open({ kind: 'delete', key }) }
+
+/** What a key's state asks for first; null while all is well. */
+export function firstAct(key: ApiKey): KeyAct | null {
+  if (key.status === 'disabled') return ENABLE
+  if (isInGrace(key)) return STOP
+  if (key.status === 'exhausted') return RAISE
+  if (key.status === 'expired') return ROTATE
+  return null
+}
+
+/** Everything that can be done with a key in its state, and nothing that the server would refuse. */
+export function keyActs(key: ApiKey): readonly KeyAct[] {
+  if (key.status === 'revoked') return []
+  if (isInGrace(key)) return [STOP, KEEP, key.status === 'disabled' ? ENABLE : DISABLE]
+  switch (key.status) {
+    case 'active':
+      return [EDIT, ROTATE, DISABLE, DELETE]
+    case 'exhausted':
+      return [RAISE, EDIT, ROTATE, DISABLE, DELETE]
+    case 'disabled':
+      return [ENABLE, EDIT, DELETE]
+    case 'expired':
+      return [ROTATE, EXTEND, DELETE]
+  }
+}
+
+export function menuOf(key: ApiKey, doings: KeyDoings): readonly MenuEntry[] {
+  return keyActs(key).map(({ label, danger, act }) => ({
+    kind: 'act',
+    label,
+    ...(danger && { danger }),
+    onSelect: () => act(key, doings),
+  }))
+}

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query'
+import { accountQuery } from '../../api/account.ts'
+import type { ApiKey } from '../../api/keys.ts'
+import { Badge, type Tone } from '../../ui/badge.tsx'
+import { Meter } from '../../ui/meter.tsx'
+import { balanceUsd, costUsd } from '../../ui/money.ts'
+import { untilWords, useNow } from '../../ui/time.tsx'
+import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+
+const MICROS = 1_000_000
+
+const TONES: Record<ApiKey['status'], Tone> = {
+  active: 'ok',
+  exhausted: 'bad',
+  disabled: 'neutral',
+  expired: 'warn',
+  revoked: 'neutral',
+}
+
+/** Whether the key was replaced and still works. */
+export function isInGrace(key: ApiKey): key is ApiKey & { stops_at: string } {
+  return key.replaced_by !== null && key.stops_at !== null && key.status !== 'revoked'
+}
+
+/** How the key stands, in a word. */
+export function KeyStatusBadge({ apiKey }: { apiKey: ApiKey }) {
+  const now = useNow()
+  if (isInGrace(apiKey) && apiKey.status === 'active')
+    return <Badge tone="warn">{WORDS.replaced(untilWords(apiKey.stops_at, now))}</Badge>
+  return <Badge tone={TONES[apiKey.status]}>{WORDS.statuses[apiKey.status]}</Badge>
+}
+
+/** What the key has spent of what it may, in words and as a bar. */
+export function KeySpend({ apiKey }: { apiKey: ApiKey }) {
+  const { spent_micros_usd: spent, spending_limit: limit } = apiKey
+  if (limit === null) return <span className="whitespace-nowrap">{WORDS.noLimit(costUsd(spent))}</span>
+  const most = Math.round(limit * MICROS)
+  const text = WORDS.spentOf(costUsd(spent), costUsd(most))
+  return (
+    <div className="grid min-w-32 gap-1">
+      <span className="whitespace-nowrap">{text}</span>
+      <Meter label={WORDS.limitUsed} used={spent} most={most} text={text} />
+    </div>
+  )
+}
+
+/** The lower of what its limit leaves and what the account has, and which of them it is. */
+export function KeyLeft({ apiKey }: { apiKey: ApiKey }) {
+  const { amount, bound } = useKeyLeft(apiKey)
+  return (
+    <span className="grid">
+      <span>{amount}</span>
+      <span className="small text-muted">{bound}</span>
+    </span>
+  )
+}
+
+export function useKeyLeft({ remaining_micros_usd: left }: ApiKey): { amount: string; bound: string } {
+  const balance = useQuery(accountQuery).data?.balance_micros_usd
+  if (balance === undefined) return { amount: '-', bound: '' }
+  if (left !== null && left < balance) return { amount: costUsd(left), bound: WORDS.boundByLimit }
+  return { amount: balanceUsd(balance), bound: WORDS.boundByBalance }
+}
+
+export function keyIps({ allowed_ips: ips }: ApiKey): string {
+  const [first] = ips
+  if (first === undefined) return WORDS.anyIp
+  return ips.length === 1 ? first : WORDS.moreIps(first, ips.length - 1)
+}
+
+export function keyHint({ prefix, last4 }: Pick<ApiKey, 'prefix' | 'last4'>): string {
+  return `${prefix}…${last4}`
+}

@@ -1,0 +1,216 @@
+import type { ApiKey } from '../../api/keys.ts'
+import { TIME_ZONE } from '../../api/usage.ts'
+import { Button } from '../../ui/button.tsx'
+import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
+import { costUsd, typedUsd } from '../../ui/money.ts'
+import { dayWords } from '../../ui/time.tsx'
+import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import { ipsIn, type KeyErrors, type KeyTyped, leavesOut } from './key-form-values.ts'
+
+/** The fields of a key's form. */
+export function KeyFields(props: KeyFieldsProps) {
+  const { typed, errors, onChange, onLeave } = props
+  return (
+    <>
+      <Field label={WORDS.name} hint={WORDS.nameHint} error={errors.name}>
+        {(control) => (
+          <input
+            {...control}
+            name="name"
+            autoComplete="off"
+            value={typed.name}
+            onChange={(event) => onChange({ name: event.target.value })}
+            onBlur={() => typed.name !== '' && onLeave('name')}
+          />
+        )}
+      </Field>
+      <LimitFields {...props} />
+      <IpField {...props} />
+      <ExpiryFields {...props} />
+      <details className="grid gap-4">
+        <summary className="font-medium">{WORDS.more}</summary>
+        <div className="grid gap-4 pt-4">
+          <BudgetFields {...props} />
+          <Field label={WORDS.rpm} hint={WORDS.rpmHint} error={errors.rpm}>
+            {(control) => (
+              <input
+                {...control}
+                name="rpm"
+                inputMode="numeric"
+                value={typed.rpm}
+                onChange={(event) => onChange({ rpm: event.target.value })}
+                onBlur={() => onLeave('rpm')}
+              />
+            )}
+          </Field>
+        </div>
+      </details>
+    </>
+  )
+}
+
+export type KeyFieldsProps = {
+  typed: KeyTyped
+  errors: KeyErrors
+  apiKey: ApiKey | null
+  /** The address that this computer calls from. */
+  ip: string | null
+  focus?: 'limit' | 'expires' | undefined
+  onChange: (part: Partial<KeyTyped>) => void
+  onLeave: (field: keyof KeyTyped) => void
+}
+
+function LimitFields({ typed, errors, apiKey, focus, onChange, onLeave }: KeyFieldsProps) {
+  const amount = typed.limited ? typedUsd(typed.limit) : null
+  const spent = apiKey?.spent_micros_usd ?? 0
+  const below = apiKey !== null && amount !== null && amount <= spent && spent > 0
+  return (
+    <Choices legend={WORDS.limit} hint={WORDS.limitHint}>
+      <Choice
+        name="limited"
+        label={WORDS.limitNone}
+        checked={!typed.limited}
+        onChange={() => onChange({ limited: false })}
+      />
+      <Choice
+        name="limited"
+        label={WORDS.limitStop}
+        checked={typed.limited}
+        onChange={() => onChange({ limited: true })}
+      />
+      {typed.limited && (
+        <Field label={WORDS.limitAmount} error={errors.limit}>
+          {(control) => (
+            <input
+              {...control}
+              name="limit"
+              inputMode="decimal"
+              // biome-ignore lint/a11y/noAutofocus: the dialog was opened to change this very field.
+              autoFocus={focus === 'limit'}
+              value={typed.limit}
+              onChange={(event) => onChange({ limit: event.target.value })}
+              onBlur={() => typed.limit !== '' && onLeave('limit')}
+            />
+          )}
+        </Field>
+      )}
+      {below && (
+        <p role="status" className="small text-warn">
+          {WORDS.limitBelow(costUsd(spent))}
+        </p>
+      )}
+    </Choices>
+  )
+}
+
+function IpField({ typed, errors, ip, onChange, onLeave }: KeyFieldsProps) {
+  const entries = ipsIn(typed.ips)
+  return (
+    <div className="grid gap-2">
+      <Field label={WORDS.ips} hint={WORDS.ipsHint} error={errors.ips}>
+        {(control) => (
+          <textarea
+            {...control}
+            name="ips"
+            rows={2}
+            spellCheck={false}
+            className={`${control.className} code py-2`}
+            value={typed.ips}
+            onChange={(event) => onChange({ ips: event.target.value })}
+            onBlur={() => onLeave('ips')}
+          />
+        )}
+      </Field>
+      {leavesOut(entries, ip) && (
+        <p role="status" className="small text-warn">
+          {WORDS.mineMissing}
+        </p>
+      )}
+      {ip !== null && !entries.includes(ip) && (
+        <div>
+          <Button onClick={() => onChange({ ips: [...entries, ip].join('\n') })}>{WORDS.addMine(ip)}</Button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function ExpiryFields({ typed, errors, apiKey, focus, onChange, onLeave }: KeyFieldsProps) {
+  const at = apiKey?.expires_at ?? null
+  const options = [
+    ...(at === null ? [] : [{ value: 'keep', text: WORDS.expiresKeep(dayWords(at)) }]),
+    { value: '', text: WORDS.expiresNever },
+    { value: '30', text: WORDS.expiresIn(30) },
+    { value: '90', text: WORDS.expiresIn(90) },
+    { value: 'date', text: WORDS.expiresOn },
+  ]
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      <Field label={WORDS.expires}>
+        {({ className: _look, ...control }) => (
+          <Select
+            {...control}
+            autoFocus={focus === 'expires'}
+            name="expires"
+            options={options}
+            value={typed.expires}
+            onChange={(event) => onChange({ expires: event.target.value })}
+          />
+        )}
+      </Field>
+      {typed.expires === 'date' && (
+        <Field label={WORDS.expiresDate} error={errors.expiresDate}>
+          {(control) => (
+            <input
+              {...control}
+              name="expiresDate"
+              type="date"
+              value={typed.expiresDate}
+              onChange={(event) => onChange({ expiresDate: event.target.value })}
+              onBlur={() => onLeave('expiresDate')}
+            />
+          )}
+        </Field>
+      )}
+    </div>
+  )
+}
+
+function BudgetFields({ typed, errors, apiKey, onChange, onLeave }: KeyFieldsProps) {
+  const { day, week, month } = WORDS.budgetPeriods
+  const options = [
+    { value: '', text: WORDS.budgetNone },
+    { value: 'day', text: day },
+    { value: 'week', text: week },
+    { value: 'month', text: month },
+  ]
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      <Field label={WORDS.budget} hint={WORDS.budgetHint(apiKey?.budget?.timezone ?? TIME_ZONE)}>
+        {({ className: _look, ...control }) => (
+          <Select
+            {...control}
+            name="budgetPeriod"
+            options={options}
+            value={typed.budgetPeriod}
+            onChange={(event) => onChange({ budgetPeriod: event.target.value })}
+          />
+        )}
+      </Field>
+      {typed.budgetPeriod !== '' && (
+        <Field label={WORDS.budgetAmount} error={errors.budget}>
+          {(control) => (
+            <input
+              {...control}
+              name="budget"
+              inputMode="decimal"
+              value={typed.budget}
+              onChange={(event) => onChange({ budget: event.target.value })}
+              onBlur={() => typed.budget !== '' && onLeave('budget')}
+            />
+          )}
+        </Field>
+      )}
+    </div>
+  )
+}

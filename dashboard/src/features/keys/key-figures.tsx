@@ -1,0 +1,59 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ApiKey } from '../../api/keys.ts'
+import { limitsQuery } from '../../api/limits.ts'
+import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
+import { Figure, Figures } from '../../ui/card.tsx'
+import { costUsd, grouped, shortCount } from '../../ui/money.ts'
+import { useNow } from '../../ui/time.tsx'
+import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import { KeySpend, useKeyLeft } from './key-facts.tsx'
+
+const HOUR_SECONDS = 3_600
+
+/** What a key spent, may still spend, did in a day, and has left of this minute. */
+export function KeyFigures({ apiKey }: { apiKey: ApiKey }) {
+  const end = (Math.floor(useNow() / 1000 / HOUR_SECONDS) + 1) * HOUR_SECONDS
+  const asked = {
+    start_time: end - 24 * HOUR_SECONDS,
+    end_time: end,
+    bucket_width: '1h',
+    timezone: TIME_ZONE,
+    key: apiKey.id,
+  } as const
+  const left = useKeyLeft(apiKey)
+  const day = useQuery(usageQuery(asked)).data?.totals
+  const live = useQuery(limitsQuery).data?.keys.find(({ id }) => id === apiKey.id)
+  const rates = live && [
+    { name: WORDS.rates.requests, used: live.requests.limit - live.requests.remaining, most: live.requests.limit },
+    { name: WORDS.rates.tokens, used: live.tokens.limit - live.tokens.remaining, most: live.tokens.limit },
+    {
+      name: WORDS.rates.concurrency,
+      used: live.concurrency.limit - live.concurrency.remaining,
+      most: live.concurrency.limit,
+    },
+  ]
+  return (
+    <Figures>
+      <Figure label={WORDS.columns.spent} value={costUsd(apiKey.spent_micros_usd)}>
+        {apiKey.spending_limit !== null && <KeySpend apiKey={apiKey} />}
+      </Figure>
+      <Figure label={WORDS.columns.left} value={left.amount}>
+        {left.bound}
+      </Figure>
+      <Figure
+        label={WORDS.requests24h}
+        value={day ? shortCount(day.requests) : '-'}
+        {...(day && { title: grouped(day.requests) })}
+      >
+        {day && costUsd(day.charged_micros_usd)}
+      </Figure>
+      <Figure label={WORDS.rate} value={rates?.[0] ? grouped(rates[0].used) : '-'}>
+        {rates?.map(({ name, used, most }) => (
+          <span key={name} className="block">
+            {name}: {WORDS.rateOf(grouped(used), shortCount(most))}
+          </span>
+        ))}
+      </Figure>
+    </Figures>
+  )
+}

@@ -1,0 +1,104 @@
+import { parseAddress } from '../../../../server/core/credentials/address.ts'
+import { Allowlist, MAX_ALLOWED_IPS } from '../../../../server/core/credentials/allowlist.ts'
+import type { ApiKey, KeySettings } from '../../api/keys.ts'
+import { typedUsd } from '../../ui/money.ts'
+import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+
+const MICROS = 1_000_000
+const DAY_MS = 24 * 60 * 60 * 1000
+const LEAST_MICROS = 10_000
+const MOST_MICROS = 1_000_000 * MICROS
+
+/** What the form holds, as it was typed. */
+export interface KeyTyped {
+  readonly name: string
+  readonly limited: boolean
+  readonly limit: string
+  readonly ips: string
+  readonly expires: string
+  readonly expiresDate: string
+  readonly budgetPeriod: string
+  readonly budget: string
+  readonly rpm: string
+}
+
+export type KeyErrors = Partial<Record<keyof KeyTyped, string>>
+
+/** The entries of the list, however they were parted. */
+export function ipsIn(text: string): string[] {
+  return text
+    .split(/[\s,]+/)
+    .map((entry) => entry.toLowerCase())
+    .filter((entry) => entry !== '')
+}
+
+/** What is wrong, by field, in the words of the form. The rules of addresses are the server's own. */
+export function judgeKey(typed: KeyTyped): KeyErrors {
+  const name = typed.name.trim()
+  const errors: KeyErrors = {}
+  if (name === '') errors.name = WORDS.nameNeeded
+  else if ([...name].length > 64) errors.name = WORDS.nameLong
+  if (typed.limited && !isAmount(typed.limit)) errors.limit = WORDS.limitWrong
+  const ips = ipsIn(typed.ips)
+  const parsed = Allowlist.parse(ips)
+  if (ips.length > MAX_ALLOWED_IPS) errors.ips = WORDS.ipsMany
+  else if (!parsed.ok) errors.ips = WORDS.ipWrong(parsed.error.entry, parsed.error.rule)
+  if (typed.expires === 'date' && !(Date.parse(typed.expiresDate) > Date.now())) errors.expiresDate = WORDS.expiresWrong
+  if (typed.budgetPeriod !== '' && !isAmount(typed.budget)) errors.budget = WORDS.budgetWrong
+  if (typed.rpm.trim() !== '' && !/^[1-9]\d{0,8}$/.test(typed.rpm.trim())) errors.rpm = WORDS.rpmWrong
+  return errors
+}
+
+/** Whether a good list would refuse this very computer. */
+export function leavesOut(ips: readonly string[], own: string | null): boolean {
+  const parsed = Allowlist.parse(ips)
+  const address = own === null ? null : parseAddress(own)
+  return ips.length > 0 && parsed.ok && address !== null && !parsed.value.includes(address)
+}
+
+/** What is sent; of a key that is there, only what differs from it. */
+export function settingsOf(typed: KeyTyped, key: ApiKey | null, zone: string): KeySettings {
+  const wanted: KeySettings = {
+    name: typed.name.trim(),
+    spending_limit: typed.limited ? usdOf(typed.limit) : null,
+    allowed_ips: ipsIn(typed.ips),
+    ...(typed.expires !== 'keep' && { expires_at: expiryOf(typed) }),
+    budget:
+      typed.budgetPeriod === ''
+        ? null
+        : { limit_usd: usdOf(typed.budget), period: typed.budgetPeriod, timezone: key?.budget?.timezone ?? zone },
+    rpm_limit: typed.rpm.trim() === '' ? null : Number(typed.rpm),
+  }
+  if (key === null) return wanted
+  const differs = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(key, name))
+  return Object.fromEntries(Object.entries(wanted).filter(differs))
+}
+
+export function typedOf(key: ApiKey | null): KeyTyped {
+  return {
+    name: key?.name ?? '',
+    limited: key !== null && key.spending_limit !== null,
+    limit: key?.spending_limit?.toString() ?? '',
+    ips: key?.allowed_ips.join('\n') ?? '',
+    expires: key !== null && key.expires_at !== null ? 'keep' : '',
+    expiresDate: '',
+    budgetPeriod: key?.budget?.period ?? '',
+    budget: key?.budget?.limit_usd.toString() ?? '',
+    rpm: key?.rpm_limit?.toString() ?? '',
+  }
+}
+
+function isAmount(text: string): boolean {
+  const amount = typedUsd(text)
+  return amount !== null && amount >= LEAST_MICROS && amount <= MOST_MICROS
+}
+
+function usdOf(text: string): number {
+  return (typedUsd(text) ?? 0) / MICROS
+}
+
+function expiryOf({ expires, expiresDate }: KeyTyped): string | null {
+  if (expires === '') return null
+  if (expires === 'date') return new Date(`${expiresDate}T23:59:59`).toISOString()
+  return new Date(Date.now() + Number(expires) * DAY_MS).toISOString()
+}

@@ -1,0 +1,144 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { clsx } from 'clsx'
+import { useState } from 'react'
+import { asFailure } from '../../api/failure.ts'
+import { type KeyStatus, type KeysAsked as KeysView, keyNamesQuery, keysQuery } from '../../api/keys.ts'
+import { Button } from '../../ui/button.tsx'
+import { INPUT } from '../../ui/field.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import type { KeyDoings } from './key-actions.ts'
+import { KeysTable } from './keys-table.tsx'
+
+/** All keys: searched, filtered, sorted, and what can be done with them. */
+export function KeysList({ view, onView, doings }: KeysListProps) {
+  const list = useInfiniteQuery(keysQuery(view))
+  const names = new Map(useQuery(keyNamesQuery).data?.names.map(({ id, name }) => [id, name]))
+  const rows = list.data?.pages.flatMap(({ keys }) => keys)
+  const counts = list.data?.pages.at(-1)?.counts
+  const sort = view.sort ?? 'created'
+  const down = (view.order ?? 'desc') === 'desc'
+  const filtered = view.q !== undefined || view.status !== undefined
+  return (
+    <section className="min-w-0 rounded-xl border border-line bg-surface">
+      <div className="flex flex-wrap items-center gap-3 p-4 sm:px-6">
+        <Search q={view.q ?? ''} onSearch={(q) => onView({ ...view, q: q === '' ? undefined : q })} />
+        <Chips counts={counts} chosen={view.status} onChoose={(status) => onView({ ...view, status })} />
+      </div>
+      <KeysTable
+        state={{
+          rows,
+          failure: list.error ? asFailure(list.error) : null,
+          onTryAgain: () => void list.refetch(),
+          more: list.hasNextPage ? { busy: list.isFetchingNextPage, onMore: () => void list.fetchNextPage() } : null,
+        }}
+        doings={doings}
+        names={names}
+        sorting={{ by: sort, down }}
+        onSort={(by) => onView({ ...view, ...sortedBy(by, sort, down) })}
+        empty={
+          <NoKeys filtered={filtered} onClear={() => onView({})} onCreate={() => doings.open({ kind: 'create' })} />
+        }
+      />
+    </section>
+  )
+}
+
+type KeysListProps = { view: KeysView; onView: (view: KeysView) => void; doings: KeyDoings }
+
+/** The same column again turns it round; another starts with its usual end. */
+function sortedBy(by: string, sort: string, down: boolean): Pick<KeysView, 'sort' | 'order'> {
+  const columns = ['name', 'status', 'spent', 'last_used'] as const
+  const column = columns.find((name) => name === by)
+  if (by === sort) return { sort: column, order: down ? 'asc' : 'desc' }
+  return { sort: column, order: by === 'name' || by === 'status' ? 'asc' : 'desc' }
+}
+
+function Search({ q, onSearch }: { q: string; onSearch: (q: string) => void }) {
+  const [typed, setTyped] = useState(q)
+  return (
+    <form
+      role="search"
+      className="min-w-0 flex-1 basis-56"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSearch(typed.trim())
+      }}
+    >
+      <input
+        type="search"
+        aria-label={WORDS.search}
+        placeholder={WORDS.search}
+        className={clsx(INPUT, 'max-w-80')}
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.target.value)
+          onSearch(event.target.value.trim())
+        }}
+      />
+    </form>
+  )
+}
+
+const CHIPS: readonly KeyStatus[] = ['active', 'exhausted', 'disabled', 'expired', 'revoked']
+
+function Chips({ counts, chosen, onChoose }: ChipsProps) {
+  const all = counts && counts.active + counts.exhausted + counts.disabled + counts.expired
+  return (
+    <fieldset className="flex flex-wrap gap-1">
+      <legend className="sr-only">{WORDS.filter}</legend>
+      <Chip text={WORDS.all} count={all} pressed={chosen === undefined} onPress={() => onChoose(undefined)} />
+      {CHIPS.filter((status) => status !== 'revoked' || (counts?.revoked ?? 0) > 0 || chosen === 'revoked').map(
+        (status) => (
+          <Chip
+            key={status}
+            text={WORDS.statuses[status]}
+            count={counts?.[status]}
+            pressed={chosen === status}
+            onPress={() => onChoose(status)}
+          />
+        ),
+      )}
+    </fieldset>
+  )
+}
+
+type ChipsProps = {
+  counts: Readonly<Record<KeyStatus, number>> | undefined
+  chosen: KeyStatus | undefined
+  onChoose: (status: KeyStatus | undefined) => void
+}
+
+function Chip({ text, count, pressed, onPress }: ChipProps) {
+  return (
+    <button
+      type="button"
+      aria-pressed={pressed}
+      onClick={onPress}
+      className={clsx(
+        'control rounded-full border px-3',
+        pressed ? 'border-accent bg-accent-soft text-accent' : 'border-line text-muted hover:bg-sunken',
+      )}
+    >
+      {text}
+      {count !== undefined && <span className="ml-2">{count}</span>}
+    </button>
+  )
+}
+
+type ChipProps = { text: string; count: number | undefined; pressed: boolean; onPress: () => void }
+
+function NoKeys({ filtered, onClear, onCreate }: { filtered: boolean; onClear: () => void; onCreate: () => void }) {
+  if (filtered) return <Empty action={<Button onClick={onClear}>{WORDS.clear}</Button>}>{WORDS.noneFound}</Empty>
+  return (
+    <Empty
+      action={
+        <Button tone="primary" onClick={onCreate}>
+          {WORDS.create}
+        </Button>
+      }
+    >
+      {WORDS.none}
+    </Empty>
+  )
+}

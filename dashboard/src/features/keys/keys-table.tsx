@@ -1,0 +1,114 @@
+import { Link } from '@tanstack/react-router'
+import { Ellipsis } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { ApiKey } from '../../api/keys.ts'
+import { Button, IconButton } from '../../ui/button.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { type Column, type Sorting, Table, type TableState } from '../../ui/table.tsx'
+import { TimeAgo } from '../../ui/time.tsx'
+import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import { KIT_WORDS } from '../../words/kit.ts'
+import { firstAct, type KeyDoings, menuOf } from './key-actions.ts'
+import { KeyLeft, KeySpend, KeyStatusBadge, keyHint, keyIps } from './key-facts.tsx'
+
+/** Keys and what can be done with them; on a phone one card each. */
+export function KeysTable({ state, doings, empty, sorting, onSort, names }: KeysTableProps) {
+  return (
+    <Table
+      caption={WORDS.table}
+      columns={columnsOf(doings, names)}
+      state={state}
+      rowKey={({ id }) => id}
+      rowClass={({ status }) => (status === 'disabled' ? 'text-muted' : undefined)}
+      card={(key) => <KeyCard apiKey={key} doings={doings} names={names} />}
+      empty={empty}
+      sorting={sorting}
+      onSort={onSort}
+    />
+  )
+}
+
+type KeysTableProps = {
+  state: TableState<ApiKey>
+  doings: KeyDoings
+  empty: ReactNode
+  sorting: Sorting
+  onSort: (by: string) => void
+  /** Names by id, of keys that may not be on this page. */
+  names: ReadonlyMap<string, string>
+}
+
+function columnsOf(doings: KeyDoings, names: ReadonlyMap<string, string>): readonly Column<ApiKey>[] {
+  const { columns } = WORDS
+  return [
+    { id: 'name', head: columns.name, sortable: true, cell: (key) => <KeyName apiKey={key} names={names} /> },
+    { id: 'status', head: columns.status, sortable: true, cell: (key) => <KeyStatusBadge apiKey={key} /> },
+    { id: 'spent', head: columns.spent, sortable: true, cell: (key) => <KeySpend apiKey={key} /> },
+    { id: 'left', head: columns.left, cell: (key) => <KeyLeft apiKey={key} /> },
+    { id: 'ips', head: columns.ips, cell: (key) => <span className="whitespace-nowrap">{keyIps(key)}</span> },
+    { id: 'last_used', head: columns.used, sortable: true, cell: (key) => <TimeAgo at={key.last_used_at} /> },
+    {
+      id: 'menu',
+      head: columns.menu,
+      silent: true,
+      numeric: true,
+      cell: (key) => <Acts apiKey={key} doings={doings} />,
+    },
+  ]
+}
+
+function KeyName({ apiKey, names }: { apiKey: ApiKey; names: ReadonlyMap<string, string> }) {
+  const replaced = apiKey.replaces === null ? null : (names.get(apiKey.replaces) ?? null)
+  return (
+    <div className="grid">
+      <Link to="/keys/$id" params={{ id: apiKey.id }} className="font-medium text-text wrap-anywhere hover:underline">
+        {apiKey.name}
+      </Link>
+      <span className="code text-muted">{keyHint(apiKey)}</span>
+      {replaced !== null && <span className="small text-muted">{WORDS.replaces(replaced)}</span>}
+    </div>
+  )
+}
+
+function Acts({ apiKey, doings }: { apiKey: ApiKey; doings: KeyDoings }) {
+  const first = firstAct(apiKey)
+  return (
+    <div className="flex items-center justify-end gap-1">
+      {first && (
+        <Button
+          tone={apiKey.status === 'exhausted' ? 'primary' : 'plain'}
+          aria-label={`${first.label}: ${apiKey.name}`}
+          onClick={() => first.act(apiKey, doings)}
+        >
+          {first.label}
+        </Button>
+      )}
+      <Menu
+        entries={menuOf(apiKey, doings)}
+        trigger={
+          <IconButton label={KIT_WORDS.actionsOf(apiKey.name)}>
+            <Ellipsis size={16} aria-hidden />
+          </IconButton>
+        }
+      />
+    </div>
+  )
+}
+
+function KeyCard({ apiKey, doings, names }: { apiKey: ApiKey; doings: KeyDoings; names: ReadonlyMap<string, string> }) {
+  return (
+    <div className="grid gap-3">
+      <div className="flex items-start justify-between gap-2">
+        <KeyName apiKey={apiKey} names={names} />
+        <KeyStatusBadge apiKey={apiKey} />
+      </div>
+      <KeySpend apiKey={apiKey} />
+      <div className="flex items-center justify-between gap-2">
+        <span className="small text-muted">
+          {WORDS.columns.used}: <TimeAgo at={apiKey.last_used_at} />
+        </span>
+        <Acts apiKey={apiKey} doings={doings} />
+      </div>
+    </div>
+  )
+}

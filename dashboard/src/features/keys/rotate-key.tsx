@@ -1,0 +1,55 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { asFailure } from '../../api/failure.ts'
+import { type ApiKey, rotateKey } from '../../api/keys.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
+import { Choice, Choices } from '../../ui/field.tsx'
+import { FormFailure } from '../../ui/states.tsx'
+import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import type { MadeKey } from './key-form.tsx'
+import { useKeysRefresh } from './use-key-doings.ts'
+
+const DAY_SECONDS = 86_400
+const HOUR_MS = 3_600_000
+
+/** Makes the successor of a key; how long the old one goes on is chosen here. */
+export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
+  const [grace, setGrace] = useState(DAY_SECONDS)
+  const rotating = useMutation({
+    mutationFn: () => rotateKey(apiKey.id, grace),
+    onSuccess: onMade,
+    ...useKeysRefresh(),
+  })
+  const used = apiKey.last_used_at !== null && Date.now() - Date.parse(apiKey.last_used_at) < HOUR_MS
+  return (
+    <Dialog title={`${WORDS.rotateTitle}: ${apiKey.name}`} onClose={onClose}>
+      <p className="text-muted">{WORDS.rotateText}</p>
+      <Choices legend={WORDS.oldStops}>
+        {Object.entries(WORDS.graces).map(([seconds, label]) => (
+          <Choice
+            key={seconds}
+            name="grace"
+            label={label}
+            checked={grace === Number(seconds)}
+            onChange={() => setGrace(Number(seconds))}
+          />
+        ))}
+      </Choices>
+      {grace === 0 && used && (
+        <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
+          {WORDS.usedJustNow}
+        </p>
+      )}
+      <FormFailure failure={rotating.error ? asFailure(rotating.error) : null} />
+      <DialogButtons>
+        <Button onClick={onClose}>{WORDS.cancel}</Button>
+        <Button tone="primary" busy={rotating.isPending} onClick={() => rotating.mutate()}>
+          {WORDS.rotate}
+        </Button>
+      </DialogButtons>
+    </Dialog>
+  )
+}
+
+type RotateProps = { apiKey: ApiKey; onClose: () => void; onMade: (made: MadeKey) => void }

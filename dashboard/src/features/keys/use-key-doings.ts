@@ -1,0 +1,68 @@
+import { type InfiniteData, useMutation, useQueryClient } from '@tanstack/react-query'
+import { asFailure } from '../../api/failure.ts'
+import { type ApiKey, changeKey, disableKey, enableKey } from '../../api/keys.ts'
+import { failureText } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.ts'
+import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import type { KeyDialog, KeyDoings } from './key-actions.ts'
+
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+interface ListPage {
+  readonly keys: readonly ApiKey[]
+}
+
+/** What can be done with keys, wherever they are shown. */
+export function useKeyDoings(open: (dialog: KeyDialog) => void): KeyDoings {
+  const toggle = useToggle()
+  const later = useMutation({
+    mutationFn: (key: ApiKey) => changeKey(key.id, { stops_at: new Date(Date.now() + WEEK_MS).toISOString() }),
+    onSuccess: () => toast(WORDS.kept),
+    onError: (error) => toast(WORDS.notDone(failureText(asFailure(error))), { bad: true }),
+    ...useKeysRefresh(),
+  })
+  return {
+    open,
+    toggle: (key) => toggle(key, key.status !== 'disabled', true),
+    keepLonger: (key) => later.mutate(key),
+  }
+}
+
+/** After any change of a key: ask for keys anew, whatever came of it. */
+export function useKeysRefresh() {
+  const queries = useQueryClient()
+  return { onSettled: () => queries.invalidateQueries({ queryKey: ['keys'] }) }
+}
+
+/** Shown at once, told with a way back, and taken back when the server does not take it. */
+function useToggle() {
+  const queries = useQueryClient()
+  const { onSettled } = useKeysRefresh()
+  const mutation = useMutation({
+    mutationFn: ({ key, off }: { key: ApiKey; off: boolean; withUndo: boolean }) =>
+      off ? disableKey(key.id) : enableKey(key.id),
+    onMutate: async ({ key, off }) => {
+      await queries.cancelQueries({ queryKey: ['keys'] })
+      const before = queries.getQueriesData({ queryKey: ['keys'] })
+      const shown = (one: ApiKey): ApiKey => (one.id === key.id ? { ...one, status: off ? 'disabled' : 'active' } : one)
+      queries.setQueriesData<InfiniteData<ListPage>>({ queryKey: ['keys', 'list'] }, (data) =>
+        data ? { ...data, pages: data.pages.map((page) => ({ ...page, keys: page.keys.map(shown) })) } : data,
+      )
+      queries.setQueryData<{ key: ApiKey }>(
+        ['keys', 'one', key.id],
+        (data) => data && { ...data, key: shown(data.key) },
+      )
+      return { before }
+    },
+    onError: (error, _asked, context) => {
+      for (const [queryKey, data] of context?.before ?? []) queries.setQueryData(queryKey, data)
+      void toast(WORDS.notDone(failureText(asFailure(error))), { bad: true })
+    },
+    onSuccess: (_answer, { key, off, withUndo }) => {
+      const undo = { label: WORDS.undo, act: () => mutation.mutate({ key, off: !off, withUndo: false }) }
+      void toast(off ? WORDS.disabled : WORDS.enabled, { action: withUndo ? undo : null })
+    },
+    onSettled,
+  })
+  return (key: ApiKey, off: boolean, withUndo: boolean) => mutation.mutate({ key, off, withUndo })
+}

@@ -1,0 +1,39 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import type { KeyDialog } from '../features/keys/key-actions.ts'
+import { KeysList } from '../features/keys/keys-list.tsx'
+import { useKeyDoings } from '../features/keys/use-key-doings.ts'
+import { Button } from '../ui/button.tsx'
+import { Page } from '../ui/page.tsx'
+import { KEY_WORDS } from '../words/keys.ts'
+import { SHELL_WORDS } from '../words/shell.ts'
+
+const KeyDialogs = lazy(() =>
+  import('../features/keys/key-dialogs.tsx').then(({ KeyDialogs }) => ({ default: KeyDialogs })),
+)
+
+export function Keys() {
+  const view = useSearch({ from: '/shell/keys' })
+  const navigate = useNavigate({ from: '/keys' })
+  const [dialog, setDialog] = useState<KeyDialog | null>(null)
+  const doings = useKeyDoings(setDialog)
+  return (
+    <Page
+      title={SHELL_WORDS.pagesOf.keys}
+      actions={
+        <Button tone="primary" onClick={() => setDialog({ kind: 'create' })}>
+          <Plus size={16} aria-hidden />
+          {KEY_WORDS.create}
+        </Button>
+      }
+    >
+      <KeysList view={view} onView={(search) => void navigate({ search, replace: true })} doings={doings} />
+      {dialog && (
+        <Suspense>
+          <KeyDialogs dialog={dialog} onClose={() => setDialog(null)} />
+        </Suspense>
+      )}
+    </Page>
+  )
+}

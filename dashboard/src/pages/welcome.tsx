@@ -1,0 +1,74 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link, useBlocker, useNavigate } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { asFailure } from '../api/failure.ts'
+import { createKey, keyNamesQuery } from '../api/keys.ts'
+import { FirstRunSteps } from '../features/first-run/first-run-steps.tsx'
+import { LeaveWithoutKey } from '../features/first-run/leave-without-key.tsx'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { Page } from '../ui/page.tsx'
+import { Failed, Loading } from '../ui/states.tsx'
+import { FIRST_RUN_WORDS as WORDS } from '../words/first-run.ts'
+import { SHELL_WORDS } from '../words/shell.ts'
+
+/** `/welcome`: makes the first key of an account that has none, shows it, and lets the first request be seen. */
+export function Welcome() {
+  const names = useQuery(keyNamesQuery)
+  const making = useMutation({ mutationFn: () => createKey({ name: WORDS.keyName }) })
+  const begun = useRef(false)
+  const none = names.data?.names.length === 0
+  const { mutate } = making
+  useEffect(() => {
+    // An account is given its first key once, also where effects run twice.
+    if (!none || begun.current) return
+    begun.current = true
+    mutate()
+  }, [none, mutate])
+  if (making.data) return <Shown keyId={making.data.key.id} secret={making.data.secret} />
+  const error = making.error ?? names.error
+  if (error)
+    return (
+      <Page title={SHELL_WORDS.pagesOf.welcome}>
+        <Failed failure={asFailure(error)} onTryAgain={() => (making.error ? mutate() : void names.refetch())} />
+      </Page>
+    )
+  if (names.data && !none && !begun.current) return <Already />
+  return (
+    <Page title={SHELL_WORDS.pagesOf.welcome}>
+      <Loading />
+    </Page>
+  )
+}
+
+function Shown({ keyId, secret }: { keyId: string; secret: string }) {
+  const [saved, setSaved] = useState(false)
+  const navigate = useNavigate()
+  const blocker = useBlocker({ shouldBlockFn: () => !saved, enableBeforeUnload: () => !saved, withResolver: true })
+  return (
+    <Page
+      title={SHELL_WORDS.pagesOf.welcome}
+      lead={WORDS.lead}
+      actions={<Button onClick={() => void navigate({ to: '/' })}>{WORDS.toDashboard}</Button>}
+    >
+      <div className="max-w-2xl">
+        <FirstRunSteps keyId={keyId} secret={secret} onSaved={() => setSaved(true)} />
+      </div>
+      {blocker.status === 'blocked' && (
+        <LeaveWithoutKey secret={secret} onStay={blocker.reset} onLeave={blocker.proceed} />
+      )}
+    </Page>
+  )
+}
+
+function Already() {
+  return (
+    <Page title={WORDS.alreadyTitle}>
+      <p className="text-muted">{WORDS.already}</p>
+      <div>
+        <Link to="/keys" className={buttonClass('primary')}>
+          {WORDS.toKeys}
+        </Link>
+      </div>
+    </Page>
+  )
+}

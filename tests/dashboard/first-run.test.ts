@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { axeFindings, type Dashboard, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import '../support/patience'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+describe('the first run', () => {
+  test('leads from sign-up to live usage: a key shown once, a request that is seen arriving, the balance that it left', async () => {
+    await dashboard.browser.clearCookies()
+    const begun = performance.now()
+    const { page, complaints } = await dashboard.visit('/sign-up')
+    await page.getByLabel('Email').fill('grace@example.com')
+    await page.getByLabel('Password', { exact: true }).fill('correct horse battery')
+    await page.getByRole('button', { name: 'Create account' }).click()
+    const secret = await page.getByRole('textbox', { name: 'API key' }).inputValue()
+    expect(secret).toMatch(/^gwk_[0-9A-Za-z]{49}$/)
+    await page.getByRole('button', { name: 'Copy key' }).click()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret)
+    await page.getByText('Waiting for the first request').waitFor()
+    const called = performance.now()
+    expect((await dashboard.as(secret, '/apis/v1/websearch/images/search?q=card')).status).toBe(200)
+    await page.getByText(/^First request received · 200 · \$0\.005 · \d+ ms$/).waitFor()
+    const seen = performance.now()
+    await page.getByText('$1.99').locator('visible=true').first().waitFor()
+    await page.getByText('This hour: 1 request, $0.005').waitFor()
+    const ended = performance.now()
+    console.log(`first run: ${Math.round(ended - begun)} ms, of it ${Math.round(seen - called)} ms from call to screen`)
+    expect(ended - begun).toBeLessThan(20_000)
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'welcome-light-1280')
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.setViewportSize(PHONE)
+    expect(await axeFindings(page)).toEqual([])
+    expect(await sidewaysScroll(page)).toBe(0)
+    await screenshot(page, 'welcome-dark-390')
+    await page.getByRole('button', { name: 'Go to dashboard' }).click()
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.close()
+    // The door asks who is there before anybody is.
+    expect(complaints().filter((line) => !line.includes('401'))).toEqual([])
+  })
+
+  test('works without a terminal, in three languages of code that hold the key', async () => {
+    await dashboard.signedIn()
+    const { page, complaints } = await dashboard.visit('/welcome')
+    const secret = await page.getByRole('textbox', { name: 'API key' }).inputValue()
+    for (const language of ['JavaScript', 'Python', 'curl']) {
+      await page.getByRole('tab', { name: language }).click()
+      expect(await page.getByRole('region', { name: 'The request as code' }).textContent()).toContain(secret)
+    }
+    await page.getByRole('button', { name: 'Run it here instead' }).click()
+    await page.getByText(/^First request received · 200/).waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('the code that it shows runs as it stands, in a shell, in Bun and in Python', async () => {
+    await dashboard.signedIn()
+    const { page } = await dashboard.visit('/welcome')
+    await page.getByRole('textbox', { name: 'API key' }).waitFor()
+    const runners = { curl: ['bash', '-c'], JavaScript: ['bun', '-e'], Python: ['python3', '-c'] }
+    for (const [language, command] of Object.entries(runners)) {
+      if (Bun.which(command[0] ?? '') === null) continue
+      await page.getByRole('tab', { name: language }).click()
+      const code = await page.getByRole('region', { name: 'The request as code' }).textContent()
+      const run = Bun.spawn([...command, code ?? ''], { stdout: 'pipe', stderr: 'pipe' })
+      const [said, exit] = [await new Response(run.stdout).text(), await run.exited]
+      expect(`${language} ${exit} ${said}`).toContain('fixture')
+    }
+    await page.close()
+  })
+
+  test('asks before the key is lost, and keeps nothing of it afterwards', async () => {
+    await dashboard.signedIn()
+    const { page, complaints } = await dashboard.visit('/welcome')
+    const secret = await page.getByRole('textbox', { name: 'API key' }).inputValue()
+    await page.getByRole('link', { name: 'API keys' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Leave without the key' })
+    await dialog.waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    expect(await page.getByRole('textbox', { name: 'API key' }).inputValue()).toBe(secret)
+    await page.getByRole('button', { name: 'Go to dashboard' }).click()
+    await dialog.getByRole('button', { name: 'Copy key and leave' }).click()
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret)
+    const left = await page.evaluate(() =>
+      [
+        document.documentElement.outerHTML,
+        location.href,
+        JSON.stringify({ ...localStorage, ...sessionStorage }),
+      ].join(),
+    )
+    expect(left).not.toContain(secret)
+    expect(dashboard.logged.join()).not.toContain(secret)
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Your first key is made' }).waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+})

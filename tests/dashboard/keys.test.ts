@@ -1,0 +1,321 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { axeFindings, type Dashboard, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import '../support/patience'
+
+const SEARCH = '/apis/v1/websearch/images/search?q=card'
+const DAY_MS = 86_400_000
+
+type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+async function makeKey(owner: Owner, body: Record<string, unknown>): Promise<{ id: string; secret: string }> {
+  const made = await (await owner.api('/api/keys', body)).json()
+  return { id: made.key.id, secret: made.secret }
+}
+const call = async (secret: string) => (await dashboard.as(secret, SEARCH)).status
+const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+
+async function choose(page: Page, name: string, act: string) {
+  await page.getByRole('button', { name: `Actions for ${name}` }).click()
+  await page.getByRole('menuitem', { name: act, exact: true }).click()
+}
+
+async function menuOf(page: Page, name: string): Promise<string[]> {
+  await page.getByRole('button', { name: `Actions for ${name}` }).click()
+  await page.getByRole('menu').waitFor()
+  const entries = await page.getByRole('menuitem').allTextContents()
+  await page.keyboard.press('Escape')
+  await page.getByRole('menu').waitFor({ state: 'detached' })
+  return entries
+}
+
+describe('the list of keys', () => {
+  test('begins empty, and makes, shows once and lists a key', async () => {
+    await dashboard.signedIn()
+    const { page, complaints } = await dashboard.visit('/keys')
+    await page.getByText('No keys yet.').waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'keys-empty')
+    await page.getByRole('main').getByRole('button', { name: 'Create key' }).first().click()
+    const form = page.getByRole('dialog', { name: 'Create key' })
+    await form.getByRole('button', { name: 'Create key' }).click()
+    await form.getByText('Give the key a name.').waitFor()
+    await form.getByLabel('Name').fill('laptop')
+    await form.getByLabel('Stop at').check()
+    await form.getByLabel('Amount in USD').fill('0.01')
+    await form.getByLabel('Allowed IPs').fill('10.0.0.5/8')
+    await form.getByRole('button', { name: 'Create key' }).click()
+    await form.getByText('"10.0.0.5/8" has bits set below its mask; did you mean 10.0.0.0/8?.').waitFor()
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('ips')
+    await form.getByLabel('Allowed IPs').fill('10.0.0.0/8')
+    await form.getByText('Requests from this computer will be refused.').waitFor()
+    await form.getByRole('button', { name: 'Add my IP (127.0.0.1)' }).click()
+    expect(await form.getByLabel('Allowed IPs').inputValue()).toBe('10.0.0.0/8\n127.0.0.1')
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'key-form')
+    await form.getByRole('button', { name: 'Create key' }).click()
+    const saved = page.getByRole('dialog', { name: 'Save your key now' })
+    const secret = await saved.getByRole('textbox', { name: 'API key' }).inputValue()
+    await page.keyboard.press('Escape')
+    await page.mouse.click(5, 5)
+    expect(await saved.getByRole('textbox', { name: 'API key' }).inputValue()).toBe(secret)
+    await saved.getByRole('button', { name: 'Run it here instead' }).click()
+    await saved.getByText(/^First request received · 200/).waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'key-saved')
+    await saved.getByRole('button', { name: 'I have saved this key' }).click()
+    await row(page, 'laptop').getByText('$0.005 of $0.01').waitFor()
+    expect(await page.content()).not.toContain(secret)
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('keeps a name that looks like a date as text, and refuses a name twice at its field', async () => {
+    const owner = await dashboard.signedIn()
+    await makeKey(owner, { name: '2026-11-21' })
+    const { page } = await dashboard.visit('/keys')
+    await row(page, '2026-11-21').waitFor()
+    await page.getByRole('button', { name: 'Create key' }).click()
+    const form = page.getByRole('dialog')
+    await form.getByLabel('Name').fill('2026-11-21')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    await page.getByText('You already have a key named "2026-11-21".').waitFor()
+    expect(await form.getByLabel('Name').inputValue()).toBe('2026-11-21')
+    await page.close()
+  })
+
+  test('has all six states, each with its word and its buttons, and no finding in any look', async () => {
+    const owner = await dashboard.signedIn()
+    await makeKey(owner, { name: 'in use', spending_limit: 5 })
+    const spent = await makeKey(owner, { name: 'spent', spending_limit: 0.005 })
+    expect(await call(spent.secret)).toBe(200)
+    const off = await makeKey(owner, { name: 'off' })
+    await owner.api(`/api/keys/${off.id}/disable`, undefined, 'POST')
+    await makeKey(owner, { name: 'old', expires_at: new Date(dashboard.clock.now() + 1_000).toISOString() })
+    dashboard.clock.advance(2_000)
+    const first = await makeKey(owner, { name: 'rotated' })
+    await owner.api(`/api/keys/${first.id}/rotate`, { grace_period_seconds: 80_000 })
+    const gone = await makeKey(owner, { name: 'gone' })
+    await owner.api(`/api/keys/${gone.id}/revoke`, undefined, 'POST')
+    const { page, complaints } = await dashboard.visit('/keys')
+    await row(page, 'in use').getByText('Active').waitFor()
+    await row(page, 'spent').getByText('Limit reached').waitFor()
+    await row(page, 'off').getByText('Disabled').waitFor()
+    await row(page, 'old').getByText('Expired').waitFor()
+    await page.getByText('Replaced · stops in 22 h').waitFor()
+    expect(await row(page, 'gone').count()).toBe(0)
+    expect(await menuOf(page, 'in use')).toEqual(['Edit key', 'Rotate key', 'Disable key', 'Delete key'])
+    expect(await menuOf(page, 'spent')).toContain('Raise limit')
+    expect(await menuOf(page, 'off')).toEqual(['Enable key', 'Edit key', 'Delete key'])
+    expect(await menuOf(page, 'old')).toEqual(['Rotate key', 'Extend', 'Delete key'])
+    const replaced = page.getByRole('row').filter({ hasText: 'Replaced' })
+    await replaced.getByRole('button', { name: 'Actions for rotated' }).click()
+    expect(await page.getByRole('menuitem').allTextContents()).toEqual([
+      'Stop old key now',
+      'Keep longer',
+      'Disable key',
+    ])
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: /^Deleted/ }).click()
+    await row(page, 'gone').waitFor()
+    await page.getByRole('button', { name: /^All/ }).click()
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const size of [{ width: 1280, height: 800 }, PHONE]) {
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize(size)
+        await page.getByText('Limit reached').first().waitFor()
+        expect(await axeFindings(page)).toEqual([])
+        expect(await sidewaysScroll(page)).toBe(0)
+        await screenshot(page, `keys-${colorScheme}-${size.width}`)
+      }
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('is searched, filtered and sorted in its address, so that a link shows the same', async () => {
+    const owner = await dashboard.signedIn()
+    for (const name of ['alpha', 'beta', 'gamma']) await makeKey(owner, { name })
+    const { page } = await dashboard.visit('/keys')
+    await page.getByRole('columnheader', { name: 'Name' }).getByRole('button').click()
+    await page.waitForURL('**sort=name**')
+    expect(await page.getByRole('rowheader').getByRole('link').allTextContents()).toEqual(['alpha', 'beta', 'gamma'])
+    await page.getByLabel('Search by name or last four').fill('bet')
+    await page.waitForURL('**q=bet**')
+    await row(page, 'alpha').waitFor({ state: 'detached' })
+    await page.reload()
+    await row(page, 'beta').waitFor()
+    expect(await row(page, 'alpha').count()).toBe(0)
+    await page.getByLabel('Search by name or last four').fill('nothing of that name')
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await row(page, 'gamma').waitFor()
+    await page.close()
+  })
+})
+
+describe('what is done to a key', () => {
+  test('a spent key is raised and works at once', async () => {
+    const owner = await dashboard.signedIn()
+    const { secret } = await makeKey(owner, { name: 'spent', spending_limit: 0.005 })
+    expect([await call(secret), await call(secret)]).toEqual([200, 402])
+    const { page } = await dashboard.visit('/keys')
+    await row(page, 'spent').getByRole('button', { name: 'Raise limit' }).click()
+    const amount = page.getByLabel('Amount in USD')
+    await amount.waitFor()
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('limit')
+    await amount.fill('0.01')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await row(page, 'spent').getByText('Active').waitFor()
+    expect([await call(secret), await call(secret)]).toEqual([200, 402])
+    await row(page, 'spent').getByText('Limit reached').waitFor()
+    await page.close()
+  })
+
+  test('a limit below what is spent is taken with a warning, and stops the key', async () => {
+    const owner = await dashboard.signedIn()
+    const { secret } = await makeKey(owner, { name: 'warned', spending_limit: 1 })
+    for (let calls = 0; calls < 3; calls++) expect(await call(secret)).toBe(200)
+    const { page } = await dashboard.visit('/keys')
+    await choose(page, 'warned', 'Edit key')
+    await page.getByLabel('Amount in USD').fill('0.01')
+    await page.getByText('This key has already spent $0.015 and will stop at once.').waitFor()
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await row(page, 'warned').getByText('Limit reached').waitFor()
+    expect(await call(secret)).toBe(402)
+    await page.close()
+  })
+
+  test('disabling shows at once, binds at once, and is undone from the toast', async () => {
+    const owner = await dashboard.signedIn()
+    const { secret } = await makeKey(owner, { name: 'switched' })
+    const { page, complaints } = await dashboard.visit('/keys')
+    await choose(page, 'switched', 'Disable key')
+    await page.getByText('Key disabled.').waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    expect(await call(secret)).toBe(401)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await row(page, 'switched').getByText('Active').waitFor()
+    await page.getByText('Key enabled.').waitFor()
+    expect(await call(secret)).toBe(200)
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('rotation: both keys work until the old one is stopped, and the limit is not enlarged', async () => {
+    const owner = await dashboard.signedIn()
+    const old = await makeKey(owner, { name: 'api', spending_limit: 0.02 })
+    expect(await call(old.secret)).toBe(200)
+    const { page, complaints } = await dashboard.visit('/keys')
+    await choose(page, 'api', 'Rotate key')
+    await page.getByLabel('Now (it leaked)').check()
+    await page.getByText('This key was used within the last hour.').waitFor()
+    await page.getByLabel('In 24 hours').check()
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'key-rotate')
+    await page.getByRole('button', { name: 'Rotate key' }).click()
+    const saved = page.getByRole('dialog', { name: 'Save your key now' })
+    const secret = await saved.getByRole('textbox', { name: 'API key' }).inputValue()
+    await saved.getByRole('button', { name: 'I have saved this key' }).click()
+    await page.getByText('replaces api').waitFor()
+    expect([await call(old.secret), await call(secret)]).toEqual([200, 200])
+    const replaced = page.getByRole('row').filter({ hasText: 'Replaced' })
+    await replaced.getByRole('button', { name: 'Stop old key now' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Stop old key now' }).click()
+    await page.getByText('Old key stopped.').waitFor()
+    expect([await call(old.secret), await call(secret), await call(secret)]).toEqual([401, 200, 402])
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('the old key can be kept longer', async () => {
+    const owner = await dashboard.signedIn()
+    const { id } = await makeKey(owner, { name: 'kept' })
+    await owner.api(`/api/keys/${id}/rotate`, { grace_period_seconds: 3_000 })
+    const { page } = await dashboard.visit('/keys')
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'Replaced' })
+      .getByRole('button', { name: 'Actions for kept' })
+      .click()
+    await page.getByRole('menuitem', { name: 'Keep longer' }).click()
+    await page.getByText(/Replaced · stops in [67] days/).waitFor()
+    await page.close()
+  })
+
+  test('an expired key is extended and works again', async () => {
+    const owner = await dashboard.signedIn()
+    const { secret } = await makeKey(owner, {
+      name: 'late',
+      expires_at: new Date(dashboard.clock.now() + 1_000).toISOString(),
+    })
+    dashboard.clock.advance(2_000)
+    expect(await call(secret)).toBe(401)
+    const { page } = await dashboard.visit('/keys')
+    await choose(page, 'late', 'Extend')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await row(page, 'late').getByText('Active').waitFor()
+    expect(await call(secret)).toBe(200)
+    const { key } = await (await owner.api('/api/keys')).json().then(({ keys }) => ({ key: keys[0] }))
+    expect(Math.round((Date.parse(key.expires_at) - dashboard.clock.now()) / DAY_MS)).toBe(30)
+    await page.close()
+  })
+
+  test('deleting a key in use asks for its name; it is refused from then on and its usage stays', async () => {
+    const owner = await dashboard.signedIn()
+    const { id, secret } = await makeKey(owner, { name: 'doomed' })
+    expect(await call(secret)).toBe(200)
+    const { page } = await dashboard.visit('/keys')
+    await choose(page, 'doomed', 'Delete key')
+    const dialog = page.getByRole('alertdialog', { name: 'Delete key "doomed"' })
+    await dialog.getByRole('button', { name: 'Delete key' }).click({ force: true })
+    expect(await call(secret)).toBe(200)
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'key-delete')
+    await dialog.getByLabel('Name of the key').fill('doomed')
+    await dialog.getByRole('button', { name: 'Delete key' }).click()
+    await page.getByText('No keys yet.').waitFor()
+    expect(await call(secret)).toBe(401)
+    const { requests } = await (await owner.api(`/api/requests?key=${id}`)).json()
+    expect(requests.length).toBeGreaterThan(0)
+    await page.close()
+  })
+})
+
+describe('the page of a key', () => {
+  test('shows what it spent, its settings and its history', async () => {
+    const owner = await dashboard.signedIn()
+    const { id, secret } = await makeKey(owner, { name: 'worker', spending_limit: 1, rpm_limit: 30 })
+    expect(await call(secret)).toBe(200)
+    await owner.api(`/api/keys/${id}`, { allowed_ips: ['127.0.0.1'] }, 'PATCH')
+    const { page, complaints } = await dashboard.visit('/keys')
+    await page.getByRole('link', { name: 'worker' }).click()
+    await page.getByRole('heading', { name: 'worker', level: 1 }).waitFor()
+    await page.getByText('Changed allowed IPs').waitFor()
+    await page.getByText('Requests per minute: 1 of 30').waitFor()
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const size of [{ width: 1280, height: 800 }, PHONE]) {
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize(size)
+        expect(await axeFindings(page)).toEqual([])
+        expect(await sidewaysScroll(page)).toBe(0)
+        await screenshot(page, `key-${colorScheme}-${size.width}`)
+      }
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('of somebody else is not there', async () => {
+    const stranger = await dashboard.signedIn()
+    const { id } = await makeKey(stranger, { name: 'theirs' })
+    await dashboard.signedIn()
+    const { page } = await dashboard.visit(`/keys/${id}`)
+    await page.getByText('It is not there any more.').waitFor()
+    expect(await page.content()).not.toContain('theirs')
+    await page.close()
+  })
+})
