@@ -83,6 +83,15 @@ describe('the configuration', () => {
       expect(() => read({ ...BRAVE, BRAVE_BASE_URL: 'brave.example' })).toThrow('BRAVE_BASE_URL')
     })
 
+    test('searxng needs its address, and may be given engines for strict', () => {
+      const SEARXNG = { WEBSEARCH_PROVIDER: 'searxng', SEARXNG_URL: 'http://10.0.0.5:8888/' }
+      expect(read(SEARXNG).websearch.searxng).toEqual({ url: 'http://10.0.0.5:8888', strictEngines: [] })
+      const strict = read({ ...SEARXNG, SEARXNG_STRICT_ENGINES: 'bing images, qwant' }).websearch.searxng
+      expect(strict?.strictEngines).toEqual(['bing images', 'qwant'])
+      expect(() => read({ WEBSEARCH_PROVIDER: 'searxng' })).toThrow('SEARXNG_URL is not set')
+      expect(() => read({ ...SEARXNG, SEARXNG_URL: 'searxng' })).toThrow('SEARXNG_URL')
+    })
+
     test('keeps no answers unless told to, by operation', () => {
       expect([...read().websearch.cacheSeconds]).toEqual([])
       const { websearch } = read({ WEBSEARCH_CACHE: 'llm-context = 60,image-search=300', WEBSEARCH_CACHE_MB: '2' })

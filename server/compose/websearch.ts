@@ -3,6 +3,7 @@ import { trustedFetch } from '../adapters/outbound/trusted-fetch'
 import { openBraveWebsearch } from '../adapters/websearch/brave/open-brave-websearch'
 import { PublishedGoggles } from '../adapters/websearch/goggles/published-goggles'
 import { openLocalWebsearch } from '../adapters/websearch/local/open-local-websearch'
+import { openSearxngWebsearch } from '../adapters/websearch/searxng/open-searxng-websearch'
 import type { Config } from '../config'
 import type { WebsearchProviderName } from '../config/websearch'
 import { IMAGE_SEARCH, type ImageSearchInput } from '../core/catalogue/image-search'
@@ -18,6 +19,11 @@ interface Websearch {
   readonly context: Provider<LlmContextInput>
   close?(): Promise<void>
 }
+
+/** What the sites that we visit know us by, in their logs and their `robots.txt`. */
+const AGENT = 'paid-api-gateway'
+/** Of its share of a call's time, what a source that works in steps plans with. */
+const BUDGET_SHARE = 0.9
 
 type OnTrouble = (provider: string, reason: string) => void
 
@@ -53,15 +59,21 @@ export function openWebsearch(config: Config, clock: Clock, indexPath: string, o
 
 function openPlug(name: WebsearchProviderName, config: Config, clock: Clock, indexPath: string): Websearch {
   const { baseUrl, websearch } = config
+  const fetchPage = openGuardedFetch({ userAgent: `${AGENT}/0.1 (+${baseUrl})` })
+  const goggles = new PublishedGoggles(fetchPage, clock)
   switch (name) {
     case 'brave': {
       if (!websearch.brave) throw new Error('brave is in the order, so its access was read')
       return openBraveWebsearch({ ...websearch.brave, fetch: trustedFetch, clock })
     }
-    case 'local': {
-      const fetch = openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${baseUrl})` })
-      const goggles = new PublishedGoggles(fetch, clock)
-      return openLocalWebsearch({ indexPath, baseUrl, now: () => clock.now(), goggles })
+    case 'searxng': {
+      if (!websearch.searxng) throw new Error('searxng is in the order, so its address was read')
+      const { url, strictEngines } = websearch.searxng
+      const budgetMs = Math.floor((LLM_CONTEXT.timeoutMs * BUDGET_SHARE) / websearch.order.length)
+      const access = { searxngUrl: url, strictEngines, fetch: trustedFetch, fetchPage, agent: AGENT }
+      return openSearxngWebsearch({ ...access, goggles, clock, baseUrl, budgetMs })
     }
+    case 'local':
+      return openLocalWebsearch({ indexPath, baseUrl, now: () => clock.now(), goggles })
   }
 }

@@ -1,19 +1,20 @@
 import { isOperationName } from '../core/catalogue/operations'
 import { ConfigError } from './config-error'
 
-export type WebsearchProviderName = 'local' | 'brave'
+export type WebsearchProviderName = 'local' | 'brave' | 'searxng'
 
 /** Where search answers come from, in which order, and what of them is kept. */
 export interface WebsearchConfig {
   /** Asked in this order; the next one when one fails. At least one. */
   readonly order: readonly WebsearchProviderName[]
   readonly brave: { readonly baseUrl: string; readonly apiKey: string } | null
+  readonly searxng: { readonly url: string; readonly strictEngines: readonly string[] } | null
   /** Seconds for which answers of an operation are kept; those not named are not kept. */
   readonly cacheSeconds: ReadonlyMap<string, number>
   readonly cacheBytes: number
 }
 
-const PROVIDERS: readonly WebsearchProviderName[] = ['local', 'brave']
+const PROVIDERS: readonly WebsearchProviderName[] = ['local', 'brave', 'searxng']
 const MOST_CACHE_SECONDS = 86_400
 const MOST_CACHE_MB = 4_096
 const MIB = 1024 * 1024
@@ -24,6 +25,7 @@ export function websearchConfig(read: (name: string) => string | null): Websearc
   return {
     order,
     brave: order.includes('brave') ? braveAccess(read) : null,
+    searxng: order.includes('searxng') ? searxngAccess(read) : null,
     cacheSeconds: cacheSeconds(read('WEBSEARCH_CACHE')),
     cacheBytes: cacheMegabytes(read('WEBSEARCH_CACHE_MB') ?? '64') * MIB,
   }
@@ -48,6 +50,13 @@ function braveAccess(read: (name: string) => string | null) {
   if (apiKey === null) throw new ConfigError('BRAVE_API_KEY is not set; the websearch provider "brave" needs it')
   if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new ConfigError('BRAVE_API_KEY must be one line of printable characters')
   return { apiKey, baseUrl: address('BRAVE_BASE_URL', read('BRAVE_BASE_URL') ?? 'https://api.search.brave.com') }
+}
+
+function searxngAccess(read: (name: string) => string | null) {
+  const url = read('SEARXNG_URL')
+  if (url === null) throw new ConfigError('SEARXNG_URL is not set; the websearch provider "searxng" needs it')
+  const engines = read('SEARXNG_STRICT_ENGINES')?.split(',') ?? []
+  return { url: address('SEARXNG_URL', url), strictEngines: engines.map((name) => name.trim()).filter(Boolean) }
 }
 
 /** An http address that paths are put behind, without a slash at the end. */

@@ -1,5 +1,6 @@
 import type { Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import { no, type Result } from '../core/result'
+import { DEADLINE } from './forward'
 
 type Answer = Result<ProviderAnswer, UpstreamFailure>
 
@@ -67,7 +68,7 @@ async function attempt<I>(provider: Provider<I>, input: I, shareMs: number, call
   const abort = new AbortController()
   const ended = Promise.withResolvers<Answer>()
   const end = () => {
-    abort.abort()
+    abort.abort(caller.aborted ? caller.reason : DEADLINE)
     ended.resolve(no({ kind: 'timeout', reason: `${provider.name} did not answer within its share of the time` }))
   }
   const timer = setTimeout(end, shareMs)

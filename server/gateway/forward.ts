@@ -5,6 +5,9 @@ import { no, ok, type Result } from '../core/result'
 /** Most bytes of an upstream's answer (spec-answers 2). */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
+/** Tells a source that its time is over; a caller who hangs up says nothing about the source. */
+export const DEADLINE = new DOMException('the deadline of the call', 'TimeoutError')
+
 /** What an upstream says about our own credential or balance with it; a caller must never take it for its own. */
 const ABOUT_US = new Set([401, 402, 403])
 
@@ -22,7 +25,7 @@ export async function forward<I>(
   const abort = new AbortController()
   const ended = Promise.withResolvers<Result<ProviderAnswer, UpstreamFailure>>()
   const hangUp = () => {
-    abort.abort()
+    abort.abort(caller.aborted ? undefined : DEADLINE)
     ended.resolve(no({ kind: 'timeout', reason: 'no answer before the deadline, or before the caller hung up' }))
   }
   const timer = setTimeout(hangUp, timeoutMs)

@@ -106,11 +106,18 @@ export const RULES: readonly Rule[] = [
   },
   { files: ['server/adapters/stores/memory/**'], may: [CORE, SELF], types: [GATEWAY, PROVIDERS] },
   // What all plugs of websearch say alike: what a failed call means, how a source has been.
-  { files: ['server/adapters/websearch/*.ts'], may: [CORE], types: [PROVIDERS] },
+  { files: ['server/adapters/websearch/*.ts'], may: [CORE, SELF], types: [PROVIDERS, PASSAGES] },
   {
     files: ['server/adapters/websearch/brave/**'],
     may: [CORE, SELF, 'server/adapters/websearch/*.ts'],
     types: [PROVIDERS],
+  },
+  {
+    // It reads the pages that were found, on a thread of its own.
+    files: ['server/adapters/websearch/searxng/**'],
+    may: [CORE, PASSAGES, SELF, 'server/adapters/websearch/goggles/**', 'server/adapters/websearch/*.ts'],
+    types: [PROVIDERS],
+    packages: ['robots-parser'],
   },
   // The language is core's; here it is fetched and kept.
   { files: ['server/adapters/websearch/goggles/**'], may: [CORE, SELF], types: [PROVIDERS] },
@@ -131,7 +138,7 @@ export const RULES: readonly Rule[] = [
   {
     // Its index is a libSQL file of its own, apart from the gateway's database.
     files: ['server/adapters/websearch/local/**'],
-    may: [CORE, PASSAGES, SELF, 'server/adapters/websearch/goggles/**'],
+    may: [CORE, PASSAGES, SELF, 'server/adapters/websearch/goggles/**', 'server/adapters/websearch/*.ts'],
     types: [GATEWAY, PROVIDERS],
     packages: ['@libsql/client', 'node:*', 'image-size', 'linkedom', 'unpdf'],
   },

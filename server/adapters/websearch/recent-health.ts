@@ -14,10 +14,15 @@ export class RecentHealth {
     this.#clock = clock
   }
 
-  /** Notes the outcome of a call, and gives it back. What was wrong with the request says nothing about the source. */
-  noted<T>(outcome: Result<T, UpstreamFailure>): Result<T, UpstreamFailure> {
+  /**
+   * Notes the outcome of a call, and gives it back. What was wrong with the request says nothing about the source, and neither
+   * does a caller who hung up.
+   */
+  noted<T>(outcome: Result<T, UpstreamFailure>, signal: AbortSignal): Result<T, UpstreamFailure> {
+    const hungUp = signal.aborted && signal.reason?.name !== 'TimeoutError'
     if (outcome.ok) this.#failedAt = null
-    else if (!outcome.error.passThrough && outcome.error.kind !== 'invalid_input') this.#failedAt = this.#clock.now()
+    else if (!hungUp && !outcome.error.passThrough && outcome.error.kind !== 'invalid_input')
+      this.#failedAt = this.#clock.now()
     return outcome
   }
 

@@ -28,6 +28,8 @@ export class RuleBook {
   readonly #bySite = new Map<string, InstructionIndex>()
   readonly #everywhere = new InstructionIndex()
   readonly #discardsRest: boolean
+  /** Whether it can only judge who has the text of a page. */
+  readonly looksAtContent: boolean
 
   constructor(goggles: readonly Goggle[]) {
     let discardsRest = false
@@ -37,6 +39,7 @@ export class RuleBook {
         else this.#indexOf(instruction.site).add(instruction)
       }
     this.#discardsRest = discardsRest
+    this.looksAtContent = goggles.some(({ instructions }) => instructions.some(({ target }) => target === 'content'))
   }
 
   /** What the one rule that wins says: a discard, else the strongest boost, else the weakest downrank, else the rest. */

@@ -231,6 +231,18 @@ describe('ready', () => {
     expect(brave.received).toHaveLength(3)
   })
 
+  test('a caller who hangs up says nothing about Brave; a deadline that passes does', async () => {
+    const plug = open()
+    brave.instead = () => new Promise(() => undefined)
+    const abort = new AbortController()
+    const waiting = failure(plug, abort.signal)
+    abort.abort()
+    await waiting
+    expect(await plug.context.ready()).toBe(true)
+    await failure(plug, AbortSignal.timeout(20))
+    expect(await plug.context.ready()).toBe(false)
+  })
+
   test('what is wrong with a request says nothing about Brave', async () => {
     const plug = open()
     brave.instead = () => new Response(validationBody(['query', 'goggles'], 'x'), { status: 422 })

@@ -35,14 +35,15 @@ export function openBraveWebsearch(options: BraveWebsearchOptions): BraveWebsear
     images: {
       name: 'brave',
       ready,
-      call: async (input, signal) => health.noted(await ask(imageRequest(input, options), imageBody, options, signal)),
+      call: async (input, signal) =>
+        health.noted(await ask(imageRequest(input, options), imageBody, options, signal), signal),
     },
     context: {
       name: 'brave',
       ready,
       call: async (input, signal) => {
         const read = (bytes: Uint8Array<ArrayBuffer>) => contextBody(bytes, input.q)
-        return health.noted(await ask(contextRequest(input, options), read, options, signal))
+        return health.noted(await ask(contextRequest(input, options), read, options, signal), signal)
       },
     },
   }

@@ -1,8 +1,8 @@
 import type { Client } from '@libsql/client'
+import { metaUrl } from '../meta-url'
 import { absoluteAddress } from '../passages/context-body'
 import { searchTerms } from '../passages/search-terms'
 import { type Correct, spelled } from './index-spelling'
-import { metaUrl } from './meta-url'
 import type { Region } from './region-weight'
 import { type FoundImage, searchImages } from './search-images'
 

@@ -30,6 +30,8 @@ export interface PageContent {
 
 /** More HTML than this is not read: the reader's time grows with the size of the tree. */
 const MOST_HTML_CHARACTERS = 3_000_000
+/** Pages that people write stand below half of it. */
+const MOST_DEPTH = 100
 
 /** The main content of an HTML page and what it says of itself. `url` is where it came from. */
 export function pageContent(html: string, url: string): PageContent {
@@ -93,6 +95,7 @@ function metaReader(document: HtmlDocument): Meta {
 function mainContent(document: HtmlDocument): string {
   const body = document.querySelector('body')?.innerHTML ?? ''
   const whole = body.trim() === '' ? (document.documentElement?.innerHTML ?? '') : body
+  if (isTooDeep(document)) return plainText(whole)
   const content = articleOf(document) ?? whole.replaceAll(NOT_CONTENT, '')
   return NodeHtmlMarkdown.translate(content, { bulletMarker: '-' }).trim()
 }
@@ -108,6 +111,27 @@ function articleOf(document: HtmlDocument): string | null {
   } catch {
     return null
   }
+}
+
+/** Readability's time grows faster than the square of how deep elements stand in one another: 500 deep take seconds. */
+function isTooDeep(document: HtmlDocument): boolean {
+  const waiting: { readonly element: Element | null; readonly depth: number }[] = [
+    { element: document.documentElement, depth: 0 },
+  ]
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    if (next.depth > MOST_DEPTH) return true
+    for (const element of next.element?.children ?? []) waiting.push({ element, depth: next.depth + 1 })
+  }
+  return false
+}
+
+function plainText(html: string): string {
+  return html
+    .replaceAll(NOT_CONTENT, '')
+    .replaceAll(/<(?:p|div|br|li|tr|h[1-6])\b[^>]*>/gi, '\n\n')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\n\s*\n\s*/g, '\n\n')
+    .trim()
 }
 
 function text(element: { readonly textContent: string | null } | null): string | undefined {

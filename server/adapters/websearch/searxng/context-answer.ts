@@ -1,0 +1,38 @@
+import type { RuleBooks } from '../goggles/rule-books'
+import { contextBody } from '../passages/context-body'
+import { withinBudget } from '../passages/context-budget'
+import { type CutPage, rankPages } from '../passages/rank-pages'
+import type { RankedPage } from '../passages/ranked-page'
+import { aboveFloor } from '../passages/relevance-floor'
+import type { AnswerTask } from './page-wire'
+
+/** The 200 body of an LLM context search over pages that were read, as JSON text (facts/upstreams.md 2.2). */
+export function contextAnswer(task: AnswerTask, books: RuleBooks): string {
+  const { altered, withMetadata, apiVersion, baseUrl, nowMs } = task
+  const ranked = ranking(altered ?? task.q, task.pages)
+  const chosen = task.goggles.length === 0 ? ranked : books.of(task.goggles).rerank(ranked, subjectOf)
+  const considered = aboveFloor(chosen.slice(0, task.count), task.threshold)
+  return contextBody({
+    query: { original: task.q, spellcheckOff: !task.spellcheck, ...(altered !== null && { altered }) },
+    generic: withinBudget(considered, task.most),
+    places: [],
+    withMetadata,
+    apiVersion,
+    baseUrl,
+    nowMs,
+  })
+}
+
+function subjectOf({ url, title, description, passages }: RankedPage) {
+  return { url, title, description, content: passages.map(({ text }) => text).join('\n') }
+}
+
+/** Where no page has a word as it was asked, as in scripts without spaces, the engines' own order stands. */
+function ranking(q: string, pages: readonly CutPage[]): RankedPage[] {
+  const ranked = rankPages(q, pages)
+  if (ranked.length > 0) return ranked
+  return pages.flatMap(({ passages, prior, ...facts }): RankedPage[] => {
+    const scored = passages.map((passage, at) => ({ ...passage, score: prior / (at + 1), coverage: 1 }))
+    return scored.length === 0 ? [] : [{ ...facts, passages: scored, score: prior }]
+  })
+}

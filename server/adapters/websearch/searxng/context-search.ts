@@ -1,0 +1,155 @@
+import { type FreshnessWindow, isRange } from '../../../core/catalogue/freshness'
+import type { LlmContextInput } from '../../../core/catalogue/llm-context'
+import type { Clock } from '../../../core/clock'
+import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
+import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
+import { no, ok, type Result } from '../../../core/result'
+import { contextWishes } from '../context-wishes'
+import type { PublishedGoggles } from '../goggles/published-goggles'
+import { RuleBooks } from '../goggles/rule-books'
+import { fetchPages } from './fetch-pages'
+import type { PageDesk } from './page-desk'
+import type { AnswerTask, FoundPage, ReadPage } from './page-wire'
+import type { RobotsRules } from './robots-rules'
+import type { SearxngClient, SearxngQuestion, SearxngResult, SearxngSearch } from './searxng-client'
+import { searchableWords, searxngLanguage, searxngSafesearch, searxngTimeRange } from './searxng-query'
+import { searxngSearch } from './searxng-search'
+
+export interface ContextSearchOptions {
+  readonly client: SearxngClient
+  /** Fetches the pages that were found, which strangers name. */
+  readonly fetchPage: OutboundFetch
+  readonly robots: RobotsRules
+  readonly desk: PageDesk
+  readonly goggles: PublishedGoggles
+  readonly clock: Clock
+  readonly baseUrl: string
+  /** For the whole of a call. */
+  readonly budgetMs: number
+  /** Asked instead of SearXNG's own choice when only clean results are wanted; its own choice when empty. */
+  readonly strictEngines: readonly string[]
+}
+
+type Answer = Result<ProviderAnswer, UpstreamFailure>
+
+const MOST_RESULT_PAGES = 3
+/** Pages that are fetched for one call; those after stand with the engine's excerpt. */
+const MOST_FETCHED = 20
+/** Fetched beyond the pages that are asked for: some say nothing about the question. */
+const SPARE_PAGES = 5
+/** Parts of the budget that the search may take, and the making of the answer. */
+const SEARCH_SHARE = 0.5
+const ANSWER_SHARE = 0.15
+
+/** LLM context over what SearXNG finds: the pages themselves are fetched, cut into passages and ranked. */
+export class ContextSearch {
+  readonly #options: ContextSearchOptions
+  readonly #books = new RuleBooks()
+
+  constructor(options: ContextSearchOptions) {
+    this.#options = options
+  }
+
+  async answer(input: LlmContextInput, signal: AbortSignal): Promise<Answer> {
+    const { client, desk, goggles, budgetMs } = this.#options
+    const end = performance.now() + budgetMs
+    desk.warm()
+    const texts = await goggles.texts(input.goggles ?? [], signal)
+    if (!texts.ok) return texts
+    const wish = {
+      question: this.#question(input),
+      spellcheck: input.spellcheck,
+      count: input.count,
+      mostPages: MOST_RESULT_PAGES,
+      sameness: ({ url }: SearxngResult) => url.split('#')[0] ?? '',
+      timeoutMs: Math.floor(budgetMs * SEARCH_SHARE),
+    }
+    const search = await searxngSearch(client, wish, signal)
+    if (!search.ok) return search
+    const found = this.#candidates(search.value, input, texts.value)
+    const pages = await this.#read(found, input, end - budgetMs * ANSWER_SHARE, signal)
+    const body = await desk.answer(this.#task(input, search.value, texts.value, pages), signal)
+    if (body === null)
+      return no({ kind: signal.aborted ? 'timeout' : 'error', reason: 'searxng: the answer could not be made in time' })
+    return ok({ body })
+  }
+
+  #question(input: LlmContextInput): SearxngQuestion {
+    const { strictEngines, clock } = this.#options
+    return {
+      words: searchableWords(input.q),
+      category: 'general',
+      language: searxngLanguage(input.search_lang, input.country),
+      safesearch: searxngSafesearch(input.safesearch),
+      timeRange: searxngTimeRange(input.freshness, clock.now()),
+      engines: input.safesearch === 'strict' ? strictEngines : [],
+    }
+  }
+
+  /** The results in the order in which pages are worth fetching. Goggles choose here already, unless they want to see the pages. */
+  #candidates({ results }: SearxngSearch, input: LlmContextInput, goggles: readonly string[]): FoundPage[] {
+    const book = goggles.length === 0 ? null : this.#books.of(goggles)
+    const ordered = book && !book.looksAtContent ? book.rerank(results, subjectOf) : results
+    const fetchedAt = Math.floor(this.#options.clock.now() / 1000)
+    return ordered
+      .slice(0, book ? results.length : input.count)
+      .map(({ url, title, content, published, thumbnail }, at) => {
+        const prior = 1 - at / Math.max(1, ordered.length)
+        return { url, title, excerpt: content, published, thumbnail, fetchedAt, prior, fetched: null }
+      })
+  }
+
+  /** The pages in passages, by `end` at the latest: what has not come by then stands with the engine's excerpt. */
+  async #read(found: readonly FoundPage[], input: LlmContextInput, end: number, signal: AbortSignal) {
+    const { fetchPage, robots, desk } = this.#options
+    const most = Math.min(MOST_FETCHED, input.maximum_number_of_urls + SPARE_PAGES)
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.floor(end - performance.now())))])
+    const reading: Promise<ReadPage | null>[] = []
+    const take = (page: FoundPage) => {
+      const { fetched } = page
+      const excerpt = () => desk.read({ ...page, fetched: null }, signal)
+      reading.push(fetched ? desk.read(page, soon).then((read) => read ?? excerpt()) : excerpt())
+    }
+    await fetchPages(found.slice(0, most), fetchPage, robots, soon, take)
+    for (const page of found.slice(most)) if (page.excerpt !== '') take(page)
+    const read = await Promise.all(reading)
+    const { mostAdult, published } = contextWishes(input, this.#options.clock.now())
+    return read.filter(
+      (one) => one !== null && one.adult <= mostAdult && isWithin(one.page.published, published, input.freshness),
+    )
+  }
+
+  #task(
+    input: LlmContextInput,
+    { altered }: SearxngSearch,
+    goggles: readonly string[],
+    pages: readonly (ReadPage | null)[],
+  ): AnswerTask {
+    const nowMs = this.#options.clock.now()
+    const { threshold, most } = contextWishes(input, nowMs)
+    return {
+      q: input.q,
+      altered,
+      spellcheck: input.spellcheck,
+      pages: pages.flatMap((read) => (read ? [read.page] : [])),
+      goggles,
+      threshold,
+      count: input.count,
+      most,
+      withMetadata: input.enable_source_metadata,
+      apiVersion: input['api-version'],
+      baseUrl: this.#options.baseUrl,
+      nowMs,
+    }
+  }
+}
+
+function subjectOf({ url, title, content }: SearxngResult) {
+  return { url, title, description: content, content }
+}
+
+/** Whether a date fits. The engines vouch for pages without one, but not for a range, which they do not know. */
+function isWithin(date: string | null, window: FreshnessWindow | null, freshness = ''): boolean {
+  if (window === null) return true
+  return date === null ? !isRange(freshness) : date >= window.from && date < window.before
+}

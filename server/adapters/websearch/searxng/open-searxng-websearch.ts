@@ -1,0 +1,100 @@
+import type { ImageSearchInput } from '../../../core/catalogue/image-search'
+import type { LlmContextInput } from '../../../core/catalogue/llm-context'
+import type { Clock } from '../../../core/clock'
+import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
+import type { Provider, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
+import { ok, type Result } from '../../../core/result'
+import type { PublishedGoggles } from '../goggles/published-goggles'
+import { RecentHealth } from '../recent-health'
+import { ContextSearch } from './context-search'
+import { imageBody } from './image-body'
+import { PageDesk, type PageDeskOptions } from './page-desk'
+import { RobotsRules } from './robots-rules'
+import { SearxngClient, type SearxngResult } from './searxng-client'
+import { searchableWords, searxngLanguage, searxngSafesearch } from './searxng-query'
+import { searxngSearch } from './searxng-search'
+
+export interface SearxngWebsearchOptions {
+  /** Where the operator's SearXNG is, without a slash at the end. */
+  readonly searxngUrl: string
+  /** Engines asked for `safesearch=strict`, by SearXNG's names; its own choice when empty. */
+  readonly strictEngines: readonly string[]
+  /** Calls the operator's SearXNG. */
+  readonly fetch: OutboundFetch
+  /** Calls addresses that strangers name: public ones only. */
+  readonly fetchPage: OutboundFetch
+  /** The name by which a `robots.txt` addresses us. */
+  readonly agent: string
+  readonly goggles: PublishedGoggles
+  readonly clock: Clock
+  readonly baseUrl: string
+  /** For the whole of a call, below its deadline. */
+  readonly budgetMs: number
+  readonly pages?: PageDeskOptions
+}
+
+interface SearxngWebsearch {
+  readonly images: Provider<ImageSearchInput>
+  readonly context: Provider<LlmContextInput>
+  /** Ends the thread that reads pages. */
+  close(): Promise<void>
+}
+
+const MOST_IMAGE_PAGES = 5
+
+/** The `searxng` websearch provider: engines of the web by way of a SearXNG that the operator runs. */
+export function openSearxngWebsearch(options: SearxngWebsearchOptions): SearxngWebsearch {
+  const { clock, goggles, baseUrl, budgetMs, strictEngines, fetchPage } = options
+  const client = new SearxngClient(options.searxngUrl, options.fetch)
+  const desk = new PageDesk(options.pages)
+  const robots = new RobotsRules(fetchPage, clock, options.agent)
+  const contexts = new ContextSearch({
+    client,
+    fetchPage,
+    robots,
+    desk,
+    goggles,
+    clock,
+    baseUrl,
+    budgetMs,
+    strictEngines,
+  })
+  const health = new RecentHealth(clock)
+  const ready = async () => health.isGood() && (await client.isHealthy())
+  return {
+    images: {
+      name: 'searxng',
+      ready,
+      call: async (input, signal) => health.noted(await images(client, options, input, signal), signal),
+    },
+    context: {
+      name: 'searxng',
+      ready,
+      call: async (input, signal) => health.noted(await contexts.answer(input, signal), signal),
+    },
+    async close() {
+      desk.close()
+    },
+  }
+}
+
+async function images(
+  client: SearxngClient,
+  { strictEngines, budgetMs, clock }: SearxngWebsearchOptions,
+  input: ImageSearchInput,
+  signal: AbortSignal,
+): Promise<Result<ProviderAnswer, UpstreamFailure>> {
+  const question = {
+    words: searchableWords(input.q),
+    category: 'images' as const,
+    language: searxngLanguage(input.search_lang, input.country),
+    safesearch: searxngSafesearch(input.safesearch),
+    timeRange: null,
+    engines: input.safesearch === 'strict' ? strictEngines : [],
+  }
+  const { spellcheck, count } = input
+  const sameness = ({ imageUrl }: SearxngResult) => imageUrl
+  const wish = { question, spellcheck, count, mostPages: MOST_IMAGE_PAGES, sameness, timeoutMs: budgetMs }
+  const search = await searxngSearch(client, wish, signal)
+  return search.ok ? ok({ body: imageBody(input, search.value, clock.now()) }) : search
+}

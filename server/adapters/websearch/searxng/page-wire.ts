@@ -1,0 +1,60 @@
+import type { ContextBudget } from '../passages/context-budget'
+import type { AdultLevel } from '../passages/page-content'
+import type { CutPage } from '../passages/rank-pages'
+import type { ThresholdMode } from '../passages/relevance-floor'
+
+/** A page as it was found: its bytes when it was fetched, else the words that the engine showed of it. */
+export interface FoundPage {
+  readonly url: string
+  /** What the engine calls it, where the page does not say. */
+  readonly title: string
+  /** The engine's excerpt: its description where the page has none, and its text where it was not fetched. */
+  readonly excerpt: string
+  /** ISO timestamp; null when the engine did not say. */
+  readonly published: string | null
+  /** Absolute; empty when the engine had none. */
+  readonly thumbnail: string
+  /** UNIX seconds. */
+  readonly fetchedAt: number
+  /** 1 the best, down to 0. */
+  readonly prior: number
+  readonly fetched: {
+    readonly bytes: Uint8Array<ArrayBuffer>
+    readonly isHtml: boolean
+    /** As the server named it; null when it did not. */
+    readonly charset: string | null
+  } | null
+}
+
+/** A page cut into passages. */
+export interface ReadPage {
+  readonly page: CutPage
+  readonly adult: AdultLevel
+}
+
+/** What an answer is made of, beside its pages. */
+export interface AnswerTask {
+  readonly q: string
+  readonly altered: string | null
+  readonly spellcheck: boolean
+  readonly pages: readonly CutPage[]
+  readonly goggles: readonly string[]
+  readonly threshold: ThresholdMode
+  readonly count: number
+  readonly most: ContextBudget
+  readonly withMetadata: boolean
+  readonly apiVersion: string
+  readonly baseUrl: string
+  readonly nowMs: number
+}
+
+/** Work for the thread that reads pages, one piece at a time. */
+export type PageTask = { readonly read: FoundPage } | { readonly answer: AnswerTask }
+
+export type ToPageThread = { readonly id: number; readonly task: PageTask }
+
+export type FromPageThread =
+  | { readonly ready: true }
+  | { readonly id: number; readonly page: ReadPage }
+  | { readonly id: number; readonly body: string }
+  | { readonly id: number; readonly problem: string }

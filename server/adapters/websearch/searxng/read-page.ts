@@ -1,0 +1,53 @@
+import { parseMarkdown } from '../passages/markdown-sections'
+import { pageContent } from '../passages/page-content'
+import { passagesOf } from '../passages/passages'
+import { countTokens } from '../passages/token-count'
+import type { FoundPage, ReadPage } from './page-wire'
+
+/** What of a page is read: the reader's time grows with it. */
+const MOST_CHARACTERS = 1_000_000
+/** More passages than this of one page are not counted: no budget of one page has room for them. */
+const MOST_MARKDOWN_CHARACTERS = 400_000
+
+/** Cuts a page into passages. Takes as long as its text is long: for a thread that somebody watches. */
+export function readPage(found: FoundPage): ReadPage {
+  const { url, excerpt, prior, fetchedAt, fetched } = found
+  const text = fetched ? decoded(fetched.bytes, fetched.charset).slice(0, MOST_CHARACTERS) : excerpt
+  const content = fetched?.isHtml ? pageContent(text, url) : null
+  const markdown = (content?.markdown ?? text).slice(0, MOST_MARKDOWN_CHARACTERS)
+  const { sections } = parseMarkdown(markdown.trim() === '' ? excerpt : markdown)
+  const { hostname } = new URL(url)
+  const title = content?.title || found.title || hostname
+  return {
+    adult: content?.adult ?? 0,
+    page: {
+      url,
+      title,
+      titleTokens: countTokens(title),
+      hostname,
+      siteName: content?.siteName ?? hostname.replace(/^www\./, ''),
+      description: content?.description ?? excerpt,
+      published: content?.published ?? found.published,
+      fetchedAt,
+      favicon: content?.favicon ?? null,
+      thumbnail: content?.picture ?? (found.thumbnail === '' ? null : found.thumbnail),
+      passages: passagesOf(sections),
+      prior,
+    },
+  }
+}
+
+/** As the server says, else as the page says, else UTF-8. */
+function decoded(bytes: Uint8Array, charset: string | null): string {
+  const head = new TextDecoder('latin1').decode(bytes.subarray(0, 2048))
+  const named = charset ?? /<meta[^>]{1,200}?charset\s*=\s*["']?([\w-]{1,40})/i.exec(head)?.[1] ?? 'utf-8'
+  return decoder(named).decode(bytes)
+}
+
+function decoder(name: string): { decode(bytes: Uint8Array): string } {
+  try {
+    return new TextDecoder(name as ConstructorParameters<typeof TextDecoder>[0]) // what it does not know, it throws for
+  } catch {
+    return new TextDecoder()
+  }
+}

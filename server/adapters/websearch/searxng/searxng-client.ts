@@ -1,0 +1,161 @@
+import type { OutboundAnswer, OutboundFetch } from '../../../core/outbound/outbound-fetch'
+import type { UpstreamFailure } from '../../../core/providers/provider'
+import { no, ok, type Result } from '../../../core/result'
+import { upstreamFailure } from '../upstream-failure'
+import { webAddress } from '../web-address'
+
+/** One question to SearXNG. Every value is spelled its way. */
+export interface SearxngQuestion {
+  readonly words: string
+  readonly category: 'general' | 'images'
+  readonly language: string
+  readonly safesearch: string
+  readonly timeRange: string | null
+  /** Engines that are asked; SearXNG's own choice when empty. */
+  readonly engines: readonly string[]
+}
+
+/** One result, as far as any answer uses it. What an engine left out is an empty text; addresses are absolute. */
+export interface SearxngResult {
+  readonly url: string
+  readonly title: string
+  readonly content: string
+  /** ISO timestamp; null when the engine did not say. */
+  readonly published: string | null
+  readonly thumbnail: string
+  readonly imageUrl: string
+  readonly imageThumbnail: string
+  readonly resolution: string
+}
+
+export interface SearxngPage {
+  readonly results: readonly SearxngResult[]
+  readonly corrections: readonly string[]
+}
+
+export interface SearxngSearch extends SearxngPage {
+  /** The words that were searched, when they are a correction. */
+  readonly altered: string | null
+}
+
+const MOST_BYTES = 8 * 1024 * 1024
+const HEALTH_BYTES = 64 * 1024
+const HEALTH_TIMEOUT_MS = 2_000
+
+/** The JSON API of a SearXNG that the operator runs (facts/upstreams.md 4). */
+export class SearxngClient {
+  readonly #baseUrl: string
+  readonly #fetch: OutboundFetch
+
+  /** `baseUrl` without a slash at the end. */
+  constructor(baseUrl: string, fetch: OutboundFetch) {
+    this.#baseUrl = baseUrl
+    this.#fetch = fetch
+  }
+
+  /** One page of results. That all engines failed is a failure, although SearXNG answers 200. */
+  async ask(
+    question: SearxngQuestion,
+    page: number,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<Result<SearxngPage, UpstreamFailure>> {
+    const query = new URLSearchParams({
+      q: question.words,
+      format: 'json',
+      categories: question.category,
+      language: question.language,
+      safesearch: question.safesearch,
+      pageno: String(page),
+    })
+    if (question.timeRange !== null) query.set('time_range', question.timeRange)
+    if (question.engines.length > 0) query.set('engines', question.engines.join(','))
+    const url = `${this.#baseUrl}/search?${query}`
+    const fetched = await this.#fetch({
+      url,
+      headers: { accept: 'application/json' },
+      timeoutMs,
+      maxBytes: MOST_BYTES,
+      signal,
+    })
+    if (!fetched.ok) return no(upstreamFailure('searxng', fetched.error))
+    if (fetched.value.status !== 200) return no(refused(fetched.value))
+    return readPage(fetched.value.body)
+  }
+
+  /** Whether it says that it is well. */
+  async isHealthy(): Promise<boolean> {
+    const url = `${this.#baseUrl}/healthz`
+    const fetched = await this.#fetch({ url, timeoutMs: HEALTH_TIMEOUT_MS, maxBytes: HEALTH_BYTES })
+    return fetched.ok && fetched.value.status === 200
+  }
+}
+
+function refused({ status, headers }: OutboundAnswer): UpstreamFailure {
+  const reason = `searxng: ${status}`
+  if (status === 403) return { kind: 'unavailable', reason: `${reason}; is "json" in its search.formats?` }
+  if (status === 429) {
+    const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+    const known = Number.isFinite(seconds) && seconds > 0
+    const limiter = `${reason}; is the gateway in pass_ip of its limiter?`
+    return { kind: 'rate_limited', reason: limiter, ...(known && { retryAfterSeconds: Math.ceil(seconds) }) }
+  }
+  if (status === 401 || status === 404 || status === 503) return { kind: 'unavailable', reason }
+  if (status === 504) return { kind: 'timeout', reason }
+  return { kind: 'error', reason }
+}
+
+function readPage(bytes: Uint8Array): Result<SearxngPage, UpstreamFailure> {
+  const body = parsed(bytes)
+  const results = member(body, 'results')
+  if (!Array.isArray(results)) return no({ kind: 'error', reason: 'searxng: 200 with a body that is no answer' })
+  const failed = member(body, 'unresponsive_engines')
+  if (results.length === 0 && Array.isArray(failed) && failed.length > 0)
+    return no({ kind: 'error', reason: `searxng: no engine answered (${enginesOf(failed)})` })
+  const corrections = member(body, 'corrections')
+  return ok({
+    results: results.map(readResult).filter(({ url }) => webAddress(url) !== ''),
+    corrections: Array.isArray(corrections) ? corrections.filter((text) => typeof text === 'string') : [],
+  })
+}
+
+function readResult(value: unknown): SearxngResult {
+  const text = (name: string): string => {
+    const found = member(value, name)
+    return typeof found === 'string' ? found.trim() : ''
+  }
+  return {
+    url: text('url'),
+    title: text('title'),
+    content: text('content'),
+    published: instant(text('publishedDate')),
+    thumbnail: webAddress(text('thumbnail')),
+    imageUrl: webAddress(text('img_src')),
+    imageThumbnail: webAddress(text('thumbnail_src')),
+    resolution: text('resolution'),
+  }
+}
+
+/** SearXNG tells dates without a zone; they are read as UTC. */
+function instant(text: string): string | null {
+  const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text) || !text.includes('T') ? text : `${text}Z`
+  const at = new Date(zoned)
+  return text === '' || Number.isNaN(at.getTime()) ? null : at.toISOString()
+}
+
+function enginesOf(failed: readonly unknown[]): string {
+  const told = failed.map((one) => (Array.isArray(one) ? one.slice(0, 2).join(': ') : String(one)))
+  return told.join(', ').slice(0, 300)
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return null
+  }
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}

@@ -1,0 +1,62 @@
+import type { UpstreamFailure } from '../../../core/providers/provider'
+import { no, ok, type Result } from '../../../core/result'
+import type { SearxngClient, SearxngQuestion, SearxngResult, SearxngSearch } from './searxng-client'
+import { nearestCorrection, searchableWords } from './searxng-query'
+
+export interface SearxngWish {
+  readonly question: SearxngQuestion
+  readonly spellcheck: boolean
+  /** Results that are enough. */
+  readonly count: number
+  readonly mostPages: number
+  /** What makes two results the same. */
+  readonly sameness: (result: SearxngResult) => string
+  readonly timeoutMs: number
+}
+
+/**
+ * Searches, once more with a correction when the engines offer one, and turns pages until there are enough results, a page
+ * brings nothing new, or the time is over. A later page that fails ends the turning; the first one's failure is the answer.
+ */
+export async function searxngSearch(
+  client: SearxngClient,
+  wish: SearxngWish,
+  signal: AbortSignal,
+): Promise<Result<SearxngSearch, UpstreamFailure>> {
+  const end = performance.now() + wish.timeoutMs
+  const left = () => Math.max(1, Math.floor(end - performance.now()))
+  let { question } = wish
+  if (question.words === '')
+    return no({
+      kind: 'invalid_input',
+      reason: 'searxng: no words',
+      input: { param: 'q', rule: 'holds no word to search for' },
+    })
+  let page = await client.ask(question, 1, left(), signal)
+  if (!page.ok) return page
+  const offered = wish.spellcheck
+    ? nearestCorrection(question.words, page.value.corrections.map(searchableWords))
+    : null
+  let altered: string | null = null
+  if (offered !== null) {
+    const corrected = await client.ask({ ...question, words: offered }, 1, left(), signal)
+    if (corrected.ok) {
+      altered = offered
+      question = { ...question, words: offered }
+      page = corrected
+    }
+  }
+  const found = new Map<string, SearxngResult>()
+  for (let number = 1; ; number++) {
+    const before = found.size
+    for (const result of page.value.results) {
+      const name = wish.sameness(result)
+      if (name !== '' && !found.has(name)) found.set(name, result)
+    }
+    if (found.size >= wish.count || found.size === before || number >= wish.mostPages || end <= performance.now()) break
+    const next = await client.ask(question, number + 1, left(), signal)
+    if (!next.ok) break
+    page = next
+  }
+  return ok({ results: [...found.values()], corrections: [], altered })
+}
