@@ -12,9 +12,12 @@ import { limitRequestRoutes } from './http/routes/limit-requests'
 import { type MediaFiles, mediaRoutes } from './http/routes/media'
 import { operatorRoutes } from './http/routes/operator'
 import { operatorAccountRoutes } from './http/routes/operator-accounts'
+import { ownerSocialRoutes } from './http/routes/owner-social'
 import { ownerUsageRoutes } from './http/routes/owner-usage'
+import { type SandboxSite, sandboxRoutes } from './http/routes/sandbox'
 import { settingsRoutes } from './http/routes/settings'
 import { signInRoutes } from './http/routes/sign-in'
+import { socialRoutes } from './http/routes/social'
 import { thumbnailRoutes } from './http/routes/thumbnail'
 import { InnerCalls, tryRoutes } from './http/routes/try'
 import { usageRoutes } from './http/routes/usage'
@@ -26,6 +29,8 @@ export type AppParts = ArrivalsOptions & {
   readonly providers: DataProviders
   readonly identity: Parameters<typeof signInRoutes>[1]
   readonly icons: MediaFiles
+  /** Where the sandbox social network serves. */
+  readonly sandbox: SandboxSite | null
   readonly checks: Checks
   readonly sources?: Sources
 } & Parameters<typeof docsRoutes>[0] &
@@ -36,6 +41,7 @@ export type AppParts = ArrivalsOptions & {
   Parameters<typeof accountRoutes>[0] &
   Parameters<typeof ownerUsageRoutes>[0] &
   Parameters<typeof eventRoutes>[0] &
+  Parameters<typeof ownerSocialRoutes>[0] &
   Parameters<typeof limitRequestRoutes>[0] &
   Parameters<typeof operatorRoutes>[0] &
   Parameters<typeof signInRoutes>[2] &
@@ -51,12 +57,15 @@ export function app(parts: AppParts) {
     .use(arrivals(parts, routes))
     .use(healthRoutes(parts.checks, parts.isDraining, parts.sources))
     .use(dataRoutes(parts.priced, parts.providers))
+    .use(socialRoutes(parts))
     .use(usageRoutes(parts.desk, parts))
     .use(signInRoutes(parts.desk, parts.identity, parts))
     .use(accountRoutes(parts))
     .use(keyRoutes(parts))
     .use(keyRecordRoutes(parts))
     .use(ownerUsageRoutes(parts))
+    .use(ownerSocialRoutes(parts))
+    .use(sandboxRoutes(parts.sandbox))
     .use(tryRoutes(parts, inner))
     .use(eventRoutes(parts))
     .use(limitRequestRoutes(parts))

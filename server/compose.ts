@@ -13,6 +13,7 @@ import { composeAgents } from './compose/agents'
 import { indexSources } from './compose/own-documents'
 import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
 import { composePayments } from './compose/payments'
+import { openSocial } from './compose/social'
 import { openWebsearch } from './compose/websearch'
 import type { Config } from './config'
 import { Keys } from './core/accounts/keys'
@@ -87,6 +88,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
   const providers: ClosableProviders =
     surroundings.providers ?? openWebsearch(config, clock, indexSources(config.dataDir).indexPath, onTrouble)
+  const linked = openSocial(config, { ...core, clock, log, store: stores.social })
   const { identity, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
   const rail = composePayments(config, { claims: stores.paymentClaims, clock, log, credit: async () => false })
@@ -99,6 +101,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   let draining = false
   const web = app({
     ...core,
+    ...linked,
     desk,
     identity,
     ...ownerSettings({ ...core, identity, config, clock, mailer, log }),
@@ -137,6 +140,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     fetch: (request: Request) => web.fetch(desk.receive(request)),
     core,
     rail,
+    sandbox: linked.sandbox,
     control: controlDesk({ ...core, identity, baseUrl: config.baseUrl }),
     accounts,
     setupToken,
@@ -151,6 +155,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     async close() {
       await rail.close()
       await providers.close?.()
+      await linked.close()
       await stores.close()
     },
   }

@@ -4,6 +4,7 @@ import { ConfigError } from './config/config-error'
 import { type MailConfig, mailConfig } from './config/mail'
 import { type PaymentSettings, paymentSettings } from './config/payments'
 import { sealingKeys } from './config/sealing-keys'
+import { type SocialConfig, socialConfig } from './config/social'
 import { type WebsearchConfig, websearchConfig } from './config/websearch'
 import { Allowlist } from './core/credentials/allowlist'
 import type { SealingKey } from './core/sealing'
@@ -28,6 +29,7 @@ export interface Config {
   readonly trustedProxies: Allowlist | null
   readonly websearch: WebsearchConfig
   readonly payments: PaymentSettings
+  readonly social: SocialConfig
   readonly anonymousRpm: number
   readonly signUpRpm: number
   readonly mail: MailConfig | null
@@ -64,6 +66,7 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     trustedProxies: addresses('TRUSTED_PROXIES', read('TRUSTED_PROXIES')),
     websearch: websearchConfig(read),
     payments: paymentSettings(read, { secretKey: secret, baseUrl, isLoopback, environment: mode }),
+    social: socialConfig(read, production),
     anonymousRpm: wholeNumber('ANON_RPM', read('ANON_RPM') ?? '60', 1, 1_000_000),
     signUpRpm: wholeNumber('SIGNUP_RPM', read('SIGNUP_RPM') ?? '10', 1, 1_000_000),
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),

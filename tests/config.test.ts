@@ -45,6 +45,7 @@ describe('the configuration', () => {
     ['WEBSEARCH_CACHE', 'image-search=86401'],
     ['WEBSEARCH_CACHE_MB', '0'],
     ['WEBSEARCH_CACHE_MB', '1.5'],
+    ['SOCIAL_PROVIDER', 'nosuch'],
     ['SEALING_KEYS', 'k1'],
     ['SEALING_KEYS', 'k1:c2hvcnQ='],
     ['SEALING_KEYS', `derived:${'A'.repeat(43)}=`],
@@ -130,5 +131,27 @@ describe('the configuration', () => {
 
   test('a refused sealing key is not repeated', () => {
     expect(() => read({ SEALING_KEYS: 'k1:hunter2' })).not.toThrow('hunter2')
+  })
+
+  test('a sandbox serves in production only when it is named (spec-answers 6)', () => {
+    const production = { NODE_ENV: 'production', SEALING_KEYS: `k1:${'A'.repeat(43)}=` }
+    expect(read().social).toEqual({ provider: 'sandbox' })
+    expect(read(production).social).toEqual({ provider: 'none' })
+    expect(read({ ...production, SOCIAL_PROVIDER: 'sandbox' }).social).toEqual({ provider: 'sandbox' })
+  })
+
+  test('the real network needs a client id, and in production gets no token but over TLS', () => {
+    const x = { SOCIAL_PROVIDER: 'x', X_CLIENT_ID: 'id' }
+    expect(() => read({ SOCIAL_PROVIDER: 'x' })).toThrow('X_CLIENT_ID')
+    expect(read(x).social).toEqual({
+      provider: 'x',
+      clientId: 'id',
+      clientSecret: null,
+      apiUrl: 'https://api.x.com',
+      authorizeUrl: 'https://x.com/i/oauth2/authorize',
+    })
+    const production = { NODE_ENV: 'production', SEALING_KEYS: `k1:${'A'.repeat(43)}=`, ...x }
+    expect(() => read({ ...production, X_API_URL: 'http://api.example.com' })).toThrow('X_API_URL')
+    expect(() => read({ ...x, X_AUTHORIZE_URL: 'javascript:alert(1)' })).toThrow('X_AUTHORIZE_URL')
   })
 })

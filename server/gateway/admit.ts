@@ -59,12 +59,12 @@ async function identify(door: Door, { credential, address, destination, at }: Pr
     subjects: [{ name: limitSubject(address), limits: door.anonymousLimits }],
     refused,
   })
-  if (credential.kind === 'none') return anonymous(isPayable(destination) ? null : NEEDS_KEY)
+  if (credential.kind === 'none') return anonymous(isForAnybody(destination) ? null : NEEDS_KEY)
   if (credential.kind === 'payment') {
     // Judging one costs a signature and a question to the network, so tries are counted, apart from other requests.
     const limits = { ...door.anonymousLimits, rpm: door.paymentAttemptsPerMinute }
     const subjects = [{ name: `payments of ${limitSubject(address)}`, limits }]
-    return { caller: { kind: 'anonymous' }, subjects, refused: isPayable(destination) ? null : NEEDS_KEY }
+    return { caller: { kind: 'anonymous' }, subjects, refused: isForAnybody(destination) ? null : NEEDS_KEY }
   }
   const key = await keyOf(door, credential)
   if (!key || keyState(key, at) === 'revoked')
@@ -87,8 +87,9 @@ async function keyOf(
 const NEEDS_KEY = failure('missing_api_key', 'This route needs an API key: send Authorization: Bearer <API_KEY>.')
 
 /** Whether somebody without a key may go on, to be asked for a payment. A wrong path is told as such first. */
-function isPayable(destination: Destination): boolean {
-  return destination.kind === 'nowhere' || (destination.kind === 'priced' && destination.payable === true)
+function isForAnybody(destination: Destination): boolean {
+  const { kind } = destination
+  return kind === 'nowhere' || kind === 'open' || (kind === 'priced' && destination.payable === true)
 }
 
 function keyProblem(key: ApiKey, { at, address, destination }: Presented): Failure | null {

@@ -26,6 +26,8 @@ export type Destination =
   | { readonly kind: 'priced'; readonly operation: SoldName; readonly payable?: true }
   /** A free route that needs a key, by the name that it has in the log. */
   | { readonly kind: 'free'; readonly name: string }
+  /** A route for browsers that come back from elsewhere: anybody may, at the pace of its address. */
+  | { readonly kind: 'open' }
   /** No such route, or a wrong method: the window is read, nothing is taken. */
   | { readonly kind: 'nowhere'; readonly failure: Failure }
 

@@ -35,7 +35,7 @@ export async function forward<I>(
   clearTimeout(timer)
   caller.removeEventListener('abort', hangUp)
   if (!answer.ok) {
-    onTrouble(provider.name, answer.error.reason)
+    if (answer.error.kind !== 'refused') onTrouble(provider.name, answer.error.reason)
     return no(told(answer.error))
   }
   if (isTooLarge(answer.value.body)) {
@@ -65,10 +65,12 @@ function isTooLarge(body: ProviderAnswer['body']): boolean {
 }
 
 function told(problem: UpstreamFailure): Failure {
-  if (problem.passThrough && ABOUT_US.has(problem.passThrough.status))
+  if (problem.failure) return problem.failure
+  const { passThrough } = problem
+  if (passThrough && ABOUT_US.has(passThrough.status) && !passThrough.isAboutInput)
     return failure('upstream_unavailable', 'The source cannot be used now. You were not charged.')
   const more = {
-    ...(problem.passThrough && { passThrough: problem.passThrough }),
+    ...(passThrough && { passThrough }),
     ...(problem.retryAfterSeconds && { retryAfterSeconds: problem.retryAfterSeconds }),
   }
   switch (problem.kind) {
@@ -76,6 +78,7 @@ function told(problem: UpstreamFailure): Failure {
       const { param, rule } = problem.input ?? { param: 'q', rule: 'cannot be answered' }
       return failure('invalid_parameter', `${param} ${rule}`, { param })
     }
+    case 'refused':
     case 'error':
       return failure('upstream_error', 'The source answered with an error. You were not charged.', more)
     case 'unavailable':

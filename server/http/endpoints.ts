@@ -36,6 +36,8 @@ const ENDPOINTS: readonly Endpoint[] = [
   free('/v1/usage', 'usage'),
   free('/v1/usage/:id', 'usage-request'),
   free('/v1/credits/balance', 'balance'),
+  free('/apis/v1/social/auth_social', 'social-link', 'POST'),
+  open('/apis/v1/social/oauth_callback'),
 ]
 
 /** Nearly every request is for a path without a parameter: it is found without a pattern. */
@@ -51,6 +53,10 @@ export function destinationOf(method: string, path: string): Destination {
   return { kind: 'nowhere', failure: failure('method_not_allowed', message, { allow }) }
 }
 
-function free(path: string, name: string): Endpoint {
-  return { path, pattern: pathPattern(path), methods: ['GET'], destination: { kind: 'free', name } }
+function free(path: string, name: string, method = 'GET'): Endpoint {
+  return { path, pattern: pathPattern(path), methods: [method], destination: { kind: 'free', name } }
+}
+
+function open(path: string): Endpoint {
+  return { path, pattern: pathPattern(path), methods: ['GET'], destination: { kind: 'open' } }
 }

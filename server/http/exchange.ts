@@ -65,6 +65,11 @@ export class Exchange {
     return this.send(200, JSON.stringify(body), more)
   }
 
+  /** A page for a person's browser. */
+  page(status: number, body: string, headers: Record<string, string>): Response {
+    return new Response(body, { status, headers: { ...this.headers(), ...headers } })
+  }
+
   /** A failure; on a priced route it says that it cost nothing. */
   refuse(problem: Failure, readings?: Readings): Response {
     const status = problem.passThrough?.status ?? FAILURES[problem.code].status

@@ -6,7 +6,7 @@ import type { Operator } from '../core/accounts/operator'
 import { resetLink } from '../core/accounts/owner-mails'
 import type { AccountStore } from '../core/accounts/store'
 import type { Actor } from '../core/audit'
-import { isOperationName, OPERATIONS } from '../core/catalogue/operations'
+import { isPriceName, PRICE_NAMES } from '../core/catalogue/operations'
 import type { PriceStore } from '../core/catalogue/prices'
 import { type Failure, failure } from '../core/failure'
 import type { AccountId } from '../core/ids'
@@ -90,8 +90,8 @@ async function setPrice(parts: OperatorParts, actor: Actor, body: CommandBody): 
   const { operation, usd } = body
   const account = body['account'] === undefined ? ok(null) : await findAccount(parts, body['account'])
   if (!account.ok) return account
-  if (typeof operation !== 'string' || !isOperationName(operation))
-    return wrong(`operation must be one of ${Object.keys(OPERATIONS).join(', ')}`)
+  if (typeof operation !== 'string' || !isPriceName(operation))
+    return wrong(`operation must be one of ${PRICE_NAMES.join(', ')}`)
   const amount: Money | null = usd === null ? null : parseUsd(String(usd))
   if (usd !== null && amount === null) return wrong('usd must be an amount such as 0.005, or null to take it back')
   const set = await parts.operator.setPrice(actor, operation, account.value?.id ?? null, amount)

@@ -4,7 +4,7 @@ import { failure, wrongParameters } from '../core/failure'
 import { formatUsd, parseUsd } from '../core/money'
 import { fingerprintOf } from '../core/payments/binding'
 import type { Provider } from '../core/providers/provider'
-import type { Outcome, Wishes } from '../gateway/call'
+import type { Admitted, Outcome, Wishes } from '../gateway/call'
 import { quoteOf } from '../gateway/quote'
 import { type Counter, serve } from '../gateway/serve'
 import { admitsJson } from './accept'
@@ -26,7 +26,7 @@ export const WISHES = {
     pattern: { source: /^\d{1,10}(\.\d{1,6})?$/, rule: PRICE_RULE },
     check: (text) => (parseUsd(text) === null ? PRICE_RULE : null),
     description: 'USD. Refuse, before anything runs, when the request would cost more than this.',
-    example: '0.01',
+    example: '0.5',
   },
   'x-cost-mode': {
     in: 'header',
@@ -39,7 +39,8 @@ export const WISHES = {
 /** What is sold behind one route, and the headers that its successes carry. */
 export interface PricedRoute<T extends ParameterTable> {
   readonly operation: Operation<T>
-  readonly provider: Provider<Parameters<T>>
+  /** A provider, or what makes the one of a call that acts for its key. */
+  readonly provider: Provider<Parameters<T>> | ((admitted: Admitted) => Provider<Parameters<T>>)
   readonly headers?: (input: Parameters<T>) => Record<string, string>
 }
 
@@ -64,7 +65,8 @@ export class PricedCalls {
       )
     const raw = await rawInput(request, this.desk.arrival(request).url.searchParams)
     if (!raw.ok) return exchange.refuse(raw.error)
-    const { operation, provider } = route
+    const { operation } = route
+    const provider = typeof route.provider === 'function' ? route.provider(admitted) : route.provider
     const parsed = parseInput(operation, raw.value)
     const wished = parseParameters(WISHES, { query: () => NONE, header: raw.value.header })
     if (!parsed.ok || !wished.ok)
@@ -76,7 +78,9 @@ export class PricedCalls {
     const { url } = this.desk.arrival(request)
     const fingerprint = () =>
       fingerprintOf({ method: request.method, path: url.pathname, query: url.searchParams, input })
-    const call = { admitted, operation, quote, provider, input, fingerprint, wishes, hangUp: request.signal }
+    // What changes something outside goes on to its end, and is charged, whoever still listens: to hang up is no way to get it free.
+    const hangUp = operation.effect === 'write' ? new AbortController().signal : request.signal
+    const call = { admitted, operation, quote, provider, input, fingerprint, wishes, hangUp }
     return told(exchange, operation, await serve(this.counter, call), route.headers?.(input) ?? {})
   }
 }

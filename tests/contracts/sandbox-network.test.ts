@@ -10,13 +10,10 @@ const ORIGIN = 'https://gateway.example'
 
 socialNetworkContract('sandbox', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-sandbox-'))
-  const app = {
-    clientId: 'gateway',
-    clientSecret: 'a secret of the app',
-    redirectUri: `${ORIGIN}/apis/v1/social/oauth_callback`,
-  }
+  const redirectUri = `${ORIGIN}/apis/v1/social/oauth_callback`
   const now = Date.UTC(2026, 10, 21, 12, 0, 20)
-  const sandbox = new SandboxNetwork({ path: join(folder, 'sandbox.db'), now: () => now, app })
+  const sandbox = new SandboxNetwork({ path: join(folder, 'sandbox.db'), now: () => now, redirectUri })
+  const { app } = sandbox
   const network = (clientSecret: string) =>
     new XNetwork({
       name: 'sandbox',
@@ -31,7 +28,7 @@ socialNetworkContract('sandbox', async () => {
   return {
     network: network(app.clientSecret),
     impostor: network('another secret'),
-    redirectUri: app.redirectUri,
+    redirectUri,
     me: { id: '1001', username: 'ada' },
     other: { id: '1002', username: 'grace' },
     third: { id: '1003' },

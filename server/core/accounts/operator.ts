@@ -1,5 +1,5 @@
 import type { Actor, AuditEntry, AuditTrail } from '../audit'
-import type { OperationName } from '../catalogue/operation'
+import type { PriceName } from '../catalogue/operation'
 import type { PriceOverride, PriceStore } from '../catalogue/prices'
 import type { Clock } from '../clock'
 import type { EventPublisher } from '../events/live-events'
@@ -89,7 +89,7 @@ export class Operator {
   /** Sets the price of an operation, for one account or for all; null takes it back. It binds the next call. */
   async setPrice(
     actor: Actor,
-    operation: OperationName,
+    operation: PriceName,
     accountId: AccountId | null,
     amount: Money | null,
   ): Promise<Result<PriceOverride, Failure>> {

@@ -2,7 +2,18 @@ import type { Money } from '../money'
 import type { Result } from '../result'
 import { type ParameterError, type Parameters, type ParameterTable, parseParameters, type RawInput } from './parameters'
 
-export type OperationName = 'image-search' | 'llm-context'
+export type SocialOperationName =
+  | 'social-follow'
+  | 'social-unfollow'
+  | 'social-like'
+  | 'social-unlike'
+  | 'social-post'
+  | 'social-delete'
+  | 'social-dm'
+  | 'social-user'
+  | 'social-dm-threads'
+
+export type OperationName = 'image-search' | 'llm-context' | SocialOperationName
 
 /** What is sold by the token or by its parts (core/models): its prices are the models'. */
 export const MODEL_OPERATIONS = ['chat-completions', 'messages', 'generate-content', 'deep-research'] as const
@@ -13,7 +24,7 @@ export type ModelOperationName = (typeof MODEL_OPERATIONS)[number]
 export type SoldName = OperationName | ModelOperationName
 
 /** A price that an operator can override. An operation's own has its name; one that depends on the input has a name beside it. */
-export type PriceName = OperationName
+export type PriceName = OperationName | 'social-post-with-address'
 
 /** The version of the data catalogue (spec 1). It is also the price version of a price that nobody overrode. */
 export const CATALOGUE_VERSION = '2.0.0'
@@ -41,6 +52,11 @@ export interface Operation<T extends ParameterTable = ParameterTable> {
   readonly metering?: Metering<Parameters<T>>
   /** Whether somebody without a key may pay for one call by itself (spec 5.3): data endpoints of a fixed price. */
   readonly payable?: true
+  /**
+   * It changes something outside, so it is sent once: a caller that hangs up does not end it, and what became of it when no
+   * answer came is told as unknown.
+   */
+  readonly effect?: 'write'
   /** Streaming and long-running operations take a concurrency place (spec 8); data endpoints do not. */
   readonly takesConcurrency: boolean
   /** Deadline of the upstream call. */

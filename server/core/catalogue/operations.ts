@@ -1,12 +1,54 @@
+import type { Money } from '../money'
 import { IMAGE_SEARCH } from './image-search'
 import { LLM_CONTEXT } from './llm-context'
-import { MODEL_OPERATIONS, type Operation, type OperationName, type SoldName } from './operation'
+import { MODEL_OPERATIONS, type Operation, type OperationName, type PriceName, type SoldName } from './operation'
+import {
+  POST_WITH_ADDRESS_PRICE,
+  SOCIAL_DELETE,
+  SOCIAL_DM,
+  SOCIAL_DM_THREADS,
+  SOCIAL_FOLLOW,
+  SOCIAL_LIKE,
+  SOCIAL_POST,
+  SOCIAL_UNFOLLOW,
+  SOCIAL_UNLIKE,
+  SOCIAL_USER,
+} from './social-actions'
 
 /** Everything that is sold now. */
-export const OPERATIONS = { 'image-search': IMAGE_SEARCH, 'llm-context': LLM_CONTEXT } as const satisfies Record<
-  OperationName,
-  Operation
->
+export const OPERATIONS = {
+  'image-search': IMAGE_SEARCH,
+  'llm-context': LLM_CONTEXT,
+  'social-follow': SOCIAL_FOLLOW,
+  'social-unfollow': SOCIAL_UNFOLLOW,
+  'social-like': SOCIAL_LIKE,
+  'social-unlike': SOCIAL_UNLIKE,
+  'social-post': SOCIAL_POST,
+  'social-delete': SOCIAL_DELETE,
+  'social-dm': SOCIAL_DM,
+  'social-user': SOCIAL_USER,
+  'social-dm-threads': SOCIAL_DM_THREADS,
+} as const satisfies Record<OperationName, Operation>
+
+/** Prices that depend on the input, beside those of the operations. */
+const MORE_PRICES: Readonly<Record<Exclude<PriceName, OperationName>, Money>> = {
+  'social-post-with-address': POST_WITH_ADDRESS_PRICE,
+}
+
+/** The catalogue's price of one unit. */
+export function cataloguePrice(name: PriceName): Money {
+  return isOperationName(name) ? OPERATIONS[name].price : MORE_PRICES[name]
+}
+
+/** What an operator can set a price of. */
+export const PRICE_NAMES: readonly PriceName[] = [
+  ...Object.values(OPERATIONS).map(({ name }) => name),
+  'social-post-with-address',
+]
+
+export function isPriceName(name: string): name is PriceName {
+  return PRICE_NAMES.some((known) => known === name)
+}
 
 /** What a charge of an operation counts. */
 export function unitOf(operation: string): string {

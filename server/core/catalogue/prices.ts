@@ -2,7 +2,7 @@ import type { AuditEntry } from '../audit'
 import type { AccountId, PriceId } from '../ids'
 import type { Money } from '../money'
 import { CATALOGUE_VERSION, type Price, type PriceName } from './operation'
-import { OPERATIONS } from './operations'
+import { cataloguePrice } from './operations'
 
 /** An operator's price of an operation, for everybody or for one account. The newest one counts; none is ever changed. */
 export interface PriceOverride {
@@ -27,5 +27,5 @@ export function priceOf(store: PriceStore, operation: PriceName, account: Accoun
     const override = store.newest(operation, whose)
     if (override && override.amount !== null) return { amount: override.amount, version: override.id }
   }
-  return { amount: OPERATIONS[operation].price, version: CATALOGUE_VERSION }
+  return { amount: cataloguePrice(operation), version: CATALOGUE_VERSION }
 }

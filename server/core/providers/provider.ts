@@ -1,3 +1,4 @@
+import type { Failure } from '../failure'
 import type { Result } from '../result'
 
 /** A success by the provider's contract: what is charged for. `body` is JSON and goes out as it is. */
@@ -14,14 +15,25 @@ export interface ProviderAnswer {
  * when the failure is about the caller's request, never about our own credential or balance with that upstream.
  */
 export interface UpstreamFailure {
-  /** `invalid_input`: the caller must change something that only the source could judge; no other source is asked. */
-  readonly kind: 'error' | 'unavailable' | 'timeout' | 'rate_limited' | 'invalid_input'
+  /**
+   * `invalid_input`: the caller must change something that only the source could judge; no other source is asked.
+   * `refused`: the gateway itself refused before the source was asked; `failure` says why.
+   */
+  readonly kind: 'error' | 'unavailable' | 'timeout' | 'rate_limited' | 'invalid_input' | 'refused'
+  /** What the caller is told, where the provider knows better than its kind does. */
+  readonly failure?: Failure
   /** What is wrong, with `invalid_input`. Shown to the caller. */
   readonly input?: { readonly param: string; readonly rule: string }
   /** For the log; never shown to a caller, and free of secrets. */
   readonly reason: string
   readonly retryAfterSeconds?: number
-  readonly passThrough?: { readonly status: number; readonly contentType: string; readonly body: string }
+  readonly passThrough?: {
+    readonly status: number
+    readonly contentType: string
+    readonly body: string
+    /** A 403 about what was asked for, where the source's words tell it from one about our credential. */
+    readonly isAboutInput?: true
+  }
 }
 
 /**

@@ -27,6 +27,10 @@ const ALWAYS: readonly SocialScope[] = ['tweet.read', 'users.read']
 /** Without it the network gives no refresh token, and the session would end after two hours. It is no scope of a caller's. */
 export const OFFLINE_ACCESS = 'offline.access'
 
+export function isSocialScope(name: string): name is SocialScope {
+  return (SOCIAL_SCOPES as readonly string[]).includes(name)
+}
+
 /** The scopes of a caller's wish with what must be there, each once, in their own order. Nothing wished for means all. */
 export function completed(wished: readonly SocialScope[]): readonly SocialScope[] {
   if (wished.length === 0) return SOCIAL_SCOPES

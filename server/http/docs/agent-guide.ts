@@ -59,7 +59,7 @@ function entry(method: string, path: string, operation: OpenApiOperation, inFull
     description.replaceAll('\n\n', ' '),
     '',
     ...parameters.map(parameterLine),
-    ...(members.length > 0 ? [`- body (JSON): ${members.join(', ')}`] : []),
+    ...(members.length > 0 ? [`- body (JSON): ${members.map((name) => `\`${name}\``).join(', ')}`] : []),
     `- statuses: ${Object.keys(responses).join(', ')}`,
     ...(inFull && sample ? ['', '```sh', sample, '```'] : []),
     '',

@@ -6,6 +6,7 @@ import { formatUsd } from '../../core/money'
 import type { RouteDocs } from './documented'
 import { type JsonSchema, ref } from './json-schema'
 import { bodySchema } from './parameter-documents'
+import { SOCIAL_FAILURES, SOCIAL_RESULTS } from './social-docs'
 
 const KEY_FAILURES: readonly FailureCode[] = [
   'invalid_api_key',
@@ -101,29 +102,36 @@ const CONTEXT_EXAMPLE = {
 const RESULTS: Readonly<Record<OperationName, { readonly schema: JsonSchema; readonly example: unknown }>> = {
   'image-search': { schema: ref('ImageSearchResult'), example: IMAGES_EXAMPLE },
   'llm-context': { schema: ref('LlmContextResult'), example: CONTEXT_EXAMPLE },
+  ...SOCIAL_RESULTS,
 }
+
+const SENT_ONCE =
+  'It is sent to the network once: when no answer says what became of it, the answer is 504 `upstream_timeout`, it may have happened, and it is not charged.'
 
 /** The documents of a catalogue operation's route. Everything but the shape of its answer comes from the catalogue. */
 export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | 'POST'): RouteDocs {
   const { schema, example } = RESULTS[operation.name]
   const post = method === 'POST'
+  const needsKey = operation.payable !== true
+  const alsoGet = post && operation.methods.includes('GET')
   return {
-    id: post ? `${camel(operation.name)}Post` : camel(operation.name),
-    tag: 'Data',
-    summary: post ? `${operation.title}, parameters in a JSON body` : operation.title,
+    id: alsoGet ? `${camel(operation.name)}Post` : camel(operation.name),
+    tag: needsKey ? 'Social' : 'Data',
+    summary: alsoGet ? `${operation.title}, parameters in a JSON body` : operation.title,
     description: [
       operation.description,
-      `Catalogue price: ${formatUsd(operation.price)} USD per successful request; anything but a success is free.`,
+      `Catalogue price: ${formatUsd(operation.price)} USD per ${operation.unit === 'request' ? 'successful request' : operation.unit}; anything but a success is free.`,
       'Prices of an account may differ from it: `X-Cost-Mode: quote` tells yours.',
-      'Accepts `Accept: application/json` or `*/*`. Without a key it answers 402 with the price.',
-      ...(post
+      `Accepts \`Accept: application/json\` or \`*/*\`. ${needsKey ? 'It needs a key with a linked account.' : 'Without a key it answers 402 with the price.'}`,
+      ...(operation.effect === 'write' ? [SENT_ONCE] : []),
+      ...(alsoGet
         ? ['The same as GET: a read that takes its parameters as one flat JSON object. Headers stay headers.']
         : []),
     ].join('\n\n'),
-    access: 'key or payment',
+    access: needsKey ? 'key' : 'key or payment',
     ...(post && {
       body: {
-        description: 'The query parameters of the GET form as members.',
+        description: alsoGet ? 'The query parameters of the GET form as members.' : 'The parameters.',
         schema: bodySchema(operation.parameters),
         required: true,
         examples: { simple: operation.example },
@@ -134,10 +142,16 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
         description: 'The result, or a quote where `X-Cost-Mode: quote` asked for one.',
         schema: { anyOf: [schema, ref('Quote')] },
         examples: { result: example, quote: quoteExample(operation) },
-        headers: ['API-Version', 'Age'],
+        ...(!needsKey && { headers: ['API-Version', 'Age'] }),
       },
     },
-    failures: [...DATA_FAILURES, ...(post ? BODY_FAILURES : [])],
+    failures: [
+      ...DATA_FAILURES.filter((code) => !(needsKey && code === 'payment_required')).filter(
+        (code) => code !== 'missing_parameter' || takesRequired(operation),
+      ),
+      ...(needsKey ? SOCIAL_FAILURES : []),
+      ...(post ? BODY_FAILURES : []),
+    ],
     price: operation.price,
     passesUpstreamErrors: true,
   }
@@ -159,6 +173,10 @@ function quoteExample(operation: Operation<ParameterTable>) {
       available_micros_usd: 2_000_000,
     },
   }
+}
+
+function takesRequired({ parameters }: Pick<Operation, 'parameters'>): boolean {
+  return Object.values(parameters).some((rule) => rule.required === true)
 }
 
 function camel(name: string): string {

@@ -11,6 +11,7 @@ import { headerRefs, ID_HEADERS, LIMIT_HEADERS, type ResponseHeader } from './re
 /** The groups that the documents are read in, in this order. */
 export const TAGS = {
   Data: 'What is sold: each successful request is charged its price.',
+  Social: 'Link a social account to a key, and act as it. Each success is charged its price; linking is free.',
   Usage: 'What a key used, what it cost, and what is left. Free.',
   'Sign-in': 'Accounts and sessions of owners. The session travels in a cookie.',
   Account: "The owner's account and its limits. Needs the session cookie; API keys are not looked at.",

@@ -41,7 +41,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     received: orNull(text('What was sent, shortened.')),
   }),
   Price: record('A price per successful request.', {
-    mode: oneOf(['fixed'], 'How it is set.'),
+    mode: oneOf(['fixed', 'most'], '`fixed`, or the most that the request can cost.'),
     currency: oneOf(['USD'], 'Its currency.'),
     amount: text('The amount as a decimal.', { pattern: '^\\d+(\\.\\d{1,6})?$' }),
   }),

@@ -11,6 +11,7 @@ import { LIMIT_REQUEST_SCHEMAS } from './limit-request-schemas'
 import { isLoose, type Loose, mendedOperation, mendedSchema } from './mended-operation'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
 import { RESPONSE_HEADERS } from './response-headers'
+import { SOCIAL_SCHEMAS } from './social-docs'
 import { USAGE_SCHEMAS } from './usage-schemas'
 import { WEBSEARCH_SCHEMAS } from './websearch-schemas'
 
@@ -22,7 +23,14 @@ export const GENERATOR_INFO = { title: TITLE, version: CATALOGUE_VERSION, descri
 
 /** Schemas, headers and security schemes that operations refer to. */
 export const COMPONENTS = {
-  schemas: { ...ERROR_SCHEMAS, ...WEBSEARCH_SCHEMAS, ...USAGE_SCHEMAS, ...KEY_SCHEMAS, ...LIMIT_REQUEST_SCHEMAS },
+  schemas: {
+    ...ERROR_SCHEMAS,
+    ...WEBSEARCH_SCHEMAS,
+    ...SOCIAL_SCHEMAS,
+    ...USAGE_SCHEMAS,
+    ...KEY_SCHEMAS,
+    ...LIMIT_REQUEST_SCHEMAS,
+  },
   headers: RESPONSE_HEADERS,
   securitySchemes: {
     apiKey: {
@@ -85,7 +93,8 @@ function placeOf(item: unknown): number {
 
 function introduction(origin: string): string {
   const prices = Object.values(OPERATIONS).map(
-    ({ title, price }) => `- ${title}: ${formatUsd(price)} USD per successful request`,
+    ({ title, price, unit }) =>
+      `- ${title}: ${formatUsd(price)} USD per ${unit === 'request' ? 'successful request' : unit}`,
   )
   const tiers = Object.entries(TIER_LIMITS).map(
     ([name, { rpm, tpm, concurrency }]) => `| ${name} | ${rpm} | ${tpm} | ${concurrency} |`,

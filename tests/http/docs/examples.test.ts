@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { OpenApiParameter } from '../../../server/http/docs/parameter-documents'
+import { linkKey } from '../../support/social/linked-key'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
-import '../../support/patience'
 import { bodyValidator } from './json-validation'
 import { curlRequest } from './shell-words'
-import '../../support/patience'
+
+// A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
+setDefaultTimeout(60_000)
 
 type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
 type Owner = Awaited<ReturnType<Gateway['owner']>>
@@ -22,17 +24,40 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 /** A fresh key of the owner that has made one call, under the names that samples know. */
-async function variables(): Promise<Record<string, string>> {
+async function variables(path = ''): Promise<Record<string, string>> {
   const made = await owner.api('/api/keys', { name: `key ${crypto.randomUUID()}` })
   const { key, secret } = (await made.json()) as { key: { id: string }; secret: string }
   const call = await gateway.as(secret, '/apis/v1/websearch/images/search?q=card')
   expect(call.status).toBe(200)
+  if (path.startsWith('/apis/v1/social/')) await settleIn(secret)
   return {
     KEY_ID: key.id,
     GATEWAY_API_KEY: secret,
     REQUEST_ID: call.headers.get('x-gateway-request-id') ?? '',
     SETUP_TOKEN: gateway.gateway.setupToken.issue(),
   }
+}
+
+/** The id that the documents show of a key. */
+const SHOWN_KEY = 'key_01a1fdfa942070018c603d2632ddc21b'
+/** The id that the documents show of a post. Each test user's own post of that id is made before it is used. */
+const SHOWN_POST = '1600000000000000'
+let madePost = SHOWN_POST
+
+/** Links the key to somebody who said nothing yet but one thing. */
+async function settleIn(secret: string): Promise<void> {
+  const { sandbox } = gateway.gateway
+  if (!sandbox) throw new Error('the sandbox network is off')
+  // Its windows are of 15 minutes, and this file asks more than a person would.
+  gateway.clock.advance(15 * 60 * 1000)
+  await linkKey(gateway, secret)
+  for (const { id } of await sandbox.community.timeline(100)) await sandbox.community.remove(id)
+  madePost = (await sandbox.community.post('1001', 'A post to like', null, null)) ?? ''
+}
+
+/** Ids that bodies show stand for one's own. */
+function withOwnIds(text: string, known: Readonly<Record<string, string>>): string {
+  return text.replaceAll(SHOWN_POST, madePost).replaceAll(SHOWN_KEY, known['KEY_ID'] ?? '')
 }
 
 /** The answer has the documented status, type, headers and body. */
@@ -59,7 +84,7 @@ async function exampleRequest(
   shown: readonly OpenApiParameter[],
   body: unknown,
 ): Promise<Request> {
-  const known = await variables()
+  const known = await variables(route.path)
   const url = new URL(
     gateway.config.baseUrl +
       route.path.replace('{id}', route.path.startsWith('/v1') ? known['REQUEST_ID']! : known['KEY_ID']!),
@@ -69,12 +94,16 @@ async function exampleRequest(
     headers.set('authorization', `Bearer ${known['GATEWAY_API_KEY']}`)
   for (const { name, in: place, example } of shown) {
     const values = Array.isArray(example) ? example : [example]
-    for (const value of values)
+    for (const value of values.map((each) => (each === SHOWN_POST ? madePost : each)))
       if (place === 'query') url.searchParams.append(name, String(value))
       else if (place === 'header') headers.set(name, String(value))
   }
   if (body !== undefined) headers.set('content-type', 'application/json')
-  return new Request(url, { method: route.method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+  return new Request(url, {
+    method: route.method,
+    headers,
+    ...(body !== undefined && { body: withOwnIds(JSON.stringify(body), known) }),
+  })
 }
 
 describe('every documented example runs', () => {
@@ -82,7 +111,8 @@ describe('every documented example runs', () => {
     let count = 0
     for (const route of routes)
       for (const { source } of route.operation['x-codeSamples'] ?? []) {
-        const request = curlRequest(source, await variables(), owner.cookie)
+        const known = await variables(route.path)
+        const request = curlRequest(withOwnIds(source, known), known, owner.cookie)
         expect(request.url).toStartWith(gateway.config.baseUrl)
         await expectDocumented(route, await gateway.gateway.app.handle(request), successOf(route))
         if (route.operation.operationId === 'signOut') owner = await gateway.owner()

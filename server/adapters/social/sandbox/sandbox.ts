@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Transport } from '../x/wire'
 import { SandboxApi } from './api'
 import { consentPage, decided, isApp, oauthError, type SandboxApp, tokenEndpoint } from './authorize'
@@ -12,7 +13,8 @@ export interface SandboxOptions {
   /** Of its own libSQL file. */
   readonly path: string
   readonly now: () => number
-  readonly app: SandboxApp
+  /** Of its one app, the gateway. */
+  readonly redirectUri: string
 }
 
 /** Where it is mounted; what it is asked for starts with it. */
@@ -28,17 +30,18 @@ export class SandboxNetwork {
   readonly community: Community
   readonly grants: Grants
   readonly faults: Faults
+  /** The network and its one app start together, so a new secret at each start does. */
+  readonly app: SandboxApp
   private readonly tables: Tables
   private readonly api: SandboxApi
-  private readonly app: SandboxApp
 
-  constructor({ path, now, app }: SandboxOptions) {
+  constructor({ path, now, redirectUri }: SandboxOptions) {
     this.tables = new Tables(path, now)
     this.community = new Community(this.tables, now)
     this.grants = new Grants(this.tables, now)
     this.faults = new Faults(this.tables)
     this.api = new SandboxApi({ ...this, now })
-    this.app = app
+    this.app = { clientId: 'gateway', clientSecret: randomBytes(32).toString('base64url'), redirectUri }
   }
 
   /** How the gateway's adapter gets to it: the same requests and answers as over a wire, without one. */
@@ -49,11 +52,11 @@ export class SandboxNetwork {
   }
 
   /** Answers one request to a path under the prefix. */
-  async answer(request: Request): Promise<Response> {
-    const { pathname, searchParams: query } = new URL(request.url)
+  async answer(came: Request): Promise<Response> {
+    const { pathname, searchParams: query } = new URL(came.url)
     const path = pathname.slice(SANDBOX_PREFIX.length) || '/'
-    if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES)
-      return oauthError(413, 'invalid_request', 'The body is too large.')
+    const request = await withBoundedBody(came)
+    if (!request) return oauthError(413, 'invalid_request', 'The body is too large.')
     if (path === '/2/oauth2/token' || path === '/2/oauth2/revoke') return this.asApp(request, path)
     if (path.startsWith('/2/')) return this.api.answer(request, path, query)
     if (request.method === 'POST') return fromOurPage(request) ? this.post(request, path) : foreign()
@@ -101,6 +104,19 @@ export class SandboxNetwork {
     const name = /^\/people\/(\w{1,15})$/.exec(path)?.[1]
     return name === undefined ? Promise.resolve(null) : this.community.personByUsername(name)
   }
+}
+
+/** The request with its body read; null when that is too large, whatever its header says of it. */
+async function withBoundedBody(request: Request): Promise<Request | null> {
+  if (!request.body) return request
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of request.body) {
+    length += chunk.byteLength
+    if (length > MAX_BODY_BYTES) return null
+    chunks.push(chunk)
+  }
+  return new Request(request.url, { method: request.method, headers: request.headers, body: Buffer.concat(chunks) })
 }
 
 /** A browser says where a form comes from; what says nothing is a script, which no other site can make of a browser. */

@@ -1,6 +1,6 @@
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
-import type { OperationName } from '../../../core/catalogue/operation'
+import type { PriceName } from '../../../core/catalogue/operation'
 import type { PriceOverride, PriceStore } from '../../../core/catalogue/prices'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit-row'
@@ -19,7 +19,7 @@ export class LibsqlPrices implements PriceStore {
     for (const row of await this.db.select().from(prices).orderBy(prices.id)) this.remember(row)
   }
 
-  newest(operation: OperationName, account: AccountId | null): PriceOverride | null {
+  newest(operation: PriceName, account: AccountId | null): PriceOverride | null {
     return this.current.get(place(operation, account)) ?? null
   }
 
@@ -37,6 +37,6 @@ export class LibsqlPrices implements PriceStore {
   }
 }
 
-function place(operation: OperationName, account: AccountId | null): string {
+function place(operation: PriceName, account: AccountId | null): string {
   return `${operation}/${account ?? ''}`
 }

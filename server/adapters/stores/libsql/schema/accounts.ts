@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Actor } from '../../../../core/audit'
-import type { OperationName } from '../../../../core/catalogue/operation'
+import type { PriceName } from '../../../../core/catalogue/operation'
 import type { AccountId, AuditId, KeyId, PriceId } from '../../../../core/ids'
 import type { Limits } from '../../../../core/limits/tier'
 import { instant, money } from '../columns'
@@ -53,7 +53,7 @@ export const models = sqliteTable('models', {
 /** Operators' prices, newest counts. `account_id` of an override for everybody is empty; amount null takes it back. */
 export const prices = sqliteTable('prices', {
   id: text().$type<PriceId>().primaryKey(),
-  operation: text().$type<OperationName>().notNull(),
+  operation: text().$type<PriceName>().notNull(),
   accountId: text('account_id').$type<AccountId>(),
   amount: money(),
   at: instant('at').notNull(),

@@ -1,0 +1,91 @@
+import { join } from 'node:path'
+import { KeyRing } from '../adapters/sealing/key-ring'
+import { SANDBOX_PREFIX, SandboxNetwork } from '../adapters/social/sandbox/sandbox'
+import type { Transport } from '../adapters/social/x/wire'
+import { XNetwork } from '../adapters/social/x/x-network'
+import type { Config } from '../config'
+import type { Clock } from '../core/clock'
+import { keyState } from '../core/credentials/api-key'
+import type { CredentialStore } from '../core/credentials/store'
+import type { EventPublisher } from '../core/events/live-events'
+import type { KeyId } from '../core/ids'
+import type { SocialChange } from '../core/social/changes'
+import { LinkedAccounts } from '../core/social/linked-accounts'
+import { Linking } from '../core/social/linking'
+import type { SocialStore } from '../core/social/store'
+import type { Social } from '../http/social-record'
+import type { Log } from '../log'
+
+/** The fixed address that networks send browsers back to (spec 4.3). */
+const CALLBACK = '/apis/v1/social/oauth_callback'
+const TIMEOUT_MS = 10_000
+
+interface SocialNeeds {
+  readonly clock: Clock
+  readonly log: Log
+  readonly store: SocialStore
+  readonly credentials: CredentialStore
+  readonly events: EventPublisher
+}
+
+/** Linked accounts on the network that the configuration names, and the sandbox network where it is that one. */
+export function openSocial(config: Config, needs: SocialNeeds) {
+  const redirectUri = config.baseUrl + CALLBACK
+  const { network, sandbox } = openNetwork(config, redirectUri, needs.clock)
+  return {
+    social: network && composed(config, needs, network, redirectUri),
+    sandbox,
+    close: async () => sandbox?.close(),
+  }
+}
+
+function composed(config: Config, needs: SocialNeeds, network: XNetwork, redirectUri: string): Social {
+  const { clock, log, store, credentials, events } = needs
+  const parts = {
+    store,
+    network,
+    sealing: new KeyRing(config.sealingKeys),
+    clock,
+    redirectUri,
+    keyIsLive: async (id: KeyId) => {
+      const key = await credentials.byId(id)
+      return key !== null && keyState(key, clock.now()) !== 'revoked'
+    },
+    onChange: ({ accountId, keyId }: SocialChange) => events.publish(accountId, { type: 'social', keyId }),
+    onTrouble: (reason: string) => log.warn('social', { network: network.name, reason }),
+  }
+  const creditBuys = network.name === 'sandbox' || config.creditBuysPaidProviders
+  return { network, store, creditBuys, linking: new Linking(parts), accounts: new LinkedAccounts(parts) }
+}
+
+function openNetwork(config: Config, redirectUri: string, clock: Clock) {
+  const { social, baseUrl, dataDir } = config
+  const common = { clock, timeoutMs: TIMEOUT_MS }
+  if (social.provider === 'none') return { network: null, sandbox: null }
+  if (social.provider === 'x') {
+    const { clientId, clientSecret, apiUrl, authorizeUrl } = social
+    const network = new XNetwork({
+      ...common,
+      name: 'x',
+      apiUrl,
+      authorizeUrl,
+      clientId,
+      clientSecret,
+      transport: overTheNet,
+    })
+    return { network, sandbox: null }
+  }
+  const sandbox = new SandboxNetwork({ path: join(dataDir, 'social-sandbox.db'), now: () => clock.now(), redirectUri })
+  const network = new XNetwork({
+    ...common,
+    name: 'sandbox',
+    apiUrl: baseUrl + SANDBOX_PREFIX,
+    authorizeUrl: `${baseUrl}${SANDBOX_PREFIX}/authorize`,
+    clientId: sandbox.app.clientId,
+    clientSecret: sandbox.app.clientSecret,
+    transport: sandbox.transport,
+  })
+  return { network, sandbox }
+}
+
+const overTheNet: Transport = (url, init) => fetch(url, init)

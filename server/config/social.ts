@@ -1,0 +1,39 @@
+import { ConfigError } from './config-error'
+
+export type SocialConfig =
+  | { readonly provider: 'sandbox' }
+  | { readonly provider: 'none' }
+  | {
+      readonly provider: 'x'
+      readonly clientId: string
+      /** Null for a public client. */
+      readonly clientSecret: string | null
+      readonly apiUrl: string
+      readonly authorizeUrl: string
+    }
+
+/** Which social network linked accounts live on. A sandbox serves in production only when it is named. */
+export function socialConfig(read: (name: string) => string | null, production: boolean): SocialConfig {
+  const provider = read('SOCIAL_PROVIDER') ?? (production ? 'none' : 'sandbox')
+  if (provider === 'sandbox' || provider === 'none') return { provider }
+  if (provider !== 'x') throw new ConfigError(`SOCIAL_PROVIDER must be one of sandbox, x, none, not "${provider}"`)
+  const clientId = read('X_CLIENT_ID')
+  if (clientId === null)
+    throw new ConfigError('SOCIAL_PROVIDER=x needs X_CLIENT_ID, the OAuth 2.0 client id of your app')
+  return {
+    provider,
+    clientId,
+    clientSecret: read('X_CLIENT_SECRET'),
+    apiUrl: address('X_API_URL', read('X_API_URL') ?? 'https://api.x.com', production),
+    authorizeUrl: address('X_AUTHORIZE_URL', read('X_AUTHORIZE_URL') ?? 'https://x.com/i/oauth2/authorize', production),
+  }
+}
+
+/** Tokens go there, so in production over TLS only. */
+function address(name: string, text: string, production: boolean): string {
+  const url = URL.parse(text)
+  const protocols = production ? ['https:'] : ['https:', 'http:']
+  if (!url || !protocols.includes(url.protocol) || url.search || url.hash || url.username)
+    throw new ConfigError(`${name} must be an address such as https://api.example.com, not "${text}"`)
+  return url.href.replace(/\/$/, '')
+}

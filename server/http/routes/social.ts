@@ -1,0 +1,74 @@
+import { Elysia } from 'elysia'
+import { formatAddress } from '../../core/credentials/address'
+import { failure } from '../../core/failure'
+import { SOCIAL_SALES } from '../../gateway/social-actions'
+import { callbackPage } from '../callback-page'
+import { dataDocs, routeParameters } from '../docs/data-docs'
+import { documented, UNDOCUMENTED } from '../docs/documented'
+import { SOCIAL_LINK_DOCS } from '../docs/social-docs'
+import type { FrontDesk } from '../front-desk'
+import { readJson } from '../json-body'
+import { linkWish } from '../link-scopes'
+import { type PricedCalls, WISHES } from '../priced'
+import { REQUEST_ID_HEADER } from '../request-ids'
+import { linkAnswer, NO_NETWORK, type Social } from '../social-record'
+
+/** Linking an account (spec 4.3), and what a linked account does and reads (spec-answers 7). */
+export function socialRoutes({
+  desk,
+  priced,
+  social,
+}: {
+  desk: FrontDesk
+  priced: PricedCalls
+  social: Social | null
+}) {
+  const web = new Elysia({ name: 'social' })
+    .post(
+      '/apis/v1/social/auth_social',
+      async ({ request }) => {
+        const exchange = desk.exchange(request)
+        const caller = exchange.admitted?.caller
+        if (caller?.kind !== 'key') throw new Error('a call without a key reached a route that needs one')
+        const body = await readJson(request)
+        const wish = body.ok ? linkWish(body.value) : body
+        if (!wish.ok) return exchange.refuse(wish.error)
+        if (!social) return exchange.refuse(NO_NETWORK)
+        const { id, address } = exchange.presented
+        const actor = { kind: 'owner', id: caller.key.id, address: formatAddress(address) } as const
+        const started = await social.linking.start(caller.key, wish.value.scopes, actor)
+        return exchange.free(linkAnswer(started), { 'cache-control': 'no-store', 'x-gateway-request-id': id })
+      },
+      { parse: 'none', ...documented(SOCIAL_LINK_DOCS, REQUEST_ID_HEADER) },
+    )
+    .get(
+      '/apis/v1/social/oauth_callback',
+      async ({ request }) => {
+        const exchange = desk.exchange(request)
+        if (!social) return exchange.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
+        const { searchParams: query } = desk.arrival(request).url
+        const only = (name: string) => (query.getAll(name).length === 1 ? query.get(name) : null)
+        const callback = { state: only('state'), code: only('code'), error: only('error') }
+        // The browser may be closed while the code is exchanged: the exchange goes on, its state is burned.
+        const end = await social.linking.finish(callback, AbortSignal.timeout(FINISH_MS))
+        const { status, body, headers } = callbackPage(end)
+        return exchange.page(status, body, headers)
+      },
+      UNDOCUMENTED,
+    )
+  // Not typed for clients: these are called by programs of all kinds, never by the dashboard.
+  for (const { operation, provider } of SOCIAL_SALES)
+    for (const method of operation.methods)
+      web.route(
+        method,
+        operation.path,
+        ({ request }) => priced.answer(request, { operation, provider: (admitted) => provider(social, admitted) }),
+        {
+          parse: 'none',
+          ...documented(dataDocs(operation, method), routeParameters(operation, method), WISHES, REQUEST_ID_HEADER),
+        },
+      )
+  return web
+}
+
+const FINISH_MS = 30_000

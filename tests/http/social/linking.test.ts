@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Harness, type MadeKey, openHarness } from '../../support/harness'
+import { ADA, comeBack, decide, linkKey, startLink } from '../../support/social/linked-key'
+import '../../support/patience'
+
+const LINK = '/apis/v1/social/auth_social'
+const JSON_TYPE = { 'content-type': 'application/json' }
+const SEVEN = ['follows.write', 'tweet.read', 'users.read', 'tweet.write', 'like.write', 'dm.read', 'dm.write']
+
+let gateway: Harness
+beforeAll(async () => {
+  gateway = await openHarness()
+})
+afterAll(() => gateway.close())
+
+const key = async (): Promise<MadeKey> => gateway.key(await gateway.account())
+const post = async (body: string, headers: Record<string, string> = JSON_TYPE) =>
+  gateway.as(await key(), LINK, { method: 'POST', headers, body })
+const me = (who: MadeKey) => gateway.as(who, '/apis/v1/social/user_social')
+
+describe('POST /apis/v1/social/auth_social (spec 4.3)', () => {
+  describe('200', () => {
+    test('gives an address, a state of 256 bits and ten minutes; without a body it asks for all seven scopes', async () => {
+      const link = await startLink(gateway, await key())
+      expect(Object.keys(link).sort()).toEqual(['auth_url', 'expires_at', 'scopes', 'state'])
+      expect(Buffer.from(link.state, 'base64url')).toHaveLength(32)
+      expect(Date.parse(link.expires_at) - gateway.clock.now()).toBe(600_000)
+      expect(link.scopes).toEqual([...SEVEN, 'offline.access'])
+      const url = new URL(link.auth_url)
+      expect(url.origin + url.pathname).toBe(`${gateway.config.baseUrl}/sandbox/social/authorize`)
+      expect(url.searchParams.get('scope')).toBe(link.scopes.join(' '))
+      expect(url.searchParams.get('redirect_uri')).toBe(`${gateway.config.baseUrl}/apis/v1/social/oauth_callback`)
+    })
+
+    test('a narrower set is completed by what every call needs, and the answer says so (spec-answers 7)', async () => {
+      const { scopes } = await startLink(gateway, await key(), ['dm.write', 'dm.write'])
+      expect(scopes).toEqual(['tweet.read', 'users.read', 'dm.write', 'offline.access'])
+    })
+
+    test('is free, kept by no cache, and carries the limit headers (spec 8)', async () => {
+      const made = await key()
+      const answer = await gateway.as(made, LINK, { method: 'POST' })
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+      expect(answer.headers.get('x-ratelimit-remaining-requests')).not.toBeNull()
+      const usage = (await (await gateway.as(made, '/v1/credits/balance')).json()) as {
+        api_key: { used_micros_usd: number }
+      }
+      expect(usage.api_key.used_micros_usd).toBe(0)
+    })
+
+    test('again gives another state', async () => {
+      const made = await key()
+      expect((await startLink(gateway, made)).state).not.toBe((await startLink(gateway, made)).state)
+    })
+  })
+
+  describe('400', () => {
+    test.each([
+      ['{"scopes":["tweet.write","tweets.write","like.read"]}', 'scopes', 'tweets.write like.read'],
+      ['{"scopes":[]}', 'scopes', 'one scope or more'],
+      ['{"scopes":"tweet.write"}', 'scopes', 'must be a list'],
+      ['{"scopes":[7]}', 'scopes', '7'],
+      ['{"scope":["tweet.write"]}', 'scope', 'not a member'],
+      ['[]', 'body', 'JSON object'],
+      ['{', undefined, 'not valid JSON'],
+    ])('%s is refused by name', async (body, param, words) => {
+      const answer = await post(body)
+      const { error } = (await answer.json()) as { error: { param?: string; message: string } }
+      expect([answer.status, error.param]).toEqual([400, param])
+      expect(error.message).toContain(words)
+    })
+  })
+
+  test('401 without a key: a linked account hangs on one (spec 5)', async () => {
+    const answer = await gateway.call(LINK, { method: 'POST' })
+    expect([answer.status, ((await answer.json()) as { error: { code: string } }).error.code]).toEqual([
+      401,
+      'missing_api_key',
+    ])
+  })
+
+  test('405 for another method; 415 for a body that is not JSON', async () => {
+    const answer = await gateway.as(await key(), LINK)
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
+    expect((await post('scopes=x', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415)
+  })
+})
+
+describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
+  const pageOf = async (answer: Response) => ({
+    status: answer.status,
+    text: await answer.text(),
+    headers: answer.headers,
+  })
+
+  test('after the approval names who was linked, and the key acts as that account', async () => {
+    const made = await key()
+    const query = await decide(gateway, await startLink(gateway, made))
+    const page = await pageOf(await comeBack(gateway, query))
+    expect(page.status).toBe(200)
+    for (const words of ['@ada is linked', 'Ada Lovelace', 'Post, reply and quote', 'href="/social"'])
+      expect(page.text).toContain(words)
+    expect(((await (await me(made)).json()) as { data: unknown }).data).toMatchObject(ADA)
+  })
+
+  test('shows no token, no code and no state, runs nothing, and is kept and framed by nobody', async () => {
+    const query = await decide(gateway, await startLink(gateway, await key()))
+    const { text, headers } = await pageOf(await comeBack(gateway, query))
+    for (const secret of [query.get('code') ?? '-', query.get('state') ?? '-']) expect(text).not.toContain(secret)
+    expect(text).not.toMatch(/<script|[\w-]{43}/)
+    expect(headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'$/,
+    )
+    expect([headers.get('referrer-policy'), headers.get('cache-control'), headers.get('x-frame-options')]).toEqual([
+      'no-referrer',
+      'no-store',
+      'DENY',
+    ])
+    expect(headers.get('x-ratelimit-limit-requests')).toBe('60')
+  })
+
+  test('after a refusal says that nothing was linked', async () => {
+    const made = await key()
+    const page = await pageOf(await comeBack(gateway, await decide(gateway, await startLink(gateway, made), 'deny')))
+    expect([page.status, page.text.includes('Nothing was linked')]).toEqual([200, true])
+    expect((await me(made)).status).toBe(403)
+  })
+
+  test('after ten minutes says that the link has expired (spec 3)', async () => {
+    const query = await decide(gateway, await startLink(gateway, await key()))
+    gateway.clock.advance(600_000)
+    const page = await pageOf(await comeBack(gateway, query))
+    expect([page.status, page.text.includes('has expired')]).toEqual([400, true])
+  })
+
+  test('again says that it was used, and changes nothing', async () => {
+    const made = await key()
+    const query = await decide(gateway, await startLink(gateway, made))
+    await comeBack(gateway, query)
+    const page = await pageOf(await comeBack(gateway, query))
+    expect([page.status, page.text.includes('was used already')]).toEqual([400, true])
+    expect((await me(made)).status).toBe(200)
+  })
+
+  test('of many at once, one links', async () => {
+    const query = await decide(gateway, await startLink(gateway, await key()))
+    const pages = await Promise.all(Array.from({ length: 8 }, () => comeBack(gateway, query)))
+    expect(pages.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)])
+  })
+
+  test.each([
+    ['no state', 'code=abc'],
+    ['a state that nobody issued', `code=abc&state=${'A'.repeat(43)}`],
+    ['two states', `code=abc&state=${'A'.repeat(43)}&state=${'B'.repeat(43)}`],
+    ['markup for a state', 'code=abc&state=%3Cscript%3Ealert(1)%3C/script%3E'],
+  ])('with %s says that the link is not known', async (_, query) => {
+    const page = await pageOf(await comeBack(gateway, new URLSearchParams(query)))
+    expect([page.status, page.text.includes('is not known')]).toEqual([400, true])
+    expect(page.text).not.toContain('<script')
+  })
+
+  test('with a forged code says that it did not work', async () => {
+    const { state } = await startLink(gateway, await key())
+    const page = await pageOf(await comeBack(gateway, new URLSearchParams({ state, code: 'forged' })))
+    expect([page.status, page.text.includes('did not work')]).toEqual([502, true])
+  })
+
+  test('leads nowhere else, whatever its query asks for: there is no open redirect', async () => {
+    const { state } = await startLink(gateway, await key())
+    const query = new URLSearchParams({
+      state,
+      error: 'access_denied',
+      redirect_uri: 'https://evil.example',
+      next: '//evil.example',
+    })
+    const page = await pageOf(await comeBack(gateway, query))
+    expect(page.headers.get('location')).toBeNull()
+    expect(page.text).not.toContain('evil.example')
+  })
+
+  test('for a key that was revoked meanwhile links nothing', async () => {
+    const account = await gateway.account()
+    const made = await gateway.key(account)
+    const query = await decide(gateway, await startLink(gateway, made))
+    const owner = {
+      accountId: account.id,
+      tier: { ...account, toppedUp: 0 as never },
+      actor: { kind: 'operator', id: 'test', address: null } as const,
+    }
+    await gateway.core.keys.revoke(owner, made.id)
+    const page = await pageOf(await comeBack(gateway, query))
+    expect([page.status, page.text.includes('has no access any more')]).toEqual([400, true])
+  })
+
+  test('takes GET only', async () => {
+    const answer = await gateway.call('/apis/v1/social/oauth_callback', { method: 'POST' })
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
+  })
+})
+
+describe('one account per key (spec-answers 7)', () => {
+  const whoIs = async (who: MadeKey) => ((await (await me(who)).json()) as { data: { username: string } }).data.username
+
+  test('linking again replaces it', async () => {
+    const made = await key()
+    await linkKey(gateway, made)
+    await linkKey(gateway, made, undefined, '1002')
+    expect(await whoIs(made)).toBe('grace')
+  })
+
+  test('a rotated key keeps it, and so does its successor', async () => {
+    const account = await gateway.account()
+    const made = await gateway.key(account)
+    await linkKey(gateway, made)
+    const owner = {
+      accountId: account.id,
+      tier: { ...account, toppedUp: 0 as never },
+      actor: { kind: 'operator', id: 'test', address: null } as const,
+    }
+    const rotated = await gateway.core.keys.rotate(owner, made.id, undefined)
+    if (!rotated.ok) throw new Error(rotated.error.message)
+    const successor = { id: rotated.value.key.id, secret: rotated.value.secret }
+    expect([await whoIs(made), await whoIs(successor)]).toEqual(['ada', 'ada'])
+    await linkKey(gateway, successor, undefined, '1002')
+    expect([await whoIs(made), await whoIs(successor)]).toEqual(['grace', 'grace'])
+  })
+
+  test('another key of the account has none', async () => {
+    const account = await gateway.account()
+    const [one, other] = [await gateway.key(account), await gateway.key(account)]
+    await linkKey(gateway, one)
+    expect((await me(other)).status).toBe(403)
+  })
+})
