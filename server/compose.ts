@@ -118,11 +118,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       ledger,
       prices,
       clock,
-      funding: {
-        balance: offering(balanceFunding(ledger), rail.payments),
-        payment: paymentFunding(rail.payments, limiter),
-        none: offering(unpaid, rail.payments),
-      },
+      funding: waysToPay(core, rail.payments),
       onTrouble,
     }),
     thumbnails: new Thumbnails(
@@ -158,6 +154,18 @@ export async function compose(config: Config, surroundings: Surroundings) {
       await linked.close()
       await stores.close()
     },
+  }
+}
+
+/** Who pays: the balance of a key, one payment for one call, or nobody, who is then told how to. */
+function waysToPay(
+  { ledger, limiter }: Awaited<ReturnType<typeof composeCore>>,
+  payments: ReturnType<typeof composePayments>['payments'],
+) {
+  return {
+    balance: offering(balanceFunding(ledger), payments),
+    payment: paymentFunding(payments, limiter),
+    none: offering(unpaid, payments),
   }
 }
 
