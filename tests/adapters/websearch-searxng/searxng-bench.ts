@@ -13,6 +13,8 @@ export const NOW = Date.parse('2026-03-20T12:00:00Z')
 /** A SearXNG that finds what a test says, and a web of `*.test` sites behind one server. Every other name does not exist. */
 export class SearxngBench {
   found: Found = { results: [] }
+  /** What it finds by the question, where that matters. */
+  find: (received: Received) => Found = () => this.found
   /** Pages by host and path. Others are 404. */
   pages: Record<string, (received: Received) => Response | Promise<Response>> = {}
   now = NOW
@@ -20,7 +22,7 @@ export class SearxngBench {
   readonly web: HttpDouble
 
   constructor() {
-    this.searxng = searxngDouble(() => this.found)
+    this.searxng = searxngDouble((received) => this.find(received))
     this.web = new HttpDouble((received) => {
       const host = (received.headers.get('host') ?? '').split(':')[0]
       return this.pages[`${host}${received.path}`]?.(received) ?? new Response('gone', { status: 404 })
