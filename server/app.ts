@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { type ArrivalsOptions, arrivals } from './http/arrivals'
+import type { ModelCalls } from './http/model-calls'
 import type { PricedCalls } from './http/priced'
 import { accountRoutes } from './http/routes/account'
 import { type DataProviders, dataRoutes } from './http/routes/data'
@@ -10,6 +11,7 @@ import { keyRecordRoutes } from './http/routes/key-records'
 import { keyRoutes } from './http/routes/keys'
 import { limitRequestRoutes } from './http/routes/limit-requests'
 import { type MediaFiles, mediaRoutes } from './http/routes/media'
+import { modelRoutes } from './http/routes/models'
 import { operatorRoutes } from './http/routes/operator'
 import { operatorAccountRoutes } from './http/routes/operator-accounts'
 import { ownerSocialRoutes } from './http/routes/owner-social'
@@ -27,6 +29,9 @@ import { ServedRoutes } from './http/served-routes'
 export type AppParts = ArrivalsOptions & {
   readonly priced: PricedCalls
   readonly providers: DataProviders
+  readonly models: Parameters<typeof modelRoutes>[1]
+  readonly modelCalls: ModelCalls
+  readonly upstreams: Parameters<typeof healthRoutes>[3]
   readonly identity: Parameters<typeof signInRoutes>[1]
   readonly icons: MediaFiles
   /** Where the sandbox social network serves. */
@@ -55,9 +60,10 @@ export function app(parts: AppParts) {
   // Strict: a path with a slash at its end is another path (spec-answers 2).
   const web = new Elysia({ strictPath: true })
     .use(arrivals(parts, routes))
-    .use(healthRoutes(parts.checks, parts.isDraining, parts.sources))
+    .use(healthRoutes(parts.checks, parts.isDraining, parts.sources, parts.upstreams))
     .use(dataRoutes(parts.priced, parts.providers))
     .use(socialRoutes(parts))
+    .use(modelRoutes(parts.desk, parts.models, parts.modelCalls))
     .use(usageRoutes(parts.desk, parts))
     .use(signInRoutes(parts.desk, parts.identity, parts))
     .use(accountRoutes(parts))

@@ -10,6 +10,7 @@ import { ensureIndex } from './adapters/websearch/local/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { composeAgents } from './compose/agents'
+import { composeModels } from './compose/models'
 import { indexSources } from './compose/own-documents'
 import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
 import { composePayments } from './compose/payments'
@@ -98,6 +99,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const door = { credentials, accounts, ledger, limiter, clock, anonymousLimits, paymentAttemptsPerMinute }
   const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies })
   const setupToken = new SetupToken()
+  const models = await composeModels(config, { ...core, desk, store: stores.models, clock, log })
   let draining = false
   const web = app({
     ...core,
@@ -125,6 +127,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       surroundings.outbound ?? openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${config.baseUrl})` }),
       () => clock.now(),
     ),
+    ...models,
     checks: { database: () => stores.ready(), search_index: () => providers.context.ready() },
     ...(providers.sources && { sources: providers.sources }),
     now: () => clock.now(),

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ConfigError } from './config/config-error'
 import { type MailConfig, mailConfig } from './config/mail'
+import { type ModelSettings, modelSettings } from './config/model-settings'
 import { type PaymentSettings, paymentSettings } from './config/payments'
 import { sealingKeys } from './config/sealing-keys'
 import { type SocialConfig, socialConfig } from './config/social'
@@ -35,6 +36,7 @@ export interface Config {
   readonly mail: MailConfig | null
   readonly logLevel: LogLevel
   readonly production: boolean
+  readonly models: ModelSettings
   /** Whether signup credit may pay for upstreams that cost the operator money. */
   readonly creditBuysPaidProviders: boolean
 }
@@ -72,6 +74,7 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),
     mail: mailConfig(read),
     production,
+    models: modelSettings(read, production),
     creditBuysPaidProviders:
       oneOf('CREDIT_BUYS_PAID_PROVIDERS', read('CREDIT_BUYS_PAID_PROVIDERS') ?? 'false', ['true', 'false']) === 'true',
   }

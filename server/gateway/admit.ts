@@ -73,7 +73,8 @@ async function identify(door: Door, { credential, address, destination, at }: Pr
   const balance = await door.ledger.balance(key.accountId)
   if (!account) throw new Error(`key ${key.id} belongs to no account`)
   const limits = lowered(limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO }), key)
-  return { caller: { kind: 'key', key, account }, subjects: [{ name: key.id, limits }], refused: null }
+  const override = destination.kind === 'priced' && destination.window ? [windowOf(key.id, destination.window)] : []
+  return { caller: { kind: 'key', key, account }, subjects: [{ name: key.id, limits }, ...override], refused: null }
 }
 
 async function keyOf(
@@ -90,6 +91,14 @@ const NEEDS_KEY = failure('missing_api_key', 'This route needs an API key: send 
 function isForAnybody(destination: Destination): boolean {
   const { kind } = destination
   return kind === 'nowhere' || kind === 'open' || (kind === 'priced' && destination.payable === true)
+}
+
+/** A window of a key's beside its own, for requests alone (spec-answers 9). */
+export function windowOf(key: string, { name, rpm }: { readonly name: string; readonly rpm: number }): Subject {
+  return {
+    name: `${key}/${name}`,
+    limits: { rpm, tpm: Number.POSITIVE_INFINITY, concurrency: Number.POSITIVE_INFINITY },
+  }
 }
 
 function keyProblem(key: ApiKey, { at, address, destination }: Presented): Failure | null {

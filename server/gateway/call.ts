@@ -22,8 +22,14 @@ export type Credential =
 
 /** Where a call wants to go, as far as the door must know. */
 export type Destination =
-  /** `payable`: whoever has no key may pay for the one request (spec 5.3); else a key is needed. */
-  | { readonly kind: 'priced'; readonly operation: SoldName; readonly payable?: true }
+  | {
+      readonly kind: 'priced'
+      readonly operation: SoldName
+      /** Whoever has no key may pay for the one request (spec 5.3); else a key is needed. */
+      readonly payable?: true
+      /** A further window beside the key's (spec 8): its name, and its requests per minute. */
+      readonly window?: { readonly name: string; readonly rpm: number }
+    }
   /** A free route that needs a key, by the name that it has in the log. */
   | { readonly kind: 'free'; readonly name: string }
   /** A route for browsers that come back from elsewhere: anybody may, at the pace of its address. */
@@ -71,7 +77,7 @@ export interface Wishes {
   readonly quote: boolean
 }
 
-export type AnyOperation = Pick<Operation, 'name' | 'takesConcurrency' | 'timeoutMs'>
+export type AnyOperation = Pick<Operation, 'takesConcurrency' | 'timeoutMs'> & { readonly name: SoldName }
 
 /** A priced call whose input was parsed. */
 export interface PricedCall<I> {

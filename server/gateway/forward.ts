@@ -64,7 +64,8 @@ function isTooLarge(body: ProviderAnswer['body']): boolean {
   return body.length * 3 > MAX_ANSWER_BYTES && Buffer.byteLength(body) > MAX_ANSWER_BYTES
 }
 
-function told(problem: UpstreamFailure): Failure {
+/** What a caller is told of an upstream's failure. */
+export function told(problem: UpstreamFailure): Failure {
   if (problem.failure) return problem.failure
   const { passThrough } = problem
   if (passThrough && ABOUT_US.has(passThrough.status) && !passThrough.isAboutInput)

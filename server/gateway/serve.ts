@@ -96,7 +96,7 @@ export function callRecord(
   }
 }
 
-function tooDear(price: Money, most: Money): Outcome {
+export function tooDear(price: Money, most: Money): Extract<Outcome, { kind: 'refused' }> {
   const message = `This request costs ${formatUsd(price)} USD, more than the ${formatUsd(most)} USD of X-Max-Price-USD.`
   return {
     kind: 'refused',
@@ -105,7 +105,7 @@ function tooDear(price: Money, most: Money): Outcome {
 }
 
 /** What the caller could spend now: the lower of the key's remainder and the account's available balance. */
-async function spendable({ ledger }: Counter, { caller }: Admitted): Promise<Money | null> {
+export async function spendable({ ledger }: Pick<Counter, 'ledger'>, { caller }: Admitted): Promise<Money | null> {
   if (caller.kind !== 'key') return null
   const balance = await ledger.balance(caller.account.id)
   const pool = await ledger.pool(caller.key.poolId)

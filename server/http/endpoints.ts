@@ -1,6 +1,8 @@
+import type { ModelOperationName } from '../core/catalogue/operation'
 import { OPERATIONS } from '../core/catalogue/operations'
 import { failure } from '../core/failure'
 import type { Destination } from '../gateway/call'
+import { GENERATE_PATH } from './google-path'
 import { pathPattern } from './path-pattern'
 
 /** Where keys are taken and limits are shown (spec-answers 9). */
@@ -33,6 +35,14 @@ const ENDPOINTS: readonly Endpoint[] = [
       ...(operation.payable && { payable: true as const }),
     },
   })),
+  model('/v1/chat/completions', 'chat-completions'),
+  model('/v1/messages', 'messages'),
+  {
+    ...model('/v1beta/models/:model', 'generate-content', 30),
+    pattern: GENERATE_PATH,
+  },
+  free('/v1/models', 'models'),
+  { ...free('/v1/models/:model', 'model'), pattern: /^\/v1\/models\/[^/]+(\/[^/]+)*$/ },
   free('/v1/usage', 'usage'),
   free('/v1/usage/:id', 'usage-request'),
   free('/v1/credits/balance', 'balance'),
@@ -59,4 +69,15 @@ function free(path: string, name: string, method = 'GET'): Endpoint {
 
 function open(path: string): Endpoint {
   return { path, pattern: pathPattern(path), methods: ['GET'], destination: { kind: 'open' } }
+}
+
+/** A route of models: with a key only, and, where it has one, a window beside the key's (spec 8). */
+function model(path: string, operation: ModelOperationName, rpm?: number): Endpoint {
+  const window = rpm === undefined ? {} : { window: { name: operation, rpm } }
+  return {
+    path,
+    pattern: pathPattern(path),
+    methods: ['POST'],
+    destination: { kind: 'priced', operation, ...window },
+  }
 }

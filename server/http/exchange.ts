@@ -5,7 +5,7 @@ import type { Money } from '../core/money'
 import type { GivenReceipt } from '../core/payments/receipt'
 import type { Admitted, Presented, TurnedAway } from '../gateway/call'
 import { callRecord } from '../gateway/serve'
-import { FAILURES, failureResponse } from './failures'
+import { FAILURES, failureBody, failureResponse } from './failures'
 import { limitHeaders } from './limit-headers'
 import { idHeaders, type RequestIds } from './request-ids'
 
@@ -53,10 +53,33 @@ export class Exchange {
     cost: Money,
     receipt: GivenReceipt | null,
     more: Record<string, string>,
+    readings?: Readings,
   ): Response {
     // An answer that was paid for by itself is the payer's alone.
     const paid = receipt ? { ...receipt.headers, 'cache-control': 'private' } : {}
-    return this.send(200, body, { 'x-cost-micros-usd': String(cost), ...paid, ...more })
+    return this.send(200, body, { 'x-cost-micros-usd': String(cost), ...paid, ...more }, readings)
+  }
+
+  /** A success whose cost is not known yet: whoever gave the stream charges it, and leaves its row. */
+  streamed(body: ReadableStream<Uint8Array>, contentType: string, readings: Readings): Response {
+    const headers = {
+      ...this.headers(readings),
+      'content-type': contentType,
+      'cache-control': 'no-store',
+      // Or nginx keeps events until its buffer is full.
+      'x-accel-buffering': 'no',
+    }
+    return new Response(body, { headers })
+  }
+
+  /** What a call would cost, which is not run. */
+  quoted(quote: object): Response {
+    return this.free({ quote }, { 'x-cost-micros-usd': '0', 'cache-control': 'no-store' })
+  }
+
+  /** The body of a failure that comes behind the headers of a stream. */
+  failureJson(problem: Failure): string {
+    return JSON.stringify(failureBody(problem, this.ids.own, this.path))
   }
 
   /** A success that cost nothing. */
@@ -80,8 +103,13 @@ export class Exchange {
     return failureResponse(problem, this.ids.own, this.path, headers)
   }
 
-  private send(status: number, body: string | Uint8Array<ArrayBuffer>, more: Record<string, string>): Response {
-    const headers = { ...this.headers(), 'content-type': 'application/json', ...more }
+  private send(
+    status: number,
+    body: string | Uint8Array<ArrayBuffer>,
+    more: Record<string, string>,
+    readings?: Readings,
+  ): Response {
+    const headers = { ...this.headers(readings), 'content-type': 'application/json', ...more }
     return new Response(body.length < CORKED_BYTES ? body : corked(body), { status, headers })
   }
 

@@ -1,6 +1,7 @@
 import { type Failure, type FailureCode, failure } from '../core/failure'
 import { formatUsd } from '../core/money'
 import type { Result } from '../core/result'
+import { isGooglePath } from './google-path'
 
 export type FailureType =
   | 'invalid_request_error'
@@ -145,7 +146,7 @@ export function failureBody(problem: Failure, requestId: string, path: string): 
     ...(problem.details && { details: problem.details }),
   }
   if (path === '/v1/messages') return { type: 'error', error }
-  if (path.startsWith('/v1beta/'))
+  if (isGooglePath(path))
     return {
       error: {
         code: status,
@@ -153,7 +154,18 @@ export function failureBody(problem: Failure, requestId: string, path: string): 
         status: googleStatus(status),
         type,
         request_id: requestId,
-        details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: problem.code, domain: 'gateway' }],
+        details: [
+          { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: problem.code, domain: 'gateway' },
+          ...(problem.details
+            ? [
+                {
+                  '@type': 'type.googleapis.com/google.rpc.BadRequest',
+                  fieldViolations: problem.details.map(({ param, rule }) => ({ field: param, description: rule })),
+                },
+              ]
+            : []),
+          ...(wait === null ? [] : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${wait}s` }]),
+        ],
       },
     }
   return { error }

@@ -54,6 +54,11 @@ export class FrontDesk {
     return request
   }
 
+  /** The request as it came, which is the one that the server knows. */
+  original(request: Request): Request {
+    return this.received.get(request)?.original ?? request
+  }
+
   /** Whether the request named a host that is none. */
   hasBadHost(request: Request): boolean {
     return this.received.get(request)?.badHost ?? false

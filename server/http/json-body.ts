@@ -9,25 +9,47 @@ const MAX_JSON_BYTES = 1024 * 1024
  * caller lies about its length), 400 when it cannot be parsed.
  */
 export async function readJson(request: Request, maxBytes = MAX_JSON_BYTES): Promise<Result<unknown, Failure>> {
-  const tooLarge = () => no(failure('payload_too_large', `The body may have at most ${maxBytes} bytes.`))
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return tooLarge()
-  const bytes = await readBytes(request, maxBytes)
-  if (bytes === 'too large') return tooLarge()
-  if (bytes === 'cut') return no(failure('invalid_request', 'The body ended before its time.'))
-  if (bytes.byteLength === 0) return ok(undefined)
-  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
-  if (type !== 'application/json' && !/^application\/[\w.+-]+\+json$/.test(type))
-    return no(failure('unsupported_media_type', 'The body must be JSON, sent with Content-Type: application/json.'))
+  const read = await readJsonBytes(request, maxBytes)
+  if (!read.ok) return read
+  if (!read.value) return ok(undefined)
   try {
-    return ok(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)))
+    return ok(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(read.value)))
   } catch {
     return no(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
   }
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array | 'too large' | 'cut'> {
+/** The bytes of a body that is declared as JSON, unparsed; null when there is none. */
+export async function readJsonBytes(
+  request: Request,
+  maxBytes: number,
+  mostMs?: number,
+): Promise<Result<Uint8Array<ArrayBuffer> | null, Failure>> {
+  const tooLarge = () => no(failure('payload_too_large', `The body may have at most ${maxBytes} bytes.`))
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return tooLarge()
+  const bytes = await inTime(readBytes(request, maxBytes), mostMs)
+  if (bytes === 'too large') return tooLarge()
+  if (bytes === 'cut') return no(failure('invalid_request', 'The body ended before its time.'))
+  if (bytes.byteLength === 0) return ok(null)
+  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
+  if (type !== 'application/json' && !/^application\/[\w.+-]+\+json$/.test(type))
+    return no(failure('unsupported_media_type', 'The body must be JSON, sent with Content-Type: application/json.'))
+  return ok(bytes)
+}
+
+/** A body that does not come in time is as one that was cut. */
+async function inTime<T>(reading: Promise<T | 'cut'>, mostMs: number | undefined): Promise<T | 'cut'> {
+  if (mostMs === undefined) return reading
+  const late = Promise.withResolvers<'cut'>()
+  const timer = setTimeout(() => late.resolve('cut'), mostMs)
+  const first = await Promise.race([reading, late.promise])
+  clearTimeout(timer)
+  return first
+}
+
+async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer> | 'too large' | 'cut'> {
   if (!request.body) return new Uint8Array()
-  const chunks: Uint8Array[] = []
+  const chunks: Uint8Array<ArrayBuffer>[] = []
   let length = 0
   try {
     for await (const chunk of request.body) {

@@ -1,7 +1,8 @@
 import type { Credential } from '../gateway/call'
+import { isGooglePath } from './google-path'
 
 /**
- * What the caller showed (spec 5.1, 5.3): `Authorization: Bearer`; on `/v1/messages` also `x-api-key`, on `/v1beta/*` also
+ * What the caller showed (spec 5.1, 5.3): `Authorization: Bearer`; on `/v1/messages` also `x-api-key`, on Google's paths also
  * `x-goog-api-key`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` pay for one request.
  * An `Authorization` of another scheme is a credential that nobody knows, never "none".
  */
@@ -15,7 +16,7 @@ export function presentedCredential(headers: Headers, url: string, path: string)
   }
   const x402 = headers.get('payment-signature')
   if (x402) return { kind: 'payment', shown: { scheme: 'x402', text: x402, url } }
-  const named = path === '/v1/messages' ? 'x-api-key' : path.startsWith('/v1beta/') ? 'x-goog-api-key' : null
+  const named = path === '/v1/messages' ? 'x-api-key' : isGooglePath(path) ? 'x-goog-api-key' : null
   const secret = named && headers.get(named)
   return secret ? { kind: 'api_key', secret } : { kind: 'none' }
 }

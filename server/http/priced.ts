@@ -85,7 +85,7 @@ export class PricedCalls {
   }
 }
 
-function wishesOf(wished: Parameters<typeof WISHES>): Wishes {
+export function wishesOf(wished: Parameters<typeof WISHES>): Wishes {
   const most = wished['x-max-price-usd']
   return { maxPrice: most === undefined ? null : parseUsd(most), quote: wished['x-cost-mode'] === 'quote' }
 }
@@ -105,22 +105,17 @@ function told(
     case 'refused':
       return exchange.refuse(outcome.failure, outcome.readings)
     case 'quoted':
-      return exchange.free(
-        {
-          quote: {
-            operation: operation.name,
-            price: {
-              mode: outcome.quote.fixed ? 'fixed' : 'most',
-              currency: 'USD',
-              amount: formatUsd(outcome.quote.most),
-            },
-            cost_micros_usd: outcome.quote.most,
-            price_version: outcome.quote.version,
-            available_micros_usd: outcome.balance,
-          },
+      return exchange.quoted({
+        operation: operation.name,
+        price: {
+          mode: outcome.quote.fixed ? 'fixed' : 'most',
+          currency: 'USD',
+          amount: formatUsd(outcome.quote.most),
         },
-        { 'x-cost-micros-usd': '0', 'cache-control': 'no-store' },
-      )
+        cost_micros_usd: outcome.quote.most,
+        price_version: outcome.quote.version,
+        available_micros_usd: outcome.balance,
+      })
   }
 }
 

@@ -3,9 +3,10 @@ import type { Parameters, ParameterTable } from '../core/catalogue/parameters'
 import { wrongParameters } from '../core/failure'
 import type { AccountId, KeyId } from '../core/ids'
 import type { AccountTransaction } from '../core/ledger/statement'
-import { formatUsd, micros } from '../core/money'
+import { costOfLines } from '../core/models/token-price'
+import { formatUsd, type Money } from '../core/money'
 import { type BucketWidth, boundaries, isTimeZone } from '../core/usage/calendar'
-import type { CallRecord } from '../core/usage/call-record'
+import type { CallRecord, ChargeLine } from '../core/usage/call-record'
 import type { UsageGrouping, UsageReports } from '../core/usage/reports'
 import { summarise } from '../core/usage/summary'
 import type { UsageSums } from '../core/usage/sums'
@@ -132,12 +133,14 @@ export function wireCall(call: CallRecord) {
     at: new Date(call.at).toISOString(),
     key_id: call.keyId,
     operation: call.operation,
+    model: call.model ?? null,
     status: call.status,
     code: call.code,
     input_tokens: call.tokens.input,
     output_tokens: call.tokens.output,
     cache_read_tokens: call.tokens.cacheRead,
     cache_write_tokens: call.tokens.cacheWrite,
+    usage_source: call.usageSource ?? null,
     cost_micros_usd: call.charged?.cost ?? 0,
     latency_ms: call.latencyMs,
     ip: call.address,
@@ -160,14 +163,38 @@ export function wireTransaction(row: AccountTransaction) {
 export function explainedCall(call: CallRecord) {
   const { charged } = call
   const unit = unitOf(call.operation)
+  const lines: readonly ChargeLine[] = charged
+    ? (charged.lines ?? [{ item: unit, units: charged.units, unitPrice: charged.unitPrice, per: 1 }])
+    : []
   return {
     ...wireCall(call),
     charge: charged && {
       currency: 'USD' as const,
       price_version: charged.priceVersion,
-      inputs: { unit, units: charged.units, unit_price_micros_usd: charged.unitPrice },
-      arithmetic: `${charged.units} ${unit} x ${formatUsd(charged.unitPrice)} USD = ${formatUsd(micros(charged.units * charged.unitPrice))} USD`,
+      inputs: {
+        unit,
+        units: charged.units,
+        unit_price_micros_usd: charged.unitPrice,
+        lines: lines.map(({ item, units, unitPrice, per }) => ({
+          item,
+          units,
+          unit_price_micros_usd: unitPrice,
+          per,
+        })),
+      },
+      arithmetic: arithmeticOf(lines, charged.cost),
       charged_micros_usd: charged.cost,
     },
   }
+}
+
+/** The sum in words. Tokens are priced by the million, and the whole sum is rounded up once. */
+function arithmeticOf(lines: readonly ChargeLine[], cost: Money): string {
+  const terms = lines.map(
+    ({ item, units, unitPrice, per }) =>
+      `${units} ${item} x ${formatUsd(unitPrice)} USD${per === 1 ? '' : ` / ${per}`}`,
+  )
+  const sum = costOfLines(lines)
+  const held = sum > cost ? `, of which ${formatUsd(cost)} USD were held and are charged` : ''
+  return `${terms.join(' + ') || 'nothing'} = ${formatUsd(sum)} USD${held}`
 }

@@ -80,6 +80,12 @@ export const RULES: readonly Rule[] = [
     types: [USAGE_EVENT],
     packages: [CRYPTO],
   },
+  // What an upstream's failure is, is the same for models as for searches.
+  {
+    files: ['server/core/models/**'],
+    may: [...BASE, SELF],
+    types: [USAGE_EVENT, PROVIDERS],
+  },
   {
     files: ['server/core/*/**'],
     may: [...BASE, SELF, PARAMETERS],
@@ -150,6 +156,8 @@ export const RULES: readonly Rule[] = [
   },
   { files: ['server/adapters/sealing/**'], may: [CORE, SELF], packages: [CRYPTO] },
   // Calls to other people's servers, behind the port of core/outbound.
+  // The sandbox counts tokens with a tokenizer.
+  { files: ['server/adapters/models/**'], may: [CORE, SELF], packages: ['gpt-tokenizer', 'node:*'] },
   { files: ['server/adapters/outbound/**'], may: [CORE, SELF], packages: ['node:*'] },
   {
     files: ['server/adapters/payments/mpp/**'],

@@ -27,7 +27,7 @@ describe('/health and /ready', () => {
     const answer = await gateway.call('/ready')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(await answer.json()).toEqual({ status: 'ready', checks: { database: true, search_index: true } })
+    expect(await answer.json()).toEqual({ status: 'ready', checks: { database: true, search_index: true }, models: [] })
   })
 
   test('/ready is 503 with Retry-After when the search index does not answer, and says which', async () => {
@@ -35,7 +35,11 @@ describe('/health and /ready', () => {
     const answer = await gateway.call('/ready')
     expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).toBe('1')
-    expect(await answer.json()).toEqual({ status: 'not_ready', checks: { database: true, search_index: false } })
+    expect(await answer.json()).toEqual({
+      status: 'not_ready',
+      checks: { database: true, search_index: false },
+      models: [],
+    })
   })
 
   test('neither needs a key or takes from a window', async () => {
@@ -53,7 +57,11 @@ describe('a database that does not answer (spec-answers 2)', () => {
     const answer = await routes.handle(new Request('http://localhost/ready'))
     expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).toBe('1')
-    expect(await answer.json()).toEqual({ status: 'not_ready', checks: { database: false, search_index: true } })
+    expect(await answer.json()).toEqual({
+      status: 'not_ready',
+      checks: { database: false, search_index: true },
+      models: [],
+    })
   })
 
   test('a report that it fails is 503 service_unavailable with Retry-After and the limit headers, never 401, 404 or 500', async () => {

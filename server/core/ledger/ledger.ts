@@ -72,8 +72,11 @@ export class Ledger {
    * down how far the stream has come. False: not durable, and the hold is an ordinary one.
    */
   async keep({ hold, call }: KeptHold): Promise<boolean> {
+    const first = !this.kept.has(hold.request)
+    this.kept.add(hold.request)
     const outcome = await this.journal.append({ keeps: { hold, call }, entries: [] })
-    if (outcome.kind === 'committed') this.kept.add(hold.request)
+    if (!first) return outcome.kind === 'committed'
+    if (outcome.kind !== 'committed') this.kept.delete(hold.request)
     // Nobody waits for it any more: were it written after all, a start would charge for what never began.
     if (outcome.kind === 'unknown')
       void outcome.fate.then((fate) => (fate === 'committed' ? this.end(hold.request) : undefined))

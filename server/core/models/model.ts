@@ -57,7 +57,7 @@ const ROUTES_OF: Readonly<Record<UpstreamKind, readonly ModelRoute[]>> = {
 }
 
 /** Whether an upstream speaks a wire. */
-function speaks(upstream: ModelUpstream, route: ModelRoute): boolean {
+export function speaks(upstream: ModelUpstream, route: ModelRoute): boolean {
   return ROUTES_OF[upstream.kind].includes(route)
 }
 

@@ -28,9 +28,9 @@ export function balanceFunding(ledger: Ledger): Funding {
         )
       return ok({
         isCredit,
-        async capture(amount, call) {
+        async capture(amount, call, overrun) {
           if (!call) throw new Error('a call of a key has its record')
-          const captured = await ledger.capture(amount, call)
+          const captured = await ledger.capture(amount, call, overrun)
           if (captured.ok) return ok({ cost: amount, receipt: null })
           return no(
             failure('service_unavailable', 'The charge could not be recorded. You were not charged.', {
@@ -38,6 +38,7 @@ export function balanceFunding(ledger: Ledger): Funding {
             }),
           )
         },
+        keep: (call) => ledger.keep({ hold: held.value, call }),
         release: () => ledger.release(request),
       })
     },

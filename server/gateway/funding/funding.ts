@@ -34,8 +34,16 @@ export interface Captured {
 export interface Reservation {
   /** Signup credit pays, which buys a part of the source only; no other part may be asked. */
   readonly isCredit?: boolean
-  /** Charges `amount`, at most what was reserved. Durable when it resolves to a success; nothing is charged otherwise. */
-  capture(amount: Money, call: CallRecord | null): Promise<Result<Captured, Failure>>
+  /**
+   * Charges `amount`, at most what was reserved. Durable when it resolves to a success; nothing is charged otherwise. `overrun`:
+   * what the call cost above that; the house bears it.
+   */
+  capture(amount: Money, call: CallRecord | null, overrun?: Money): Promise<Result<Captured, Failure>>
+  /**
+   * Makes the reservation outlive this process, for a stream: a start that finds it charges `call`. Again with a newer `call`
+   * writes down how far the stream has come. False: not durable. Absent: this way to pay is not for streams.
+   */
+  keep?(call: CallRecord): Promise<boolean>
   /** Ends the reservation without a charge. Free to repeat, and after a capture it does nothing. */
   release(reason?: string): Promise<void>
   /** The answer must be there before this moment (ms), or it cannot be paid for. */

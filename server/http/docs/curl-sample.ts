@@ -25,7 +25,7 @@ function curl(
   const ids = new Map(
     parameters.filter(({ in: place }) => place === 'path').map(({ name, example }) => [name, example]),
   )
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${variableOf(String(ids.get(name)))}`)
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => shown(String(ids.get(name))))
   const body = Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value
   const needs = (scheme: string) => security.some((way) => scheme in way)
   const givesCookie = responses['200']?.headers?.['Set-Cookie'] !== undefined
@@ -41,8 +41,10 @@ function curl(
   return lines.join(' \\\n  ')
 }
 
-function variableOf(id: string): string {
-  return ID_VARIABLES[id.split('_')[0] ?? ''] ?? 'ID'
+/** Ids differ from install to install: a variable stands for one. Anything else is shown as it is. */
+function shown(id: string): string {
+  const variable = ID_VARIABLES[id.split('_')[0] ?? '']
+  return variable === undefined ? id : `$${variable}`
 }
 
 /** One word of a POSIX shell. Double quotes where it holds a variable of ours, single quotes otherwise. */

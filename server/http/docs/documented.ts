@@ -12,6 +12,7 @@ import { headerRefs, ID_HEADERS, LIMIT_HEADERS, type ResponseHeader } from './re
 export const TAGS = {
   Data: 'What is sold: each successful request is charged its price.',
   Social: 'Link a social account to a key, and act as it. Each success is charged its price; linking is free.',
+  Models: 'Model inference in the wires of three SDKs, charged by the token.',
   Usage: 'What a key used, what it cost, and what is left. Free.',
   'Sign-in': 'Accounts and sessions of owners. The session travels in a cookie.',
   Account: "The owner's account and its limits. Needs the session cookie; API keys are not looked at.",

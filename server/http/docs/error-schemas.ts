@@ -59,6 +59,17 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         description: 'Where search answers come from, in the order they are asked, and whether each could answer now.',
         additionalProperties: { type: 'boolean' },
       },
+      models: listOf(
+        record('One upstream of models.', {
+          name: text('Which.'),
+          breaker: oneOf(
+            ['closed', 'open', 'probing'],
+            'Closed: calls go there. Open: it failed again and again, and gets none.',
+          ),
+          under_way: whole('Calls under way.'),
+        }),
+        'Upstreams of models that were called since the start. They do not decide whether this server is ready.',
+      ),
     },
     ['sources'],
   ),

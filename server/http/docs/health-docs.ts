@@ -1,8 +1,8 @@
 import type { RouteDocs } from './documented'
 import { ref } from './json-schema'
 
-const READY = { status: 'ready', checks: { database: true, search_index: true }, sources: { local: true } }
-const NOT_READY = { status: 'not_ready', checks: { database: true, search_index: false } }
+const READY = { status: 'ready', checks: { database: true, search_index: true }, sources: { local: true }, models: [] }
+const NOT_READY = { status: 'not_ready', checks: { database: true, search_index: false }, models: [] }
 
 export const HEALTH_DOCS = {
   health: {

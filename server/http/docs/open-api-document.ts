@@ -9,6 +9,7 @@ import { ERROR_SCHEMAS } from './error-schemas'
 import { KEY_SCHEMAS } from './key-schemas'
 import { LIMIT_REQUEST_SCHEMAS } from './limit-request-schemas'
 import { isLoose, type Loose, mendedOperation, mendedSchema } from './mended-operation'
+import { MODEL_SCHEMAS } from './model-docs'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
 import { RESPONSE_HEADERS } from './response-headers'
 import { SOCIAL_SCHEMAS } from './social-docs'
@@ -28,6 +29,7 @@ export const COMPONENTS = {
     ...WEBSEARCH_SCHEMAS,
     ...SOCIAL_SCHEMAS,
     ...USAGE_SCHEMAS,
+    ...MODEL_SCHEMAS,
     ...KEY_SCHEMAS,
     ...LIMIT_REQUEST_SCHEMAS,
   },

@@ -33,9 +33,11 @@ export const CALL_EXAMPLE = {
   at: '2026-11-21T08:56:28.490Z',
   key_id: 'key_01a1fdfa942070018c603d2632ddc21b',
   operation: 'image-search',
+  model: null,
   status: 200,
   code: null,
   ...NO_TOKENS,
+  usage_source: null,
   cost_micros_usd: 5000,
   latency_ms: 12,
   ip: '203.0.113.7',
@@ -44,7 +46,12 @@ export const CALL_EXAMPLE = {
 const CHARGE_EXAMPLE = {
   currency: 'USD',
   price_version: '2.0.0',
-  inputs: { unit: 'request', units: 1, unit_price_micros_usd: 5000 },
+  inputs: {
+    unit: 'request',
+    units: 1,
+    unit_price_micros_usd: 5000,
+    lines: [{ item: 'request', units: 1, unit_price_micros_usd: 5000, per: 1 }],
+  },
   arithmetic: '1 request x 0.005 USD = 0.005 USD',
   charged_micros_usd: 5000,
 }

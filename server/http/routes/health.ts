@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import type { UpstreamState } from '../../core/models/backend'
 import { documented } from '../docs/documented'
 import { HEALTH_DOCS } from '../docs/health-docs'
 
@@ -9,7 +10,12 @@ export type Checks = Readonly<Record<string, () => Promise<boolean>>>
 export type Sources = () => Promise<Readonly<Record<string, boolean>>>
 
 /** `/health`: the process lives. `/ready`: it can serve, for the database and the search index answer. */
-export function healthRoutes(checks: Checks, isDraining: () => boolean, sources?: Sources) {
+export function healthRoutes(
+  checks: Checks,
+  isDraining: () => boolean,
+  sources?: Sources,
+  upstreams: () => readonly UpstreamState[] = () => [],
+) {
   return new Elysia({ name: 'health' })
     .get('/health', () => ({ status: 'ok' as const }), documented(HEALTH_DOCS.health))
     .get(
@@ -25,7 +31,8 @@ export function healthRoutes(checks: Checks, isDraining: () => boolean, sources?
           set.headers['retry-after'] = '1'
         }
         const status = ready ? ('ready' as const) : isDraining() ? ('draining' as const) : ('not_ready' as const)
-        return { status, checks: Object.fromEntries(results), ...(sources && { sources: await sources() }) }
+        const models = upstreams().map(({ name, breaker, underWay }) => ({ name, breaker, under_way: underWay }))
+        return { status, checks: Object.fromEntries(results), ...(sources && { sources: await sources() }), models }
       },
       documented(HEALTH_DOCS.ready),
     )

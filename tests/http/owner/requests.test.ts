@@ -49,6 +49,8 @@ describe('GET /api/requests', () => {
     const row = (more: Record<string, unknown>) => ({
       id: expect.stringMatching(/^req_[0-9a-f]{32}$/),
       client_request_id: null,
+      model: null,
+      usage_source: null,
       ...tokens,
       latency_ms: 0,
       ip: '127.0.0.1',

@@ -1,0 +1,23 @@
+import type { Vendor, VendorError } from './vendor'
+
+export const GEMINI: Vendor = {
+  url({ baseUrl, model }, { path }) {
+    const action = path.stream ? 'streamGenerateContent' : 'generateContent'
+    return `${baseUrl}/models/${encodeURIComponent(model)}:${action}${path.events ? '?alt=sse' : ''}`
+  },
+  headers: (key) => (key === null ? {} : { 'x-goog-api-key': key }),
+  // A bad key comes as 400 (facts/upstreams 6.3).
+  isAboutUs: (_status, error) => details(error).some(({ reason }) => reason === 'API_KEY_INVALID'),
+  waitSeconds(error) {
+    for (const { retryDelay } of details(error)) {
+      const seconds = typeof retryDelay === 'string' ? /^(\d+(?:\.\d+)?)s$/.exec(retryDelay)?.[1] : undefined
+      if (seconds !== undefined) return Number(seconds)
+    }
+    return null
+  },
+}
+
+function details(error: VendorError): readonly Readonly<Record<string, unknown>>[] {
+  const list = error['details']
+  return Array.isArray(list) ? list.map((detail: unknown) => ({ ...Object(detail) })) : []
+}

@@ -1,0 +1,109 @@
+import type { BackendCall } from '../../core/models/backend'
+import type { ModelUpstream } from '../../core/models/model'
+import { no, ok, type Result } from '../../core/result'
+import { ANTHROPIC } from './anthropic'
+import { GEMINI } from './gemini'
+import { OPENAI } from './openai'
+import { type Refusal, refusalOf, type Vendor } from './vendor'
+
+const VENDORS: Readonly<Record<Exclude<ModelUpstream['kind'], 'sandbox'>, Vendor>> = {
+  openai: OPENAI,
+  anthropic: ANTHROPIC,
+  gemini: GEMINI,
+}
+const MOST_ERROR_BYTES = 64 * 1024
+
+/** A 200 whose body has not been read. */
+export interface Opened {
+  readonly contentType: string
+  readonly body: ReadableStream<Uint8Array>
+}
+
+/** One call of one upstream over HTTP, up to the headers of its answer. Aborting `abort` ends it at any time. */
+export async function openHttp(
+  upstream: ModelUpstream,
+  key: string | null,
+  call: BackendCall,
+  abort: AbortController,
+): Promise<Result<Opened, Refusal>> {
+  if (upstream.kind === 'sandbox') throw new Error('a sandbox is not called over HTTP')
+  const vendor = VENDORS[upstream.kind]
+  const reached = await isReachable(upstream, abort.signal)
+  if (!reached) return no(trouble('unavailable', `no connection within ${upstream.connectMs} ms`))
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    abort.abort()
+  }, upstream.firstByteMs)
+  try {
+    const response = await fetch(vendor.url(upstream, call), {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        // So that the meter sees plain bytes, and no chunk waits for others to be packed with.
+        'accept-encoding': 'identity',
+        ...vendor.headers(key, call),
+      },
+      body: call.wire.bodyFor(call.request, upstream, call.cap),
+      redirect: 'manual',
+      signal: abort.signal,
+      // Silence is bounded by us, not by the client's own five minutes.
+      timeout: false,
+    } as RequestInit)
+    if (response.status !== 200 || !response.body)
+      return no(refusalOf(vendor, response.status, response.headers, await firstBytes(response)))
+    return ok({
+      contentType: response.headers.get('content-type') ?? 'application/json',
+      body: response.body,
+    })
+  } catch (error) {
+    if (late) return no(trouble('timeout', `no answer within ${upstream.firstByteMs} ms`))
+    if (abort.signal.aborted) return no(trouble('timeout', 'the caller hung up'))
+    return no(trouble('unavailable', codeOf(error)))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Whether the server takes a connection: the long wait for an answer is for servers that are there. */
+async function isReachable({ baseUrl, connectMs }: ModelUpstream, signal: AbortSignal): Promise<boolean> {
+  const { hostname, port, protocol } = new URL(baseUrl)
+  const ended = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => ended.resolve(false), connectMs)
+  const hangUp = () => ended.resolve(false)
+  signal.addEventListener('abort', hangUp, { once: true })
+  const connecting = Bun.connect({
+    hostname: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+    socket: { data() {}, open: (socket) => void socket.end() },
+  })
+  connecting.then(
+    () => ended.resolve(true),
+    () => ended.resolve(false),
+  )
+  const reached = await ended.promise
+  clearTimeout(timer)
+  signal.removeEventListener('abort', hangUp)
+  return reached
+}
+
+function trouble(kind: 'unavailable' | 'timeout', reason: string): Refusal {
+  return { failure: { kind, reason }, goOn: true, isFault: true, retryAfter: kind === 'unavailable' ? 0.25 : null }
+}
+
+/** The error's code alone: its text may hold the address. */
+function codeOf(error: unknown): string {
+  const code: unknown = Object(error).code
+  return typeof code === 'string' ? code : error instanceof Error ? error.name : 'unknown'
+}
+
+async function firstBytes(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk)
+    length += chunk.byteLength
+    if (length > MOST_ERROR_BYTES) break
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, MOST_ERROR_BYTES)
+}

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Model } from '../../core/models/model'
+import { parseModelEntry } from '../../core/models/model-entry'
+import type { TokenPrice } from '../../core/models/token-price'
+
+/** The catalogue file cannot be used. Its message is the one line that the start ends with. */
+class ModelsFileError extends Error {}
+
+/** Reads `{ "models": [ModelEntry, ...] }`; one bad entry refuses the start. */
+export async function modelsOfFile(file: string, created: number): Promise<Model[]> {
+  const path = resolve(file)
+  const content = await contentOf(path)
+  const entries: unknown = Object(content).models
+  if (!Array.isArray(entries)) throw new ModelsFileError(`${path} must hold {"models": [...]}`)
+  const models = entries.map((entry: unknown) => {
+    const model = parseModelEntry(entry, { created, priceVersion })
+    if (!model.ok) throw new ModelsFileError(`${path}: ${model.error}`)
+    return model.value
+  })
+  const twice = models.find(({ id }, i) => models.findIndex((other) => other.id === id) !== i)
+  if (twice) throw new ModelsFileError(`${path}: ${twice.id} stands there twice`)
+  return models
+}
+
+async function contentOf(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'))
+  } catch (error) {
+    throw new ModelsFileError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+/** The same price has the same version, whatever else of the file changes. */
+function priceVersion({ input, output, cacheRead, cacheWrite }: TokenPrice): string {
+  const text = [input, output, cacheRead, cacheWrite].join('/')
+  return `file_${createHash('sha256').update(text).digest('hex').slice(0, 12)}`
+}

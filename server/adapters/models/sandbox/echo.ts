@@ -1,0 +1,42 @@
+import type { Prompt, Reply, Tool } from './prompt'
+
+/**
+ * `sandbox/echo`: says the last thing it was told. With tools it calls one first, with arguments made of what it was told, and
+ * then says what the tool answered. The same call has the same answer for ever.
+ */
+export function echo({ turns, tools, toolChoice }: Prompt): Reply {
+  const last = turns.findLast(({ role }) => role !== 'system')
+  const text = last?.text ?? ''
+  const wanted = typeof toolChoice === 'object' && toolChoice.name !== null ? toolChoice.name : null
+  const tool = toolChoice === 'none' ? undefined : tools.find(({ name }) => wanted === null || name === wanted)
+  if (tool && last?.role === 'user') return { kind: 'tool', name: tool.name, args: argumentsOf(tool, text) }
+  return { kind: 'text', text: last?.role === 'tool' ? `The tool said: ${text}` : text }
+}
+
+/** An object that stands in the text, or the text for each member that the schema requires to be text. */
+function argumentsOf(tool: Tool, text: string): Readonly<Record<string, unknown>> {
+  const stated = /\{[\s\S]*\}/.exec(text)?.[0]
+  if (stated !== undefined)
+    try {
+      return { ...Object(JSON.parse(stated)) }
+    } catch {
+      // It only looked like one.
+    }
+  const { properties = {}, required = Object.keys(Object(properties)) } = Object(tool.schema)
+  return Object.fromEntries(
+    (Array.isArray(required) ? required : []).map((name: unknown) => [
+      String(name),
+      sampleOf(Object(Reflect.get(Object(properties), String(name))), text),
+    ]),
+  )
+}
+
+function sampleOf(schema: Readonly<Record<string, unknown>>, text: string): unknown {
+  const { enum: values, type } = schema
+  if (Array.isArray(values)) return values.find((value) => text.includes(String(value))) ?? values[0]
+  const kind = String(type).toLowerCase() // Google writes its types in capitals
+  if (kind === 'number' || kind === 'integer') return Number.parseInt(/-?\d+/.exec(text)?.[0] ?? '0', 10)
+  if (kind === 'boolean') return true
+  if (kind === 'array') return []
+  return kind === 'object' ? {} : text
+}

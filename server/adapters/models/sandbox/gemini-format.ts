@@ -1,0 +1,83 @@
+import { isJson, type Json, listOf } from '../../../core/models/model-request'
+import type { Prompt, Reply, Turn } from './prompt'
+import type { Said, SandboxFormat } from './sandbox-format'
+
+/** Gemini's generateContent, in and out. */
+export const GEMINI_FORMAT: SandboxFormat = {
+  prompt(body): Prompt {
+    const config = object(body['toolConfig'] ?? body['tool_config'])
+    const calling = object(config['functionCallingConfig'] ?? config['function_calling_config'])
+    const names = listOf(calling['allowedFunctionNames'])
+    const system = textOf(object(body['systemInstruction'] ?? body['system_instruction'])['parts'])
+    const contents = Array.isArray(body['contents']) ? body['contents'] : [body['contents']]
+    return {
+      turns: [
+        ...(system === '' ? [] : [{ role: 'system' as const, text: system }]),
+        ...contents.filter(isJson).flatMap(turnsOf),
+      ],
+      tools: listOf(body['tools'])
+        .filter(isJson)
+        .flatMap((tool) => listOf(tool['functionDeclarations'] ?? tool['function_declarations']))
+        .filter(isJson)
+        .map((made) => ({ name: String(made['name']), schema: made['parameters'] ?? made['parametersJsonSchema'] })),
+      toolChoice:
+        calling['mode'] === 'NONE'
+          ? 'none'
+          : calling['mode'] === 'ANY'
+            ? { name: names[0] === undefined ? null : String(names[0]) }
+            : 'auto',
+    }
+  },
+  plain: (said) => answer(said, partOf(said.reply, said.text), reasonOf(said), true),
+  events(said) {
+    const { reply, pieces } = said
+    const parts = reply.kind === 'tool' ? [partOf(reply, '')] : pieces.map((text) => ({ text }))
+    const texts = parts.length === 0 ? [{ text: '' }] : parts
+    return texts.map(
+      (part, i) =>
+        `data: ${JSON.stringify(answer(said, part, i === texts.length - 1 ? reasonOf(said) : null, i === texts.length - 1))}\r\n\r\n`,
+    )
+  },
+}
+
+function answer({ id, model, usage }: Said, part: object, finishReason: string | null, whole: boolean) {
+  return {
+    candidates: [{ content: { parts: [part], role: 'model' }, ...(finishReason && { finishReason }), index: 0 }],
+    usageMetadata: {
+      promptTokenCount: usage.input,
+      ...(whole && { candidatesTokenCount: usage.output }),
+      totalTokenCount: usage.input + (whole ? usage.output : 0),
+    },
+    modelVersion: model,
+    responseId: id,
+  }
+}
+
+function turnsOf(content: Json): Turn[] {
+  const parts = listOf(content['parts']).filter(isJson)
+  const text = textOf(parts)
+  const said: Turn[] = text === '' ? [] : [{ role: content['role'] === 'model' ? 'assistant' : 'user', text }]
+  const results = parts.flatMap((part) => {
+    const response = part['functionResponse'] ?? part['function_response']
+    return isJson(response) ? [{ role: 'tool' as const, text: JSON.stringify(response['response'] ?? null) }] : []
+  })
+  return [...said, ...results]
+}
+
+function textOf(parts: unknown): string {
+  return listOf(parts)
+    .flatMap((part) => (isJson(part) && typeof part['text'] === 'string' ? [part['text']] : []))
+    .join('\n')
+}
+
+function partOf(reply: Reply, text: string) {
+  return reply.kind === 'text' ? { text } : { functionCall: { name: reply.name, args: reply.args } }
+}
+
+function reasonOf({ finish }: Said): string {
+  return finish === 'length' ? 'MAX_TOKENS' : 'STOP'
+}
+
+function object(value: unknown): Json {
+  return isJson(value) ? value : {}
+}

@@ -1,0 +1,97 @@
+import { isJson, type Json, listOf } from '../../../core/models/model-request'
+import type { Prompt, Reply, Turn } from './prompt'
+import type { Said, SandboxFormat } from './sandbox-format'
+
+/** Anthropic's messages, in and out. */
+export const MESSAGES_FORMAT: SandboxFormat = {
+  prompt(body): Prompt {
+    const choice = isJson(body['tool_choice']) ? body['tool_choice'] : {}
+    const system = textOf(body['system'])
+    return {
+      turns: [
+        ...(system === '' ? [] : [{ role: 'system' as const, text: system }]),
+        ...listOf(body['messages']).filter(isJson).flatMap(turnsOf),
+      ],
+      tools: listOf(body['tools'])
+        .filter(isJson)
+        .map((tool) => ({ name: String(tool['name']), schema: tool['input_schema'] })),
+      toolChoice:
+        choice['type'] === 'none'
+          ? 'none'
+          : choice['type'] === 'any' || choice['type'] === 'tool'
+            ? { name: choice['type'] === 'tool' ? String(choice['name']) : null }
+            : 'auto',
+    }
+  },
+  plain(said) {
+    return {
+      ...messageOf(said),
+      content: [blockOf(said.id, said.reply, said.text)],
+      ...stopOf(said),
+      usage: usageOf(said.usage),
+    }
+  },
+  events(said) {
+    const { id, reply, pieces, usage } = said
+    const deltas =
+      reply.kind === 'tool'
+        ? [{ type: 'input_json_delta', partial_json: JSON.stringify(reply.args) }]
+        : pieces.map((text) => ({ type: 'text_delta', text }))
+    const empty = reply.kind === 'tool' ? { ...blockOf(id, reply, ''), input: {} } : blockOf(id, reply, '')
+    return [
+      event('message_start', {
+        message: {
+          ...messageOf(said),
+          content: [],
+          stop_reason: null,
+          stop_sequence: null,
+          usage: usageOf({ ...usage, output: 1 }),
+        },
+      }),
+      event('content_block_start', { index: 0, content_block: empty }),
+      event('ping', {}),
+      ...deltas.map((delta) => event('content_block_delta', { index: 0, delta })),
+      event('content_block_stop', { index: 0 }),
+      event('message_delta', { delta: stopOf(said), usage: { output_tokens: usage.output } }),
+      event('message_stop', {}),
+    ]
+  },
+}
+
+function turnsOf(message: Json): Turn[] {
+  const { role, content } = message
+  const results = listOf(content).filter((block) => isJson(block) && block['type'] === 'tool_result')
+  const text = textOf(content)
+  const said: Turn[] = text === '' ? [] : [{ role: role === 'assistant' ? 'assistant' : 'user', text }]
+  return [...said, ...results.map((block) => ({ role: 'tool' as const, text: textOf(Object(block)['content']) }))]
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  return listOf(content)
+    .flatMap((block) => (isJson(block) && typeof block['text'] === 'string' ? [block['text']] : []))
+    .join('\n')
+}
+
+function messageOf({ id, model }: Said) {
+  return { id: `msg_${id}`, type: 'message', role: 'assistant', model }
+}
+
+function blockOf(id: string, reply: Reply, text: string) {
+  return reply.kind === 'text'
+    ? { type: 'text', text }
+    : { type: 'tool_use', id: `toolu_${id}`, name: reply.name, input: reply.args }
+}
+
+function stopOf({ reply, finish }: Said) {
+  const reason = reply.kind === 'tool' ? 'tool_use' : finish === 'length' ? 'max_tokens' : 'end_turn'
+  return { stop_reason: reason, stop_sequence: null }
+}
+
+function usageOf({ input, output }: Said['usage']) {
+  return { input_tokens: input, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: output }
+}
+
+function event(type: string, data: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`
+}

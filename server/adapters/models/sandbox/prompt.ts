@@ -1,0 +1,22 @@
+/** A call of a sandbox model, whatever wire it came on. */
+export interface Prompt {
+  readonly turns: readonly Turn[]
+  readonly tools: readonly Tool[]
+  /** `none`: no tool may be called. A name: that one must be. */
+  readonly toolChoice: 'auto' | 'none' | { readonly name: string | null }
+}
+
+export interface Turn {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool'
+  readonly text: string
+}
+
+export interface Tool {
+  readonly name: string
+  readonly schema: unknown
+}
+
+/** What a sandbox model says. */
+export type Reply =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'tool'; readonly name: string; readonly args: Readonly<Record<string, unknown>> }

@@ -1,0 +1,24 @@
+import type { Json } from '../../../core/models/model-request'
+import type { Prompt, Reply } from './prompt'
+
+/** What a sandbox model said, before it is written in a wire's way. */
+export interface Said {
+  readonly id: string
+  readonly model: string
+  /** UNIX seconds. */
+  readonly created: number
+  readonly reply: Reply
+  /** The text of a reply of text, cut where the cap cut it, and the same in the pieces that a stream has. */
+  readonly text: string
+  readonly pieces: readonly string[]
+  readonly finish: 'stop' | 'length'
+  readonly usage: { readonly input: number; readonly output: number }
+}
+
+/** One wire, as a vendor's server speaks it. */
+export interface SandboxFormat {
+  prompt(body: Json): Prompt
+  plain(said: Said): object
+  /** The events of a stream, its end included. */
+  events(said: Said): readonly string[]
+}

@@ -1,0 +1,32 @@
+import type { Model } from '../../../core/models/model'
+import { ZERO } from '../../../core/money'
+
+const FREE = { input: ZERO, output: ZERO, cacheRead: ZERO, cacheWrite: ZERO }
+
+/** The models inside the gateway: free, the same for ever, and named so that nobody takes them for more. */
+export const SANDBOX_MODELS: readonly Model[] = ['echo', 'extract'].map((name) => ({
+  id: `sandbox/${name}`,
+  ownedBy: 'sandbox',
+  created: 1_767_225_600,
+  upstreams: [
+    {
+      kind: 'sandbox',
+      baseUrl: '',
+      keyEnv: null,
+      model: name,
+      concurrency: 1000,
+      connectMs: 1000,
+      firstByteMs: 30_000,
+      idleMs: 30_000,
+      capName: 'max_tokens',
+    },
+  ],
+  price: FREE,
+  priceVersion: 'sandbox',
+  rechargeRequired: false,
+  contextTokens: 524_288,
+  maxOutputTokens: null,
+  defaultOutputTokens: null,
+  imageTokens: 1,
+  family: null,
+}))

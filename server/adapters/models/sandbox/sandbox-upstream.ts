@@ -1,0 +1,104 @@
+import type { BackendCall } from '../../../core/models/backend'
+import type { ModelRoute } from '../../../core/models/model'
+import { isJson } from '../../../core/models/model-request'
+import { no, ok, type Result } from '../../../core/result'
+import type { Opened } from '../http-upstream'
+import type { Refusal } from '../vendor'
+import { CHAT_FORMAT } from './chat-format'
+import { echo } from './echo'
+import { extract } from './extract'
+import { GEMINI_FORMAT } from './gemini-format'
+import { MESSAGES_FORMAT } from './messages-format'
+import type { Reply } from './prompt'
+import type { Said, SandboxFormat } from './sandbox-format'
+import { tokenizer } from './tokens'
+
+const FORMATS: Readonly<Record<ModelRoute, SandboxFormat>> = {
+  chat_completions: CHAT_FORMAT,
+  messages: MESSAGES_FORMAT,
+  generate_content: GEMINI_FORMAT,
+}
+
+/** What a sandbox model reads at most: it runs on the gateway's own thread. */
+const MOST_BYTES = 512 * 1024
+const TOO_LONG: Refusal = {
+  failure: {
+    kind: 'error',
+    reason: 'longer than a sandbox model reads',
+    passThrough: {
+      status: 400,
+      contentType: 'application/json',
+      body: JSON.stringify({
+        error: {
+          message: `A sandbox model reads at most ${MOST_BYTES} bytes.`,
+          type: 'invalid_request_error',
+          param: null,
+          code: 'context_length_exceeded',
+        },
+      }),
+    },
+  },
+  goOn: false,
+  isFault: false,
+  retryAfter: null,
+}
+
+/** A sandbox model: inside the gateway, free, with the same answer to the same call, and true counts of tokens. */
+export async function openSandbox(model: string, call: BackendCall): Promise<Result<Opened, Refusal>> {
+  const { wire, request, path, cap } = call
+  const format = FORMATS[wire.route]
+  const body: unknown = JSON.parse(new TextDecoder().decode(request.bytes))
+  if (request.bytes.length > MOST_BYTES) return no(TOO_LONG)
+  const prompt = format.prompt(isJson(body) ? body : {})
+  const reply: Reply = model === 'extract' ? extract(prompt) : echo(prompt)
+  const { encode, decode } = await tokenizer()
+  const input = Math.max(
+    1,
+    prompt.turns.reduce((sum, { text }) => sum + encode(text).length, 0),
+  )
+  const written = reply.kind === 'text' ? reply.text : JSON.stringify(reply.args)
+  const tokens = encode(written)
+  const kept = reply.kind === 'text' ? tokens.slice(0, request.cap ?? cap) : tokens
+  const said: Said = {
+    id: new Bun.CryptoHasher('sha256').update(request.bytes).digest('hex').slice(0, 24),
+    model: call.model.id,
+    created: call.model.created,
+    reply,
+    text: kept.length < tokens.length ? decode(kept) : reply.kind === 'text' ? reply.text : '',
+    pieces: reply.kind === 'text' ? piecesOf(kept, decode) : [],
+    finish: kept.length < tokens.length ? 'length' : 'stop',
+    usage: { input, output: kept.length },
+  }
+  if (!request.stream) return ok(answer('application/json', [JSON.stringify(format.plain(said))]))
+  if (path.events || wire.route !== 'generate_content') return ok(answer('text/event-stream', format.events(said)))
+  const elements = format.events(said).map((event) => event.replace(/^data: /, '').trimEnd())
+  return ok(answer('application/json', ['[', ...elements.map((json, i) => (i === 0 ? json : `,\r\n${json}`)), ']']))
+}
+
+/** A token each; a character that several tokens make comes whole. */
+function piecesOf(tokens: readonly number[], decode: (tokens: readonly number[]) => string): string[] {
+  const pieces: string[] = []
+  let waiting: number[] = []
+  for (const token of tokens) {
+    waiting.push(token)
+    const text = decode(waiting)
+    if (text.endsWith('\uFFFD') && waiting.length < 8) continue
+    pieces.push(text)
+    waiting = []
+  }
+  return waiting.length > 0 ? [...pieces, decode(waiting)] : pieces
+}
+
+/** Each text a chunk of its own, when it is asked for. */
+function answer(contentType: string, texts: readonly string[]) {
+  const encoder = new TextEncoder()
+  let next = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const text = texts[next++]
+      if (text === undefined) controller.close()
+      else controller.enqueue(encoder.encode(text))
+    },
+  })
+  return { contentType, body }
+}

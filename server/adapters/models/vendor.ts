@@ -1,0 +1,88 @@
+import type { BackendCall } from '../../core/models/backend'
+import type { ModelUpstream } from '../../core/models/model'
+import type { UpstreamFailure } from '../../core/providers/provider'
+
+/** How one vendor is called, and what its refusals mean. */
+export interface Vendor {
+  url(upstream: ModelUpstream, call: BackendCall): string
+  headers(key: string | null, call: BackendCall): Record<string, string>
+  /** Whether a refusal is about our own credential or balance there, whatever its status. */
+  isAboutUs(status: number, error: VendorError): boolean
+  /** Seconds to wait that stand in the body. */
+  waitSeconds(error: VendorError): number | null
+}
+
+/** What a vendor's error body says; empty where it is none. */
+export type VendorError = Readonly<Record<string, unknown>>
+
+/** A refusal: what the caller is told, and whether the next upstream may be asked, or this one once more. */
+export interface Refusal {
+  readonly failure: UpstreamFailure
+  readonly goOn: boolean
+  /** Whether it says that something is wrong with the upstream itself. */
+  readonly isFault: boolean
+  /** Seconds after which the vendor itself allows one more try; null where it does not. */
+  readonly retryAfter: number | null
+}
+
+const LONGEST_WAIT = 86_400
+
+/** What a vendor's refusal means (facts/upstreams 0.1, 6). */
+export function refusalOf(vendor: Vendor, status: number, headers: Headers, body: string): Refusal {
+  const error = errorOf(body)
+  const wait = headerWait(headers) ?? vendor.waitSeconds(error)
+  const retryAfterSeconds = wait === null ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(wait)) }
+  const said = headers.get('x-should-retry')
+  const retryAfter = said === 'false' ? null : (wait ?? (said === 'true' ? 0.5 : null))
+  if ([401, 402, 403].includes(status) || vendor.isAboutUs(status, error))
+    return {
+      failure: { kind: 'unavailable', reason: `status ${status} about our own credential or balance` },
+      goOn: true,
+      isFault: false,
+      retryAfter: null,
+    }
+  if (status === 429)
+    return {
+      failure: { kind: 'rate_limited', reason: 'status 429', ...retryAfterSeconds },
+      goOn: true,
+      isFault: false,
+      retryAfter,
+    }
+  if (status === 503 || status === 529)
+    return {
+      failure: { kind: 'unavailable', reason: `status ${status}`, ...retryAfterSeconds },
+      goOn: true,
+      isFault: true,
+      retryAfter: retryAfter ?? 0.5,
+    }
+  if (status === 408 || status === 504)
+    return { failure: { kind: 'timeout', reason: `status ${status}` }, goOn: true, isFault: true, retryAfter }
+  if (status >= 500 || status < 400)
+    return { failure: { kind: 'error', reason: `status ${status}` }, goOn: true, isFault: true, retryAfter }
+  const contentType = headers.get('content-type') ?? 'application/json'
+  return {
+    failure: { kind: 'error', reason: `status ${status}`, passThrough: { status, contentType, body } },
+    goOn: false,
+    isFault: false,
+    retryAfter: null,
+  }
+}
+
+/** `retry-after-ms`, or `Retry-After` as seconds or as a date. */
+function headerWait(headers: Headers): number | null {
+  const ms = Number(headers.get('retry-after-ms') ?? Number.NaN)
+  if (ms >= 0 && ms <= LONGEST_WAIT * 1000) return ms / 1000
+  const text = headers.get('retry-after')
+  if (text === null) return null
+  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
+  return seconds >= 0 && seconds <= LONGEST_WAIT ? seconds : null
+}
+
+function errorOf(body: string): VendorError {
+  try {
+    const error: unknown = Object(JSON.parse(body)).error
+    return typeof error === 'object' && error !== null ? { ...error } : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,64 @@
+import { Fleet } from '../adapters/models/fleet'
+import { modelsOfFile } from '../adapters/models/models-file'
+import { SANDBOX_MODELS } from '../adapters/models/sandbox/sandbox-models'
+import type { Config } from '../config'
+import type { Clock } from '../core/clock'
+import type { Journal } from '../core/ledger/journal'
+import type { Ledger } from '../core/ledger/ledger'
+import type { Limiter } from '../core/limits/limiter'
+import { ModelCatalogue, type ModelStore } from '../core/models/catalogue'
+import { formatUsd } from '../core/money'
+import { balanceFunding } from '../gateway/funding/balance'
+import type { ModelCounter } from '../gateway/model-call'
+import type { FrontDesk } from '../http/front-desk'
+import { ModelCalls } from '../http/model-calls'
+import type { Log } from '../log'
+
+const LONGEST_STREAM_MS = 30 * 60_000
+
+/** Models: the sandbox's, the file's and the operator's, their upstreams, and who pays for them. */
+export async function composeModels(
+  config: Config,
+  parts: {
+    readonly desk: FrontDesk
+    readonly store: ModelStore
+    readonly ledger: Ledger
+    readonly limiter: Limiter
+    readonly journal: Pick<Journal, 'note'>
+    readonly clock: Clock
+    readonly log: Log
+  },
+) {
+  const { desk, store, ledger, limiter, journal, clock, log } = parts
+  const { file, sandbox, keyOf, defaultOutputTokens } = config.models
+  const onTrouble = (upstream: string, reason: string) => log.warn('model upstream', { upstream, reason })
+  const fixed = [
+    ...(sandbox ? SANDBOX_MODELS : []),
+    ...(file === null ? [] : await modelsOfFile(file, Math.floor(clock.now() / 1000))),
+  ]
+  const counter: ModelCounter = {
+    catalogue: new ModelCatalogue(fixed, store),
+    backend: new Fleet({ keyOf, now: () => clock.now(), onTrouble }),
+    limiter,
+    ledger,
+    journal,
+    clock,
+    funding: balanceFunding(ledger),
+    // Unlimited sign-ups must not spend the operator's money (spec-answers 4).
+    creditBuysPaid: config.creditBuysPaidProviders,
+    defaultCap: defaultOutputTokens,
+    longestStreamMs: LONGEST_STREAM_MS,
+    onTrouble,
+    onOverrun: (requestId, model, amount) =>
+      log.error('a model cost more than was held; the house bears the rest', {
+        requestId,
+        model,
+        usd: formatUsd(amount),
+      }),
+  }
+  return {
+    models: counter.catalogue,
+    upstreams: () => counter.backend.states(),
+    modelCalls: new ModelCalls(desk, counter),
+  }
+}

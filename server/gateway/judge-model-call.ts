@@ -1,0 +1,71 @@
+import { type Failure, failure } from '../core/failure'
+import type { Subject } from '../core/limits/limiter'
+import type { Model } from '../core/models/model'
+import { routesOf } from '../core/models/model'
+import { boundsOf } from '../core/models/model-request'
+import { mostCost } from '../core/models/token-price'
+import { no, ok, type Result } from '../core/result'
+import { windowOf } from './admit'
+import type { JudgedCall, ModelCall, ModelCounter } from './model-call'
+
+/** Judges the input of a model call: its body, its model, its bounds. Takes nothing. */
+export function judgeModelCall(counter: ModelCounter, call: ModelCall): Result<JudgedCall, Failure> {
+  const { admitted, wire, path, bytes } = call
+  const { caller } = admitted
+  if (caller.kind !== 'key') throw new Error('the door let a call without a key pass to a model')
+  const read = wire.read(bytes, path)
+  if (!read.ok) return read
+  const request = read.value
+  const model = counter.catalogue.byId(request.model)
+  if (!model)
+    return no(
+      failure('unknown_model', `There is no model "${shown(request.model)}". GET /v1/models lists all.`, {
+        param: 'model',
+      }),
+    )
+  const { allowedModels } = caller.key
+  if (allowedModels.length > 0 && !allowedModels.includes(model.id))
+    return no(
+      failure('model_not_allowed', `${model.id} is not in this key's list of allowed models.`, { param: 'model' }),
+    )
+  const routes = routesOf(model)
+  if (!routes.includes(wire.route))
+    return no(
+      failure('model_route_not_supported', `${model.id} is not spoken to on this route, but by ${routes.join(', ')}.`, {
+        param: 'model',
+      }),
+    )
+  const cap = request.cap ?? defaultCap(counter, model)
+  const bounds = boundsOf(request, model, cap)
+  if (!bounds)
+    return no(
+      failure(
+        'unsupported_parameter',
+        `A file, sound or film has no bound for its tokens at ${model.id}: its context_tokens are not known here.`,
+      ),
+    )
+  const subjects = model.family ? [...admitted.subjects, windowOf(caller.key.id, model.family)] : admitted.subjects
+  const tooMany = moreThanMinute(bounds.input.likely, bounds.output, subjects)
+  if (tooMany) return no(tooMany)
+  const most = mostCost(model.price, { input: bounds.input.most, output: bounds.output })
+  return ok({ call, request, model, cap, bounds, most, subjects })
+}
+
+function defaultCap(counter: ModelCounter, model: Model): number {
+  const cap = model.defaultOutputTokens ?? counter.defaultCap
+  return Math.min(cap, model.maxOutputTokens ?? cap)
+}
+
+/** What no minute has room for is refused now, and not for ever with 429 (spec-answers 8). */
+function moreThanMinute(input: number, output: number, subjects: readonly Subject[]): Failure | null {
+  const minute = Math.min(...subjects.map(({ limits }) => limits.tpm))
+  if (input + output <= minute) return null
+  return failure(
+    'max_tokens_exceeded',
+    `Some ${input} tokens of input and a cap of ${output} of output are more than the ${minute} tokens of a minute. Lower the cap.`,
+  )
+}
+
+function shown(text: string): string {
+  return text.slice(0, 80)
+}

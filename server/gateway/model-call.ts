@@ -1,0 +1,130 @@
+import type { ModelOperationName } from '../core/catalogue/operation'
+import type { Clock } from '../core/clock'
+import type { Failure } from '../core/failure'
+import type { Journal } from '../core/ledger/journal'
+import type { Ledger } from '../core/ledger/ledger'
+import type { Limiter, Readings, Subject } from '../core/limits/limiter'
+import type { ModelBackend } from '../core/models/backend'
+import type { ModelCatalogue } from '../core/models/catalogue'
+import type { Model } from '../core/models/model'
+import type { ModelRequest, TokenBounds } from '../core/models/model-request'
+import { type Metered, type ModelWire, metered, type Seen, type WirePath } from '../core/models/model-wire'
+import { costOfLines, tokenLines } from '../core/models/token-price'
+import { least, type Money, minus, ZERO } from '../core/money'
+import type { CallRecord } from '../core/usage/call-record'
+import type { Admitted, Wishes } from './call'
+import type { Funding, Reservation } from './funding/funding'
+import { callRecord } from './serve'
+
+export interface ModelCounter {
+  readonly catalogue: ModelCatalogue
+  readonly backend: ModelBackend
+  readonly limiter: Limiter
+  readonly ledger: Ledger
+  readonly journal: Pick<Journal, 'note'>
+  readonly clock: Clock
+  readonly funding: Funding
+  /** Whether signup credit pays for models that need a top-up; for the others it does. */
+  readonly creditBuysPaid: boolean
+  /** The output cap of a call that names none, of a model that has none of its own. */
+  readonly defaultCap: number
+  /** A stream that lasts longer is cut, as if its caller had hung up. */
+  readonly longestStreamMs: number
+  readonly onTrouble: (what: string, reason: string) => void
+  /** Money that the house lost. */
+  readonly onOverrun: (request: string, model: string, amount: Money) => void
+}
+
+/** A call of a model, before its body is judged. */
+export interface ModelCall {
+  readonly admitted: Admitted
+  readonly operation: ModelOperationName
+  readonly wire: ModelWire
+  readonly path: WirePath
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly headers: Readonly<Record<string, string>>
+  readonly wishes: Wishes
+  readonly hangUp: AbortSignal
+  /** The body of a failure behind the 200 of a stream, in the shape of the route. */
+  readonly failureJson: (failure: Failure) => string
+}
+
+/** A call that was judged: what it asks, of which model, and what it can come to at most. */
+export interface JudgedCall {
+  readonly call: ModelCall
+  readonly request: ModelRequest
+  readonly model: Model
+  readonly cap: number
+  readonly bounds: TokenBounds
+  readonly most: Money
+  readonly subjects: readonly Subject[]
+}
+
+export type ModelOutcome =
+  | {
+      readonly kind: 'served'
+      readonly contentType: string
+      readonly body: Uint8Array<ArrayBuffer>
+      readonly cost: Money
+      readonly readings: Readings
+    }
+  | {
+      readonly kind: 'streaming'
+      readonly contentType: string
+      readonly body: ReadableStream<Uint8Array>
+      readonly readings: Readings
+    }
+  | { readonly kind: 'quoted'; readonly most: Money; readonly version: string; readonly balance: Money | null }
+  | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }
+
+/** How a call came to its end, as the log has it beside a status of 200. */
+export type EndCode = null | 'caller_hung_up' | 'stream_cut' | 'gateway_restarted'
+
+/** The row and the charge of what went through: the written rule of `metered`, at the model's price. */
+export function recordOf(
+  counter: Pick<ModelCounter, 'clock'>,
+  judged: JudgedCall,
+  seen: Seen,
+  code: EndCode,
+): { readonly record: CallRecord; readonly cost: Money; readonly overrun: Money; readonly metered: Metered } {
+  const { call, model, bounds, most } = judged
+  const counted = metered(seen, { input: bounds.input.likely, output: bounds.output })
+  const lines = tokenLines(model.price, counted.tokens)
+  const real = costOfLines(lines)
+  const cost = least(real, most)
+  const charged = { cost, priceVersion: model.priceVersion, units: 1, unitPrice: cost, lines }
+  const end = { status: 200, code, charged, now: counter.clock.now() }
+  const record: CallRecord = {
+    ...callRecord(call.admitted, call.operation, end),
+    tokens: counted.tokens,
+    model: model.id,
+    usageSource: counted.source,
+  }
+  return { record, cost, overrun: real > most ? minus(real, most) : ZERO, metered: counted }
+}
+
+/** Charges a call for what went through. Whatever the vendor says, the caller pays at most what was held. */
+export async function charge(
+  counter: ModelCounter,
+  judged: JudgedCall,
+  reservation: Reservation,
+  seen: Seen,
+  code: EndCode,
+) {
+  const { record, cost, overrun, metered: counted } = recordOf(counter, judged, seen, code)
+  if (overrun > 0) counter.onOverrun(record.id, judged.model.id, overrun)
+  return { captured: await reservation.capture(cost, record, overrun), tokens: counted.tokens }
+}
+
+/** What a call under way has taken. */
+export interface Taken {
+  readonly judged: JudgedCall
+  readonly reservation: Reservation
+  readonly ticket: { finish(tokens: number): Promise<void> }
+}
+
+/** Ends a call without a charge, or after it. Free to repeat. */
+export async function giveBack({ reservation, ticket }: Taken, tokens: number): Promise<void> {
+  await ticket.finish(tokens)
+  await reservation.release()
+}

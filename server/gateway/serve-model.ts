@@ -1,0 +1,191 @@
+import { type Failure, failure } from '../core/failure'
+import type { BackendAnswer } from '../core/models/backend'
+import { isJson } from '../core/models/model-request'
+import type { Seen } from '../core/models/model-wire'
+import { no, ok, type Result } from '../core/result'
+import { limitFailure, windowOf } from './admit'
+import { told } from './forward'
+import type { Reservation } from './funding/funding'
+import { judgeModelCall } from './judge-model-call'
+import {
+  charge,
+  giveBack,
+  type JudgedCall,
+  type ModelCall,
+  type ModelCounter,
+  type ModelOutcome,
+  recordOf,
+  type Taken,
+} from './model-call'
+import { spendable, tooDear } from './serve'
+import { meteredStream } from './stream'
+
+/** Most bytes of a plain answer; with pictures in it, a model's is longer than a search's. */
+const MOST_ANSWER_BYTES = 64 * 1024 * 1024
+const NOTHING: Seen = { counts: null, isFinal: false, textBytes: 0 }
+
+/**
+ * The second half of a call of a model: input, tokens and a place, the first top-up, the most it can cost, upstream, charge
+ * (spec-answers 2, 4, 9). What was taken is given back on every way out; a stream takes it along, to its end.
+ */
+export async function serveModel(counter: ModelCounter, call: ModelCall): Promise<ModelOutcome> {
+  const judging = judgeModelCall(counter, call)
+  if (!judging.ok) return { kind: 'refused', failure: judging.error }
+  const judged = judging.value
+  const { model, most, bounds, subjects } = judged
+  const { admitted, wishes } = call
+  if (wishes.quote)
+    return { kind: 'quoted', most, version: model.priceVersion, balance: await spendable(counter, admitted) }
+  if (wishes.maxPrice !== null && most > wishes.maxPrice) return tooDear(most, wishes.maxPrice)
+  const key = admitted.caller.kind === 'key' ? admitted.caller.key.id : ''
+  const family = model.family && (await counter.limiter.countRequest([windowOf(key, model.family)]))
+  if (family && !family.ok) return { kind: 'refused', failure: limitFailure(family.error, admitted.caller) }
+  const entered = await counter.limiter.enter(subjects, bounds.input.likely + bounds.output)
+  if (!entered.ok)
+    return { kind: 'refused', failure: limitFailure(entered.error, admitted.caller), readings: entered.error.readings }
+  const ticket = entered.value
+  const reserved = await reserve(counter, judged)
+  if (!reserved.ok) {
+    await ticket.finish(0)
+    return { kind: 'refused', failure: reserved.error, readings: await counter.limiter.read(subjects) }
+  }
+  const taken = { judged, reservation: reserved.value, ticket }
+  try {
+    return await forwarded(counter, taken)
+  } catch (error) {
+    await giveBack(taken, 0)
+    throw error
+  }
+}
+
+async function reserve(
+  counter: ModelCounter,
+  { call, model, most }: JudgedCall,
+): Promise<Result<Reservation, Failure>> {
+  const { admitted } = call
+  if (admitted.caller.kind === 'key' && model.rechargeRequired) {
+    const balance = await counter.ledger.balance(admitted.caller.account.id)
+    if (!balance || balance.toppedUp <= 0)
+      return no(
+        failure(
+          'recharge_required',
+          `${model.id} needs a first top-up: signup credit pays for models with "recharge_required": false.`,
+        ),
+      )
+  }
+  const credit = !model.rechargeRequired || counter.creditBuysPaid ? 'all' : 'nothing'
+  const quote = {
+    most,
+    version: model.priceVersion,
+    fixed: false,
+    charge: () => {
+      throw new Error('a model call is charged by its tokens')
+    },
+  }
+  const operation = { name: call.operation, takesConcurrency: true, timeoutMs: 0 }
+  return counter.funding.reserve(quote, admitted, operation, credit, () => '')
+}
+
+async function forwarded(counter: ModelCounter, taken: Taken): Promise<ModelOutcome> {
+  const { judged } = taken
+  const { call, request, model, cap, subjects } = judged
+  const opened = await counter.backend.open(
+    { model, wire: call.wire, request, path: call.path, cap, headers: call.headers },
+    call.hangUp,
+  )
+  if (!opened.ok) {
+    await giveBack(taken, 0)
+    return { kind: 'refused', failure: told(opened.error), readings: await counter.limiter.read(subjects) }
+  }
+  const answer = opened.value
+  return request.stream ? streamed(counter, taken, answer) : plain(counter, taken, answer)
+}
+
+async function streamed(counter: ModelCounter, taken: Taken, answer: BackendAnswer): Promise<ModelOutcome> {
+  const { judged, reservation } = taken
+  const kept = await reservation.keep?.(recordOf(counter, judged, NOTHING, 'gateway_restarted').record)
+  if (!kept) {
+    answer.close()
+    await giveBack(taken, 0)
+    return {
+      kind: 'refused',
+      failure: failure('service_unavailable', 'The charge could not be prepared. You were not charged.', {
+        retryAfterSeconds: 1,
+      }),
+    }
+  }
+  return {
+    kind: 'streaming',
+    contentType: answer.contentType,
+    body: meteredStream(counter, taken, answer),
+    readings: await counter.limiter.read(judged.subjects),
+  }
+}
+
+async function plain(counter: ModelCounter, taken: Taken, answer: BackendAnswer): Promise<ModelOutcome> {
+  const { judged, reservation } = taken
+  const body = await wholeBody(answer)
+  answer.close()
+  const refused = async (problem: Failure): Promise<ModelOutcome> => {
+    await giveBack(taken, 0)
+    return { kind: 'refused', failure: problem, readings: await counter.limiter.read(judged.subjects) }
+  }
+  if (!body.ok) {
+    counter.onTrouble(answer.upstream, body.error)
+    return refused(failure('upstream_error', 'The model broke off in its answer. You were not charged.'))
+  }
+  const seen = seenIn(judged, body.value)
+  if (!seen) {
+    counter.onTrouble(answer.upstream, 'an answer that is no JSON object')
+    return refused(failure('upstream_error', 'The model gave an answer that is none. You were not charged.'))
+  }
+  const { captured, tokens } = await charge(
+    counter,
+    judged,
+    reservation,
+    seen,
+    judged.call.hangUp.aborted ? 'caller_hung_up' : null,
+  )
+  await giveBack(taken, tokens.input + tokens.output)
+  if (!captured.ok) return { kind: 'refused', failure: captured.error }
+  return {
+    kind: 'served',
+    contentType: answer.contentType,
+    body: body.value,
+    cost: captured.value.cost,
+    readings: await counter.limiter.read(judged.subjects),
+  }
+}
+
+function seenIn({ call }: JudgedCall, body: Uint8Array): Seen | null {
+  const text = new TextDecoder().decode(body)
+  try {
+    const json: unknown = JSON.parse(text)
+    if (!isJson(json)) return null
+    const counts = call.wire.usageOf(json)
+    return { counts, isFinal: counts !== null, textBytes: call.wire.textBytes(text) }
+  } catch {
+    return null
+  }
+}
+
+async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<ArrayBuffer>, string>> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const chunk of answer.body) {
+      length += chunk.byteLength
+      if (length > MOST_ANSWER_BYTES) return no('an answer that is too long')
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    return no(error instanceof Error ? error.name : 'the answer was cut')
+  }
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return ok(whole)
+}

@@ -1,0 +1,199 @@
+import type { FailureCode } from '../../core/failure'
+import type { RouteDocs } from './documented'
+import { listOf, oneOf, orNull, record, ref, text, whole, yesOrNo } from './json-schema'
+
+const KEY_FAILURES: readonly FailureCode[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'api_key_disabled',
+  'expired_api_key',
+  'ip_not_allowed',
+  'rate_limit_exceeded',
+  'internal_error',
+  'service_unavailable',
+]
+
+const CALL_FAILURES: readonly FailureCode[] = [
+  'missing_parameter',
+  'invalid_parameter',
+  'json_parse_error',
+  'invalid_request',
+  'model_route_not_supported',
+  ...KEY_FAILURES,
+  'recharge_required',
+  'insufficient_api_key_balance',
+  'insufficient_balance',
+  'quota_exceeded',
+  'insufficient_permissions',
+  'model_not_allowed',
+  'unknown_model',
+  'estimated_price_exceeds_max_price',
+  'payload_too_large',
+  'unsupported_media_type',
+  'max_tokens_exceeded',
+  'unsupported_parameter',
+  'upstream_rate_limit',
+  'upstream_error',
+  'upstream_unavailable',
+  'upstream_timeout',
+]
+
+const RATE = { type: 'number', description: 'USD per million tokens.' }
+
+/** Schemas of models, for `components.schemas`. */
+export const MODEL_SCHEMAS = {
+  Model: record('One model.', {
+    id: text('What a call names.'),
+    object: oneOf(['model'], 'Always `model`.'),
+    created: whole('UNIX time in seconds.'),
+    owned_by: text('Who makes it.'),
+    recharge_required: yesOrNo('Whether only accounts that topped up may call it; signup credit pays for the others.'),
+    supported_endpoint_types: listOf(
+      oneOf(['chat_completions', 'messages', 'generate_content'], 'A route.'),
+      'The routes it can be called on.',
+    ),
+    pricing: record('Prices.', { input: RATE, output: RATE, cache_read: RATE, cache_write: RATE }),
+    price_version: text('Names this price in every charge made at it.'),
+    context_tokens: orNull(whole('Most tokens of input; null when not known.')),
+    max_output_tokens: orNull(whole('Most tokens of output; null when not known.')),
+  }),
+  ModelList: record('All models.', {
+    object: oneOf(['list'], 'Always `list`.'),
+    data: listOf(ref('Model'), 'By id.'),
+  }),
+}
+
+const MODEL_EXAMPLE = {
+  id: 'sandbox/echo',
+  object: 'model',
+  created: 1_767_225_600,
+  owned_by: 'sandbox',
+  recharge_required: false,
+  supported_endpoint_types: ['chat_completions', 'messages', 'generate_content'],
+  pricing: { input: 0, output: 0, cache_read: 0, cache_write: 0 },
+  price_version: 'sandbox',
+  context_tokens: 524_288,
+  max_output_tokens: null,
+}
+
+const PRICE_WORDS = [
+  "Charged by the token, at the model's prices, rounded up once; the most that the call can cost is held before it runs and the rest given back. `X-Cost-Mode: quote` tells that most.",
+  'Tokens (input plus the output cap) are reserved from the minute and corrected at the end; a call takes a concurrency place until its last byte.',
+  "A stream is charged before its end is sent. Hang up and it is charged for what went through. What the vendor refuses comes through in the vendor's own format, uncharged.",
+]
+
+const COST = ['X-Cost-Micros-USD'] as const
+
+function call(
+  id: string,
+  summary: string,
+  words: string,
+  body: { example: unknown; required: string[] },
+  answer: unknown,
+): RouteDocs {
+  return {
+    id,
+    tag: 'Models',
+    summary,
+    description: [words, ...PRICE_WORDS].join('\n\n'),
+    access: 'key',
+    body: {
+      description: "The vendor's own body. It goes on byte for byte, but for what metering needs.",
+      schema: { type: 'object', required: body.required, additionalProperties: true },
+      required: true,
+      examples: { simple: body.example },
+    },
+    answers: {
+      200: {
+        description: "The model's answer, in the vendor's format; server-sent events where a stream was asked for.",
+        schema: { type: 'object', additionalProperties: true },
+        examples: { answer },
+        headers: COST,
+      },
+    },
+    failures: CALL_FAILURES,
+    passesUpstreamErrors: true,
+  }
+}
+
+const HELLO = [{ role: 'user', content: 'Hello' }]
+
+export const MODEL_DOCS = {
+  list: {
+    id: 'models',
+    tag: 'Models',
+    summary: 'All models',
+    description: 'What can be called here, on which routes, at which prices. Free.',
+    access: 'key',
+    answers: {
+      200: {
+        description: 'The models.',
+        schema: ref('ModelList'),
+        examples: { list: { object: 'list', data: [MODEL_EXAMPLE] } },
+      },
+    },
+    failures: KEY_FAILURES,
+  },
+  one: {
+    id: 'model',
+    tag: 'Models',
+    summary: 'One model',
+    description: 'An id with a slash is written with `%2F` or with the slash itself. Free.',
+    access: 'key',
+    ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
+    answers: { 200: { description: 'The model.', schema: ref('Model'), examples: { model: MODEL_EXAMPLE } } },
+    failures: [...KEY_FAILURES, 'unknown_model'],
+  },
+  chat: call(
+    'chatCompletions',
+    'Chat completions',
+    "As OpenAI's SDK calls it: set its base URL to `<origin>/v1` and its key to yours.",
+    { example: { model: 'sandbox/echo', messages: HELLO }, required: ['model', 'messages'] },
+    {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1_767_225_600,
+      model: 'sandbox/echo',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    },
+  ),
+  messages: call(
+    'messages',
+    'Messages',
+    "As Anthropic's SDK calls it: set its base URL to `<origin>` and its key to yours; `x-api-key` is taken as well as `Authorization: Bearer`. Errors have Anthropic's shape.",
+    {
+      example: { model: 'sandbox/echo', max_tokens: 100, messages: HELLO },
+      required: ['model', 'max_tokens', 'messages'],
+    },
+    {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'sandbox/echo',
+      content: [{ type: 'text', text: 'Hello' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 1 },
+    },
+  ),
+  generate: {
+    ...call(
+      'generateContent',
+      'Generate content',
+      "As Google's SDK calls it: set its base URL to `<origin>` and its key to yours; `x-goog-api-key` is taken as well as `Authorization: Bearer`. `:streamGenerateContent` streams, with `?alt=sse` as events. Errors have Google's shape. Both forms together: 30 requests per minute and key.",
+      { example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }, required: ['contents'] },
+      {
+        candidates: [{ content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP', index: 0 }],
+        usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+        modelVersion: 'sandbox/echo',
+      },
+    ),
+    ids: {
+      model: {
+        description: 'The id of a model, a colon, and `generateContent` or `streamGenerateContent`.',
+        example: 'sandbox%2Fecho:generateContent',
+      },
+    },
+  },
+} as const satisfies Record<string, RouteDocs>

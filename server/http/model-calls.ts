@@ -1,0 +1,95 @@
+import type { ModelOperationName } from '../core/catalogue/operation'
+import { parseParameters } from '../core/catalogue/parameters'
+import { failure, wrongParameters } from '../core/failure'
+import type { ModelWire, WirePath } from '../core/models/model-wire'
+import { formatUsd } from '../core/money'
+import type { ModelCounter, ModelOutcome } from '../gateway/model-call'
+import { serveModel } from '../gateway/serve-model'
+import type { Exchange } from './exchange'
+import type { FrontDesk } from './front-desk'
+import { readJsonBytes } from './json-body'
+import { WISHES, wishesOf } from './priced'
+
+/** Most bytes of a model call's body (spec-answers 2). */
+const MOST_BODY_BYTES = 32 * 1024 * 1024
+const BODY_DEADLINE_MS = 300_000
+/** What vendors read of a caller's headers. */
+const PASSED_ON = ['anthropic-version', 'anthropic-beta']
+
+/** The part of Bun's server that bounds a connection's silence. */
+export type IdleTimer = { timeout(request: Request, seconds: number): void } | null
+
+/** What is called behind one path. */
+export interface ModelTarget {
+  readonly operation: ModelOperationName
+  readonly wire: ModelWire
+  readonly path: WirePath
+}
+
+/** The way of a model call through HTTP: its body as bytes, then the pipeline, then the answer, plain or streamed. */
+export class ModelCalls {
+  private readonly desk: FrontDesk
+  private readonly counter: ModelCounter
+
+  constructor(desk: FrontDesk, counter: ModelCounter) {
+    this.desk = desk
+    this.counter = counter
+  }
+
+  /** Answers a request that passed the door. */
+  async answer(request: Request, server: IdleTimer, { operation, wire, path }: ModelTarget): Promise<Response> {
+    const exchange = this.desk.exchange(request)
+    const { admitted } = exchange
+    if (!admitted) throw new Error('a call that was turned away reached its route')
+    // A long body, and a model that thinks for minutes, are no idle connections: our own clocks bound both.
+    server?.timeout(this.desk.original(request), 0)
+    const wished = parseParameters(WISHES, { query: () => [], header: (name) => request.headers.get(name) })
+    if (!wished.ok) return exchange.refuse(wrongParameters(wished.error))
+    const bytes = await readJsonBytes(request, MOST_BODY_BYTES, BODY_DEADLINE_MS)
+    if (!bytes.ok) return exchange.refuse(bytes.error)
+    if (!bytes.value) return exchange.refuse(failure('invalid_request', 'The body is missing.'))
+    const headers = Object.fromEntries(
+      PASSED_ON.flatMap((name) => {
+        const value = request.headers.get(name)
+        return value === null ? [] : [[name, value]]
+      }),
+    )
+    const outcome = await serveModel(this.counter, {
+      admitted,
+      operation,
+      wire,
+      path,
+      bytes: bytes.value,
+      headers,
+      wishes: wishesOf(wished.value),
+      hangUp: request.signal,
+      failureJson: (problem) => exchange.failureJson(problem),
+    })
+    return told(exchange, operation, outcome)
+  }
+}
+
+function told(exchange: Exchange, operation: ModelOperationName, outcome: ModelOutcome): Response {
+  switch (outcome.kind) {
+    case 'served':
+      return exchange.served(
+        outcome.body,
+        outcome.cost,
+        null,
+        { 'content-type': outcome.contentType },
+        outcome.readings,
+      )
+    case 'streaming':
+      return exchange.streamed(outcome.body, outcome.contentType, outcome.readings)
+    case 'refused':
+      return exchange.refuse(outcome.failure, outcome.readings)
+    case 'quoted':
+      return exchange.quoted({
+        operation,
+        price: { mode: 'most', currency: 'USD', amount: formatUsd(outcome.most) },
+        cost_micros_usd: outcome.most,
+        price_version: outcome.version,
+        available_micros_usd: outcome.balance,
+      })
+  }
+}

@@ -1,0 +1,94 @@
+import { Elysia } from 'elysia'
+import { failure } from '../../core/failure'
+import type { ModelCatalogue } from '../../core/models/catalogue'
+import { CHAT_COMPLETIONS } from '../../core/models/chat-completions-wire'
+import { GENERATE_CONTENT } from '../../core/models/generate-content-wire'
+import { MESSAGES } from '../../core/models/messages-wire'
+import { type Model, routesOf } from '../../core/models/model'
+import { toUsdNumber } from '../../core/money'
+import { documented, UNDOCUMENTED } from '../docs/documented'
+import { MODEL_DOCS } from '../docs/model-docs'
+import type { FrontDesk } from '../front-desk'
+import { GENERATE_PATH } from '../google-path'
+import type { IdleTimer, ModelCalls } from '../model-calls'
+import { WISHES } from '../priced'
+import { REQUEST_ID_HEADER } from '../request-ids'
+
+const PLAIN = { model: null, stream: false, events: false }
+
+/** The models (spec 2.2, 4.6): what there is, and calls of them in the wires of three SDKs. */
+export function modelRoutes(desk: FrontDesk, catalogue: ModelCatalogue, calls: ModelCalls) {
+  const one = (request: Request) => {
+    const exchange = desk.exchange(request)
+    const id = decoded(desk.arrival(request).url.pathname.slice('/v1/models/'.length))
+    const model = catalogue.byId(id)
+    if (model) return exchange.free(wireModel(model))
+    return exchange.refuse(
+      failure('unknown_model', 'There is no such model. GET /v1/models lists all.', { param: 'model' }),
+    )
+  }
+  const generate = (request: Request, server: IdleTimer) => {
+    const { pathname, searchParams } = desk.arrival(request).url
+    const [, model = '', action = ''] = GENERATE_PATH.exec(pathname) ?? []
+    const stream = action.toLowerCase() === 'streamgeneratecontent'
+    const path = { model: decoded(model), stream, events: stream && searchParams.get('alt') === 'sse' }
+    return calls.answer(request, server, { operation: 'generate-content', wire: GENERATE_CONTENT, path })
+  }
+  return (
+    new Elysia({ name: 'models' })
+      .get(
+        '/v1/models',
+        ({ request }) => desk.exchange(request).free({ object: 'list', data: catalogue.list().map(wireModel) }),
+        documented(MODEL_DOCS.list),
+      )
+      .get('/v1/models/:model', ({ request }) => one(request), documented(MODEL_DOCS.one))
+      // An id may have slashes of its own.
+      .get('/v1/models/*', ({ request }) => one(request), UNDOCUMENTED)
+      .post(
+        '/v1/chat/completions',
+        ({ request, server }) =>
+          calls.answer(request, server, { operation: 'chat-completions', wire: CHAT_COMPLETIONS, path: PLAIN }),
+        { parse: 'none', ...documented(MODEL_DOCS.chat, WISHES, REQUEST_ID_HEADER) },
+      )
+      .post(
+        '/v1/messages',
+        ({ request, server }) => calls.answer(request, server, { operation: 'messages', wire: MESSAGES, path: PLAIN }),
+        { parse: 'none', ...documented(MODEL_DOCS.messages, WISHES, REQUEST_ID_HEADER) },
+      )
+      .post('/v1beta/models/:model', ({ request, server }) => generate(request, server), {
+        parse: 'none',
+        ...documented(MODEL_DOCS.generate, WISHES, REQUEST_ID_HEADER),
+      })
+      .post('/v1beta/models/*', ({ request, server }) => generate(request, server), { parse: 'none', ...UNDOCUMENTED })
+      .post('/v1/models/*', ({ request, server }) => generate(request, server), { parse: 'none', ...UNDOCUMENTED })
+  )
+}
+
+function wireModel(model: Model) {
+  const { input, output, cacheRead, cacheWrite } = model.price
+  return {
+    id: model.id,
+    object: 'model' as const,
+    created: model.created,
+    owned_by: model.ownedBy,
+    recharge_required: model.rechargeRequired,
+    supported_endpoint_types: routesOf(model),
+    pricing: {
+      input: toUsdNumber(input),
+      output: toUsdNumber(output),
+      cache_read: toUsdNumber(cacheRead),
+      cache_write: toUsdNumber(cacheWrite),
+    },
+    price_version: model.priceVersion,
+    context_tokens: model.contextTokens,
+    max_output_tokens: model.maxOutputTokens,
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

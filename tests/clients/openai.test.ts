@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import OpenAI from 'openai'
+import type { MadeKey } from '../support/harness'
+import { type ModelGateway, openModelGateway, PRICE } from '../support/model-gateway'
+import { eventStream, openAi, openVendor, type VendorDouble } from '../support/vendor-double'
+import '../support/patience'
+
+/** The official package, unmodified: only its base URL and its key are ours. */
+let vendor: VendorDouble
+let gateway: ModelGateway
+let client: OpenAI
+let key: MadeKey
+let balance: () => Promise<{ paid: number; held: number }>
+beforeAll(async () => {
+  vendor = openVendor(() => openAi.plain('Hi', { input: 10, output: 4 }))
+  gateway = await openModelGateway([
+    { id: 'gpt', upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` }, price: PRICE },
+  ])
+  const funded = await gateway.funded()
+  key = funded.key
+  balance = funded.balance
+  client = new OpenAI({ baseURL: `${gateway.serve()}/v1`, apiKey: key.secret, maxRetries: 2 })
+})
+afterAll(async () => {
+  await gateway.close()
+  vendor.close()
+})
+
+const messages = [{ role: 'user' as const, content: 'Hello' }]
+
+describe('openai', () => {
+  test('its quickstart runs on a fresh machine, with the sandbox', async () => {
+    const completion = await client.chat.completions.create({ model: 'sandbox/echo', messages })
+    expect(completion.choices[0]?.message.content).toBe('Hello')
+    expect(completion.usage?.total_tokens).toBe(2)
+  })
+
+  test('lists and reads models', async () => {
+    const ids: string[] = []
+    for await (const model of client.models.list()) ids.push(model.id)
+    expect(ids).toEqual(['gpt', 'sandbox/echo', 'sandbox/extract'])
+    expect((await client.models.retrieve('sandbox/echo')).owned_by).toBe('sandbox')
+  })
+
+  test('plain and streamed, with and without usage', async () => {
+    vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
+    expect((await client.chat.completions.create({ model: 'gpt', messages })).choices[0]?.message.content).toBe('Hi')
+    vendor.answer = () => eventStream(openAi.words(['Hel', 'lo'], { input: 10, output: 4 }))
+    let text = ''
+    for await (const chunk of await client.chat.completions.create({ model: 'gpt', messages, stream: true })) {
+      expect(chunk.usage).toBeUndefined()
+      text += chunk.choices[0]?.delta.content ?? ''
+    }
+    expect(text).toBe('Hello')
+    const runner = client.chat.completions.stream({ model: 'gpt', messages, stream_options: { include_usage: true } })
+    expect((await runner.finalChatCompletion()).choices[0]?.message.content).toBe('Hello')
+    expect((await runner.totalUsage()).total_tokens).toBe(14)
+  })
+
+  test('tools: the sandbox calls one, and says what it answered', async () => {
+    const runner = client.chat.completions.runTools({
+      model: 'sandbox/echo',
+      messages: [{ role: 'user', content: 'Paris' }],
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'weather',
+            description: 'The weather of a city',
+            parse: JSON.parse,
+            parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+            function: ({ city }: { city: string }) => `It rains in ${city}.`,
+          },
+        },
+      ],
+    })
+    expect(await runner.finalContent()).toBe('The tool said: It rains in Paris.')
+  })
+
+  test('errors arrive as its own classes, with our code and request id', async () => {
+    const refused = await client.chat.completions.create({ model: 'nobody', messages }).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(OpenAI.NotFoundError)
+    expect(refused).toMatchObject({ status: 404, code: 'unknown_model', requestID: expect.stringMatching(/^req_/) })
+    const stranger = new OpenAI({ baseURL: client.baseURL, apiKey: 'gwk_wrong', maxRetries: 0 })
+    expect(await stranger.models.list().catch((error: unknown) => error)).toBeInstanceOf(OpenAI.AuthenticationError)
+    vendor.answer = () => openAi.error(400, { message: 'too hot', code: 'bad_temperature', param: 'temperature' })
+    expect(
+      await client.chat.completions.create({ model: 'gpt', messages }).catch((error: unknown) => error),
+    ).toMatchObject({
+      status: 400,
+      code: 'bad_temperature',
+      param: 'temperature',
+    })
+  })
+
+  test('a failure in the middle of a stream is an error of the stream', async () => {
+    vendor.answer = () => eventStream([openAi.chunk({ content: 'Hel' })])
+    const stream = await client.chat.completions.create({ model: 'gpt', messages, stream: true })
+    const reading = (async () => {
+      for await (const _ of stream);
+    })()
+    expect(
+      await reading.then(
+        () => null,
+        (error: unknown) => error,
+      ),
+    ).toBeInstanceOf(OpenAI.APIError)
+  })
+
+  test('it waits and tries again after 429, by our Retry-After', async () => {
+    let calls = 0
+    vendor.answer = () =>
+      ++calls <= 1
+        ? openAi.error(429, {}, { 'retry-after': '1', 'x-should-retry': 'false' })
+        : openAi.plain('Hi', { input: 10, output: 4 })
+    expect((await client.chat.completions.create({ model: 'gpt', messages })).choices[0]?.message.content).toBe('Hi')
+    expect(calls).toBe(2)
+  })
+
+  test('an abort ends the call at the vendor, and nothing stays held', async () => {
+    const stopped = Promise.withResolvers<void>()
+    vendor.answer = ({ signal }) => {
+      signal.addEventListener('abort', () => stopped.resolve())
+      return eventStream([openAi.chunk({ content: 'Hel' })], () => undefined)
+    }
+    const stream = await client.chat.completions.create({ model: 'gpt', messages, stream: true })
+    for await (const _ of stream) break
+    stream.controller.abort()
+    await stopped.promise
+    while ((await balance()).held > 0) await Bun.sleep(1)
+  })
+})
