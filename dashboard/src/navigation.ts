@@ -1,4 +1,12 @@
-import { BookOpen, KeyRound, LayoutDashboard, type LucideIcon } from 'lucide-react'
+import {
+  BookOpen,
+  Gauge,
+  KeyRound,
+  LayoutDashboard,
+  type LucideIcon,
+  Settings as SettingsIcon,
+  Wrench,
+} from 'lucide-react'
 import { SHELL_WORDS } from './words/shell.ts'
 
 export interface NavigationEntry {
@@ -17,7 +25,9 @@ const { pagesOf } = SHELL_WORDS
 export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/', label: pagesOf.overview, icon: LayoutDashboard },
   { to: '/keys', label: pagesOf.keys, icon: KeyRound },
-  // Then, as they come: /usage /playground /billing /limits /social /apps
+  // Then, as they come: /usage /playground /billing /social /apps
+  { to: '/limits', label: pagesOf.limits, icon: Gauge },
   { to: '/docs', label: SHELL_WORDS.help, icon: BookOpen, outside: true },
-  // Last: /settings /operator
+  { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
+  { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true },
 ]

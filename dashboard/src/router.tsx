@@ -58,15 +58,28 @@ const signUp = createRoute({
   component: lazyRouteComponent(() => import('./pages/sign-up.tsx'), 'SignUp'),
 })
 
+/** A page for who is not signed in. */
+const door = <P extends string, N extends string>(path: P, load: () => Promise<Record<N, RouteComponent>>, name: N) =>
+  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load, name) })
+
+const doors = [
+  door('/forgot-password', () => import('./pages/forgot-password.tsx'), 'ForgotPassword'),
+  door('/reset-password', () => import('./pages/reset-password.tsx'), 'ResetPassword'),
+  door('/confirm-email', () => import('./pages/confirm-email.tsx'), 'ConfirmEmail'),
+]
+
 const pages = [
   page('/', () => import('./pages/overview.tsx'), 'Overview'),
   page('/welcome', () => import('./pages/welcome.tsx'), 'Welcome'),
   keys,
   page('/keys/$id', () => import('./pages/key.tsx'), 'KeyPage'),
+  page('/limits', () => import('./pages/limits.tsx'), 'Limits'),
+  page('/settings', () => import('./pages/settings.tsx'), 'Settings'),
+  page('/operator', () => import('./pages/operator.tsx'), 'Operator'),
 ]
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, signUp, shell.addChildren(pages)]),
+  routeTree: root.addChildren([signIn, signUp, ...doors, shell.addChildren(pages)]),
   defaultPreload: 'intent',
   defaultPendingMs: 300,
   scrollRestoration: true,

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { answered, api, callJson } from './client.ts'
-import { sessionEnded } from './session-ended.ts'
+import { recentSignInNeeded, sessionEnded } from './session-ended.ts'
 
 /** Who is signed in, and what is left. Throws `missing_session` when nobody is. */
 export const accountQuery = queryOptions({
@@ -16,6 +16,7 @@ function fetchAccount() {
 export async function signIn(email: string, password: string): Promise<void> {
   await callJson('/api/auth/sign-in/email', { body: { email, password } })
   sessionEnded.set(false)
+  recentSignInNeeded.set(false)
 }
 
 /** Makes an owner and signs them in. */

@@ -1,11 +1,13 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { asFailure } from './failure.ts'
-import { sessionEnded } from './session-ended.ts'
+import { recentSignInNeeded, sessionEnded } from './session-ended.ts'
 
 const MOST_RETRIES = 2
 
 function onError(error: unknown): void {
-  if (asFailure(error).code === 'missing_session') sessionEnded.set(true)
+  const { code } = asFailure(error)
+  if (code === 'missing_session') sessionEnded.set(true)
+  if (code === 'recent_sign_in_required') recentSignInNeeded.set(true)
 }
 
 /** What was refused stays refused; what was not answered is asked again, twice at most. Writes are never repeated. */

@@ -18,6 +18,9 @@ export function SignIn() {
   return (
     <DoorPage title={SHELL_WORDS.pagesOf.signIn}>
       <CredentialsForm purpose="sign-in" submit={signIn} onDone={() => void enter()}>
+        <Link to="/forgot-password" className="justify-self-start text-accent underline">
+          {SIGN_IN_WORDS.forgot}
+        </Link>
         <p className="text-muted">
           {SIGN_IN_WORDS.noAccount}{' '}
           <Link to="/sign-up" className="text-accent underline">

@@ -1,14 +1,16 @@
 import { lazy, Suspense } from 'react'
-import { sessionEnded } from '../api/session-ended.ts'
+import { recentSignInNeeded, sessionEnded } from '../api/session-ended.ts'
 import { useSignal } from '../signal.ts'
 
 const SignInAgain = lazy(() => import('./sign-in-again.tsx').then(({ SignInAgain }) => ({ default: SignInAgain })))
 
-/** Over the page once the session is over: what was typed below stays. */
+/** Over the page once the session is over, or too old for what was asked: what was typed below stays. */
 export function SessionEnded() {
-  return useSignal(sessionEnded) ? (
+  const ended = useSignal(sessionEnded)
+  const tooOld = useSignal(recentSignInNeeded)
+  return ended || tooOld ? (
     <Suspense>
-      <SignInAgain />
+      <SignInAgain {...(!ended && { onGiveUp: () => recentSignInNeeded.set(false) })} />
     </Suspense>
   ) : null
 }

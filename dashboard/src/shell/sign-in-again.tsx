@@ -4,8 +4,8 @@ import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { SIGN_IN_WORDS } from '../words/sign-in.ts'
 
-/** Signs in again without leaving the page. Another person than before gets a fresh page: nothing of the first one stays. */
-export function SignInAgain() {
+/** Signs in again without leaving the page; with `onGiveUp` the session still holds and the wish may be dropped. Another person than before gets a fresh page: nothing of the first one stays. */
+export function SignInAgain({ onGiveUp }: { onGiveUp?: () => void }) {
   const queries = useQueryClient()
   const before = useQuery({ ...accountQuery, enabled: false }).data
   const goOn = async () => {
@@ -14,8 +14,8 @@ export function SignInAgain() {
     else await queries.invalidateQueries()
   }
   return (
-    <Dialog title={SIGN_IN_WORDS.ended} firm onClose={() => undefined}>
-      <p className="text-muted">{SIGN_IN_WORDS.endedText}</p>
+    <Dialog title={onGiveUp ? SIGN_IN_WORDS.recent : SIGN_IN_WORDS.ended} firm={!onGiveUp} onClose={() => onGiveUp?.()}>
+      <p className="text-muted">{onGiveUp ? SIGN_IN_WORDS.recentText : SIGN_IN_WORDS.endedText}</p>
       <CredentialsForm
         purpose="sign-in"
         submit={signIn}

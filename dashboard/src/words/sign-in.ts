@@ -16,4 +16,6 @@ export const SIGN_IN_WORDS = {
   ended: 'Your session has ended',
   endedText: 'Sign in again to go on. What you typed on this page is kept.',
   again: 'Sign in again',
+  recent: 'Sign in again to do this',
+  recentText: 'This needs a recent sign-in. Nothing was changed yet: press the button once more afterwards.',
 } as const

@@ -1,11 +1,11 @@
 import type { ApiKey } from '../../api/keys.ts'
-import { TIME_ZONE } from '../../api/usage.ts'
 import { Button } from '../../ui/button.tsx'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
 import { costUsd, typedUsd } from '../../ui/money.ts'
 import { dayWords } from '../../ui/time.tsx'
 import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 import { ipsIn, type KeyErrors, type KeyTyped, leavesOut } from './key-form-values.ts'
+import { useBudgetZone } from './use-budget-zone.ts'
 
 /** The fields of a key's form. */
 export function KeyFields(props: KeyFieldsProps) {
@@ -177,6 +177,7 @@ function ExpiryFields({ typed, errors, apiKey, focus, onChange, onLeave }: KeyFi
 }
 
 function BudgetFields({ typed, errors, apiKey, onChange, onLeave }: KeyFieldsProps) {
+  const zone = useBudgetZone(apiKey)
   const { day, week, month } = WORDS.budgetPeriods
   const options = [
     { value: '', text: WORDS.budgetNone },
@@ -186,7 +187,7 @@ function BudgetFields({ typed, errors, apiKey, onChange, onLeave }: KeyFieldsPro
   ]
   return (
     <div className="grid gap-3 sm:grid-cols-2">
-      <Field label={WORDS.budget} hint={WORDS.budgetHint(apiKey?.budget?.timezone ?? TIME_ZONE)}>
+      <Field label={WORDS.budget} hint={WORDS.budgetHint(zone)}>
         {({ className: _look, ...control }) => (
           <Select
             {...control}

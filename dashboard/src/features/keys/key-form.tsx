@@ -3,7 +3,6 @@ import { type FormEvent, useState } from 'react'
 import { accountQuery } from '../../api/account.ts'
 import { type ApiFailure, asFailure } from '../../api/failure.ts'
 import { type ApiKey, changeKey, createKey } from '../../api/keys.ts'
-import { TIME_ZONE } from '../../api/usage.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
 import { FormFailure } from '../../ui/states.tsx'
@@ -12,6 +11,7 @@ import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 import { KIT_WORDS } from '../../words/kit.ts'
 import { KeyFields } from './key-fields.tsx'
 import { judgeKey, type KeyErrors, type KeyTyped, settingsOf, typedOf } from './key-form-values.ts'
+import { useBudgetZone } from './use-budget-zone.ts'
 import { useKeysRefresh } from './use-key-doings.ts'
 
 export interface MadeKey {
@@ -23,10 +23,11 @@ export interface MadeKey {
 export function KeyForm({ apiKey, focus, onClose, onMade }: KeyFormProps) {
   const [typed, setTyped] = useState<KeyTyped>(() => startOf(apiKey, focus))
   const [errors, setErrors] = useState<KeyErrors>({})
+  const timezone = useBudgetZone(apiKey)
   const ip = useQuery(accountQuery).data?.ip ?? null
   const saving = useMutation({
     mutationFn: async () => {
-      const settings = settingsOf(typed, apiKey, TIME_ZONE)
+      const settings = settingsOf(typed, apiKey, timezone)
       if (apiKey === null) return { made: await createKey(settings) }
       return { changed: (await changeKey(apiKey.id, settings)).key }
     },

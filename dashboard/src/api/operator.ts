@@ -1,0 +1,54 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { answered, api } from './client.ts'
+
+/** Accounts of this gateway, newest first, or those that match. */
+export const accountsQuery = (search: string) =>
+  infiniteQueryOptions({
+    queryKey: ['operator', 'accounts', search],
+    queryFn: ({ pageParam }) => fetchAccounts(search, pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: (before) => before,
+  })
+
+export const waitingQuery = queryOptions({
+  queryKey: ['operator', 'requests'],
+  queryFn: () => fetchWaiting(),
+})
+
+export const pricesQuery = queryOptions({ queryKey: ['operator', 'prices'], queryFn: () => fetchPrices() })
+
+export type AccountLine = Awaited<ReturnType<typeof fetchAccounts>>['accounts'][number]
+export type WaitingRequest = Awaited<ReturnType<typeof fetchWaiting>>['requests'][number]
+
+function fetchAccounts(search: string, cursor: string | null) {
+  const query = { limit: 50, ...(search !== '' && { search }), ...(cursor !== null && { cursor }) }
+  return answered(api.operator.accounts.get({ query }))
+}
+
+function fetchWaiting() {
+  return answered(api.operator['limit-requests'].get({ query: { status: 'pending', limit: 200 } }))
+}
+
+function fetchPrices() {
+  return answered(api.operator.prices.get())
+}
+
+export interface Caps {
+  readonly rpm: number
+  readonly tpm: number
+  readonly concurrency: number
+}
+
+export const approve = (id: string, body: { reason?: string; limits?: Caps }) =>
+  answered(api.operator['limit-requests']({ id }).approve.post({ ...body }))
+export const decline = (id: string, reason: string) =>
+  answered(api.operator['limit-requests']({ id }).decline.post({ reason }))
+/** The same `reference` is booked once, so that a repeat after a cut is safe. */
+export const grant = (id: string, body: { usd: string; note: string; reference: string }) =>
+  answered(api.operator.accounts({ id }).grants.post({ ...body }))
+export const setLimits = (id: string, limits: Caps | null) =>
+  answered(api.operator.accounts({ id }).limits.post({ limits }))
+/** Null takes the operator's price back: the catalogue's holds again. */
+export const setPrice = (body: { operation: string; usd: string | null; account?: string }) =>
+  answered(api.operator.prices.post({ ...body }))

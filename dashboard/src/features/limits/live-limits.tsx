@@ -1,0 +1,108 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { asFailure } from '../../api/failure.ts'
+import { limitsQuery } from '../../api/limits.ts'
+import { buttonClass } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { Meter } from '../../ui/meter.tsx'
+import { grouped, shortCount } from '../../ui/money.ts'
+import { Empty } from '../../ui/states.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { LIMIT_WORDS as WORDS } from '../../words/limits.ts'
+
+type Live = NonNullable<ReturnType<typeof useLimits>['data']>['keys'][number]
+
+const { columns: HEADS } = WORDS
+
+const COLUMNS: readonly Column<Live>[] = [
+  { id: 'key', head: HEADS.key, cell: ({ name }) => <span className="font-medium wrap-anywhere">{name}</span> },
+  {
+    id: 'rpm',
+    head: HEADS.rpm,
+    cell: ({ name, requests }) => <Reading of={name} what={HEADS.rpm} reading={requests} />,
+  },
+  { id: 'tpm', head: HEADS.tpm, cell: ({ name, tokens }) => <Reading of={name} what={HEADS.tpm} reading={tokens} /> },
+  {
+    id: 'concurrency',
+    head: HEADS.concurrency,
+    cell: ({ name, concurrency }) => <Reading of={name} what={HEADS.concurrency} reading={concurrency} />,
+  },
+  { id: 'reset', head: HEADS.reset, numeric: true, cell: ({ requests }) => <Resets at={requests.reset} /> },
+]
+
+function useLimits() {
+  return useQuery(limitsQuery)
+}
+
+/** What every key uses of this minute, as it happens. */
+export function LiveLimits() {
+  const limits = useLimits()
+  // A window that has ended is empty again: nothing tells of it but the clock.
+  const reset = limits.data?.keys[0]?.requests.reset ?? 0
+  useEffect(() => {
+    if (reset === 0) return
+    const timer = setTimeout(() => void limits.refetch(), Math.max(1000, reset * 1000 - Date.now() + 500))
+    return () => clearTimeout(timer)
+  }, [reset, limits.refetch])
+  return (
+    <Card title={WORDS.live} flush>
+      <Table
+        caption={WORDS.liveTable}
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+        state={{
+          rows: limits.data?.keys,
+          failure: limits.error ? asFailure(limits.error) : null,
+          onTryAgain: () => void limits.refetch(),
+        }}
+        card={(row) => (
+          <div className="grid gap-2">
+            {COLUMNS.map(({ id, head, cell }) => (
+              <div key={id} className={id === 'key' ? '' : 'flex items-center justify-between gap-4'}>
+                {id !== 'key' && <span className="small text-muted">{head}</span>}
+                {cell(row)}
+              </div>
+            ))}
+          </div>
+        )}
+        empty={
+          <Empty
+            action={
+              <Link to="/keys" className={buttonClass()}>
+                {WORDS.createKey}
+              </Link>
+            }
+          >
+            {WORDS.noKeys}
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+function Reading({ of, what, reading }: { of: string; what: string; reading: { limit: number; remaining: number } }) {
+  const used = Math.max(0, reading.limit - reading.remaining)
+  const text = WORDS.usedOf(grouped(used), grouped(reading.limit))
+  return (
+    <div className="grid min-w-28 gap-1" title={text}>
+      <span>{WORDS.usedOf(shortCount(used), shortCount(reading.limit))}</span>
+      <Meter label={`${what}, ${of}`} used={used} most={reading.limit} text={text} />
+    </div>
+  )
+}
+
+function Resets({ at }: { at: number }) {
+  const [left, setLeft] = useState(() => secondsTo(at))
+  useEffect(() => {
+    setLeft(secondsTo(at))
+    const timer = setInterval(() => setLeft(secondsTo(at)), 1000)
+    return () => clearInterval(timer)
+  }, [at])
+  return <span className="text-muted">{WORDS.resetIn(left)}</span>
+}
+
+function secondsTo(at: number): number {
+  return Math.max(0, Math.ceil(at - Date.now() / 1000))
+}

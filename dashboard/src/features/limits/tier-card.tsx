@@ -1,0 +1,71 @@
+import { useQuery } from '@tanstack/react-query'
+import { accountQuery } from '../../api/account.ts'
+import { asFailure } from '../../api/failure.ts'
+import { limitsQuery } from '../../api/limits.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Card } from '../../ui/card.tsx'
+import { Meter } from '../../ui/meter.tsx'
+import { balanceUsd, grouped } from '../../ui/money.ts'
+import { Failed, Loading } from '../../ui/states.tsx'
+import { LIMIT_WORDS as WORDS } from '../../words/limits.ts'
+import { SHELL_WORDS } from '../../words/shell.ts'
+
+const GROWTH_MICROS = 500_000_000
+
+/** Which tier it is, what it gives, and what moves it up. */
+export function TierCard() {
+  const limits = useQuery(limitsQuery)
+  const account = useQuery(accountQuery).data
+  if (limits.data === undefined || account === undefined)
+    return (
+      <Card title={WORDS.yourTier} flush>
+        {limits.error ? (
+          <Failed failure={asFailure(limits.error)} onTryAgain={() => void limits.refetch()} />
+        ) : (
+          <Loading />
+        )}
+      </Card>
+    )
+  const { tier } = limits.data
+  const { requests_per_minute: rpm, tokens_per_minute: tpm, concurrency } = limits.data.limits
+  return (
+    <Card title={WORDS.yourTier} aside={<Badge tone="accent">{SHELL_WORDS.tiers[tier]}</Badge>}>
+      <p>{WORDS.perKey}</p>
+      <dl className="flex flex-wrap gap-x-8 gap-y-2">
+        <Cap label={WORDS.tierColumns.rpm} value={rpm} />
+        <Cap label={WORDS.tierColumns.tpm} value={tpm} />
+        <Cap label={WORDS.tierColumns.concurrency} value={concurrency} />
+      </dl>
+      <NextTier tier={tier} toppedUp={account.topped_up_micros_usd} />
+    </Card>
+  )
+}
+
+function Cap({ label, value }: { label: string; value: number }) {
+  return (
+    <div>
+      <dt className="small text-muted">{label}</dt>
+      <dd className="text-base font-semibold">{grouped(value)}</dd>
+    </div>
+  )
+}
+
+function NextTier({ tier, toppedUp }: { tier: keyof typeof WORDS.how; toppedUp: number }) {
+  if (tier === 'enterprise') return <p className="text-muted">{WORDS.enterprise}</p>
+  if (tier === 'growth') return <p className="text-muted">{WORDS.growth}</p>
+  if (tier === 'free')
+    return (
+      <p className="text-muted">
+        {WORDS.firstTopUp} {WORDS.orRequest}
+      </p>
+    )
+  const words = WORDS.toGrowth(balanceUsd(toppedUp))
+  return (
+    <div className="grid gap-2">
+      <Meter label={WORDS.toGrowthMeter} used={toppedUp} most={GROWTH_MICROS} text={words} />
+      <p className="text-muted">
+        {words} {WORDS.orRequest}
+      </p>
+    </div>
+  )
+}

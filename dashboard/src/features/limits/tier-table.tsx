@@ -1,0 +1,58 @@
+import { useQuery } from '@tanstack/react-query'
+import { limitsQuery } from '../../api/limits.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Card } from '../../ui/card.tsx'
+import { grouped } from '../../ui/money.ts'
+import { type Column, Table } from '../../ui/table.tsx'
+import { LIMIT_WORDS as WORDS } from '../../words/limits.ts'
+import { SHELL_WORDS } from '../../words/shell.ts'
+
+type Tier = keyof typeof WORDS.how
+interface Row {
+  readonly tier: Tier
+  readonly rpm: string
+  readonly tpm: string
+  readonly concurrency: string
+}
+
+/** The numbers of the specification (8). */
+const TIERS: readonly Row[] = [
+  { tier: 'free', rpm: grouped(60), tpm: grouped(60_000), concurrency: '5' },
+  { tier: 'starter', rpm: grouped(600), tpm: grouped(600_000), concurrency: '20' },
+  { tier: 'growth', rpm: grouped(3_000), tpm: grouped(3_000_000), concurrency: '50' },
+  { tier: 'enterprise', rpm: WORDS.custom, tpm: WORDS.custom, concurrency: WORDS.custom },
+]
+
+const { tierColumns: HEADS } = WORDS
+
+/** What each tier gives, and which one this is. */
+export function TierTable() {
+  const current = useQuery(limitsQuery).data?.tier
+  const columns: readonly Column<Row>[] = [
+    {
+      id: 'tier',
+      head: HEADS.tier,
+      cell: ({ tier }) => (
+        <span className="flex items-center gap-2 font-medium">
+          {SHELL_WORDS.tiers[tier]}
+          {tier === current && <Badge tone="accent">{WORDS.current}</Badge>}
+        </span>
+      ),
+    },
+    { id: 'rpm', head: HEADS.rpm, numeric: true, cell: ({ rpm }) => rpm },
+    { id: 'tpm', head: HEADS.tpm, numeric: true, cell: ({ tpm }) => tpm },
+    { id: 'concurrency', head: HEADS.concurrency, numeric: true, cell: ({ concurrency }) => concurrency },
+    { id: 'how', head: HEADS.how, cell: ({ tier }) => <span className="text-muted">{WORDS.how[tier]}</span> },
+  ]
+  return (
+    <Card title={WORDS.tiers} flush>
+      <Table
+        caption={WORDS.tierTable}
+        columns={columns}
+        rowKey={({ tier }) => tier}
+        state={{ rows: TIERS, failure: null, onTryAgain: () => undefined }}
+        empty={null}
+      />
+    </Card>
+  )
+}

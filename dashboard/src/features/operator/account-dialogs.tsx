@@ -1,0 +1,69 @@
+import { useState } from 'react'
+import { type AccountLine, type Caps, grant, setLimits } from '../../api/operator.ts'
+import { Choice, Choices, Field } from '../../ui/field.tsx'
+import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
+import { CapsFields, capsIn } from './caps-fields.tsx'
+import { OrderForm, textOf } from './order-form.tsx'
+import { useOrder } from './use-order.ts'
+
+type DialogProps = { account: AccountLine; onClose: () => void }
+
+export function GrantDialog({ account, onClose }: DialogProps) {
+  // One reference per dialog: pressed twice, or again after a cut, it is booked once.
+  const [reference] = useState(() => crypto.randomUUID())
+  const order = useOrder(
+    (typed: { usd: string; note: string }) => grant(account.id, { ...typed, reference }),
+    ({ usd }) => WORDS.granted(usd),
+    onClose,
+  )
+  return (
+    <OrderForm
+      title={WORDS.grant}
+      order={order}
+      onClose={onClose}
+      read={(form) => {
+        const [usd, note] = [textOf(form, 'usd'), textOf(form, 'note')]
+        const wrong = {
+          ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) || Number(usd) === 0 ? { usd: WORDS.amountWrong } : {}),
+          ...(note === '' && { note: WORDS.noteNeeded }),
+        }
+        return Object.keys(wrong).length > 0 ? { wrong } : { typed: { usd, note } }
+      }}
+    >
+      {(errors) => (
+        <>
+          <p className="text-muted wrap-anywhere">{WORDS.grantText(account.email ?? account.id)}</p>
+          <Field label={WORDS.amount} hint={WORDS.amountHint} error={errors['usd']}>
+            {(control) => <input {...control} name="usd" inputMode="decimal" required />}
+          </Field>
+          <Field label={WORDS.note} hint={WORDS.noteHint} error={errors['note']}>
+            {(control) => <input {...control} name="note" defaultValue={WORDS.noteDefault} maxLength={200} required />}
+          </Field>
+        </>
+      )}
+    </OrderForm>
+  )
+}
+
+export function LimitsDialog({ account, onClose }: DialogProps) {
+  const [own, setOwn] = useState(true)
+  const order = useOrder((limits: Caps | null) => setLimits(account.id, limits), WORDS.limitsSet, onClose)
+  return (
+    <OrderForm
+      title={WORDS.limits}
+      order={order}
+      onClose={onClose}
+      read={(form) => (own ? capsIn(form) : { typed: null })}
+    >
+      {(errors) => (
+        <>
+          <Choices legend={WORDS.limitsText(account.email ?? account.id)}>
+            <Choice name="how" value="own" checked={own} onChange={() => setOwn(true)} label={WORDS.ownLimits} />
+            <Choice name="how" value="tier" checked={!own} onChange={() => setOwn(false)} label={WORDS.tierLimits} />
+          </Choices>
+          {own && <CapsFields caps={account.limits} errors={errors} />}
+        </>
+      )}
+    </OrderForm>
+  )
+}

@@ -1,0 +1,129 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Ellipsis } from 'lucide-react'
+import { type FormEvent, useState } from 'react'
+import { asFailure } from '../../api/failure.ts'
+import { type AccountLine, accountsQuery } from '../../api/operator.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button, IconButton } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { grouped } from '../../ui/money.ts'
+import { Empty } from '../../ui/states.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { TimeAgo } from '../../ui/time.tsx'
+import { KIT_WORDS } from '../../words/kit.ts'
+import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
+import { SHELL_WORDS } from '../../words/shell.ts'
+import { GrantDialog, LimitsDialog } from './account-dialogs.tsx'
+
+const { accountColumns: HEADS } = WORDS
+type Doing = { what: 'grant' | 'limits'; account: AccountLine } | null
+
+/** Every account, found by a part of its address, with what an operator may do to it. */
+export function AccountsCard() {
+  const [search, setSearch] = useState('')
+  const [doing, setDoing] = useState<Doing>(null)
+  const accounts = useInfiniteQuery(accountsQuery(search))
+  const close = () => setDoing(null)
+  const menu = (account: AccountLine) => <AccountMenu account={account} onChoose={setDoing} />
+  return (
+    <Card title={WORDS.accounts} flush aside={<Search onSearch={setSearch} search={search} />}>
+      <Table
+        caption={WORDS.accountTable}
+        columns={columnsWith(menu)}
+        rowKey={({ id }) => id}
+        state={{
+          rows: accounts.data?.pages.flatMap((page) => page.accounts),
+          failure: accounts.error ? asFailure(accounts.error) : null,
+          onTryAgain: () => void accounts.refetch(),
+          more: accounts.hasNextPage
+            ? { busy: accounts.isFetchingNextPage, onMore: () => void accounts.fetchNextPage() }
+            : null,
+        }}
+        card={(account) => (
+          <div className="flex items-start justify-between gap-3">
+            <div className="grid min-w-0 gap-1">
+              <Who account={account} />
+              <span className="text-muted">
+                {SHELL_WORDS.tiers[account.tier]} · ${account.balance_usd} · {limitsOf(account)}
+              </span>
+            </div>
+            {menu(account)}
+          </div>
+        )}
+        empty={<Empty action={<Button onClick={() => setSearch('')}>{WORDS.clear}</Button>}>{WORDS.noAccounts}</Empty>}
+      />
+      {doing?.what === 'grant' && <GrantDialog account={doing.account} onClose={close} />}
+      {doing?.what === 'limits' && <LimitsDialog account={doing.account} onClose={close} />}
+    </Card>
+  )
+}
+
+function columnsWith(menu: Column<AccountLine>['cell']): readonly Column<AccountLine>[] {
+  return [
+    { id: 'who', head: HEADS.who, cell: (account) => <Who account={account} /> },
+    { id: 'tier', head: HEADS.tier, cell: ({ tier }) => SHELL_WORDS.tiers[tier] },
+    {
+      id: 'limits',
+      head: HEADS.limits,
+      cell: (account) => <span className="whitespace-nowrap">{limitsOf(account)}</span>,
+    },
+    { id: 'balance', head: HEADS.balance, numeric: true, cell: ({ balance_usd: balance }) => `$${balance}` },
+    { id: 'at', head: HEADS.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
+    { id: 'act', head: HEADS.act, silent: true, numeric: true, cell: menu },
+  ]
+}
+
+function limitsOf({ limits }: AccountLine): string {
+  return [limits.rpm, limits.tpm, limits.concurrency].map(grouped).join(' / ')
+}
+
+function Who({ account }: { account: AccountLine }) {
+  return (
+    <span className="grid min-w-0">
+      <span className="flex flex-wrap items-center gap-2 font-medium wrap-anywhere">
+        {account.email ?? account.id}
+        {account.operator && <Badge>{WORDS.operator}</Badge>}
+      </span>
+      <span className="code text-muted wrap-anywhere">{account.id}</span>
+    </span>
+  )
+}
+
+function AccountMenu({ account, onChoose }: { account: AccountLine; onChoose: (doing: Doing) => void }) {
+  return (
+    <Menu
+      entries={[
+        { kind: 'act', label: WORDS.grant, onSelect: () => onChoose({ what: 'grant', account }) },
+        { kind: 'act', label: WORDS.limits, onSelect: () => onChoose({ what: 'limits', account }) },
+      ]}
+      trigger={
+        <IconButton label={KIT_WORDS.actionsOf(account.email ?? account.id)}>
+          <Ellipsis size={16} aria-hidden />
+        </IconButton>
+      }
+    />
+  )
+}
+
+function Search({ search, onSearch }: { search: string; onSearch: (text: string) => void }) {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    onSearch(String(new FormData(event.currentTarget).get('search') ?? '').trim())
+  }
+  return (
+    <search>
+      <form key={search} onSubmit={submit} className="flex flex-wrap items-center gap-2">
+        <input
+          name="search"
+          type="search"
+          aria-label={WORDS.search}
+          placeholder={WORDS.searchHint}
+          defaultValue={search}
+          className="control w-72 max-w-full border border-line-strong bg-surface px-3 text-base placeholder:text-muted sm:text-sm"
+        />
+        <Button type="submit">{WORDS.search}</Button>
+      </form>
+    </search>
+  )
+}

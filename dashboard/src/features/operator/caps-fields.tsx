@@ -1,0 +1,27 @@
+import type { Caps } from '../../api/operator.ts'
+import { Field } from '../../ui/field.tsx'
+import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
+import { type Read, textOf } from './order-form.tsx'
+
+const NAMES = ['rpm', 'tpm', 'concurrency'] as const
+
+/** Three whole numbers: what a key may do. */
+export function CapsFields({ caps, errors }: { caps: Caps; errors: Readonly<Record<string, string>> }) {
+  return (
+    <div className="grid gap-4 sm:grid-cols-3">
+      {NAMES.map((name) => (
+        <Field key={name} label={WORDS[name]} error={errors[name]}>
+          {(control) => <input {...control} name={name} inputMode="numeric" defaultValue={caps[name]} required />}
+        </Field>
+      ))}
+    </div>
+  )
+}
+
+export function capsIn(form: FormData): Read<Caps> {
+  const counts = NAMES.map((name) => Number(textOf(form, name).replace(/[\s,]/g, '') || Number.NaN))
+  const wrong = NAMES.filter((_, at) => !(Number.isSafeInteger(counts[at]) && Number(counts[at]) > 0))
+  if (wrong.length > 0) return { wrong: Object.fromEntries(wrong.map((name) => [name, WORDS.countWrong])) }
+  const [rpm = 0, tpm = 0, concurrency = 0] = counts
+  return { typed: { rpm, tpm, concurrency } }
+}

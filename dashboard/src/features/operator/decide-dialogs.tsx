@@ -1,0 +1,84 @@
+import { useState } from 'react'
+import { approve, type Caps, decline, type WaitingRequest } from '../../api/operator.ts'
+import { Choice, Choices, Field } from '../../ui/field.tsx'
+import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
+import { CapsFields, capsIn } from './caps-fields.tsx'
+import { OrderForm, textOf } from './order-form.tsx'
+import { useOrder } from './use-order.ts'
+
+type DialogProps = { request: WaitingRequest; onClose: () => void }
+
+export function ApproveDialog({ request, onClose }: DialogProps) {
+  const [own, setOwn] = useState(false)
+  const order = useOrder(
+    (body: { reason?: string; limits?: Caps }) => approve(request.id, body),
+    WORDS.approved,
+    onClose,
+  )
+  return (
+    <OrderForm
+      title={WORDS.approve}
+      order={order}
+      onClose={onClose}
+      read={(form) => {
+        const reason = textOf(form, 'reason')
+        const said = reason === '' ? {} : { reason }
+        if (!own) return { typed: said }
+        const caps = capsIn(form)
+        return 'wrong' in caps ? caps : { typed: { ...said, limits: caps.typed } }
+      }}
+    >
+      {(errors) => (
+        <>
+          <Asked request={request} />
+          <Choices legend={WORDS.approveText}>
+            <Choice name="how" value="growth" checked={!own} onChange={() => setOwn(false)} label={WORDS.toGrowth} />
+            <Choice name="how" value="own" checked={own} onChange={() => setOwn(true)} label={WORDS.ownLimits} />
+          </Choices>
+          {own && (
+            <CapsFields errors={errors} caps={{ rpm: request.peak_rpm, tpm: request.peak_tpm, concurrency: 50 }} />
+          )}
+          <Field label={WORDS.reasonOptional} hint={WORDS.reasonHint}>
+            {(control) => <input {...control} name="reason" maxLength={1000} />}
+          </Field>
+        </>
+      )}
+    </OrderForm>
+  )
+}
+
+export function DeclineDialog({ request, onClose }: DialogProps) {
+  const order = useOrder((reason: string) => decline(request.id, reason), WORDS.declined, onClose)
+  return (
+    <OrderForm
+      title={WORDS.decline}
+      order={order}
+      onClose={onClose}
+      read={(form) => {
+        const reason = textOf(form, 'reason')
+        return reason === '' ? { wrong: { reason: WORDS.reasonNeeded } } : { typed: reason }
+      }}
+    >
+      {(errors) => (
+        <>
+          <Asked request={request} />
+          <Field label={WORDS.reason} hint={WORDS.reasonHint} error={errors['reason']}>
+            {({ className, ...control }) => (
+              <textarea {...control} className={`${className} h-auto py-2`} name="reason" rows={3} maxLength={1000} />
+            )}
+          </Field>
+        </>
+      )}
+    </OrderForm>
+  )
+}
+
+function Asked({ request }: { request: WaitingRequest }) {
+  return (
+    <div className="grid gap-1 rounded-md bg-sunken px-3 py-2">
+      <p className="font-medium wrap-anywhere">{request.email ?? request.workspace_id}</p>
+      <p className="wrap-anywhere">{request.use_case}</p>
+      <p className="small text-muted wrap-anywhere">{request.endpoints.join(', ')}</p>
+    </div>
+  )
+}

@@ -1,0 +1,110 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { asFailure } from '../../api/failure.ts'
+import { pricesQuery, setPrice } from '../../api/operator.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { FormFailure } from '../../ui/states.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
+import { PriceDialog } from './price-dialog.tsx'
+import { useOrder } from './use-order.ts'
+
+interface Row {
+  readonly operation: string
+  readonly account: string | null
+  readonly usd: string
+  readonly own: boolean
+}
+
+const { priceColumns: HEADS } = WORDS
+
+/** What is sold for how much: the catalogue's prices, and the operator's own before them. */
+export function PricesCard() {
+  const prices = useQuery(pricesQuery)
+  const [setting, setSetting] = useState(false)
+  const takingBack = useOrder(
+    ({ operation, account }: Row) => setPrice({ operation, usd: null, ...(account !== null && { account }) }),
+    WORDS.takenBack,
+    () => undefined,
+  )
+  const columns: readonly Column<Row>[] = [
+    {
+      id: 'operation',
+      head: HEADS.operation,
+      cell: ({ operation }) => <span className="font-medium">{operation}</span>,
+    },
+    {
+      id: 'who',
+      head: HEADS.who,
+      cell: ({ account }) =>
+        account === null ? WORDS.everybody : <span className="code wrap-anywhere">{account}</span>,
+    },
+    { id: 'usd', head: HEADS.usd, numeric: true, cell: ({ usd }) => `$${usd}` },
+    {
+      id: 'from',
+      head: HEADS.from,
+      cell: ({ own }) => <Badge tone={own ? 'accent' : 'neutral'}>{own ? WORDS.yours : WORDS.catalogue}</Badge>,
+    },
+    {
+      id: 'act',
+      head: HEADS.act,
+      silent: true,
+      numeric: true,
+      cell: (row) =>
+        row.own ? (
+          <Button
+            aria-label={`${WORDS.takeBack}: ${row.operation}, ${row.account ?? WORDS.everybody}`}
+            busy={takingBack.isPending}
+            onClick={() => takingBack.mutate(row)}
+          >
+            {WORDS.takeBack}
+          </Button>
+        ) : null,
+    },
+  ]
+  const rows = prices.data && rowsOf(prices.data)
+  return (
+    <Card
+      title={WORDS.prices}
+      flush
+      aside={
+        <Button busy={rows === undefined} onClick={() => setSetting(true)}>
+          {WORDS.price}
+        </Button>
+      }
+    >
+      {takingBack.error && <FormFailure failure={asFailure(takingBack.error)} />}
+      <Table
+        caption={WORDS.priceTable}
+        columns={columns}
+        rowKey={({ operation, account, own }) => `${operation} ${account} ${own}`}
+        state={{
+          rows,
+          failure: prices.error ? asFailure(prices.error) : null,
+          onTryAgain: () => void prices.refetch(),
+        }}
+        empty={null}
+      />
+      {setting && prices.data && (
+        <PriceDialog
+          operations={prices.data.catalogue.map(({ operation }) => operation)}
+          onClose={() => setSetting(false)}
+        />
+      )}
+    </Card>
+  )
+}
+
+/** The newest word on each operation and account counts; a price that was taken back is none. */
+function rowsOf({ catalogue, prices }: NonNullable<ReturnType<typeof usePrices>>): Row[] {
+  const own = prices.flatMap(({ operation, account, usd }) =>
+    usd === null ? [] : [{ operation, account, usd, own: true }],
+  )
+  return [...own, ...catalogue.map(({ operation, usd }) => ({ operation, account: null, usd, own: false }))]
+}
+
+function usePrices() {
+  return useQuery(pricesQuery).data
+}

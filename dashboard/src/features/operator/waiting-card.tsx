@@ -1,0 +1,78 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { asFailure } from '../../api/failure.ts'
+import { type WaitingRequest, waitingQuery } from '../../api/operator.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { grouped } from '../../ui/money.ts'
+import { Empty } from '../../ui/states.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { TimeAgo } from '../../ui/time.tsx'
+import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
+import { ApproveDialog, DeclineDialog } from './decide-dialogs.tsx'
+
+const { waitingColumns: HEADS } = WORDS
+
+/** Requests that wait for the operator's word. */
+export function WaitingCard() {
+  const waiting = useQuery(waitingQuery)
+  const [deciding, setDeciding] = useState<{ how: 'approve' | 'decline'; request: WaitingRequest } | null>(null)
+  const answer = (request: WaitingRequest) => (
+    <div className="flex justify-end gap-2">
+      <Button
+        aria-label={`${WORDS.approveShort}: ${request.email}`}
+        onClick={() => setDeciding({ how: 'approve', request })}
+      >
+        {WORDS.approveShort}
+      </Button>
+      <Button
+        aria-label={`${WORDS.declineShort}: ${request.email}`}
+        onClick={() => setDeciding({ how: 'decline', request })}
+      >
+        {WORDS.declineShort}
+      </Button>
+    </div>
+  )
+  const asks = ({ peak_rpm: rpm, peak_tpm: tpm }: WaitingRequest) => WORDS.asks(grouped(rpm), grouped(tpm))
+  const columns: readonly Column<WaitingRequest>[] = [
+    {
+      id: 'who',
+      head: HEADS.who,
+      cell: ({ email, workspace_id: id }) => <span className="font-medium wrap-anywhere">{email ?? id}</span>,
+    },
+    { id: 'asks', head: HEADS.asks, cell: (request) => <span className="whitespace-nowrap">{asks(request)}</span> },
+    {
+      id: 'use',
+      head: HEADS.use,
+      cell: ({ use_case: use }) => <span className="line-clamp-2 max-w-md min-w-48 wrap-anywhere">{use}</span>,
+    },
+    { id: 'at', head: HEADS.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
+    { id: 'act', head: HEADS.act, silent: true, cell: answer },
+  ]
+  const close = () => setDeciding(null)
+  return (
+    <Card title={WORDS.waiting} flush>
+      <Table
+        caption={WORDS.waitingTable}
+        columns={columns}
+        rowKey={({ id }) => id}
+        state={{
+          rows: waiting.data?.requests,
+          failure: waiting.error ? asFailure(waiting.error) : null,
+          onTryAgain: () => void waiting.refetch(),
+        }}
+        card={(request) => (
+          <div className="grid gap-2">
+            <span className="font-medium wrap-anywhere">{request.email}</span>
+            <span className="text-muted">{asks(request)}</span>
+            <span className="wrap-anywhere">{request.use_case}</span>
+            {answer(request)}
+          </div>
+        )}
+        empty={<Empty>{WORDS.noneWaiting}</Empty>}
+      />
+      {deciding?.how === 'approve' && <ApproveDialog request={deciding.request} onClose={close} />}
+      {deciding?.how === 'decline' && <DeclineDialog request={deciding.request} onClose={close} />}
+    </Card>
+  )
+}

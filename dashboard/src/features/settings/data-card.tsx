@@ -1,0 +1,34 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { accountQuery } from '../../api/account.ts'
+import { EXPORT_PATH } from '../../api/settings.ts'
+import { Button, buttonClass } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
+
+const DeleteAccount = lazy(() =>
+  import('./delete-account.tsx').then(({ DeleteAccount }) => ({ default: DeleteAccount })),
+)
+
+/** Taking everything along, and leaving. */
+export function DataCard() {
+  const account = useQuery(accountQuery).data
+  const [leaving, setLeaving] = useState(false)
+  return (
+    <Card title={WORDS.data}>
+      <p>{WORDS.exportText}</p>
+      <a href={EXPORT_PATH} download className={buttonClass('plain', 'justify-self-start')}>
+        {WORDS.exportData}
+      </a>
+      <p className="border-t border-line pt-4">{WORDS.deleteText}</p>
+      <Button onClick={() => setLeaving(true)} className="justify-self-start">
+        {WORDS.deleteAccount}
+      </Button>
+      {leaving && account && (
+        <Suspense>
+          <DeleteAccount email={account.email} balance={account.balance_micros_usd} onKeep={() => setLeaving(false)} />
+        </Suspense>
+      )}
+    </Card>
+  )
+}

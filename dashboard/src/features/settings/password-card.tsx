@@ -1,0 +1,75 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { accountQuery } from '../../api/account.ts'
+import { asFailure } from '../../api/failure.ts'
+import { changePassword } from '../../api/settings.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { PasswordField } from '../../ui/field.tsx'
+import { FormFailure } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.ts'
+import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
+
+const LEAST_CHARACTERS = 12
+
+type Errors = { current?: string; next?: string }
+
+/** A new password. Typed once: it can be shown, and a manager types it. */
+export function PasswordCard() {
+  const queries = useQueryClient()
+  const email = useQuery(accountQuery).data?.email ?? ''
+  const [errors, setErrors] = useState<Errors>({})
+  const changing = useMutation({
+    mutationFn: ({ current, next }: { current: string; next: string }) => changePassword(current, next),
+    onSuccess: async () => {
+      void toast(WORDS.passwordChanged)
+      await queries.invalidateQueries({ queryKey: ['settings'] })
+    },
+    onError: (error) => {
+      if (asFailure(error).code === 'invalid_password') setErrors({ current: WORDS.wrongPassword })
+    },
+  })
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = event.currentTarget
+    const data = new FormData(form)
+    const typed = { current: String(data.get('current') ?? ''), next: String(data.get('next') ?? '') }
+    const wrong: Errors = {
+      ...(typed.current === '' && { current: WORDS.passwordNeeded }),
+      ...(typed.next.length < LEAST_CHARACTERS && { next: WORDS.passwordShort }),
+    }
+    setErrors(wrong)
+    const [first] = Object.keys(wrong)
+    if (first) return form.querySelector<HTMLInputElement>(`[name=${first}]`)?.focus()
+    if (!changing.isPending) changing.mutate(typed, { onSuccess: () => form.reset() })
+  }
+  const failure = changing.error ? asFailure(changing.error) : null
+  return (
+    <Card title={WORDS.password}>
+      <p className="text-muted">{WORDS.passwordText}</p>
+      <form noValidate onSubmit={submit} className="grid max-w-lg gap-4">
+        {/* Tells a password manager whose password this is. */}
+        <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
+        <PasswordField
+          label={WORDS.currentPassword}
+          name="current"
+          autoComplete="current-password"
+          required
+          error={errors.current}
+        />
+        <PasswordField
+          label={WORDS.newPassword}
+          name="next"
+          autoComplete="new-password"
+          required
+          hint={WORDS.passwordShort}
+          error={errors.next}
+        />
+        <FormFailure failure={failure?.code === 'invalid_password' ? null : failure} />
+        <Button type="submit" busy={changing.isPending} className="justify-self-start">
+          {WORDS.changePassword}
+        </Button>
+      </form>
+    </Card>
+  )
+}

@@ -1,0 +1,88 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { asFailure } from '../../api/failure.ts'
+import { changeSettings, settingsQuery } from '../../api/settings.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { Field, Select } from '../../ui/field.tsx'
+import { Failed, FormFailure, Loading } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.ts'
+import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
+
+const BROWSER_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
+const ZONES = Intl.supportedValuesOf('timeZone')
+
+/** Name, time zone, workspace. */
+export function ProfileCard() {
+  const settings = useQuery(settingsQuery)
+  return (
+    <Card title={WORDS.profile} flush={settings.data === undefined}>
+      {settings.data ? (
+        <ProfileForm key={settings.data.workspace_id} {...settings.data} />
+      ) : settings.error ? (
+        <Failed failure={asFailure(settings.error)} onTryAgain={() => void settings.refetch()} />
+      ) : (
+        <Loading />
+      )}
+    </Card>
+  )
+}
+
+function ProfileForm({ name, timezone, workspace_id: workspace }: ProfileProps) {
+  const queries = useQueryClient()
+  const [wrong, setWrong] = useState<string>()
+  const saving = useMutation({
+    mutationFn: changeSettings,
+    onSuccess: async (saved) => {
+      queries.setQueryData(settingsQuery.queryKey, saved)
+      void toast(WORDS.saved)
+      await queries.invalidateQueries({ queryKey: ['account'] })
+    },
+  })
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const typed = String(form.get('name') ?? '').trim()
+    const zone = String(form.get('timezone') ?? '')
+    setWrong(typed === '' ? WORDS.nameNeeded : undefined)
+    if (typed === '') return event.currentTarget.querySelector<HTMLInputElement>('[name=name]')?.focus()
+    if (!saving.isPending) saving.mutate({ name: typed, timezone: zone === '' ? null : zone })
+  }
+  const known = timezone !== null && !ZONES.includes(timezone) ? [timezone, ...ZONES] : ZONES
+  return (
+    <form noValidate onSubmit={submit} className="grid max-w-lg gap-4">
+      <Field label={WORDS.name} error={wrong}>
+        {(control) => (
+          <input {...control} name="name" defaultValue={name} autoComplete="name" maxLength={200} required />
+        )}
+      </Field>
+      <Field label={WORDS.timezone} hint={WORDS.timezoneHint}>
+        {(control) => (
+          <Select
+            {...control}
+            name="timezone"
+            defaultValue={timezone ?? ''}
+            options={[
+              { value: '', text: WORDS.browserZone(BROWSER_ZONE) },
+              ...known.map((zone) => ({ value: zone, text: zone.replaceAll('_', ' ') })),
+            ]}
+          />
+        )}
+      </Field>
+      <div className="grid gap-1">
+        <span className="font-medium">{WORDS.workspace}</span>
+        <div className="flex flex-wrap items-center gap-2">
+          <code className="code wrap-anywhere">{workspace}</code>
+          <CopyButton label={WORDS.copyWorkspace} text={workspace} quiet />
+        </div>
+      </div>
+      <FormFailure failure={saving.error ? asFailure(saving.error) : null} />
+      <Button type="submit" tone="primary" busy={saving.isPending} className="justify-self-start">
+        {WORDS.save}
+      </Button>
+    </form>
+  )
+}
+
+type ProfileProps = { name: string; timezone: string | null; workspace_id: string }

@@ -1,0 +1,43 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { asFailure } from '../api/failure.ts'
+import { confirmEmail } from '../api/settings.ts'
+import { takeToken } from '../features/settings/link-token.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { DoorPage } from '../ui/door-page.tsx'
+import { SETTINGS_WORDS as WORDS } from '../words/settings.ts'
+
+/** `/confirm-email#token=`: a press and not the mere opening confirms, for mail scanners open links too. */
+export function ConfirmEmail() {
+  const [token] = useState(takeToken)
+  const confirming = useMutation({ mutationFn: () => confirmEmail(token ?? '') })
+  const failure = confirming.error ? asFailure(confirming.error) : null
+  const bad =
+    token === null ? WORDS.badLink : failure && (failure.code === 'invalid_state' ? failure.message : WORDS.badLink)
+  return (
+    <DoorPage title={WORDS.confirmEmail}>
+      {confirming.data ? (
+        <p role="status" className="rounded-md bg-ok-soft px-3 py-2 text-ok">
+          {WORDS.confirmed(confirming.data.email)}
+        </p>
+      ) : bad ? (
+        <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
+          {bad}
+        </p>
+      ) : (
+        <>
+          <p className="text-muted">{WORDS.confirmText}</p>
+          <Button tone="primary" busy={confirming.isPending} onClick={() => confirming.mutate()}>
+            {WORDS.confirm}
+          </Button>
+        </>
+      )}
+      {(confirming.data || bad) && (
+        // A full load: what this browser shows may be somebody else's.
+        <a href="/settings" className={buttonClass()}>
+          {WORDS.toSettings}
+        </a>
+      )}
+    </DoorPage>
+  )
+}

@@ -1,0 +1,21 @@
+import { DataCard } from '../features/settings/data-card.tsx'
+import { EmailCard } from '../features/settings/email-card.tsx'
+import { PasswordCard } from '../features/settings/password-card.tsx'
+import { ProfileCard } from '../features/settings/profile-card.tsx'
+import { SessionsCard } from '../features/settings/sessions-card.tsx'
+import { ThemeCard } from '../features/settings/theme-card.tsx'
+import { Page } from '../ui/page.tsx'
+import { SHELL_WORDS } from '../words/shell.ts'
+
+export function Settings() {
+  return (
+    <Page title={SHELL_WORDS.pagesOf.settings}>
+      <ProfileCard />
+      <EmailCard />
+      <PasswordCard />
+      <SessionsCard />
+      <ThemeCard />
+      <DataCard />
+    </Page>
+  )
+}

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { axeFindings, type Dashboard, openDashboard } from '../support/browser'
+import { fitsEverybody, heading, left } from '../support/page-checks'
+import '../support/patience'
+
+type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
+
+let dashboard: Dashboard
+let operator: Owner
+beforeAll(async () => {
+  dashboard = await openDashboard()
+  operator = await dashboard.signedIn()
+})
+afterAll(() => dashboard.close())
+
+/** Puts an owner's session into the browser again. */
+async function as(owner: { cookie: string }): Promise<void> {
+  await dashboard.browser.clearCookies()
+  await dashboard.browser.addCookies(
+    owner.cookie.split('; ').map((pair) => {
+      const at = pair.indexOf('=')
+      return { name: pair.slice(0, at), value: pair.slice(at + 1), url: dashboard.origin, sameSite: 'Lax' }
+    }),
+  )
+}
+
+describe('Limits', () => {
+  test('shows the tier, what each key uses as it happens, and takes a request that the operator approves', async () => {
+    const owner = await dashboard.signedIn()
+    const made = await (await owner.api('/api/keys', { name: 'laptop' })).json()
+    const watched = await dashboard.visit('/limits')
+    const { page } = watched
+    await heading(page, 'Limits')
+    const live = page.getByRole('region', { name: 'In use now' })
+    await live.getByText('0 of 60', { exact: true }).waitFor()
+    await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')
+    await live.getByText('1 of 60', { exact: true }).waitFor()
+    const tiers = page.getByRole('table', { name: 'What each tier gives a key' })
+    expect(await tiers.getByRole('row').filter({ hasText: 'Current' }).textContent()).toContain('Free')
+    await fitsEverybody(page, 'limits')
+
+    await page.getByRole('button', { name: 'Request an increase' }).click()
+    await page.getByText('Write at least 20 characters.').waitFor()
+    expect(await page.getByText('Enter a whole number.').count()).toBe(2)
+    await page.getByText('Choose at least one.').waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await page.getByLabel('Peak requests per minute').fill('60')
+    await page.getByLabel('Peak tokens per minute').fill('60,000')
+    await page.getByRole('checkbox', { name: 'Image search' }).check()
+    await page.getByLabel('What you need it for').fill('A catalogue of a million products with pictures.')
+    await page.getByRole('button', { name: 'Request an increase' }).click()
+    await page.getByText('Ask for more than 60 requests or 60,000 tokens per minute: you have these.').waitFor()
+    await page.getByLabel('Peak requests per minute').fill('2000')
+    await page.getByRole('button', { name: 'Request an increase' }).click()
+    await page.getByText('Pending', { exact: true }).waitFor()
+    expect(await page.getByRole('button', { name: 'Request an increase' }).count()).toBe(0)
+    await fitsEverybody(page, 'limits-pending')
+
+    const { requests } = await (await operator.api('/api/operator/limit-requests?status=pending')).json()
+    const mine = requests.find((request: { workspace_id: string }) => request.workspace_id === owner.accountId)
+    await operator.api(`/api/operator/limit-requests/${mine.id}/approve`, { reason: 'Enjoy.' })
+    await page.getByText('Approved', { exact: true }).waitFor()
+    await page.getByText('The operator says: Enjoy.').waitFor()
+    await live.getByText(/ of 3,000/).waitFor()
+    await left(watched)
+  })
+})
+
+describe('Operator', () => {
+  test('is in the rail of operators only; others are told so', async () => {
+    await dashboard.signedIn()
+    const watched = await dashboard.visit('/operator')
+    await watched.page.getByText('Only operators of this gateway see this page.').waitFor()
+    expect(await watched.page.getByRole('link', { name: 'Operator' }).count()).toBe(0)
+    await left(watched)
+    await as(operator)
+    const own = await dashboard.visit('/')
+    await own.page.getByRole('link', { name: 'Operator' }).click()
+    await heading(own.page, 'Operator')
+    await left(own)
+  })
+
+  test('answers a request, grants credit once, sets limits and prices', async () => {
+    const owner = await dashboard.owner('needs.more@example.com')
+    const wish = {
+      peak_rpm: 900,
+      peak_tpm: 1,
+      endpoints: ['image-search'],
+      use_case: 'Pictures for the whole shop, hourly.',
+    }
+    await owner.api('/api/limit-requests', wish)
+    await as(operator)
+    const watched = await dashboard.visit('/operator')
+    const { page } = watched
+    const waiting = page.getByRole('row').filter({ hasText: 'Pictures for the whole shop' })
+    await waiting.waitFor()
+    await fitsEverybody(page, 'operator')
+    await waiting.getByRole('button', { name: 'Decline' }).click()
+    const declining = page.getByRole('dialog', { name: 'Decline request' })
+    await declining.getByRole('button', { name: 'Decline request' }).click()
+    await declining.getByText('Say why: the owner reads it.').waitFor()
+    await fitsEverybody(page, 'operator-decline')
+    await declining.getByLabel('Reason').fill('Too little use so far.')
+    await declining.getByRole('button', { name: 'Decline request' }).click()
+    await page.getByText('Request declined.').waitFor()
+    const { requests } = await (await owner.api('/api/limit-requests')).json()
+    expect(requests).toMatchObject([{ status: 'declined', reason: 'Too little use so far.' }])
+
+    await page.getByRole('searchbox', { name: 'Search accounts' }).fill('NEEDS.more')
+    await page.getByRole('button', { name: 'Search accounts' }).click()
+    const line = page.getByRole('row').filter({ hasText: 'needs.more@example.com' })
+    await line.waitFor()
+    const act = async (name: string) => {
+      await page.getByRole('button', { name: 'Actions for needs.more@example.com' }).click()
+      await page.getByRole('menuitem', { name }).click()
+      return page.getByRole('dialog', { name })
+    }
+    const granting = await act('Grant credit')
+    await granting.getByRole('button', { name: 'Grant credit' }).click()
+    await granting.getByText('Enter an amount such as 25 or 0.5.').waitFor()
+    await granting.getByLabel('Amount in USD').fill('12.5')
+    await granting.getByRole('button', { name: 'Grant credit' }).dblclick()
+    await line.getByText('$14.5', { exact: true }).waitFor()
+    const limiting = await act('Set limits')
+    await limiting.getByLabel('Requests per minute').fill('1234')
+    await limiting.getByRole('button', { name: 'Set limits' }).click()
+    await line.getByText('1,234 / 60,000 / 5').waitFor()
+    await line.getByText('Enterprise').waitFor()
+    const account = await (await owner.api('/api/account')).json()
+    expect(account).toMatchObject({ balance_micros_usd: 14_500_000, tier: 'enterprise' })
+
+    await page.getByRole('button', { name: 'Set price' }).click()
+    const pricing = page.getByRole('dialog', { name: 'Set price' })
+    await pricing.getByLabel('Operation').selectOption('image-search')
+    await pricing.getByLabel('Amount in USD').fill('0.004')
+    await pricing.getByLabel('One account').check()
+    await pricing.getByLabel('Account id or email').fill('needs.more@example.com')
+    await pricing.getByRole('button', { name: 'Set price' }).click()
+    const price = page.getByRole('row').filter({ hasText: '$0.004' })
+    await price.getByText(account.id).waitFor()
+    await price.getByRole('button', { name: /^Take back/ }).click()
+    await price.waitFor({ state: 'detached' })
+    await left(watched)
+  })
+})

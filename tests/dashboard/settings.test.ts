@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { axeFindings, type Dashboard, openDashboard, screenshot } from '../support/browser'
+import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
+import '../support/patience'
+
+const PASSWORD = 'correct horse battery'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+  // The first account is the operator, who may not leave.
+  await dashboard.owner()
+})
+afterAll(() => dashboard.close())
+
+describe('Settings', () => {
+  test('keeps name and time zone, and says what is missing at its field', async () => {
+    await dashboard.signedIn()
+    const watched = await dashboard.visit('/settings')
+    const { page } = watched
+    await heading(page, 'Settings')
+    await page.getByLabel('Name', { exact: true }).fill(' ')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('Enter your name.').waitFor()
+    await fitsEverybody(page, 'settings')
+    await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace')
+    await page.getByLabel('Time zone').selectOption('Asia/Tokyo')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('Settings saved.').waitFor()
+    await page.reload()
+    await heading(page, 'Settings')
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada Lovelace')
+    expect(await page.getByLabel('Time zone').inputValue()).toBe('Asia/Tokyo')
+    await left(watched)
+  })
+
+  test('changes the password, signs out elsewhere, and goes on here', async () => {
+    const owner = await dashboard.signedIn()
+    const watched = await dashboard.visit('/settings')
+    const { page } = watched
+    await page.getByLabel('Current password').fill('wrong wrong wrong')
+    await page.getByLabel('New password', { exact: true }).fill('another horse battery')
+    await page.getByRole('button', { name: 'Change password' }).click()
+    await page.getByText('The current password is wrong.').waitFor()
+    await page.getByLabel('Current password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Change password' }).click()
+    await page.getByText('Password changed. Other sessions were signed out.').waitFor()
+    expect((await owner.api('/api/account')).status).toBe(401)
+    const again = await dashboard.call('/api/auth/sign-in/email', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'curl/8.14.1' },
+      body: JSON.stringify({ email: owner.email, password: 'another horse battery' }),
+    })
+    expect(again.status).toBe(200)
+    await page.reload()
+    await page.getByRole('row').filter({ hasText: 'curl' }).getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('Signed out there.').waitFor()
+    await page.getByRole('row').filter({ hasText: 'curl' }).waitFor({ state: 'detached' })
+    await page.getByRole('row').filter({ hasText: 'This one' }).getByText('Chrome on Linux').waitFor()
+    await left(watched, [REFUSED])
+  })
+
+  test('asks for the password again when the sign-in is not recent, keeps what was typed, and goes on', async () => {
+    const owner = await dashboard.signedIn()
+    const watched = await dashboard.visit('/settings')
+    const { page } = watched
+    await page.getByLabel('New email address').fill('moved@example.com')
+    await dashboard.core.stores.db.run('UPDATE identity_session SET created_at = created_at - 700000')
+    await page.getByRole('button', { name: 'Change email' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Sign in again to do this' })
+    await dialog.waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'recent-sign-in')
+    expect(await dialog.getByLabel('Email').inputValue()).toBe(owner.email)
+    await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Sign in' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await page.getByLabel('New email address').inputValue()).toBe('moved@example.com')
+    await page.getByRole('button', { name: 'Change email' }).click()
+    await page.getByText('You sign in with moved@example.com.').waitFor()
+    await left(watched, [REFUSED])
+  })
+
+  test('hands out everything as a file, and deletes the account after saying what is forfeited', async () => {
+    const owner = await dashboard.signedIn()
+    const watched = await dashboard.visit('/settings')
+    const { page } = watched
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Export my data' }).click()
+    const file = await download
+    expect(file.suggestedFilename()).toBe('gateway-account.json')
+    expect(JSON.parse(await Bun.file(await file.path()).text())).toMatchObject({ account: { email: owner.email } })
+    await page.getByRole('button', { name: 'Delete account' }).click()
+    const dialog = page.getByRole('alertdialog', { name: 'Delete account' })
+    await dialog.getByText('Your balance of $2.00 is forfeited').waitFor()
+    await fitsEverybody(page, 'settings-delete')
+    await dialog.getByRole('button', { name: 'Delete account' }).click()
+    await dialog.getByText('This is not your email address.').waitFor()
+    await dialog.getByLabel(`Type ${owner.email} to confirm`).fill(owner.email)
+    await dialog.getByRole('button', { name: 'Delete account' }).click()
+    await heading(page, 'Sign in')
+    expect((await owner.api('/api/account')).status).toBe(401)
+    await left(watched, [REFUSED])
+  })
+})
+
+describe('a forgotten password', () => {
+  test('without mail names the command of the operator, whose link sets a new one, once', async () => {
+    const owner = await dashboard.owner()
+    await dashboard.browser.clearCookies()
+    const watched = await dashboard.visit('/sign-in')
+    const { page } = watched
+    await page.getByRole('link', { name: 'Forgot your password?' }).click()
+    await heading(page, 'Forgot your password?')
+    await page.getByLabel('Email').fill(owner.email)
+    await page.getByRole('button', { name: 'Send link' }).click()
+    await page.getByText(`bun run gateway operator reset-link ${owner.email}`).waitFor()
+    await fitsEverybody(page, 'forgot-password')
+    const answer = await dashboard.gateway.control(
+      new Request('http://gateway/reset-link', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ account: owner.email }),
+      }),
+    )
+    const { link } = (await answer.json()) as { link: string }
+    const { pathname, hash } = new URL(link)
+    for (const outcome of ['set', 'over']) {
+      const opened = await dashboard.visit(pathname + hash)
+      await heading(opened.page, 'Set a new password')
+      expect(opened.page.url()).not.toContain('token')
+      await opened.page.getByLabel('New password', { exact: true }).fill('a quite new horse battery')
+      await fitsEverybody(opened.page, `reset-password-${outcome}`)
+      await opened.page.getByRole('button', { name: 'Set password' }).click()
+      await opened.page
+        .getByText(outcome === 'set' ? 'Your new password is set.' : 'This link is over, or was used already.')
+        .waitFor()
+      await left(opened, [REFUSED])
+    }
+    const signedIn = await dashboard.call('/api/auth/sign-in/email', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: owner.email, password: 'a quite new horse battery' }),
+    })
+    expect(signedIn.status).toBe(200)
+    await left(watched, [REFUSED])
+  })
+
+  test('a link without its token, and a confirmation that is not ours, say so', async () => {
+    await dashboard.browser.clearCookies()
+    const reset = await dashboard.visit('/reset-password')
+    await reset.page.getByText('This link is over, or was used already.').waitFor()
+    await left(reset)
+    const confirm = await dashboard.visit('/confirm-email#token=made.up')
+    await confirm.page.getByRole('button', { name: 'Confirm address' }).click()
+    await confirm.page.getByRole('alert').waitFor()
+    await fitsEverybody(confirm.page, 'confirm-email')
+    await left(confirm, [REFUSED])
+  })
+})
