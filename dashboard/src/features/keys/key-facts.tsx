@@ -44,7 +44,7 @@ export function KeySpend({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
-/** The lower of what its limit leaves and what the account has, and which of them it is. */
+/** The least of what its limit leaves, what its budget leaves and what the account has, and which of them it is. */
 export function KeyLeft({ apiKey }: { apiKey: ApiKey }) {
   const { amount, bound } = useKeyLeft(apiKey)
   return (
@@ -55,12 +55,17 @@ export function KeyLeft({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
-export function useKeyLeft({ remaining_micros_usd: left }: ApiKey): { amount: string; bound: string } {
+export function useKeyLeft({ remaining_micros_usd: left, budget_window: window }: ApiKey): KeyLeftover {
   const balance = useQuery(accountQuery).data?.balance_micros_usd
   if (balance === undefined) return { amount: '-', bound: '' }
-  if (left !== null && left < balance) return { amount: costUsd(left), bound: WORDS.boundByLimit }
+  const ofBudget = window?.remaining_micros_usd ?? Number.POSITIVE_INFINITY
+  const ofLimit = left ?? Number.POSITIVE_INFINITY
+  if (ofBudget < Math.min(ofLimit, balance)) return { amount: costUsd(ofBudget), bound: WORDS.boundByBudget }
+  if (ofLimit < balance) return { amount: costUsd(ofLimit), bound: WORDS.boundByLimit }
   return { amount: balanceUsd(balance), bound: WORDS.boundByBalance }
 }
+
+type KeyLeftover = { amount: string; bound: string }
 
 export function keyIps({ allowed_ips: ips }: ApiKey): string {
   const [first] = ips

@@ -4,6 +4,7 @@ import { Card } from '../../ui/card.tsx'
 import { costUsd, grouped } from '../../ui/money.ts'
 import { dayWords, exactTime, TimeAgo } from '../../ui/time.tsx'
 import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import { BudgetBar } from './budget-bar.tsx'
 
 const MICROS = 1_000_000
 
@@ -22,6 +23,7 @@ export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
             budget.timezone,
           ),
     ],
+    ...(budget === null ? [] : [[WORDS.budgetNow, <BudgetBar key="budget" apiKey={apiKey} />] as const]),
     [WORDS.ips, ips.length === 0 ? WORDS.anyIp : <span className="code wrap-anywhere">{ips.join(', ')}</span>],
     [
       WORDS.expires,
