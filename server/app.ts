@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { type ArrivalsOptions, arrivals } from './http/arrivals'
+import { InnerCalls } from './http/inner-calls'
 import type { ModelCalls } from './http/model-calls'
 import type { PricedCalls } from './http/priced'
 import { accountRoutes } from './http/routes/account'
@@ -8,8 +9,9 @@ import { docsRoutes } from './http/routes/docs'
 import { eventRoutes } from './http/routes/events'
 import { type Checks, healthRoutes, type Sources } from './http/routes/health'
 import { keyRecordRoutes } from './http/routes/key-records'
-import { keyRoutes } from './http/routes/keys'
+import { appKeyRoutes, keyRoutes } from './http/routes/keys'
 import { limitRequestRoutes } from './http/routes/limit-requests'
+import { mcpRoutes } from './http/routes/mcp'
 import { type MediaFiles, mediaRoutes } from './http/routes/media'
 import { modelRoutes } from './http/routes/models'
 import { operatorRoutes } from './http/routes/operator'
@@ -21,7 +23,7 @@ import { settingsRoutes } from './http/routes/settings'
 import { signInRoutes } from './http/routes/sign-in'
 import { socialRoutes } from './http/routes/social'
 import { thumbnailRoutes } from './http/routes/thumbnail'
-import { InnerCalls, tryRoutes } from './http/routes/try'
+import { tryRoutes } from './http/routes/try'
 import { usageRoutes } from './http/routes/usage'
 import { wellKnownRoutes } from './http/routes/well-known'
 import { ServedRoutes } from './http/served-routes'
@@ -51,7 +53,8 @@ export type AppParts = ArrivalsOptions & {
   Parameters<typeof operatorRoutes>[0] &
   Parameters<typeof signInRoutes>[2] &
   Parameters<typeof settingsRoutes>[0] &
-  Parameters<typeof thumbnailRoutes>[0]
+  Parameters<typeof thumbnailRoutes>[0] &
+  Parameters<typeof mcpRoutes>[0]
 
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
@@ -69,6 +72,7 @@ export function app(parts: AppParts) {
     .use(accountRoutes(parts))
     .use(keyRoutes(parts))
     .use(keyRecordRoutes(parts))
+    .use(appKeyRoutes(parts))
     .use(ownerUsageRoutes(parts))
     .use(ownerSocialRoutes(parts))
     .use(sandboxRoutes(parts.sandbox))
@@ -81,6 +85,7 @@ export function app(parts: AppParts) {
     .use(operatorAccountRoutes(parts))
     .use(mediaRoutes(parts.icons))
     .use(wellKnownRoutes(parts))
+    .use(mcpRoutes(parts, inner))
     .use(docsRoutes(parts))
   routes.remember(web.routes)
   inner.goTo((request) => web.handle(request))

@@ -9,7 +9,7 @@ import { MemoryWindows } from './adapters/stores/memory/windows'
 import { ensureIndex } from './adapters/websearch/local/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
-import { composeAgents } from './compose/agents'
+import { agentFaces, composeAgents } from './compose/agents'
 import { composeModels } from './compose/models'
 import { indexSources } from './compose/own-documents'
 import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
@@ -85,7 +85,7 @@ export function takeDataFolder(config: Config): Promise<{ release(): void }> {
 export async function compose(config: Config, surroundings: Surroundings) {
   const { clock, log } = surroundings
   const core = await composeCore(config, surroundings)
-  const { stores, credentials, accounts, prices, journal, ledger, limiter, signUp } = core
+  const { stores, accounts, prices, journal, ledger, limiter, signUp } = core
   const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
   const providers: ClosableProviders =
     surroundings.providers ?? openWebsearch(config, clock, indexSources(config.dataDir).indexPath, onTrouble)
@@ -96,20 +96,20 @@ export async function compose(config: Config, surroundings: Surroundings) {
   // Whoever worked on a payment before this process is gone.
   await rail.payments.recover()
   const paymentAttemptsPerMinute = config.payments.attemptsPerMinute
-  const door = { credentials, accounts, ledger, limiter, clock, anonymousLimits, paymentAttemptsPerMinute }
-  const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies })
+  const door = { ...core, clock, anonymousLimits, paymentAttemptsPerMinute }
+  const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies, baseUrl: config.baseUrl })
   const setupToken = new SetupToken()
   const models = await composeModels(config, { ...core, desk, store: stores.models, clock, log })
   let draining = false
   const web = app({
     ...core,
     ...linked,
+    ...agentFaces(config, { ...core, identity, ownOrigins, clock }),
     desk,
     identity,
     ...ownerSettings({ ...core, identity, config, clock, mailer, log }),
     providers,
     setupToken,
-    baseUrl: config.baseUrl,
     owners: new OwnerSessions({ desk, identity, signUp, ledger, ownOrigins }),
     dashboard: await loadDashboard(join(ROOT, 'dashboard', 'dist')),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),

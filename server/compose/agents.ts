@@ -3,8 +3,12 @@ import { prepareOAuth } from '../adapters/identity/oauth-upkeep'
 import { LibsqlConnections } from '../adapters/stores/libsql/connections'
 import type { Config } from '../config'
 import { Connections } from '../core/accounts/connections'
+import type { Identity } from '../core/accounts/identity'
 import type { Clock } from '../core/clock'
 import type { HoldStore } from '../core/ledger/hold'
+import type { Ledger } from '../core/ledger/ledger'
+import type { UsageReports } from '../core/usage/reports'
+import { UsageAnswers } from '../http/usage-answers'
 import type { Log } from '../log'
 
 interface AgentParts {
@@ -22,4 +26,17 @@ export async function composeAgents({ baseUrl }: Config, { db, holds, clock, log
     log.warn('the last use of a connection was not written', { reason }),
   )
   return { grants, apps, connections: new Connections({ store: apps, grants, holds, clock }) }
+}
+
+interface FaceParts {
+  readonly ledger: Ledger
+  readonly reports: UsageReports
+  readonly identity: Identity
+  readonly ownOrigins: ReadonlySet<string>
+  readonly clock: Clock
+}
+
+/** What the routes of apps and agents need beside the core. */
+export function agentFaces({ baseUrl, isLoopback }: Config, { ownOrigins, clock, ...core }: FaceParts) {
+  return { usage: new UsageAnswers({ ...core, now: () => clock.now() }), baseUrl, isLoopback, ownOrigins }
 }

@@ -1,9 +1,9 @@
 import type { AccountId, AuditId, KeyId } from './ids'
 import type { Page } from './page'
 
-/** Who did it, from where. An operator's command comes over the control socket and has no address. */
+/** Who did it, from where: an owner, an app by its connection, an operator. An operator's command comes over the control socket and has no address. */
 export interface Actor {
-  readonly kind: 'owner' | 'operator' | 'system'
+  readonly kind: 'owner' | 'app' | 'operator' | 'system'
   readonly id: string
   readonly address: string | null
 }

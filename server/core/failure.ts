@@ -11,6 +11,7 @@ export type FailureCode =
   | 'recent_sign_in_required'
   | 'missing_api_key'
   | 'invalid_api_key'
+  | 'invalid_token'
   | 'api_key_disabled'
   | 'expired_api_key'
   | 'payment_required'
@@ -68,7 +69,7 @@ export interface Failure {
   readonly param?: string
   readonly details?: readonly ParameterError[]
   /** Whose limit it was, on 429. */
-  readonly limitSource?: 'key' | 'address' | 'upstream'
+  readonly limitSource?: 'key' | 'app' | 'address' | 'upstream'
   readonly retryAfterSeconds?: number
   /** Allowed methods, on 405. */
   readonly allow?: readonly string[]

@@ -15,6 +15,9 @@ export type SocialLinkId = Id<'link'>
 export type PaymentId = Id<'pay'>
 export type ConnectionId = Id<'conn'>
 
+/** What a call was made with, as the log names it: a key, or the connection of an app (ADR 12). */
+export type CredentialId = KeyId | ConnectionId
+
 export type IdPrefix =
   | 'acct'
   | 'key'

@@ -1,25 +1,19 @@
-import type { AccountStore } from '../core/accounts/store'
 import type { Clock } from '../core/clock'
 import { formatAddress, limitSubject } from '../core/credentials/address'
 import { type ApiKey, keyState } from '../core/credentials/api-key'
 import { hashSecret, looksLikeSecret } from '../core/credentials/secret'
 import type { CredentialStore } from '../core/credentials/store'
 import { type Failure, failure } from '../core/failure'
-import type { Ledger } from '../core/ledger/ledger'
-import type { Limiter, LimitRefusal, Readings, Subject } from '../core/limits/limiter'
-import { type Limits, limitsOf, lowered } from '../core/limits/tier'
+import type { LimitRefusal, Readings, Subject } from '../core/limits/limiter'
+import { limitsOf, lowered } from '../core/limits/tier'
 import { ZERO } from '../core/money'
 import { no, ok, type Result } from '../core/result'
-import type { Admitted, Caller, Credential, Destination, Presented, TurnedAway } from './call'
+import { type AppDoor, identifyApp, scopeProblem } from './app-door'
+import type { Admitted, Caller, Credential, Destination, Identified, KnownCaller, Presented, TurnedAway } from './call'
 
-export interface Door {
+export interface Door extends AppDoor {
   readonly credentials: CredentialStore
-  readonly accounts: AccountStore
-  readonly ledger: Ledger
-  readonly limiter: Limiter
   readonly clock: Clock
-  /** Caps of a caller without an account, per address. */
-  readonly anonymousLimits: Limits
   /** Payment credentials that an address may try in a minute; those that turn out good are given back. */
   readonly paymentAttemptsPerMinute: number
 }
@@ -27,7 +21,7 @@ export interface Door {
 /**
  * The first half of every gated call (spec-answers 2): credential, key state, address, permission, rate limit, in this
  * order. It runs before the input is looked at, so that every answer can carry the limit headers. One request comes off the
- * minute of a known key, whatever the verdict; a caller who is not known counts on the address.
+ * minute of a known key or app, whatever the verdict; a caller who is not known counts on the address.
  */
 export async function admit(door: Door, presented: Presented): Promise<Result<Admitted, TurnedAway>> {
   const { caller, subjects, refused } = await identify(door, presented)
@@ -36,9 +30,10 @@ export async function admit(door: Door, presented: Presented): Promise<Result<Ad
     return turnAway(presented.destination.failure, await door.limiter.read(subjects))
   const counted = await door.limiter.countRequest(subjects)
   const readings = counted.ok ? counted.value : counted.error.readings
-  if (caller.kind === 'key') {
-    door.credentials.touch(caller.key.id, presented.at)
-    const problem = keyProblem(caller.key, presented)
+  if (caller.kind !== 'anonymous') {
+    noteUse(door, caller, presented)
+    const problem =
+      caller.kind === 'key' ? keyProblem(caller.key, presented) : scopeProblem(caller, presented.destination)
     if (problem) return turnAway(problem, readings)
   }
   if (!counted.ok) return turnAway(limitFailure(counted.error, caller), readings)
@@ -46,11 +41,21 @@ export async function admit(door: Door, presented: Presented): Promise<Result<Ad
   return ok({ presented, caller, subjects, readings })
 }
 
-interface Identified {
-  readonly caller: Caller
-  readonly subjects: readonly Subject[]
-  /** Why the credential is none, once the address's window let the question through. */
-  readonly refused: Failure | null
+/**
+ * The door for a part of a call that was let in: the same caller at another address. Nothing is looked up or counted again; what
+ * the caller may do there is judged.
+ */
+export function readmit(admitted: Admitted, presented: Presented): Result<Admitted, TurnedAway> {
+  const { caller, readings } = admitted
+  const { destination } = presented
+  const problem = destination.kind === 'nowhere' ? destination.failure : forbidden(caller, destination)
+  return problem ? no({ presented, caller, failure: problem, readings }) : ok({ ...admitted, presented })
+}
+
+/** Why this caller may not go there, or null. */
+export function forbidden(caller: Caller, destination: Destination): Failure | null {
+  if (caller.kind === 'app') return scopeProblem(caller, destination)
+  return caller.kind === 'key' && !permits(caller.key, destination) ? NOT_IN_LIST : null
 }
 
 async function identify(door: Door, { credential, address, destination, at }: Presented): Promise<Identified> {
@@ -66,6 +71,11 @@ async function identify(door: Door, { credential, address, destination, at }: Pr
     const subjects = [{ name: `payments of ${limitSubject(address)}`, limits }]
     return { caller: { kind: 'anonymous' }, subjects, refused: isForAnybody(destination) ? null : NEEDS_KEY }
   }
+  if (credential.kind === 'oauth_token') {
+    const found = await identifyApp(door, credential, { address, at })
+    if (!found.ok) return anonymous(found.error)
+    return { ...found.value, subjects: withOverride(found.value.subjects, destination) }
+  }
   const key = await keyOf(door, credential)
   if (!key || keyState(key, at) === 'revoked')
     return anonymous(failure('invalid_api_key', 'This API key is not known.'))
@@ -73,8 +83,15 @@ async function identify(door: Door, { credential, address, destination, at }: Pr
   const balance = await door.ledger.balance(key.accountId)
   if (!account) throw new Error(`key ${key.id} belongs to no account`)
   const limits = lowered(limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO }), key)
-  const override = destination.kind === 'priced' && destination.window ? [windowOf(key.id, destination.window)] : []
-  return { caller: { kind: 'key', key, account }, subjects: [{ name: key.id, limits }, ...override], refused: null }
+  const subjects = withOverride([{ name: key.id, limits }], destination)
+  return { caller: { kind: 'key', key, account }, subjects, refused: null }
+}
+
+/** With the window that the endpoint has beside the caller's own (spec 8). */
+function withOverride(subjects: readonly Subject[], destination: Destination): readonly Subject[] {
+  const name = subjects[0]?.name
+  if (name === undefined || destination.kind !== 'priced' || !destination.window) return subjects
+  return [...subjects, windowOf(name, destination.window)]
 }
 
 async function keyOf(
@@ -101,15 +118,20 @@ export function windowOf(key: string, { name, rpm }: { readonly name: string; re
   }
 }
 
+function noteUse(door: Door, caller: KnownCaller, { at, address }: Presented): void {
+  if (caller.kind === 'key') door.credentials.touch(caller.key.id, at)
+  else door.apps.touch(caller.connection.id, { at, address: formatAddress(address) })
+}
+
+const NOT_IN_LIST = failure('insufficient_permissions', "This endpoint is not in this key's list of allowed endpoints.")
+
 function keyProblem(key: ApiKey, { at, address, destination }: Presented): Failure | null {
   const state = keyState(key, at)
   if (state === 'disabled') return failure('api_key_disabled', 'This API key is switched off.')
   if (state === 'expired') return failure('expired_api_key', 'This API key has expired.')
   if (key.allowlist && !key.allowlist.includes(address))
     return failure('ip_not_allowed', `${formatAddress(address)} is not in this key's list of allowed addresses.`)
-  if (!permits(key, destination))
-    return failure('insufficient_permissions', "This endpoint is not in this key's list of allowed endpoints.")
-  return null
+  return permits(key, destination) ? null : NOT_IN_LIST
 }
 
 function permits(key: ApiKey, destination: Destination): boolean {
@@ -122,7 +144,7 @@ function permits(key: ApiKey, destination: Destination): boolean {
 
 export function limitFailure(refusal: LimitRefusal, caller: Caller): Failure {
   const what = { requests: 'requests', tokens: 'tokens', places: 'simultaneous requests' }[refusal.dimension]
-  const whose = caller.kind === 'key' ? 'key' : 'address'
+  const whose = caller.kind === 'anonymous' ? 'address' : caller.kind
   return failure(
     'rate_limit_exceeded',
     `Too many ${what} for this ${whose}. Retry in ${refusal.retryAfterSeconds} s.`,

@@ -1,9 +1,11 @@
 import type { Account } from '../core/accounts/account'
+import type { Connection } from '../core/accounts/connection'
 import type { Operation, SoldName } from '../core/catalogue/operation'
 import type { Address } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
+import type { Audience, Scope } from '../core/credentials/oauth-grant'
 import type { Failure } from '../core/failure'
-import type { KeyId, RequestId } from '../core/ids'
+import type { CredentialId, KeyId, PoolId, RequestId } from '../core/ids'
 import type { Readings, Subject } from '../core/limits/limiter'
 import type { Money } from '../core/money'
 import type { ShownPayment } from '../core/payments/method'
@@ -19,6 +21,8 @@ export type Credential =
   | { readonly kind: 'own_key'; readonly id: KeyId }
   /** A payment for this one request (spec 5.3). */
   | { readonly kind: 'payment'; readonly shown: ShownPayment }
+  /** An app's access token, shown at an address of this audience. */
+  | { readonly kind: 'oauth_token'; readonly token: string; readonly audience: Audience }
 
 /** Where a call wants to go, as far as the door must know. */
 export type Destination =
@@ -48,10 +52,34 @@ export interface Presented {
   readonly destination: Destination
 }
 
-/** Who calls: the holder of a key, or nobody known. */
+/** Who calls: the holder of a key, an app that an owner let in, or nobody known. */
 export type Caller =
   | { readonly kind: 'key'; readonly key: ApiKey; readonly account: Account }
+  | AppCaller
   | { readonly kind: 'anonymous' }
+
+export interface AppCaller {
+  readonly kind: 'app'
+  readonly connection: Connection
+  readonly scopes: ReadonlySet<Scope>
+  readonly account: Account
+}
+
+/** A caller whose account is known: what it spends comes off the account's balance. */
+export type KnownCaller = Exclude<Caller, { kind: 'anonymous' }>
+
+/** What the calls of a known caller are limited, counted and logged under. */
+export function countedOn(caller: KnownCaller): { readonly id: CredentialId; readonly poolId: PoolId } {
+  return caller.kind === 'key' ? caller.key : caller.connection
+}
+
+/** What the door found out about a credential. */
+export interface Identified {
+  readonly caller: Caller
+  readonly subjects: readonly Subject[]
+  /** Why the credential is none, once the address's window let the question through. */
+  readonly refused: Failure | null
+}
 
 /** A call that passed the door. */
 export interface Admitted {

@@ -6,13 +6,14 @@ import { boundsOf } from '../core/models/model-request'
 import { mostCost } from '../core/models/token-price'
 import { no, ok, type Result } from '../core/result'
 import { windowOf } from './admit'
+import { countedOn } from './call'
 import type { JudgedCall, ModelCall, ModelCounter } from './model-call'
 
 /** Judges the input of a model call: its body, its model, its bounds. Takes nothing. */
 export function judgeModelCall(counter: ModelCounter, call: ModelCall): Result<JudgedCall, Failure> {
   const { admitted, wire, path, bytes } = call
   const { caller } = admitted
-  if (caller.kind !== 'key') throw new Error('the door let a call without a key pass to a model')
+  if (caller.kind === 'anonymous') throw new Error('the door let nobody known pass to a model')
   const read = wire.read(bytes, path)
   if (!read.ok) return read
   const request = read.value
@@ -23,7 +24,7 @@ export function judgeModelCall(counter: ModelCounter, call: ModelCall): Result<J
         param: 'model',
       }),
     )
-  const { allowedModels } = caller.key
+  const allowedModels = caller.kind === 'key' ? caller.key.allowedModels : []
   if (allowedModels.length > 0 && !allowedModels.includes(model.id))
     return no(
       failure('model_not_allowed', `${model.id} is not in this key's list of allowed models.`, { param: 'model' }),
@@ -44,7 +45,9 @@ export function judgeModelCall(counter: ModelCounter, call: ModelCall): Result<J
         `A file, sound or film has no bound for its tokens at ${model.id}: its context_tokens are not known here.`,
       ),
     )
-  const subjects = model.family ? [...admitted.subjects, windowOf(caller.key.id, model.family)] : admitted.subjects
+  const subjects = model.family
+    ? [...admitted.subjects, windowOf(countedOn(caller).id, model.family)]
+    : admitted.subjects
   const tooMany = moreThanMinute(bounds.input.likely, bounds.output, subjects)
   if (tooMany) return no(tooMany)
   const most = mostCost(model.price, { input: bounds.input.most, output: bounds.output })

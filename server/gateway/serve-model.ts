@@ -4,6 +4,7 @@ import { isJson } from '../core/models/model-request'
 import type { Seen } from '../core/models/model-wire'
 import { no, ok, type Result } from '../core/result'
 import { limitFailure, windowOf } from './admit'
+import { countedOn } from './call'
 import { told } from './forward'
 import type { Reservation } from './funding/funding'
 import { judgeModelCall } from './judge-model-call'
@@ -37,7 +38,7 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
   if (wishes.quote)
     return { kind: 'quoted', most, version: model.priceVersion, balance: await spendable(counter, admitted) }
   if (wishes.maxPrice !== null && most > wishes.maxPrice) return tooDear(most, wishes.maxPrice)
-  const key = admitted.caller.kind === 'key' ? admitted.caller.key.id : ''
+  const key = admitted.caller.kind === 'anonymous' ? '' : countedOn(admitted.caller).id
   const family = model.family && (await counter.limiter.countRequest([windowOf(key, model.family)]))
   if (family && !family.ok) return { kind: 'refused', failure: limitFailure(family.error, admitted.caller) }
   const entered = await counter.limiter.enter(subjects, bounds.input.likely + bounds.output)
@@ -63,7 +64,7 @@ async function reserve(
   { call, model, most }: JudgedCall,
 ): Promise<Result<Reservation, Failure>> {
   const { admitted } = call
-  if (admitted.caller.kind === 'key' && model.rechargeRequired) {
+  if (admitted.caller.kind !== 'anonymous' && model.rechargeRequired) {
     const balance = await counter.ledger.balance(admitted.caller.account.id)
     if (!balance || balance.toppedUp <= 0)
       return no(

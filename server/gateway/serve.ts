@@ -8,7 +8,7 @@ import { formatUsd, least, type Money, minus, ZERO } from '../core/money'
 import { ok } from '../core/result'
 import { type CallRecord, type Charged, NO_TOKENS } from '../core/usage/call-record'
 import { limitFailure } from './admit'
-import type { Admitted, Outcome, PricedCall } from './call'
+import { type Admitted, countedOn, type Outcome, type PricedCall } from './call'
 import { forward } from './forward'
 import type { CreditUse, Funding } from './funding/funding'
 
@@ -50,7 +50,7 @@ export async function serve<I>(counter: Counter, call: PricedCall<I>): Promise<O
       if (hangUp.aborted) return { kind: 'refused', failure: failure('upstream_timeout', 'The caller hung up.') }
       const charged = quote.charge(answer.value.units ?? 1)
       const end = { status: 200, code: null, charged, now: counter.clock.now() }
-      const record = caller.kind === 'key' ? callRecord(admitted, operation.name, end) : null
+      const record = caller.kind !== 'anonymous' ? callRecord(admitted, operation.name, end) : null
       const captured = await reservation.capture(charged.cost, record)
       if (!captured.ok) return { kind: 'refused', failure: captured.error }
       const { body, ageSeconds } = answer.value
@@ -68,22 +68,22 @@ function creditUse(onCredit: object | null | undefined): CreditUse {
 }
 
 function fundingOf({ funding }: Counter, { caller, presented }: Admitted): Funding {
-  if (caller.kind === 'key') return funding.balance
+  if (caller.kind !== 'anonymous') return funding.balance
   return presented.credential.kind === 'payment' ? funding.payment : funding.none
 }
 
-/** The row of a call of a known key. */
+/** The row of a call of a known key or app. */
 export function callRecord(
   { presented, caller }: Pick<Admitted, 'presented' | 'caller'>,
   operation: string,
   end: { status: number; code: string | null; charged: Charged | null; now: number },
 ): CallRecord {
-  if (caller.kind !== 'key') throw new Error('calls without a key are not in the log')
+  if (caller.kind === 'anonymous') throw new Error('calls of nobody known are not in the log')
   return {
     id: presented.id,
     clientRequestId: presented.clientRequestId,
     accountId: caller.account.id,
-    keyId: caller.key.id,
+    keyId: countedOn(caller).id,
     operation,
     counted: presented.destination.kind === 'priced',
     at: presented.at,
@@ -104,13 +104,14 @@ export function tooDear(price: Money, most: Money): Extract<Outcome, { kind: 're
   }
 }
 
-/** What the caller could spend now: the lower of the key's remainder and the account's available balance. */
+/** What the caller could spend now: the lower of what is left of its own limit and the account's available balance. */
 export async function spendable({ ledger }: Pick<Counter, 'ledger'>, { caller }: Admitted): Promise<Money | null> {
-  if (caller.kind !== 'key') return null
+  if (caller.kind === 'anonymous') return null
+  const { poolId } = countedOn(caller)
   const balance = await ledger.balance(caller.account.id)
-  const pool = await ledger.pool(caller.key.poolId)
+  const pool = await ledger.pool(poolId)
   if (!balance || !pool) return null
-  const windows = [pool, await ledger.budget(caller.key.poolId)]
+  const windows = [pool, await ledger.budget(poolId)]
   return windows.reduce((available, window) => {
     if (!window || window.limit === null) return available
     const remaining = minus(minus(window.limit, window.spent), window.held)

@@ -76,7 +76,9 @@ function sale<T extends ParameterTable>(
     ...(social?.creditBuys === false && { onCredit: null }),
     async call(input, signal) {
       if (!social) return no(refusal(failure('upstream_unavailable', 'No social network is set up on this gateway.')))
-      if (caller.kind !== 'key') throw new Error('social operations are for keys only')
+      if (caller.kind === 'anonymous') throw new Error('social operations are for known callers only')
+      // A linked account hangs on a key, and an app has none (spec-answers 10).
+      if (caller.kind === 'app') return no(refusal(APP_HAS_NO_LINK))
       const outcome = await social.accounts.use(caller.key, scope, (actor, session) =>
         social.network.act(actor, action(input, session), signal),
       )
@@ -87,6 +89,11 @@ function sale<T extends ParameterTable>(
   })
   return { operation, provider }
 }
+
+const APP_HAS_NO_LINK = failure(
+  'social_session_required',
+  'A linked social account belongs to an API key. Send that key instead of an access token.',
+)
 
 function refusal(problem: NonNullable<UpstreamFailure['failure']>): UpstreamFailure {
   return { kind: 'refused', reason: problem.code, failure: problem }

@@ -48,6 +48,10 @@ const ENDPOINTS: readonly Endpoint[] = [
   free('/v1/credits/balance', 'balance'),
   free('/apis/v1/social/auth_social', 'social-link', 'POST'),
   open('/apis/v1/social/oauth_callback'),
+  free('/v1/keys', 'keys', 'GET', 'POST'),
+  free('/v1/keys/:id', 'keys', 'GET', 'PATCH'),
+  ...['rotate', 'disable', 'enable', 'revoke'].map((change) => free(`/v1/keys/:id/${change}`, 'keys', 'POST')),
+  free('/mcp', 'mcp', 'POST'),
 ]
 
 /** Nearly every request is for a path without a parameter: it is found without a pattern. */
@@ -63,8 +67,13 @@ export function destinationOf(method: string, path: string): Destination {
   return { kind: 'nowhere', failure: failure('method_not_allowed', message, { allow }) }
 }
 
-function free(path: string, name: string, method = 'GET'): Endpoint {
-  return { path, pattern: pathPattern(path), methods: [method], destination: { kind: 'free', name } }
+function free(path: string, name: string, ...methods: readonly string[]): Endpoint {
+  return {
+    path,
+    pattern: pathPattern(path),
+    methods: methods.length > 0 ? methods : ['GET'],
+    destination: { kind: 'free', name },
+  }
 }
 
 function open(path: string): Endpoint {

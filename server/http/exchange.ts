@@ -3,7 +3,8 @@ import type { Journal } from '../core/ledger/journal'
 import type { Readings } from '../core/limits/limiter'
 import type { Money } from '../core/money'
 import type { GivenReceipt } from '../core/payments/receipt'
-import type { Admitted, Presented, TurnedAway } from '../gateway/call'
+import { forbidden } from '../gateway/admit'
+import type { Admitted, Destination, Presented, TurnedAway } from '../gateway/call'
 import { callRecord } from '../gateway/serve'
 import { FAILURES, failureBody, failureResponse } from './failures'
 import { limitHeaders } from './limit-headers'
@@ -14,7 +15,7 @@ const CORKED_BYTES = 15_000
 
 /**
  * One gated request on its way: what the door found, and the two ways to answer it. Every answer carries the request ids and
- * the limit headers, and every call of a known key leaves its row.
+ * the limit headers, and every call of a known caller leaves its row.
  */
 export class Exchange {
   readonly presented: Presented
@@ -25,6 +26,7 @@ export class Exchange {
   private readonly path: string
   private readonly journal: Pick<Journal, 'note'>
   private readonly now: () => number
+  private readonly origin: string
 
   constructor(parts: {
     verdict: Admitted | TurnedAway
@@ -32,6 +34,8 @@ export class Exchange {
     path: string
     journal: Pick<Journal, 'note'>
     now: () => number
+    /** Public origin, for what tells an app where to get a token. */
+    origin: string
   }) {
     this.verdict = parts.verdict
     this.presented = parts.verdict.presented
@@ -40,6 +44,7 @@ export class Exchange {
     this.path = parts.path
     this.journal = parts.journal
     this.now = parts.now
+    this.origin = parts.origin
   }
 
   /** Why the door turned the call away, or null. */
@@ -83,9 +88,9 @@ export class Exchange {
   }
 
   /** A success that cost nothing. */
-  free(body: unknown, more: Record<string, string> = {}): Response {
-    this.note(200, null)
-    return this.send(200, JSON.stringify(body), more)
+  free(body: unknown, more: Record<string, string> = {}, status: 200 | 201 = 200): Response {
+    this.note(status, null)
+    return this.send(status, JSON.stringify(body), more)
   }
 
   /** A page for a person's browser. */
@@ -100,7 +105,21 @@ export class Exchange {
     if (problem.code !== 'service_unavailable') this.note(status, problem.code)
     const headers = new Headers(this.headers(readings))
     if (this.presented.destination.kind === 'priced') headers.set('x-cost-micros-usd', '0')
-    return failureResponse(problem, this.ids.own, this.path, headers)
+    return failureResponse(problem, this.ids.own, this.path, headers, this.origin)
+  }
+
+  /** Why this caller may not go there either, or null. */
+  forbids(destination: Destination): Failure | null {
+    return forbidden(this.verdict.caller, destination)
+  }
+
+  /** An answer that another part of the service made. It is in the log under its own name when `isLogged`. */
+  passed(answer: Response, isLogged: boolean): Response {
+    if (!isLogged) this.note(answer.status, null)
+    const headers = new Headers(answer.headers)
+    for (const [name, value] of Object.entries(this.headers())) headers.set(name, value)
+    headers.set('cache-control', 'no-store')
+    return new Response(answer.body, { status: answer.status, headers })
   }
 
   private send(
@@ -118,7 +137,7 @@ export class Exchange {
   }
 
   private note(status: number, code: string | null): void {
-    if (this.verdict.caller.kind !== 'key') return
+    if (this.verdict.caller.kind === 'anonymous') return
     const { destination } = this.presented
     const operation =
       destination.kind === 'priced' ? destination.operation : destination.kind === 'free' ? destination.name : 'none'

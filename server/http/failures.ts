@@ -22,6 +22,7 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   recent_sign_in_required: { status: 401, type: 'authentication_error' },
   missing_api_key: { status: 401, type: 'authentication_error' },
   invalid_api_key: { status: 401, type: 'authentication_error' },
+  invalid_token: { status: 401, type: 'authentication_error' },
   api_key_disabled: { status: 401, type: 'authentication_error' },
   expired_api_key: { status: 401, type: 'authentication_error' },
   payment_required: { status: 402, type: 'billing_error' },
@@ -96,7 +97,13 @@ export function notFound(what: string): Failed {
 }
 
 /** The answer to a failure: its body in the shape of the route's SDK, and the headers that belong to it. */
-export function failureResponse(problem: Failure, requestId: string, path: string, headers: Headers): Response {
+export function failureResponse(
+  problem: Failure,
+  requestId: string,
+  path: string,
+  headers: Headers,
+  origin: string | null = null,
+): Response {
   const { status } = FAILURES[problem.code]
   headers.set('cache-control', 'no-store')
   const wait = retryAfter(problem, problem.passThrough?.status ?? status)
@@ -108,6 +115,8 @@ export function failureResponse(problem: Failure, requestId: string, path: strin
   headers.set('content-type', problem.offers ? 'application/problem+json' : 'application/json')
   if (problem.allow) headers.set('allow', problem.allow.join(', '))
   if (status === 402 || (status === 401 && !OF_SESSIONS.has(problem.code))) setChallenge(headers, problem)
+  if (origin !== null && asksForToken(problem, path))
+    headers.set('www-authenticate', tokenChallenge(problem, path, origin))
   for (const [name, value] of Object.entries(problem.offers?.headers ?? {})) headers.set(name, value)
   const body = failureBody(problem, requestId, path)
   return new Response(JSON.stringify(problem.offers ? { ...problemDetails(problem), ...Object(body) } : body), {
@@ -195,6 +204,29 @@ function setChallenge(headers: Headers, problem: Failure): void {
   for (const challenge of problem.offers?.challenges ?? []) headers.append('www-authenticate', challenge)
   headers.append('www-authenticate', `Bearer realm="gateway"${bare ? '' : `, error="${problem.code}"`}`)
 }
+
+/** Whether an access token would help, or a better one: always on `/mcp`, elsewhere when one was shown. */
+function asksForToken({ code }: Failure, path: string): boolean {
+  if (code === 'invalid_token' || code === 'insufficient_scope') return true
+  return path === '/mcp' && FAILURES[code].status === 401
+}
+
+/** Where an app finds who gives tokens, and what to ask for (RFC 6750 3, RFC 9728 5.1). */
+function tokenChallenge({ code, param }: Failure, path: string, origin: string): string {
+  const resource = path === '/mcp' ? '/mcp' : path.startsWith('/apis/') ? '/apis/v1' : '/v1'
+  const scope = code === 'insufficient_scope' && param ? param : FIRST_SCOPES
+  const parts = [
+    'Bearer realm="gateway"',
+    `resource_metadata="${origin}/.well-known/oauth-protected-resource${resource}"`,
+    `scope="${scope}"`,
+  ]
+  if (code === 'insufficient_scope') parts.push('error="insufficient_scope"')
+  else if (code !== 'missing_api_key') parts.push('error="invalid_token"')
+  return parts.join(', ')
+}
+
+/** What an agent needs to begin with; without `offline_access` it would be back in an hour. */
+const FIRST_SCOPES = 'data:read usage:read offline_access'
 
 function googleStatus(status: number): string {
   const names: Readonly<Record<number, string>> = {

@@ -3,8 +3,8 @@ import type { Allowlist } from '../core/credentials/allowlist'
 import type { Failure } from '../core/failure'
 import type { KeyId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
-import { admit, type Door } from '../gateway/admit'
-import type { Credential } from '../gateway/call'
+import { admit, type Door, readmit } from '../gateway/admit'
+import type { Credential, Presented } from '../gateway/call'
 import { clientAddress } from './client-address'
 import { destinationOf } from './endpoints'
 import { Exchange } from './exchange'
@@ -16,6 +16,8 @@ export interface FrontDeskOptions {
   readonly door: Door
   readonly journal: Pick<Journal, 'note'>
   readonly trustedProxies: Allowlist | null
+  /** Public origin. */
+  readonly baseUrl: string
 }
 
 /** What is known of any request before its route is: ids, and the address it truly came from. */
@@ -38,6 +40,7 @@ export class FrontDesk {
   private readonly arrivals = new WeakMap<Request, Arrival>()
   private readonly exchanges = new WeakMap<Request, Exchange>()
   private readonly lent = new WeakMap<Request, { readonly credential: Credential; readonly address: Address }>()
+  private readonly admissions = new WeakMap<Request, Exchange>()
   private readonly received = new WeakMap<Request, { readonly original: Request; readonly badHost: boolean }>()
 
   constructor(options: FrontDeskOptions) {
@@ -69,6 +72,16 @@ export class FrontDesk {
     this.lent.set(request, { credential: { kind: 'own_key', id: key }, address: this.arrival(from).address })
   }
 
+  /**
+   * Lets a request of our own making go on the admission of the one it is a part of: who calls was judged and its request was
+   * counted there. What the caller may do is judged again, for the new address.
+   */
+  lendAdmission(request: Request, exchange: Exchange, from: Request): void {
+    this.admissions.set(request, exchange)
+    const { credential } = exchange.presented
+    this.lent.set(request, { credential, address: this.arrival(from).address })
+  }
+
   arrive(request: Request, sockets: Sockets): Arrival {
     const at = this.options.door.clock.now()
     const { original } = this.received.get(request) ?? { original: request }
@@ -96,17 +109,19 @@ export class FrontDesk {
     { ids, address, at }: Arrival,
     closed: Failure | null = null,
   ): Promise<Exchange> {
-    const { door, journal } = this.options
-    const verdict = await admit(door, {
+    const { door, journal, baseUrl } = this.options
+    const presented: Presented = {
       id: ids.own,
       clientRequestId: ids.client,
       at,
       credential: this.lent.get(request)?.credential ?? presentedCredential(request.headers, request.url, path),
       address,
       destination: closed ? { kind: 'nowhere', failure: closed } : destinationOf(request.method, path),
-    })
+    }
+    const lent = this.admissions.get(request)?.admitted
+    const verdict = lent ? readmit(lent, presented) : await admit(door, presented)
     const found = verdict.ok ? verdict.value : verdict.error
-    const exchange = new Exchange({ verdict: found, ids, path, journal, now: () => door.clock.now() })
+    const exchange = new Exchange({ verdict: found, ids, path, journal, now: () => door.clock.now(), origin: baseUrl })
     this.exchanges.set(request, exchange)
     return exchange
   }

@@ -72,7 +72,7 @@ export class PricedCalls {
     if (!parsed.ok || !wished.ok)
       return exchange.refuse(wrongParameters([...(parsed.ok ? [] : parsed.error), ...(wished.ok ? [] : wished.error)]))
     const input = parsed.value
-    const payer = admitted.caller.kind === 'key' ? admitted.caller.account.id : null
+    const payer = admitted.caller.kind !== 'anonymous' ? admitted.caller.account.id : null
     const quote = quoteOf(this.counter.prices, operation, input, payer)
     const wishes = wishesOf(wished.value)
     const { url } = this.desk.arrival(request)

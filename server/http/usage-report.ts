@@ -1,7 +1,7 @@
 import { unitOf } from '../core/catalogue/operations'
 import type { Parameters, ParameterTable } from '../core/catalogue/parameters'
 import { wrongParameters } from '../core/failure'
-import type { AccountId, KeyId } from '../core/ids'
+import type { AccountId, CredentialId } from '../core/ids'
 import type { AccountTransaction } from '../core/ledger/statement'
 import { costOfLines } from '../core/models/token-price'
 import { formatUsd, type Money } from '../core/money'
@@ -57,7 +57,7 @@ export const USAGE_QUERY = {
 export interface UsageWho {
   readonly scope: 'key' | 'account'
   readonly accountId: AccountId
-  readonly keyId: KeyId | null
+  readonly keyId: CredentialId | null
   readonly operation?: string | null
   readonly status?: number | null
 }

@@ -140,7 +140,7 @@ export const KEY_WORDS = {
     enable: 'Enabled',
     revoke: 'Deleted',
   } as Readonly<Record<string, string>>,
-  actors: { owner: 'You', operator: 'The operator', system: 'The gateway' },
+  actors: { owner: 'You', app: 'A connected app', operator: 'The operator', system: 'The gateway' },
   changedWhat: (names: string) => `Changed ${names}`,
   settingNames: {
     name: 'name',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { and, eq, gt, isNull } from 'drizzle-orm'
 import {
+  ACCESS_TOKEN_PREFIX,
   AUDIENCES,
   type Audience,
   type GrantedApp,
@@ -12,17 +13,27 @@ import {
 } from '../../core/credentials/oauth-grant'
 import { oauthAccessToken, oauthClient, oauthConsent, oauthRefreshToken } from '../stores/libsql/schema/oauth'
 import type { IdentityDatabase } from './identity-database'
-import { ACCESS_TOKEN_PREFIX, CLI_CLIENT_ID } from './oauth-options'
+import { CLI_CLIENT_ID } from './oauth-options'
 import { plainName } from './oauth-registration'
+
+const MOST_REMEMBERED = 20_000
+/** Enough to tell tokens apart, too little to be one. */
+const TAIL = 12
 
 /** What the OAuth server issued, read from its tables: one indexed query a token, so that a revoked one is dead at once. */
 export class LibraryGrants implements OAuthGrants {
   private readonly db: IdentityDatabase
   private readonly origin: string
+  /** The last characters of tokens that were found; forgotten as a whole when they are too many. */
+  private readonly good = new Set<string>()
 
   constructor(db: IdentityDatabase, baseUrl: string) {
     this.db = db
     this.origin = new URL(baseUrl).origin
+  }
+
+  wasGood(token: string): boolean {
+    return this.good.has(token.slice(-TAIL))
   }
 
   async byToken(token: string): Promise<TokenGrant | null> {
@@ -41,6 +52,8 @@ export class LibraryGrants implements OAuthGrants {
       .innerJoin(oauthClient, eq(oauthClient.clientId, oauthAccessToken.clientId))
       .where(and(eq(oauthAccessToken.token, stored), isNull(oauthAccessToken.revoked)))
     if (!row?.userId || row.disabled) return null
+    if (this.good.size >= MOST_REMEMBERED) this.good.clear()
+    this.good.add(token.slice(-TAIL))
     const { userId, clientId } = row
     const resources = list(row.resources)
     const audiences = new Set(AUDIENCES.filter((path): path is Audience => resources.includes(this.origin + path)))

@@ -1,10 +1,9 @@
 import { oauthDeviceAuthorization, oauthProvider } from '@better-auth/oauth-provider'
 import type { BetterAuthPlugin } from 'better-auth'
-import { SCOPES } from '../../core/credentials/oauth-grant'
+import { ACCESS_TOKEN_PREFIX, SCOPES } from '../../core/credentials/oauth-grant'
 
 /** The command line's client: seeded, never registered by anybody. */
 export const CLI_CLIENT_ID = 'gateway-cli'
-export const ACCESS_TOKEN_PREFIX = 'gwat_'
 
 const HOUR_SECONDS = 60 * 60
 const MINUTE_SECONDS = 60

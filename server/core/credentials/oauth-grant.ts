@@ -6,6 +6,9 @@ export type Scope = (typeof SCOPES)[number]
 export const AUDIENCES = ['/mcp', '/v1', '/apis/v1'] as const
 export type Audience = (typeof AUDIENCES)[number]
 
+/** How an access token begins, so that scanners and the door know one. */
+export const ACCESS_TOKEN_PREFIX = 'gwat_'
+
 /** What an access token stands for. */
 export interface TokenGrant {
   /** The sign-in library's user. */
@@ -40,6 +43,8 @@ export interface GrantedApp extends OAuthApp {
 export interface OAuthGrants {
   /** The grant of an access token as it was sent, or null when it is unknown or revoked. An expired one is still found. */
   byToken(token: string): Promise<TokenGrant | null>
+  /** Whether `byToken` found this token before, in this process. Costs no query and proves nothing. */
+  wasGood(token: string): boolean
   app(clientId: string): Promise<OAuthApp | null>
   /** Apps that could call now, or refresh to do so. */
   apps(userId: string, now: number): Promise<readonly GrantedApp[]>

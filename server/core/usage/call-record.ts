@@ -1,4 +1,4 @@
-import type { AccountId, KeyId, RequestId } from '../ids'
+import type { AccountId, CredentialId, RequestId } from '../ids'
 import type { Money } from '../money'
 
 /** Tokens of one call; zero for data endpoints. */
@@ -33,13 +33,14 @@ export interface Charged {
   readonly lines?: readonly ChargeLine[]
 }
 
-/** One call of a known key, as it ended. Immutable. With `charged`, it is the durable usage event of a success. */
+/** One call of a known key or app, as it ended. Immutable. With `charged`, it is the durable usage event of a success. */
 export interface CallRecord {
   readonly id: RequestId
   /** The caller's `X-Request-ID`, or null where it sent none. Never a key to anything. */
   readonly clientRequestId: string | null
   readonly accountId: AccountId
-  readonly keyId: KeyId
+  /** The key, or the connection of an app. */
+  readonly keyId: CredentialId
   /** A catalogue operation, or the name of a free route. */
   readonly operation: string
   /** Whether the summary counts it: catalogue operations only, so that reading one's usage does not change it. */

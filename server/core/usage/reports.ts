@@ -1,4 +1,4 @@
-import type { AccountId, KeyId } from '../ids'
+import type { AccountId, CredentialId } from '../ids'
 import type { Page } from '../page'
 import type { CallRecord } from './call-record'
 import type { UsageSums } from './sums'
@@ -7,7 +7,7 @@ export type UsageGrouping = 'key' | 'operation' | 'status' | 'model'
 
 export interface UsageQuestion {
   readonly accountId: AccountId
-  readonly keyId: KeyId | null
+  readonly keyId: CredentialId | null
   readonly operation: string | null
   readonly status: number | null
   /** Milliseconds; from inclusive, to exclusive. */
@@ -28,7 +28,7 @@ export interface UsageFigures {
 
 export interface RequestFilter {
   readonly accountId: AccountId
-  readonly keyId: KeyId | null
+  readonly keyId: CredentialId | null
   readonly operation: string | null
   readonly status: number | null
   readonly from: number | null
@@ -55,5 +55,5 @@ export interface UsageReports {
    * The call of that account, and of that key where one is named, with this id, the gateway's or the caller's own; the newest
    * where several match.
    */
-  request(account: AccountId, key: KeyId | null, id: string): Promise<CallRecord | null>
+  request(account: AccountId, key: CredentialId | null, id: string): Promise<CallRecord | null>
 }

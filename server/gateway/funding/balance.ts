@@ -3,6 +3,7 @@ import type { BudgetWindow, HoldRefusal } from '../../core/ledger/hold'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd } from '../../core/money'
 import { no, ok } from '../../core/result'
+import { countedOn } from '../call'
 import type { Quote } from '../quote'
 import type { Funding } from './funding'
 
@@ -13,17 +14,18 @@ import type { Funding } from './funding'
 export function balanceFunding(ledger: Ledger): Funding {
   return {
     async reserve(quote, { caller, presented }, _, credit) {
-      if (caller.kind !== 'key') throw new Error('the balance pays for keys only')
-      const { key, account } = caller
+      if (caller.kind === 'anonymous') throw new Error('the balance pays for known callers only')
+      const { account } = caller
+      const { poolId } = countedOn(caller)
       const { id: request, at } = presented
-      const wanted = { request, account: account.id, pool: key.poolId, amount: quote.most, at }
+      const wanted = { request, account: account.id, pool: poolId, amount: quote.most, at }
       const first = await ledger.hold({ ...wanted, creditPays: credit === 'all' })
       const isCredit = credit === 'part' && !first.ok && first.error === 'insufficient_paid_balance'
       const held = isCredit ? await ledger.hold({ ...wanted, creditPays: true }) : first
       if (!held.ok)
         return no(
           held.error === 'budget_exhausted'
-            ? budgetUsedUp(await ledger.budget(key.poolId), quote, at)
+            ? budgetUsedUp(await ledger.budget(poolId), quote, at)
             : refusal(held.error, quote),
         )
       return ok({

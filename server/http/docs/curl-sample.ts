@@ -33,6 +33,7 @@ function curl(
     `curl ${quoted(`${origin}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`)}`,
     ...(method !== 'get' && !(method === 'post' && body !== undefined) ? [`-X ${method.toUpperCase()}`] : []),
     ...(needs('apiKey') ? ['-H "Authorization: Bearer $GATEWAY_API_KEY"'] : []),
+    ...(needs('oauth') ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : []),
     ...(needs('session') ? ['-b cookies.txt'] : []),
     ...(givesCookie ? ['-c cookies.txt'] : []),
     ...more,

@@ -22,8 +22,8 @@ export const TAGS = {
   Health: 'For load balancers and monitors.',
 } as const
 
-/** Who may call: a key; a key, or nobody for the payment challenge; the owner's session; anybody. */
-type Access = 'key' | 'key or payment' | 'session' | 'anybody'
+/** Who may call: a key or an app; the same, or nobody for the payment challenge; an app only; the owner's session; anybody. */
+type Access = 'key' | 'key or payment' | 'app' | 'session' | 'anybody'
 
 export interface Answer {
   readonly description: string
@@ -58,6 +58,7 @@ export interface RouteDocs {
 const SECURITY: Readonly<Record<Access, OpenApiOperation['security']>> = {
   key: [{ apiKey: [] }],
   'key or payment': [{ apiKey: [] }, {}],
+  app: [{ oauth: [] }],
   session: [{ session: [] }],
   anybody: [],
 }
@@ -72,7 +73,7 @@ export function documented(docs: RouteDocs, ...tables: readonly ParameterTable[]
 export const UNDOCUMENTED = { detail: { hide: true } } as const
 
 export function operationOf(docs: RouteDocs, tables: readonly ParameterTable[]): OpenApiOperation {
-  const gated = docs.access === 'key' || docs.access === 'key or payment'
+  const gated = docs.access !== 'session' && docs.access !== 'anybody'
   const headers: ResponseHeader[] = [
     ...ID_HEADERS,
     ...(gated ? LIMIT_HEADERS : []),

@@ -15,6 +15,7 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   recent_sign_in_required: 'The session signed in too long ago for this. Sign in again.',
   missing_api_key: 'This route needs an API key: send Authorization: Bearer <API_KEY>.',
   invalid_api_key: 'This API key is not known, or was revoked.',
+  invalid_token: 'This access token is unknown, expired, revoked, or was issued for another address of the gateway.',
   api_key_disabled: 'This API key is switched off.',
   expired_api_key: 'This API key has expired.',
   payment_required: 'No key was sent. Send one, or answer the payment challenge. The price is in the body.',
@@ -33,7 +34,8 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   insufficient_balance: 'The account balance is below the price.',
   ip_not_allowed: "The caller's address is not in the key's list of allowed addresses.",
   insufficient_permissions: 'The credential is known, and may not do this.',
-  insufficient_scope: 'The linked social account did not grant the scope in `param`. Link it again with that scope.',
+  insufficient_scope:
+    'The scope in `param` was not granted: by the owner to the app, or by the linked social account to this gateway. Ask for it again.',
   social_session_required: 'No social account is linked to this key, or its access was withdrawn. Link one.',
   foreign_origin: 'A browser sent this write from another site.',
   model_not_allowed: "The model is not in this key's list of allowed models.",

@@ -41,6 +41,12 @@ export const COMPONENTS = {
       description:
         'An API key: `Authorization: Bearer gwk_...`. Keep it on servers, never in client code or repositories.',
     },
+    oauth: {
+      type: 'http',
+      scheme: 'bearer',
+      description:
+        "An app's access token: `Authorization: Bearer gwat_...`, got from an owner by OAuth 2.1 (see Apps). Good wherever a key is, at the address that it was issued for.",
+    },
     session: {
       type: 'apiKey',
       in: 'cookie',

@@ -1,32 +1,54 @@
 import { Elysia } from 'elysia'
-import type { Keys } from '../../core/accounts/keys'
+import type { KeyOwner, Keys } from '../../core/accounts/keys'
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Result } from '../../core/result'
-import { documented } from '../docs/documented'
-import { KEY_DOCS } from '../docs/key-docs'
+import { appOwner } from '../app-owner'
+import { documented, type RouteDocs } from '../docs/documented'
+import { APP_KEY_DOCS, KEY_DOCS, type Mirrored } from '../docs/key-docs'
 import { notFound, taken } from '../failures'
+import type { FrontDesk } from '../front-desk'
 import { readJson } from '../json-body'
 import { KEY_LIST_QUERY, keyPage } from '../key-list'
 import { keyRecord } from '../key-record'
-import { type OwnerSessions, SIGNED_IN_TODAY } from '../owner-session'
+import { SIGNED_IN_TODAY } from '../owner-session'
 import { queryOf } from '../plain-input'
 
+export interface KeyRouteParts {
+  /** `within`: how long ago the sign-in may be. An app's word is as good as its token. */
+  readonly owners: { owner(request: Request, within?: number): Promise<KeyOwner> }
+  readonly keys: Keys
+  readonly credentials: CredentialStore
+  readonly ledger: Ledger
+  readonly now: () => number
+}
+
 /** Owners make and change keys (spec 2.1, 5.4, spec-answers 3). A secret is answered once, and never stored by a cache. */
-export function keyRoutes(parts: {
-  owners: OwnerSessions
-  keys: Keys
-  credentials: CredentialStore
-  ledger: Ledger
-  now: () => number
-}) {
+export function keyRoutes(parts: KeyRouteParts) {
+  return keysUnder('/api/keys', parts, KEY_DOCS)
+}
+
+/** The same for apps that may make keys (spec-answers 10), never for a key. Gated: their answers carry the limit headers. */
+export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'> & { readonly desk: FrontDesk }) {
+  const { desk, ledger } = parts
+  const owners = { owner: (request: Request) => appOwner(desk.exchange(request), ledger) }
+  return new Elysia({ name: 'app-keys' })
+    .mapResponse(({ request, response, set }) =>
+      response instanceof Response
+        ? response
+        : desk.exchange(request).free(response, { 'cache-control': 'no-store' }, set.status === 201 ? 201 : 200),
+    )
+    .use(keysUnder('/v1/keys', { ...parts, owners }, APP_KEY_DOCS))
+}
+
+function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Record<Mirrored, RouteDocs>) {
   const { owners, keys, credentials, ledger, now } = parts
   const recent = (request: Request) => owners.owner(request, SIGNED_IN_TODAY)
   const record = (key: ApiKey) => keyRecord(key, { credentials, ledger, now: now() })
   const changed = async (outcome: Result<ApiKey, Failure>) => ({ key: await record(taken(outcome)) })
-  return new Elysia({ name: 'keys', prefix: '/api/keys' })
+  return new Elysia({ name: `keys under ${prefix}`, prefix })
     .get(
       '',
       async ({ request }) => {
@@ -35,7 +57,7 @@ export function keyRoutes(parts: {
         const page = await keyPage(accountId, query, { credentials, ledger, now: now() })
         return { keys: await Promise.all(page.keys.map(record)), counts: page.counts, next_cursor: page.next }
       },
-      documented(KEY_DOCS.list, KEY_LIST_QUERY),
+      documented(docs.list, KEY_LIST_QUERY),
     )
     .post(
       '',
@@ -45,7 +67,7 @@ export function keyRoutes(parts: {
         set.headers['cache-control'] = 'no-store'
         return { key: await record(key), secret }
       },
-      { parse: 'none', ...documented(KEY_DOCS.create) },
+      { parse: 'none', ...documented(docs.create) },
     )
     .get(
       '/:id',
@@ -54,7 +76,7 @@ export function keyRoutes(parts: {
         if (!key) throw notFound('No such key.')
         return { key: await record(key) }
       },
-      documented(KEY_DOCS.get),
+      documented(docs.get),
     )
     .patch(
       '/:id',
@@ -62,7 +84,7 @@ export function keyRoutes(parts: {
         const owner = await owners.owner(request)
         return changed(await keys.change(owner, params.id, taken(await readJson(request))))
       },
-      { parse: 'none', ...documented(KEY_DOCS.change) },
+      { parse: 'none', ...documented(docs.change) },
     )
     .post(
       '/:id/rotate',
@@ -74,21 +96,21 @@ export function keyRoutes(parts: {
         set.headers['cache-control'] = 'no-store'
         return { key: await record(key), secret }
       },
-      { parse: 'none', ...documented(KEY_DOCS.rotate) },
+      { parse: 'none', ...documented(docs.rotate) },
     )
     .post(
       '/:id/disable',
       async ({ request, params }) => changed(await keys.disable(await owners.owner(request), params.id)),
-      documented(KEY_DOCS.disable),
+      documented(docs.disable),
     )
     .post(
       '/:id/enable',
       async ({ request, params }) => changed(await keys.enable(await owners.owner(request), params.id)),
-      documented(KEY_DOCS.enable),
+      documented(docs.enable),
     )
     .post(
       '/:id/revoke',
       async ({ request, params }) => changed(await keys.revoke(await recent(request), params.id)),
-      documented(KEY_DOCS.revoke),
+      documented(docs.revoke),
     )
 }

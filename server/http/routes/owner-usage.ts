@@ -138,7 +138,7 @@ export function ownerUsageRoutes(parts: {
       async ({ request }) => {
         const { accountId } = await owners.owner(request)
         const filter = filterOf(accountId, queryOf(FILTER, request))
-        const names = new Map((await credentials.byAccount(accountId)).map((key) => [key.id, key]))
+        const names = new Map<string, ApiKey>((await credentials.byAccount(accountId)).map((key) => [key.id, key]))
         return new Response(
           csvStream(reports, filter, (call) => csvCall(call, names.get(call.keyId))),
           {

@@ -6,26 +6,13 @@ import { UNDOCUMENTED } from '../docs/documented'
 import { destinationOf } from '../endpoints'
 import { Failed, notFound } from '../failures'
 import type { FrontDesk } from '../front-desk'
+import type { InnerCalls } from '../inner-calls'
 import { readJson } from '../json-body'
 import type { OwnerSessions } from '../owner-session'
 
 /** Headers that mean something to an operation. No others go on: neither the session's cookie nor a forged address. */
 const SENT_ON =
   /^(accept|api-version|cache-control|content-type|idempotency-key|x-request-id|x-max-price-usd|x-cost-mode|x-loc-[a-z-]+|anthropic-version)$/
-
-/** The way back into the app, known once the app is built. */
-export class InnerCalls {
-  private way: ((request: Request) => Promise<Response>) | null = null
-
-  goTo(way: (request: Request) => Promise<Response>): void {
-    this.way = way
-  }
-
-  call(request: Request): Promise<Response> {
-    if (!this.way) throw new Error('the app is not built yet')
-    return this.way(request)
-  }
-}
 
 /**
  * `POST /api/try`: one gated call by a key of the owner who is signed in, for the playground. It goes the whole way of a call

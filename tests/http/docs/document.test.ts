@@ -74,6 +74,7 @@ describe('routes and documents cannot drift', () => {
       '/apis/v1/social/oauth_callback',
       '/sandbox/social',
       '/sandbox/social/*',
+      '/mcp',
       '/media/lucide/:file',
       '/v1/models/*',
       '/v1beta/models/*',

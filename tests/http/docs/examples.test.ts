@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { oauthAccessToken } from '../../../server/adapters/stores/libsql/schema/oauth'
 import type { OpenApiParameter } from '../../../server/http/docs/parameter-documents'
+import { oauthApp } from '../../support/oauth'
 import { linkKey } from '../../support/social/linked-key'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
 import { bodyValidator } from './json-validation'
@@ -23,6 +25,19 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
+const tokens = new Map<string, string>()
+
+/** What an app of the present owner would have. */
+async function accessToken(): Promise<string> {
+  const known = tokens.get(owner.cookie)
+  if (known) return known
+  const { access_token } = await oauthApp(gateway, owner).connect('keys:write offline_access', ['/v1'])
+  // The clock of these tests is moved by hours.
+  await gateway.core.stores.db.update(oauthAccessToken).set({ expiresAt: new Date(8e15) })
+  tokens.set(owner.cookie, access_token)
+  return access_token
+}
+
 /** A fresh key of the owner that has made one call, under the names that samples know. */
 async function variables(path = ''): Promise<Record<string, string>> {
   const made = await owner.api('/api/keys', { name: `key ${crypto.randomUUID()}` })
@@ -33,6 +48,7 @@ async function variables(path = ''): Promise<Record<string, string>> {
   return {
     KEY_ID: key.id,
     GATEWAY_API_KEY: secret,
+    ACCESS_TOKEN: await accessToken(),
     REQUEST_ID: call.headers.get('x-gateway-request-id') ?? '',
     SETUP_TOKEN: gateway.gateway.setupToken.issue(),
   }
@@ -76,6 +92,7 @@ async function expectDocumented({ method, path, operation }: DocumentedRoute, an
   expect(problem(media?.schema, type === 'application/json' ? JSON.parse(text) : text), `${where}: ${text}`).toBeNull()
 }
 
+const takesToken = ({ operation }: DocumentedRoute) => operation.security.some((way) => 'oauth' in way)
 const successOf = ({ operation }: DocumentedRoute) => Object.keys(operation.responses)[0] ?? ''
 
 /** A request with these parameters at their examples, and this body. */
@@ -87,13 +104,13 @@ async function exampleRequest(
   const known = await variables(route.path)
   const url = new URL(
     gateway.config.baseUrl +
-      route.path.replace('{id}', route.path.startsWith('/v1') ? known['REQUEST_ID']! : known['KEY_ID']!),
+      route.path.replace('{id}', /^\/v1\/(?!keys)/.test(route.path) ? known['REQUEST_ID']! : known['KEY_ID']!),
   )
   for (const { name, in: place, example } of route.operation.parameters ?? [])
     if (place === 'path') url.pathname = url.pathname.replace(encodeURIComponent(`{${name}}`), String(example))
   const headers = new Headers({ cookie: owner.cookie })
   if (route.path.startsWith('/v1') || route.path.startsWith('/apis'))
-    headers.set('authorization', `Bearer ${known['GATEWAY_API_KEY']}`)
+    headers.set('authorization', `Bearer ${known[takesToken(route) ? 'ACCESS_TOKEN' : 'GATEWAY_API_KEY']}`)
   for (const { name, in: place, example } of shown) {
     const values = Array.isArray(example) ? example : [example]
     for (const value of values.map((each) => (each === SHOWN_POST ? madePost : each)))

@@ -62,7 +62,7 @@ export function operationsOf(document: Document): Operation[] {
         body: json
           ? { schema: resolved(json.schema), example: Object.values(json.examples ?? {})[0]?.value ?? {} }
           : null,
-        takes: needs('apiKey') ? 'key' : needs('session') ? 'session' : 'nothing',
+        takes: needs('apiKey') || needs('oauth') ? 'key' : needs('session') ? 'session' : 'nothing',
       } as const
     }),
   )

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId, KeyId, RequestId } from '../../../../core/ids'
+import type { AccountId, CredentialId, RequestId } from '../../../../core/ids'
 import type { KeptHold } from '../../../../core/ledger/journal'
 import type { ChargeLine, UsageSource } from '../../../../core/usage/call-record'
 import { instant, money } from '../columns'
@@ -12,7 +12,7 @@ export const requests = sqliteTable(
     id: text().$type<RequestId>().primaryKey(),
     clientRequestId: text('client_request_id'),
     accountId: text('account_id').$type<AccountId>().notNull(),
-    keyId: text('key_id').$type<KeyId>().notNull(),
+    keyId: text('key_id').$type<CredentialId>().notNull(),
     operation: text().notNull(),
     at: instant('at').notNull(),
     status: integer().notNull(),
@@ -47,7 +47,7 @@ export const usageRollup = sqliteTable(
   {
     accountId: text('account_id').$type<AccountId>().notNull(),
     slot: integer().notNull(),
-    keyId: text('key_id').$type<KeyId>().notNull(),
+    keyId: text('key_id').$type<CredentialId>().notNull(),
     operation: text().notNull(),
     status: integer().notNull(),
     /** Empty where there is none. */

@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Harness, openHarness, WIDE } from '../../support/harness'
+import { oauthApp, type Tokens } from '../../support/oauth'
+import { reconcile } from '../../support/reconcile'
+
+let gateway: Harness
+let owner: Awaited<ReturnType<Harness['owner']>>
+let app: ReturnType<typeof oauthApp>
+let tokens: Tokens
+beforeAll(async () => {
+  gateway = await openHarness()
+  owner = await gateway.owner()
+  app = oauthApp(gateway, owner)
+  tokens = await app.connect('data:read usage:read offline_access', ['/v1', '/apis/v1'])
+})
+afterAll(async () => {
+  await gateway.close(true)
+  const { problems } = await reconcile(gateway.databaseFile)
+  expect(problems).toEqual([])
+})
+
+const SEARCH = '/apis/v1/websearch/images/search?q=card'
+const errorOf = async (answer: Response) =>
+  ((await answer.json()) as { error: { code: string; param?: string; limit_source?: string } }).error
+
+async function accountOf() {
+  const body = (await (await owner.api('/api/account')).json()) as { id: string; balance_micros_usd: number }
+  return body
+}
+
+describe('an access token on REST (spec-answers 10)', () => {
+  test('calls like a key, draws on its owner’s balance, and leaves its row under the connection', async () => {
+    const before = (await accountOf()).balance_micros_usd
+    const answer = await gateway.as(tokens.access_token, SEARCH)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-cost-micros-usd')).toBe('5000')
+    expect(answer.headers.get('x-ratelimit-limit-requests')).toBe('60')
+    expect((await accountOf()).balance_micros_usd).toBe(before - 5000)
+    const id = answer.headers.get('x-gateway-request-id')
+    const explained = await gateway.as(tokens.access_token, `/v1/usage/${id}`)
+    expect(await explained.json()).toMatchObject({ id, key_id: expect.stringMatching(/^conn_/), cost_micros_usd: 5000 })
+  })
+
+  test('reads the usage of the whole account, where a key is told 403 (spec 4.6)', async () => {
+    const made = (await (await owner.api('/api/keys', { name: 'beside' })).json()) as { secret: string }
+    expect((await gateway.as(made.secret, SEARCH)).status).toBe(200)
+    const read = async (scope: string) =>
+      (await (await gateway.as(tokens.access_token, `/v1/usage?scope=${scope}`)).json()) as {
+        scope: string
+        totals: { requests: number }
+      }
+    const [own, all] = [await read('key'), await read('account')]
+    expect(all.scope).toBe('account')
+    expect(all.totals.requests).toBe(own.totals.requests + 1)
+    const refused = await gateway.as(made.secret, '/v1/usage?scope=account')
+    expect([refused.status, (await errorOf(refused)).code]).toEqual([403, 'insufficient_permissions'])
+  })
+
+  test('tells what is left', async () => {
+    const answer = await gateway.as(tokens.access_token, '/v1/credits/balance')
+    expect(await answer.json()).toMatchObject({ currency: 'USD', api_key: { unlimited: true } })
+  })
+})
+
+describe('401 invalid_token', () => {
+  const expectRefused = async (token: string, path = SEARCH) => {
+    const answer = await gateway.as(token, path)
+    expect([answer.status, (await errorOf(answer)).code]).toEqual([401, 'invalid_token'])
+    const challenge = answer.headers.get('www-authenticate') ?? ''
+    expect(challenge).toContain('error="invalid_token"')
+    expect(challenge).toContain(`resource_metadata="${app.origin}/.well-known/oauth-protected-resource`)
+  }
+
+  test('for a token that nobody issued, and one with a letter changed', async () => {
+    await expectRefused('gwat_nope')
+    await expectRefused(`${tokens.access_token.slice(0, -1)}${tokens.access_token.endsWith('a') ? 'b' : 'a'}`)
+  })
+
+  test('for another audience, and for none', async () => {
+    const { access_token } = await app.connect('data:read usage:read', ['/mcp'])
+    await expectRefused(access_token)
+    await expectRefused(access_token, '/v1/usage')
+    const bare = await app.redeem(await app.code({ resource: null }))
+    await expectRefused(String(bare.body.access_token))
+  })
+
+  test('for one whose hour is over; its refresh token gives another', async () => {
+    await using later = await laterGateway()
+    await later.expectExpired()
+  })
+
+  test('for a revoked one, from the very next request', async () => {
+    const own = await app.connect('data:read offline_access', ['/apis/v1'])
+    expect((await gateway.as(own.access_token, SEARCH)).status).toBe(200)
+    await app.form('/oauth2/revoke', { client_id: 'gateway-cli', token: own.access_token })
+    await expectRefused(own.access_token)
+  })
+
+  test('for a guess does not cost a query once the address’s minute is full, while a known app goes on', async () => {
+    await using crowded = await openCrowded()
+    await crowded.run()
+  })
+})
+
+/** A gateway whose clock is moved past the life of a token. */
+async function laterGateway() {
+  const own = await openHarness()
+  const person = await own.owner()
+  const its = oauthApp(own, person)
+  return {
+    async expectExpired() {
+      const first = await its.connect('data:read offline_access', ['/apis/v1'])
+      expect((await own.as(first.access_token, SEARCH)).status).toBe(200)
+      own.clock.advance(Date.now() - own.clock.now() + 3_601_000)
+      expect((await own.as(first.access_token, SEARCH)).status).toBe(401)
+      const { status, body } = await its.refresh(first.refresh_token)
+      expect(status).toBe(200)
+      expect(body.access_token).not.toBe(first.access_token)
+    },
+    [Symbol.asyncDispose]: () => own.close(),
+  }
+}
+
+async function openCrowded() {
+  const own = await openHarness({ env: { ANON_RPM: '3' } })
+  const its = oauthApp(own, await own.owner())
+  return {
+    async run() {
+      const known = await its.connect('data:read offline_access', ['/apis/v1'])
+      expect((await own.as(known.access_token, SEARCH)).status).toBe(200)
+      const statuses = []
+      for (let i = 0; i < 5; i++) statuses.push((await own.as(`gwat_guess${i}`, SEARCH)).status)
+      expect(statuses).toEqual([401, 401, 401, 429, 429])
+      expect((await own.as(known.access_token, SEARCH)).status).toBe(200)
+    },
+    [Symbol.asyncDispose]: () => own.close(),
+  }
+}
+
+describe('403 insufficient_scope', () => {
+  test('names the scope that is missing, in the body and in the challenge', async () => {
+    const { access_token } = await app.connect('usage:read offline_access', ['/v1', '/apis/v1'])
+    const answer = await gateway.as(access_token, SEARCH)
+    expect([answer.status, await errorOf(answer)]).toMatchObject([
+      403,
+      { code: 'insufficient_scope', param: 'data:read' },
+    ])
+    expect(answer.headers.get('www-authenticate')).toContain('error="insufficient_scope"')
+    expect(answer.headers.get('www-authenticate')).toContain('scope="data:read"')
+    const narrow = await app.connect('data:read offline_access', ['/v1', '/apis/v1'])
+    expect((await errorOf(await gateway.as(narrow.access_token, '/v1/usage'))).param).toBe('usage:read')
+  })
+})
+
+describe('a connection', () => {
+  test('is one per owner and app: another login of the same app spends from the same pool', async () => {
+    const again = await app.connect('data:read usage:read offline_access', ['/v1', '/apis/v1'])
+    const used = async () =>
+      (
+        (await (await gateway.as(again.access_token, '/v1/credits/balance')).json()) as {
+          api_key: { used_micros_usd: number }
+        }
+      ).api_key.used_micros_usd
+    const before = await used()
+    await gateway.as(tokens.access_token, SEARCH)
+    expect(await used()).toBe(before + 5000)
+  })
+
+  test('has a spending limit that holds under any number of calls at once, like a key’s', async () => {
+    const own = await openHarness()
+    const person = await own.owner()
+    const its = oauthApp(own, person)
+    const { body } = await its.register()
+    const clientId = String(body['client_id'])
+    const account = (await own.core.accounts.list(10, null))[0]!
+    await own.core.operator.setLimits({ kind: 'operator', id: 'test', address: null }, account.id, WIDE)
+    const actor = { kind: 'owner', id: account.userId, address: null } as const
+    const limited = await own.core.connections.setLimit(account.id, clientId, 20_000 as never, actor)
+    expect(limited.ok).toBe(true)
+    const got = await its.connect('data:read offline_access', ['/apis/v1'], clientId)
+    const answers = await Promise.all(Array.from({ length: 30 }, () => own.as(got.access_token, SEARCH)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(4)
+    const refused = answers.find(({ status }) => status === 402)!
+    expect((await errorOf(refused)).code).toBe('insufficient_api_key_balance')
+    await own.close(true)
+    expect((await reconcile(own.databaseFile)).problems).toEqual([])
+  })
+
+  test('is limited per minute by itself, by its owner’s tier', async () => {
+    const own = await openHarness()
+    const its = oauthApp(own, await own.owner())
+    const got = await its.connect('data:read offline_access', ['/apis/v1'])
+    const statuses = []
+    for (let i = 0; i < 61; i++) statuses.push((await own.as(got.access_token, `${SEARCH}&count=0`)).status)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(1)
+    const refused = await own.as(got.access_token, SEARCH)
+    expect(await errorOf(refused)).toMatchObject({ code: 'rate_limit_exceeded', limit_source: 'app' })
+    await own.close()
+  })
+
+  test('that was ended is refused on the next call, while its calls are under way, and so is its refresh token', async () => {
+    const { body } = await app.register()
+    const clientId = String(body['client_id'])
+    const own = await app.connect('data:read offline_access', ['/apis/v1'], clientId)
+    const account = (await gateway.core.accounts.list(10, null))[0]!
+    const actor = { kind: 'owner', id: account.userId, address: null } as const
+    const running = Promise.all(Array.from({ length: 10 }, () => gateway.as(own.access_token, SEARCH)))
+    expect(await gateway.core.connections.disconnect(account, clientId, actor)).toBeLessThanOrEqual(1)
+    const next = await gateway.as(own.access_token, SEARCH)
+    expect(next.status).toBe(401)
+    for (const { status } of await running) expect([200, 401]).toContain(status)
+    expect((await app.refresh(own.refresh_token, { client_id: clientId })).body.error).toBe('invalid_grant')
+    expect((await gateway.as(tokens.access_token, SEARCH)).status).toBe(200)
+  })
+})
+
+describe('keys, by an app (spec-answers 10)', () => {
+  test('are made, listed, changed and revoked with keys:write; the audit names the connection', async () => {
+    const { access_token } = await app.connect('keys:write offline_access', ['/v1'])
+    const send = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') =>
+      gateway.as(access_token, path, {
+        method,
+        ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      })
+    const made = await send('/v1/keys', { name: 'made by an app', spending_limit: 1 })
+    expect(made.status).toBe(201)
+    expect(made.headers.get('x-ratelimit-limit-requests')).toBe('60')
+    expect(made.headers.get('cache-control')).toBe('no-store')
+    const { key, secret } = (await made.json()) as { key: { id: string }; secret: string }
+    expect((await gateway.as(secret, SEARCH)).status).toBe(200)
+    expect(await (await send(`/v1/keys/${key.id}`, { name: 'renamed' }, 'PATCH')).json()).toMatchObject({
+      key: { name: 'renamed' },
+    })
+    expect((await send(`/v1/keys/${key.id}/revoke`, undefined, 'POST')).status).toBe(200)
+    expect((await gateway.as(secret, SEARCH)).status).toBe(401)
+    expect((await send('/v1/keys/key_nope')).status).toBe(404)
+    const audit = await gateway.core.stores.db.run(
+      `SELECT actor_kind, actor_id FROM audit_log WHERE key_id = '${key.id}'` as never,
+    )
+    expect(audit.rows.map((row) => [row['actor_kind'], String(row['actor_id']).slice(0, 5)])).toEqual(
+      Array(3).fill(['app', 'conn_']),
+    )
+  })
+
+  test('are never made by a key, nor by an app without keys:write', async () => {
+    const made = (await (await owner.api('/api/keys', { name: 'no maker' })).json()) as { secret: string }
+    const byKey = await gateway.as(made.secret, '/v1/keys')
+    expect([byKey.status, (await errorOf(byKey)).code]).toEqual([403, 'insufficient_permissions'])
+    const byApp = await gateway.as(tokens.access_token, '/v1/keys')
+    expect([byApp.status, (await errorOf(byApp)).code]).toEqual([403, 'insufficient_scope'])
+    expect((await gateway.call('/v1/keys')).status).toBe(401)
+  })
+})
