@@ -7,6 +7,7 @@ const FREE: Readonly<Record<string, Scope | 'any'>> = {
   usage: 'usage:read',
   'usage-request': 'usage:read',
   balance: 'usage:read',
+  whoami: 'any',
   models: 'any',
   model: 'any',
   keys: 'keys:write',

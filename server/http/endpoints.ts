@@ -46,6 +46,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   free('/v1/usage', 'usage'),
   free('/v1/usage/:id', 'usage-request'),
   free('/v1/credits/balance', 'balance'),
+  free('/v1/whoami', 'whoami'),
   free('/apis/v1/social/auth_social', 'social-link', 'POST'),
   open('/apis/v1/social/oauth_callback'),
   free('/v1/keys', 'keys', 'GET', 'POST'),

@@ -1,3 +1,4 @@
+import type { Identity } from '../core/accounts/identity'
 import type { ParameterTable } from '../core/catalogue/parameters'
 import { failure } from '../core/failure'
 import type { Ledger } from '../core/ledger/ledger'
@@ -8,6 +9,7 @@ import { Failed, notFound } from './failures'
 import { explainedCall, USAGE_QUERY, usageReport } from './usage-report'
 
 interface UsageParts {
+  readonly identity: Pick<Identity, 'user'>
   readonly ledger: Ledger
   readonly reports: UsageReports
   readonly now: () => number
@@ -58,6 +60,17 @@ export class UsageAnswers {
     if (!call)
       throw notFound(own ? 'This key made no request with that id.' : 'This account made no request with that id.')
     return explainedCall(call)
+  }
+
+  /** Whose money a call spends, and what the credential may do. */
+  async whoami(caller: KnownCaller) {
+    const { account } = caller
+    const user = await this.parts.identity.user(account.userId)
+    const who = { account_id: account.id, email: user?.email ?? null }
+    if (caller.kind === 'key')
+      return { ...who, credential: 'key', credential_id: caller.key.id, name: caller.key.name, scopes: null }
+    const { connection, scopes } = caller
+    return { ...who, credential: 'app', credential_id: connection.id, name: connection.clientId, scopes: [...scopes] }
   }
 
   async balance(caller: KnownCaller) {

@@ -1,6 +1,6 @@
 import type { FailureCode } from '../../core/failure'
 import type { RouteDocs } from './documented'
-import { ref } from './json-schema'
+import { oneOf, orNull, record, ref, text } from './json-schema'
 
 const FAILURES_OF_KEYS: readonly FailureCode[] = [
   'missing_api_key',
@@ -105,6 +105,41 @@ export const USAGE_DOCS = {
     access: 'key',
     answers: {
       200: { description: 'The balance.', schema: ref('CreditsBalance'), examples: { balance: BALANCE_EXAMPLE } },
+    },
+    failures: FAILURES_OF_KEYS,
+  },
+  whoami: {
+    id: 'whoami',
+    tag: 'Usage',
+    summary: 'Who calls',
+    description: 'Whose account a call with this key or access token would be charged to, and what it may do.',
+    access: 'key',
+    answers: {
+      200: {
+        description: 'The account and the credential.',
+        schema: record('The account and the credential.', {
+          account_id: text('Id of the account.'),
+          email: orNull(text('E-mail address of its owner.')),
+          credential: oneOf(['key', 'app'], 'What the call was made with.'),
+          credential_id: text('Id of the key, or of the connection of the app.'),
+          name: text('Name of the key, or client id of the app.'),
+          scopes: {
+            type: ['array', 'null'],
+            items: { type: 'string' },
+            description: 'What the owner allowed the app; null for a key.',
+          },
+        }),
+        examples: {
+          key: {
+            account_id: 'acct_01a1fdfa942070018c603d2632ddc21b',
+            email: 'ada@example.com',
+            credential: 'key',
+            credential_id: 'key_01a1fdfa942070018c603d2632ddc21b',
+            name: 'My first key',
+            scopes: null,
+          },
+        },
+      },
     },
     failures: FAILURES_OF_KEYS,
   },

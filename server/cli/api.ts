@@ -1,0 +1,124 @@
+import { Misused, Refused } from './control-client'
+import { withRetries } from './retry'
+import { type Session, SessionStore } from './session-store'
+import { refreshed } from './sign-in'
+import type { Terminal } from './terminal'
+
+const DEFAULT_URL = 'http://localhost:3000'
+/** A token that ends so soon is renewed before it is used. */
+const RENEW_BEFORE_MS = 30_000
+
+interface Options {
+  readonly url?: string | undefined
+  readonly 'no-retry'?: boolean | undefined
+}
+
+export interface Sent {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The gateway as a signed-in person, or a key, sees it. */
+export class Api {
+  readonly url: string
+  private readonly terminal: Terminal
+  private readonly store: SessionStore
+  private readonly retries: boolean
+  private readonly key: string | null
+  private session: Session | null
+
+  private constructor(terminal: Terminal, store: SessionStore, session: Session | null, options: Options) {
+    this.terminal = terminal
+    this.store = store
+    this.session = session
+    this.retries = options['no-retry'] !== true
+    this.key = terminal.env['GATEWAY_API_KEY'] || null
+    this.url = gatewayUrl(options.url, terminal, session)
+  }
+
+  static async open(terminal: Terminal, options: Options): Promise<Api> {
+    const store = new SessionStore(terminal)
+    const key = terminal.env['GATEWAY_API_KEY']
+    // A key needs no sign-in, and a broken one of those must not keep it from working.
+    return new Api(terminal, store, key ? null : await store.read(), options)
+  }
+
+  /** Sends one request; 429s are waited out. Resolves to the answer when it is a success, else throws `Refused`. */
+  async send(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Response> {
+    const attempt = async (credential: string) => {
+      const request = () =>
+        this.terminal
+          .fetch(
+            new Request(this.url + path, {
+              method,
+              headers: {
+                accept: 'application/json',
+                authorization: `Bearer ${credential}`,
+                'user-agent': 'gateway-cli',
+                ...(body !== undefined && { 'content-type': 'application/json' }),
+                ...headers,
+              },
+              ...(body !== undefined && { body: JSON.stringify(body) }),
+            }),
+          )
+          .catch((error: unknown) => {
+            throw new Refused(`${this.url} does not answer: ${error instanceof Error ? error.message : error}`)
+          })
+      return this.retries ? withRetries(this.terminal, request, (seconds) => this.tellWait(seconds)) : request()
+    }
+    let answer = await attempt(await this.credential())
+    if (answer.status === 401 && this.session) answer = await attempt(await this.renewed(this.session.accessToken))
+    if (answer.ok) return answer
+    throw new Refused(await told(answer))
+  }
+
+  async json(method: string, path: string, sent: Sent = {}): Promise<Record<string, unknown>> {
+    return Object((await (await this.send(method, path, sent)).json()) as unknown)
+  }
+
+  private async credential(): Promise<string> {
+    if (this.key) return this.key
+    if (!this.session || this.session.url !== this.url)
+      throw new Misused(`not signed in to ${this.url}: run "gateway login", or set GATEWAY_API_KEY`)
+    const soon = this.session.expiresAt - RENEW_BEFORE_MS <= this.terminal.now()
+    return soon ? this.renewed(this.session.accessToken) : this.session.accessToken
+  }
+
+  /** A token other than the dead one: what another process got meanwhile, else a new one. */
+  private renewed(dead: string): Promise<string> {
+    return this.store.locked(async () => {
+      const stored = await this.store.read()
+      if (!stored) throw new Refused('signed out meanwhile: run "gateway login"')
+      const session = stored.accessToken === dead ? await refreshed(stored, this.terminal) : stored
+      if (session !== stored) await this.store.write(session)
+      this.session = session
+      return session.accessToken
+    })
+  }
+
+  private tellWait(seconds: number): void {
+    if (this.terminal.isInteractive) this.terminal.err(`Too many requests; waiting ${Math.ceil(seconds)} s ...\n`)
+  }
+}
+
+/** The address as it was given, without a slash at its end. Throws `Misused` for what is no address. */
+export function gatewayUrl(given: string | undefined, terminal: Terminal, session: Session | null): string {
+  const text = given ?? terminal.env['GATEWAY_URL'] ?? session?.url ?? DEFAULT_URL
+  const url = URL.parse(text)
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw new Misused(`"${text}" is not the address of a gateway`)
+  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  if (url.protocol === 'http:' && !isLoopback) throw new Misused(`${text}: a key or token goes over https only`)
+  return url.origin
+}
+
+async function told(answer: Response): Promise<string> {
+  const text = await answer.text()
+  try {
+    const error: unknown = Reflect.get(Object(JSON.parse(text)), 'error')
+    const read = (name: string): unknown => Reflect.get(Object(error), name)
+    return `${read('message') ?? text} (${read('code') ?? answer.status})`
+  } catch {
+    return `the gateway answered ${answer.status}`
+  }
+}

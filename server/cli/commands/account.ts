@@ -1,0 +1,173 @@
+import { Api, gatewayUrl } from '../api'
+import { COMMON_USAGE, type Command, parsed, words } from '../command'
+import { Misused } from '../control-client'
+import { printed, usd } from '../print'
+import { SessionStore } from '../session-store'
+import { ALL_SCOPES, givenUp, signInByBrowser, signInByDevice } from '../sign-in'
+import { table } from '../table'
+
+export const LOGIN: Command = {
+  name: 'login',
+  summary: 'signs in through a browser',
+  usage: `[--device] [--url URL] [--scope "SCOPES"]
+
+  --device   for machines without a browser: shows a code to enter in any browser
+  --scope    what this machine may do (default: "${ALL_SCOPES}")
+`,
+  async run(args, terminal) {
+    const { values, positionals } = parsed(args, { device: { type: 'boolean' }, scope: { type: 'string' } })
+    words('login', positionals, [])
+    const store = new SessionStore(terminal)
+    const url = gatewayUrl(values.url, terminal, null)
+    const asked = new Set((values.scope ?? ALL_SCOPES).split(/[ ,]+/).filter(Boolean))
+    const scope = [...asked.add('offline_access')].join(' ')
+    const session = await (values.device ? signInByDevice : signInByBrowser)(url, scope, terminal)
+    const place = await store.write(session)
+    printed(
+      terminal,
+      values,
+      { url, scope: session.scope, kept_in: place },
+      () =>
+        `Signed in to ${url}. The sign-in is kept in ${place === 'keychain' ? "the system's keychain" : 'a file that only you can read'}.\n`,
+    )
+  },
+}
+
+export const LOGOUT: Command = {
+  name: 'logout',
+  summary: 'gives the sign-in up, here and at the gateway',
+  usage: '\n',
+  async run(args, terminal) {
+    const { values, positionals } = parsed(args, {})
+    words('logout', positionals, [])
+    const store = new SessionStore(terminal)
+    const session = await store.read().catch(() => null)
+    const isTold = session !== null && (await givenUp(session, terminal))
+    await store.remove()
+    printed(terminal, values, { signed_out: session !== null, told_gateway: isTold }, () =>
+      session === null
+        ? 'Nobody was signed in.\n'
+        : isTold
+          ? 'Signed out.\n'
+          : `Signed out here. ${session.url} did not answer: end the access on its Connected apps page too.\n`,
+    )
+  },
+}
+
+export const WHOAMI: Command = {
+  name: 'whoami',
+  summary: 'whose money a call would spend, and what it may do',
+  usage: COMMON_USAGE,
+  async run(args, terminal) {
+    const { values, positionals } = parsed(args, {})
+    words('whoami', positionals, [])
+    const api = await Api.open(terminal, values)
+    const me = await api.json('GET', '/v1/whoami')
+    printed(terminal, values, { url: api.url, ...me }, () =>
+      table(
+        ['', ''],
+        Object.entries({ gateway: api.url, ...me }).map(([name, value]) => [
+          name,
+          Array.isArray(value) ? value.join(' ') : String(value ?? '-'),
+        ]),
+      ),
+    )
+  },
+}
+
+export const BALANCE: Command = {
+  name: 'balance',
+  summary: 'what is left to spend',
+  usage: COMMON_USAGE,
+  async run(args, terminal) {
+    const { values, positionals } = parsed(args, {})
+    words('balance', positionals, [])
+    const api = await Api.open(terminal, values)
+    const answer = await api.json('GET', '/v1/credits/balance')
+    const own = Object(answer['api_key']) as Record<string, unknown>
+    printed(terminal, values, answer, () =>
+      table(
+        ['', 'USD'],
+        [
+          ['account balance', usd(answer['account_balance_micros_usd'])],
+          ['available now', usd(answer['available_balance_micros_usd'])],
+          ['used by this key or app', usd(own['used_micros_usd'])],
+          ['left under its own limit', own['unlimited'] === true ? 'unlimited' : usd(own['remaining_micros_usd'])],
+        ],
+      ),
+    )
+  },
+}
+
+interface Bucket {
+  readonly start_time: number
+  readonly requests: number
+  readonly failed_requests: number
+  readonly charged_micros_usd: number
+}
+
+export const USAGE: Command = {
+  name: 'usage',
+  summary: 'requests and charges, by day or hour',
+  usage: `[REQUEST_ID] [--days N] [--by day|hour] [--scope key|account]
+
+With a REQUEST_ID it explains the charge of that call.
+
+${COMMON_USAGE}`,
+  words: ['--days', '--by', '--scope'],
+  async run(args, terminal) {
+    const { values, positionals } = parsed(args, {
+      days: { type: 'string' },
+      by: { type: 'string' },
+      scope: { type: 'string' },
+    })
+    const api = await Api.open(terminal, values)
+    if (positionals.length > 0) {
+      const { request_id: id } = words('usage', positionals, ['request_id'])
+      const call = await api.json('GET', `/v1/usage/${encodeURIComponent(id)}`)
+      return printed(terminal, values, call, () => `${JSON.stringify(call, null, 2)}\n`)
+    }
+    const { days = '7', by = 'day', scope = terminal.env['GATEWAY_API_KEY'] ? 'key' : 'account' } = values
+    if (!/^\d{1,3}$/.test(days) || Number(days) < 1) throw new Misused(`--days must be a number of days, not "${days}"`)
+    if (by !== 'day' && by !== 'hour') throw new Misused(`--by must be day or hour, not "${by}"`)
+    if (scope !== 'key' && scope !== 'account') throw new Misused(`--scope must be key or account, not "${scope}"`)
+    const end = Math.floor(terminal.now() / 1000)
+    const query = new URLSearchParams({
+      start_time: String(end - Number(days) * 86_400),
+      end_time: String(end),
+      bucket_width: by === 'day' ? '1d' : '1h',
+      scope,
+    })
+    const answer = await api.json('GET', `/v1/usage?${query}`)
+    const buckets = (answer['buckets'] as readonly Bucket[] | undefined) ?? []
+    const totals = answer['totals'] as Bucket
+    const line = (name: string, one: Bucket) => [name, one.requests, one.failed_requests, usd(one.charged_micros_usd)]
+    printed(terminal, values, answer, () =>
+      table(
+        ['FROM (UTC)', 'REQUESTS', 'FAILED', 'USD'],
+        [
+          ...buckets
+            .filter(({ requests }) => requests > 0)
+            .map((one) => line(new Date(one.start_time * 1000).toISOString().slice(0, by === 'day' ? 10 : 16), one)),
+          line('total', totals),
+        ],
+      ),
+    )
+  },
+}
+
+export const TOPUP: Command = {
+  name: 'topup',
+  summary: 'opens the page that tops the balance up',
+  usage: COMMON_USAGE,
+  async run(args, terminal) {
+    const { values, positionals } = parsed(args, {})
+    words('topup', positionals, [])
+    const api = await Api.open(terminal, values)
+    const page = `${api.url}/billing`
+    const isOpen = terminal.isInteractive && values.json !== true && (await terminal.openBrowser(page))
+    printed(terminal, values, { page, opened: isOpen }, () =>
+      isOpen ? `Opened ${page}\n` : `Open ${page} in a browser.\n`,
+    )
+  },
+}

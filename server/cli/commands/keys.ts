@@ -1,0 +1,177 @@
+import { Api } from '../api'
+import { COMMON_USAGE, type Command, parsed, words } from '../command'
+import { Misused } from '../control-client'
+import { printed, usd } from '../print'
+import { table } from '../table'
+import type { Terminal } from '../terminal'
+
+interface Key {
+  readonly id: string
+  readonly name: string
+  readonly prefix: string
+  readonly last4: string
+  readonly status: string
+  readonly spending_limit: number | null
+  readonly spent_micros_usd: number
+  readonly allowed_ips: readonly string[]
+  readonly last_used_at: string | null
+}
+
+const FLAGS = {
+  limit: { type: 'string' },
+  ip: { type: 'string', multiple: true },
+  expires: { type: 'string' },
+  grace: { type: 'string' },
+  status: { type: 'string' },
+  leaked: { type: 'boolean' },
+} as const
+
+const SUBCOMMANDS = ['list', 'create', 'show', 'rotate', 'disable', 'enable', 'revoke', 'limit', 'ips'] as const
+
+export const KEYS: Command = {
+  name: 'keys',
+  summary: 'lists, makes and changes API keys',
+  usage: `COMMAND
+
+  list [--status STATUS]                  active, disabled, expired, exhausted or revoked
+  create NAME [--limit USD] [--ip ADDRESS]... [--expires TIME]
+                                          prints the secret once, alone on standard output
+  show KEY
+  rotate KEY [--grace SECONDS | --leaked] a successor; the old key stops after the grace (a day), or at once
+  disable KEY, enable KEY, revoke KEY
+  limit KEY USD|none
+  ips KEY [ADDRESS]...                    addresses or ranges that may use it; none given: all may
+
+KEY is an id (key_...) or a name. Needs a sign-in: keys make no keys.
+
+${COMMON_USAGE}`,
+  words: SUBCOMMANDS,
+  async run(args, terminal) {
+    const { values, positionals } = parsed(args, FLAGS)
+    const [what, ...rest] = positionals
+    if (!SUBCOMMANDS.some((one) => one === what))
+      throw new Misused(`"keys" takes ${SUBCOMMANDS.join(', ')}; see --help`)
+    const run = RUN[what as (typeof SUBCOMMANDS)[number]]
+    // The words are judged before anything is sent.
+    const job = run(rest, values)
+    await job(await Api.open(terminal, values), terminal, values)
+  },
+}
+
+type Values = ReturnType<typeof parsed<typeof FLAGS>>['values']
+type Job = (api: Api, terminal: Terminal, values: Values) => Promise<void>
+
+const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values: Values) => Job> = {
+  list(rest, { status }) {
+    words('keys list', rest, [])
+    return async (api, terminal, values) => {
+      const keys = await allKeys(api, status)
+      printed(terminal, values, { keys }, () => listing(keys))
+    }
+  },
+  create(rest, { limit, ip, expires }) {
+    const { name } = words('keys create', rest, ['name'])
+    const body = {
+      name,
+      ...(limit !== undefined && { spending_limit: limitIn(limit) }),
+      ...(ip !== undefined && { allowed_ips: ip }),
+      ...(expires !== undefined && { expires_at: timeIn(expires) }),
+    }
+    return async (api, terminal, values) => shown(await api.json('POST', '/v1/keys', { body }), terminal, values)
+  },
+  show: (rest) => change('show', rest, 'GET', ''),
+  rotate(rest, { grace, leaked }) {
+    const { key } = words('keys rotate', rest, ['key'])
+    if (grace !== undefined && !/^\d{1,7}$/.test(grace))
+      throw new Misused(`--grace must be a number of seconds, not "${grace}"`)
+    const body = leaked
+      ? { grace_period_seconds: 0 }
+      : grace === undefined
+        ? {}
+        : { grace_period_seconds: Number(grace) }
+    return async (api, terminal, values) =>
+      shown(await api.json('POST', `/v1/keys/${await idOf(api, key)}/rotate`, { body }), terminal, values)
+  },
+  disable: (rest) => change('disable', rest, 'POST', '/disable'),
+  enable: (rest) => change('enable', rest, 'POST', '/enable'),
+  revoke: (rest) => change('revoke', rest, 'POST', '/revoke'),
+  limit(rest) {
+    const { key, usd: amount } = words('keys limit', rest, ['key', 'usd'])
+    return change('limit', [key], 'PATCH', '', { spending_limit: limitIn(amount) })
+  },
+  ips([key, ...addresses]) {
+    return change('ips', key === undefined ? [] : [key], 'PATCH', '', { allowed_ips: addresses })
+  },
+}
+
+function change(what: string, rest: readonly string[], method: string, path: string, body?: unknown): Job {
+  const { key: named } = words(`keys ${what}`, rest, ['key'])
+  return async (api, terminal, values) => {
+    const { key } = (await api.json(method, `/v1/keys/${await idOf(api, named)}${path}`, { body })) as { key: Key }
+    printed(terminal, values, { key }, () => listing([key]))
+  }
+}
+
+/** The secret stands alone on standard output, so that it can be piped into a file or a store of secrets. */
+function shown(made: Record<string, unknown>, terminal: Terminal, values: Values): void {
+  const { key, secret } = made as { key: Key; secret: string }
+  if (values.json) {
+    terminal.out(`${JSON.stringify(made, null, 2)}\n`)
+    return
+  }
+  terminal.err(`${listing([key])}\nThis is the secret. It is not shown again:\n`)
+  terminal.out(`${secret}\n`)
+}
+
+async function allKeys(api: Api, status: string | undefined): Promise<Key[]> {
+  const keys: Key[] = []
+  let cursor: string | null = null
+  do {
+    const query: URLSearchParams = new URLSearchParams({ limit: '200' })
+    if (status !== undefined) query.set('status', status)
+    if (cursor !== null) query.set('cursor', cursor)
+    const page = (await api.json('GET', `/v1/keys?${query}`)) as { keys: Key[]; next_cursor: string | null }
+    keys.push(...page.keys)
+    cursor = page.next_cursor
+  } while (cursor !== null)
+  return keys
+}
+
+async function idOf(api: Api, named: string): Promise<string> {
+  if (/^key_[0-9a-f]+$/.test(named)) return named
+  const found = (await allKeys(api, undefined)).filter(({ name }) => name === named)
+  const [only, ...others] = found
+  if (!only) throw new Misused(`you have no key named "${named}"`)
+  if (others.length > 0)
+    throw new Misused(`several keys are named "${named}": use an id of ${found.map(({ id }) => id).join(', ')}`)
+  return only.id
+}
+
+function listing(keys: readonly Key[]): string {
+  if (keys.length === 0) return 'No keys.\n'
+  return table(
+    ['KEY', 'NAME', 'STATUS', 'SPENT USD', 'LIMIT USD', 'ADDRESSES', 'LAST USED'],
+    keys.map((key) => [
+      key.id,
+      key.name,
+      key.status,
+      usd(key.spent_micros_usd),
+      key.spending_limit === null ? 'unlimited' : String(key.spending_limit),
+      key.allowed_ips.length === 0 ? 'any' : key.allowed_ips.join(' '),
+      key.last_used_at ?? 'never',
+    ]),
+  )
+}
+
+function limitIn(text: string): number | null {
+  if (text === 'none') return null
+  if (!/^\d{1,7}(\.\d{1,6})?$/.test(text))
+    throw new Misused(`a limit is an amount of USD such as 5 or 0.25, or none, not "${text}"`)
+  return Number(text)
+}
+
+function timeIn(text: string): string {
+  const at = Date.parse(text)
+  if (Number.isNaN(at)) throw new Misused(`--expires must be a time such as 2027-01-31T12:00:00Z, not "${text}"`)
+  return new Date(at).toISOString()
+}

@@ -1,0 +1,115 @@
+import { Api } from '../api'
+import { COMMON_USAGE, type Command, parsed, words } from '../command'
+import { Misused, Refused } from '../control-client'
+import { printed, usd } from '../print'
+import { table } from '../table'
+
+interface Model {
+  readonly id: string
+  readonly owned_by: string
+  readonly recharge_required: boolean
+  readonly pricing?: { readonly input?: number | string; readonly output?: number | string }
+}
+
+export const MODELS: Command = {
+  name: 'models',
+  summary: 'lists the models and their prices',
+  usage: COMMON_USAGE,
+  async run(args, terminal) {
+    const { values, positionals } = parsed(args, {})
+    words('models', positionals, [])
+    const api = await Api.open(terminal, values)
+    const answer = await api.json('GET', '/v1/models')
+    const models = (answer['data'] as readonly Model[] | undefined) ?? []
+    printed(terminal, values, answer, () =>
+      table(
+        ['MODEL', 'BY', 'INPUT USD/M', 'OUTPUT USD/M', 'NEEDS A TOP-UP'],
+        models.map((model) => [
+          model.id,
+          model.owned_by,
+          String(model.pricing?.input ?? '-'),
+          String(model.pricing?.output ?? '-'),
+          model.recharge_required ? 'yes' : 'no',
+        ]),
+      ),
+    )
+  },
+}
+
+export const CHAT: Command = {
+  name: 'chat',
+  summary: 'asks a model; the answer comes as it is written',
+  usage: `WORDS... [--model MODEL] [--system TEXT] [--max-tokens N]
+
+Text that is piped in is put before the words. Without --model the first model of "gateway models" answers.
+
+${COMMON_USAGE}`,
+  async run(args, terminal) {
+    const { values, positionals } = parsed(args, {
+      model: { type: 'string' },
+      system: { type: 'string' },
+      'max-tokens': { type: 'string' },
+    })
+    const piped = await terminal.input()
+    const asked = [piped?.trim(), positionals.join(' ')].filter(Boolean).join('\n\n')
+    if (!asked) throw new Misused('"chat" takes the words to ask, or text piped in')
+    const most = values['max-tokens']
+    if (most !== undefined && !/^\d{1,7}$/.test(most)) throw new Misused(`--max-tokens must be a number, not "${most}"`)
+    const api = await Api.open(terminal, values)
+    const body = {
+      model: values.model ?? (await firstModel(api)),
+      messages: [
+        ...(values.system ? [{ role: 'system', content: values.system }] : []),
+        { role: 'user', content: asked },
+      ],
+      ...(most !== undefined && { max_tokens: Number(most) }),
+      ...(!values.json && { stream: true }),
+    }
+    const answer = await api.send('POST', '/v1/chat/completions', {
+      body,
+      headers: { accept: 'text/event-stream, application/json' },
+    })
+    if (values.json) return terminal.out(`${JSON.stringify(await answer.json(), null, 2)}\n`)
+    for await (const piece of pieces(answer)) terminal.out(piece)
+    terminal.out('\n')
+    const cost = answer.headers.get('x-cost-micros-usd')
+    if (cost !== null && cost !== '0') terminal.err(`Cost ${usd(Number(cost))} USD\n`)
+  },
+}
+
+async function firstModel(api: Api): Promise<string> {
+  const models = ((await api.json('GET', '/v1/models'))['data'] as readonly Model[] | undefined) ?? []
+  if (!models[0]) throw new Refused('this gateway has no models')
+  return models[0].id
+}
+
+/** The words of a streamed completion, as they come; of one that came whole, at once. */
+async function* pieces(answer: Response): AsyncGenerator<string> {
+  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) {
+    const said: unknown = await answer.json()
+    yield textOf(said, 'message')
+    return
+  }
+  let rest = ''
+  const decoder = new TextDecoder()
+  for await (const chunk of answer.body ?? []) {
+    rest += decoder.decode(chunk, { stream: true })
+    const lines = rest.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const data = line.startsWith('data:') ? line.slice(5).trim() : ''
+      if (!data || data === '[DONE]') continue
+      const event: unknown = JSON.parse(data)
+      const error: unknown = Reflect.get(Object(event), 'error')
+      if (error) throw new Refused(String(Reflect.get(Object(error), 'message') ?? 'the answer broke off'))
+      yield textOf(event, 'delta')
+    }
+  }
+}
+
+function textOf(event: unknown, member: 'delta' | 'message'): string {
+  const choices: unknown = Reflect.get(Object(event), 'choices')
+  const first: unknown = Array.isArray(choices) ? choices[0] : undefined
+  const content: unknown = Reflect.get(Object(Reflect.get(Object(first), member)), 'content')
+  return typeof content === 'string' ? content : ''
+}

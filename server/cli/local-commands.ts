@@ -1,0 +1,11 @@
+import type { Command } from './command'
+
+/** Commands that work on the gateway's own files, and so exist only where its source is. Each is loaded when it is called. */
+export const LOCAL_COMMANDS: readonly Command[] = [
+  {
+    name: 'index',
+    summary: 'your own documents in the search index of the gateway here',
+    usage: '',
+    run: async (args, terminal) => terminal.out(await (await import('./local/index-command')).indexCommand(args)),
+  },
+]

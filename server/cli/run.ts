@@ -1,0 +1,39 @@
+import type { Command } from './command'
+import { Misused, Refused } from './control-client'
+import type { Terminal } from './terminal'
+
+/** Runs the command line; resolves to the exit code: 0 done, 1 refused by the gateway, 2 wrong usage and nothing was sent. */
+export async function run(
+  commands: readonly Command[],
+  [name, ...rest]: readonly string[],
+  terminal: Terminal,
+): Promise<0 | 1 | 2> {
+  try {
+    if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+      terminal.out(help(commands))
+      return 0
+    }
+    const command = commands.find((one) => one.name === name)
+    if (!command) throw new Misused(`there is no command "${name}"; see --help`)
+    const asksForHelp = command.usage !== '' && (rest.includes('--help') || rest.includes('-h'))
+    if (asksForHelp) terminal.out(`Usage: gateway ${command.name} ${command.usage}`)
+    else await command.run(rest, terminal)
+    return 0
+  } catch (error) {
+    if (!(error instanceof Refused) && !(error instanceof Misused)) throw error
+    terminal.err(`gateway: ${error.message}\n`)
+    return error instanceof Misused ? 2 : 1
+  }
+}
+
+function help(commands: readonly Command[]): string {
+  const widest = Math.max(...commands.map(({ name }) => name.length))
+  return `Usage: gateway COMMAND
+
+${commands.map(({ name, summary }) => `  ${name.padEnd(widest)}   ${summary}`).join('\n')}
+
+  COMMAND --help     prints how to use it
+
+Exit codes: 0 done, 1 refused by the gateway, 2 wrong usage (nothing was sent).
+`
+}

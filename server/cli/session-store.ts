@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { Refused } from './control-client'
+import type { Terminal } from './terminal'
+
+/** A sign-in: where, and the tokens. Never printed. */
+export interface Session {
+  readonly url: string
+  readonly accessToken: string
+  readonly refreshToken: string
+  /** Milliseconds. */
+  readonly expiresAt: number
+  readonly scope: string
+}
+
+const SERVICE = 'paid-api-gateway'
+const LOCK_PATIENCE_MS = 20_000
+const STALE_LOCK_MS = 60_000
+
+/**
+ * Keeps one sign-in per user of this machine. Where the operating system has a keychain the tokens are in it and the file says
+ * only where; else they are in the file, which nobody else may read (0600 in a 0700 folder, replaced as a whole).
+ */
+export class SessionStore {
+  private readonly folder: string
+  private readonly useKeychain: boolean
+  private readonly terminal: Terminal
+
+  constructor(terminal: Terminal) {
+    this.terminal = terminal
+    const { env } = terminal
+    const base = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config')
+    this.folder = join(env['GATEWAY_CONFIG_DIR'] || join(base, 'gateway'))
+    this.useKeychain = env['GATEWAY_KEYCHAIN'] !== 'off'
+  }
+
+  async read(): Promise<Session | null> {
+    const text = await readFile(this.file, 'utf8').catch(() => null)
+    if (text === null) return null
+    const stored = JSON.parse(text) as Partial<Session> & { readonly keychain?: true }
+    if (!stored.keychain) return stored as Session
+    const secret = await Bun.secrets.get({ service: SERVICE, name: this.account }).catch(() => null)
+    if (secret === null) throw new Refused('the keychain does not give the sign-in out: run "gateway login" again')
+    return JSON.parse(secret) as Session
+  }
+
+  async write(session: Session): Promise<'keychain' | 'file'> {
+    await mkdir(this.folder, { recursive: true, mode: 0o700 })
+    const inKeychain = this.useKeychain && (await this.keepInKeychain(session))
+    await this.replace(JSON.stringify(inKeychain ? { url: session.url, keychain: true } : session))
+    return inKeychain ? 'keychain' : 'file'
+  }
+
+  async remove(): Promise<void> {
+    if (this.useKeychain)
+      await Bun.secrets.delete({ service: SERVICE, name: this.account }).then(undefined, () => undefined)
+    await rm(this.file, { force: true })
+  }
+
+  /** One process at a time over the whole machine: two refreshes at once would use up each other's token. */
+  async locked<T>(work: () => Promise<T>): Promise<T> {
+    await mkdir(this.folder, { recursive: true, mode: 0o700 })
+    const path = `${this.file}.lock`
+    const until = this.terminal.now() + LOCK_PATIENCE_MS
+    for (;;) {
+      const lock = await open(path, 'wx', 0o600).catch(() => null)
+      if (lock) {
+        try {
+          return await work()
+        } finally {
+          await lock.close()
+          await rm(path, { force: true })
+        }
+      }
+      const age = await stat(path).then(
+        ({ mtimeMs }) => Date.now() - mtimeMs,
+        () => 0,
+      )
+      if (age > STALE_LOCK_MS) await rm(path, { force: true })
+      else if (this.terminal.now() > until) throw new Refused(`another gateway command holds ${path}`)
+      else await Bun.sleep(20)
+    }
+  }
+
+  private get file(): string {
+    return join(this.folder, 'session.json')
+  }
+
+  /** Sign-ins of two folders do not meet in one keychain. */
+  private get account(): string {
+    return createHash('sha256').update(this.folder).digest('hex').slice(0, 16)
+  }
+
+  private async keepInKeychain(session: Session): Promise<boolean> {
+    const value = JSON.stringify(session)
+    return Bun.secrets.set({ service: SERVICE, name: this.account, value }).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  private async replace(text: string): Promise<void> {
+    const draft = `${this.file}.${process.pid}`
+    const file = await open(draft, 'w', 0o600)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(draft, this.file)
+  }
+}

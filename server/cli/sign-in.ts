@@ -1,0 +1,143 @@
+import * as oauth from 'openid-client'
+import { Refused } from './control-client'
+import type { Session } from './session-store'
+import type { Terminal } from './terminal'
+
+const CLIENT_ID = 'gateway-cli'
+export const ALL_SCOPES = 'data:read usage:read models:use keys:write social:write wallet:topup offline_access'
+const PATIENCE_MS = 5 * 60_000
+
+/** What a sign-in is good at: the REST faces, not the MCP server, which is for agents of their own. */
+function resources(url: string): string[] {
+  return [`${url}/v1`, `${url}/apis/v1`]
+}
+
+/** Finds the OAuth server of a gateway (RFC 8414). */
+async function discovered(url: string, terminal: Terminal): Promise<oauth.Configuration> {
+  const insecure = url.startsWith('http://') ? [oauth.allowInsecureRequests] : []
+  const config = await oauth
+    .discovery(new URL(`${url}/api/auth`), CLIENT_ID, undefined, oauth.None(), {
+      algorithm: 'oauth2',
+      execute: insecure,
+      [oauth.customFetch]: (address, init) => terminal.fetch(new Request(address, init as RequestInit)),
+    })
+    .catch((error: unknown) => {
+      throw new Refused(`${url} does not answer as a gateway: ${reason(error)}`)
+    })
+  return config
+}
+
+/** Signs in through a browser on this machine: it comes back to a port that only this machine reaches (RFC 8252). */
+export async function signInByBrowser(url: string, scope: string, terminal: Terminal): Promise<Session> {
+  const config = await discovered(url, terminal)
+  const verifier = oauth.randomPKCECodeVerifier()
+  const state = oauth.randomState()
+  const back = Promise.withResolvers<URL>()
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch(request) {
+      const came = new URL(request.url)
+      if (came.pathname !== '/callback' || came.searchParams.get('state') !== state)
+        return new Response('Not found', { status: 404 })
+      back.resolve(came)
+      const said = came.searchParams.has('error') ? 'Not signed in.' : 'Signed in.'
+      return new Response(`${said} You can close this tab.`, {
+        headers: { 'content-type': 'text/plain', 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' },
+      })
+    },
+  })
+  try {
+    const parameters = new URLSearchParams({
+      redirect_uri: `http://127.0.0.1:${server.port}/callback`,
+      scope,
+      state,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    })
+    for (const resource of resources(url)) parameters.append('resource', resource)
+    const address = oauth.buildAuthorizationUrl(config, parameters).href
+    const isOpen = await terminal.openBrowser(address)
+    terminal.err(
+      isOpen ? 'Waiting for the browser ...\n' : `Open this address in a browser on this machine:\n${address}\n`,
+    )
+    const came = await within(back.promise, PATIENCE_MS)
+    const tokens = await oauth.authorizationCodeGrant(config, came, {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+    })
+    return session(url, tokens, terminal)
+  } catch (error) {
+    throw new Refused(`not signed in: ${reason(error)}`)
+  } finally {
+    void server.stop(true)
+  }
+}
+
+/** Signs in through a browser anywhere: for machines without one (RFC 8628). */
+export async function signInByDevice(url: string, scope: string, terminal: Terminal): Promise<Session> {
+  const config = await discovered(url, terminal)
+  try {
+    const parameters = new URLSearchParams({ scope })
+    for (const resource of resources(url)) parameters.append('resource', resource)
+    const device = await oauth.initiateDeviceAuthorization(config, parameters)
+    terminal.err(
+      `Open ${device.verification_uri} in any browser and enter the code ${device.user_code}\n` +
+        (device.verification_uri_complete ? `(or open ${device.verification_uri_complete})\n` : '') +
+        'Waiting ...\n',
+    )
+    return session(url, await oauth.pollDeviceAuthorizationGrant(config, device), terminal)
+  } catch (error) {
+    throw new Refused(`not signed in: ${reason(error)}`)
+  }
+}
+
+export async function refreshed(old: Session, terminal: Terminal): Promise<Session> {
+  const config = await discovered(old.url, terminal)
+  const tokens = await oauth.refreshTokenGrant(config, old.refreshToken).catch((error: unknown) => {
+    throw new Refused(`the sign-in has ended (${reason(error)}): run "gateway login"`)
+  })
+  return session(old.url, tokens, terminal)
+}
+
+/** Tells the gateway that the tokens are given up. Best effort: the tokens are forgotten here whatever it says. */
+export async function givenUp({ url, refreshToken, accessToken }: Session, terminal: Terminal): Promise<boolean> {
+  try {
+    const config = await discovered(url, terminal)
+    await oauth.tokenRevocation(config, accessToken)
+    await oauth.tokenRevocation(config, refreshToken)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function session(
+  url: string,
+  tokens: oauth.TokenEndpointResponse & { expiresIn?: () => number | undefined },
+  terminal: Terminal,
+): Session {
+  if (!tokens.refresh_token) throw new Refused('the gateway gave no refresh token; ask for offline_access')
+  return {
+    url,
+    accessToken: tokens.access_token,
+    refreshToken: tokens.refresh_token,
+    expiresAt: terminal.now() + (tokens.expires_in ?? 3600) * 1000,
+    scope: tokens.scope ?? '',
+  }
+}
+
+async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('nobody came back from the browser')), ms)
+  })
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
+
+/** The protocol's own words where it gave some; never a token. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const said: unknown = Reflect.get(error, 'error_description') ?? Reflect.get(error, 'error')
+  return typeof said === 'string' ? said : error.message
+}

@@ -1,0 +1,304 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Harness, openHarness } from '../support/harness'
+import { oauthApp } from '../support/oauth'
+import '../support/patience'
+import { reconcile } from '../support/reconcile'
+import { openCli } from './fake-terminal'
+
+let gateway: Harness
+let owner: Awaited<ReturnType<Harness['owner']>>
+let app: ReturnType<typeof oauthApp>
+beforeAll(async () => {
+  gateway = await openHarness()
+  owner = await gateway.owner()
+  app = oauthApp(gateway, owner)
+  gateway.images.answer = async () => ({
+    ok: true,
+    value: {
+      body: '{"results":[{"title":"A \\u001b[31mcard","url":"https://a.example","properties":{"url":"https://a.example/1.png"}}]}',
+    },
+  })
+})
+afterAll(async () => {
+  await gateway.close(true)
+  expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
+})
+
+/** The owner at a browser: reads the consent page, says yes or no, and is sent back to the command line. */
+const person = (accept: boolean) => async (address: string) => {
+  const { location } = await app.visit(new URL(address))
+  const { body } = await app.decide(location!, accept)
+  await fetch(String(body.url))
+  return true
+}
+
+async function signedIn() {
+  const cli = await openCli(gateway, { browser: person(true) })
+  const { code, err } = await cli.run('login')
+  expect(`${code} ${err}`).toStartWith('0 ')
+  return cli
+}
+
+const sessionFile = (home: string) => join(home, 'gateway', 'session.json')
+
+describe('login', () => {
+  test('by a browser on this machine; the tokens are in a file that nobody else may read', async () => {
+    await using cli = await signedIn()
+    const file = sessionFile(cli.home)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect((await stat(join(cli.home, 'gateway'))).mode & 0o777).toBe(0o700)
+    const { code, out } = await cli.run('whoami', '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ email: owner.email, credential: 'app', name: 'gateway-cli' })
+    const stored = JSON.parse(await readFile(file, 'utf8')) as { accessToken: string; refreshToken: string }
+    for (const words of [['whoami'], ['balance'], ['usage'], ['logout']]) {
+      const said = await cli.run(...words)
+      for (const token of [stored.accessToken, stored.refreshToken]) expect(said.out + said.err).not.toContain(token)
+    }
+  })
+
+  test('that is denied ends with 1 and leaves nothing behind', async () => {
+    await using cli = await openCli(gateway, { browser: person(false) })
+    const { code, err } = await cli.run('login')
+    expect([code, err]).toEqual([1, expect.stringContaining('not signed in')])
+    expect(await stat(sessionFile(cli.home)).catch(() => null)).toBeNull()
+  })
+
+  test('--device shows a code, and waits for the owner to enter it elsewhere', async () => {
+    await using cli = await openCli(gateway)
+    const shown = Promise.withResolvers<string>()
+    cli.watch((text) => {
+      const code = /enter the code (\w{8})/.exec(text)?.[1]
+      if (code) shown.resolve(code)
+    })
+    const done = cli.run('login', '--device')
+    const code = await shown.promise
+    await owner.api(`/api/auth/device?user_code=${code}`)
+    expect((await owner.api('/api/auth/device/approve', { userCode: code })).status).toBe(200)
+    expect((await done).code).toBe(0)
+    expect((await cli.run('balance')).code).toBe(0)
+  })
+
+  test('to a gateway that is not there ends with 1', async () => {
+    await using cli = await openCli(gateway)
+    const away = { ...cli.terminal, fetch: async () => Promise.reject(new Error('connection refused')) }
+    const { run } = await import('../../server/cli/run')
+    const { COMMANDS } = await import('../../server/cli/commands')
+    expect(await run(COMMANDS, ['login'], away)).toBe(1)
+  })
+})
+
+describe('logout', () => {
+  test('ends the access at the gateway, and forgets it here', async () => {
+    await using cli = await signedIn()
+    const { accessToken } = JSON.parse(await readFile(sessionFile(cli.home), 'utf8')) as { accessToken: string }
+    expect((await gateway.as(accessToken, '/v1/whoami')).status).toBe(200)
+    expect((await cli.run('logout')).code).toBe(0)
+    expect((await gateway.as(accessToken, '/v1/whoami')).status).toBe(401)
+    const { code, err } = await cli.run('balance')
+    expect([code, err]).toEqual([2, expect.stringContaining('gateway login')])
+  })
+})
+
+describe('an access token', () => {
+  test('that is about to end is renewed before it is used', async () => {
+    await using cli = await signedIn()
+    const before = await readFile(sessionFile(cli.home), 'utf8')
+    cli.advance(3_590_000)
+    expect((await cli.run('balance')).code).toBe(0)
+    expect(await readFile(sessionFile(cli.home), 'utf8')).not.toBe(before)
+  })
+
+  test('is renewed once by four commands at once: the lock lets one refresh, the rest read what it got', async () => {
+    await using cli = await signedIn()
+    cli.advance(3_590_000)
+    cli.sent.length = 0
+    const all = await Promise.all([1, 2, 3, 4].map(() => cli.run('balance')))
+    expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0])
+    const refreshes = cli.sent.filter(({ url }) => url.endsWith('/oauth2/token'))
+    expect(refreshes).toHaveLength(1)
+  })
+
+  test('of an app that the owner disconnected is refused, with the way back', async () => {
+    await using cli = await signedIn()
+    const account = (await gateway.core.accounts.list(10, null))[0]!
+    const actor = { kind: 'owner', id: account.userId, address: null } as const
+    await gateway.core.connections.disconnect(account, 'gateway-cli', actor)
+    const { code, err } = await cli.run('balance')
+    expect([code, err]).toEqual([1, expect.stringContaining('run "gateway login"')])
+  })
+})
+
+describe('commands', () => {
+  test('keys: make, show, limit, restrict, rotate, disable, enable, revoke; the secret stands alone on standard output', async () => {
+    await using cli = await signedIn()
+    const made = await cli.run('keys', 'create', 'laptop', '--limit', '5', '--ip', '203.0.113.7')
+    expect(made.code).toBe(0)
+    expect(made.out).toMatch(/^gwk_[0-9A-Za-z]{49}\n$/)
+    const key = async () =>
+      (JSON.parse((await cli.run('keys', 'show', 'laptop', '--json')).out) as { key: Record<string, unknown> }).key
+    expect(await key()).toMatchObject({ spending_limit: 5, allowed_ips: ['203.0.113.7'], status: 'active' })
+    expect((await cli.run('keys', 'limit', 'laptop', 'none')).code).toBe(0)
+    expect((await cli.run('keys', 'ips', 'laptop')).code).toBe(0)
+    expect(await key()).toMatchObject({ spending_limit: null, allowed_ips: [] })
+    expect((await cli.run('keys', 'disable', 'laptop')).code).toBe(0)
+    expect(await key()).toMatchObject({ status: 'disabled' })
+    expect((await cli.run('keys', 'enable', 'laptop')).code).toBe(0)
+    const id = String((await key())['id'])
+    const rotated = await cli.run('keys', 'rotate', id, '--leaked')
+    expect(rotated.out).toMatch(/^gwk_/)
+    expect((await cli.run('keys', 'revoke', 'laptop')).code).toBe(0)
+    const listed = await cli.run('keys', 'list')
+    expect(listed.out).not.toContain(id)
+    expect((await cli.run('keys', 'list', '--status', 'revoked')).out).toContain(id)
+  })
+
+  test('search: words in, a table out; what strangers wrote moves no cursor; the cost is told', async () => {
+    await using cli = await signedIn()
+    const { code, out, err } = await cli.run(
+      'search',
+      'images',
+      'credit',
+      'card',
+      '--count',
+      '3',
+      '--param',
+      'safesearch=off',
+    )
+    expect(code).toBe(0)
+    expect(gateway.images.asked.at(-1)).toMatchObject({ q: 'credit card', count: 3, safesearch: 'off' })
+    expect(out).toContain('https://a.example/1.png')
+    expect(out).not.toContain('\u001b')
+    expect(err).toContain('Cost 0.005 USD')
+    const quoted = await cli.run('search', 'images', 'card', '--quote', '--json')
+    expect(JSON.parse(quoted.out)).toMatchObject({ quote: { cost_micros_usd: 5000 } })
+  })
+
+  test('usage: what was called and charged, and one charge explained', async () => {
+    await using cli = await signedIn()
+    await cli.run('search', 'images', 'card')
+    cli.advance(gateway.clock.now() - cli.terminal.now() + 60_000)
+    const { out } = await cli.run('usage', '--days', '2')
+    expect(out).toContain('total')
+    const id = gateway.clock.now()
+    expect((await cli.run('usage', `req_${id}`)).code).toBe(1)
+  })
+
+  test('a key in the environment is used instead of the sign-in', async () => {
+    await using cli = await openCli(gateway)
+    const made = (await (await owner.api('/api/keys', { name: `env ${crypto.randomUUID()}` })).json()) as {
+      secret: string
+    }
+    cli.env['GATEWAY_API_KEY'] = made.secret
+    const { out } = await cli.run('whoami', '--json')
+    expect(JSON.parse(out)).toMatchObject({ credential: 'key', email: owner.email })
+    expect((await cli.run('keys', 'list')).code).toBe(1)
+  })
+})
+
+describe('exit codes', () => {
+  test('2: wrong usage, and nothing was sent', async () => {
+    await using cli = await signedIn()
+    cli.sent.length = 0
+    const wrong = [
+      ['nonsense'],
+      ['login', 'extra'],
+      ['keys'],
+      ['keys', 'create'],
+      ['keys', 'limit', 'a', 'lots'],
+      ['keys', 'create', 'x', '--limit', '-1'],
+      ['keys', 'create', 'x', '--expires', 'soon'],
+      ['search', 'videos', 'x'],
+      ['search', 'images'],
+      ['search', 'images', 'x', '--param', 'nothing'],
+      ['usage', '--days', '0'],
+      ['usage', '--by', 'minute'],
+      ['social', 'poke'],
+      ['social', 'follow'],
+      ['chat'],
+      ['mcp', 'setup', 'nobody'],
+      ['completion', 'tcsh'],
+      ['balance', '--nonsense'],
+      ['balance', '--url', 'ftp://x'],
+      ['balance', '--url', 'http://gateway.example'],
+    ]
+    for (const words of wrong) expect([words, (await cli.run(...words)).code]).toEqual([words, 2])
+    expect(cli.sent).toEqual([])
+  })
+
+  test('1: the gateway said no', async () => {
+    await using cli = await signedIn()
+    const { code, err } = await cli.run('search', 'images', 'x', '--count', '0')
+    expect([code, err]).toEqual([1, expect.stringContaining('invalid_parameter')])
+  })
+
+  test('429s are waited out, unless told not to', async () => {
+    await using cli = await openCli(gateway)
+    const poor = await gateway.account(0, { rpm: 1, tpm: 1000, concurrency: 1 })
+    cli.env['GATEWAY_API_KEY'] = (await gateway.key(poor)).secret
+    expect((await cli.run('balance')).code).toBe(0)
+    expect((await cli.run('balance', '--no-retry')).code).toBe(1)
+    expect(cli.slept).toEqual([])
+    expect((await cli.run('balance')).code).toBe(1)
+    expect(cli.slept).toHaveLength(5)
+    expect(Math.max(...cli.slept)).toBeGreaterThan(29_000)
+  })
+
+  test('help costs nothing', async () => {
+    await using cli = await openCli(gateway)
+    for (const words of [[], ['--help'], ['keys', '--help'], ['mcp', '-h']]) {
+      const { code, out } = await cli.run(...words)
+      expect([code, out.startsWith('Usage: gateway')]).toEqual([0, true])
+    }
+    expect(cli.sent).toEqual([])
+  })
+})
+
+describe('mcp setup', () => {
+  test('adds the server to an agent’s settings and keeps the rest; no key is ever written', async () => {
+    await using cli = await openCli(gateway)
+    const file = join(cli.home, '.cursor', 'mcp.json')
+    expect((await cli.run('mcp', 'setup', 'cursor')).code).toBe(0)
+    const settings = JSON.parse(await readFile(file, 'utf8'))
+    settings.mcpServers.other = { url: 'https://other.example' }
+    settings.theme = 'dark'
+    await writeFile(file, JSON.stringify(settings))
+    cli.env['GATEWAY_API_KEY'] = 'gwk_secret'
+    expect((await cli.run('mcp', 'setup', 'cursor', '--key-env', 'GATEWAY_API_KEY')).code).toBe(0)
+    const text = await readFile(file, 'utf8')
+    expect(text).not.toContain('gwk_secret')
+    expect(JSON.parse(text)).toEqual({
+      mcpServers: {
+        gateway: { url: `${gateway.config.baseUrl}/mcp`, headers: { Authorization: `Bearer \${env:GATEWAY_API_KEY}` } },
+        other: { url: 'https://other.example' },
+      },
+      theme: 'dark',
+    })
+  })
+
+  test('does not overwrite settings that it cannot read', async () => {
+    await using cli = await openCli(gateway)
+    const file = join(cli.home, '.gemini', 'settings.json')
+    expect((await cli.run('mcp', 'setup', 'gemini')).code).toBe(0)
+    await writeFile(file, '{ // a comment\n}')
+    expect((await cli.run('mcp', 'setup', 'gemini')).code).toBe(1)
+    expect(await readFile(file, 'utf8')).toContain('// a comment')
+  })
+})
+
+test('completion knows every command', async () => {
+  await using cli = await openCli(gateway)
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { out } = await cli.run('completion', shell)
+    for (const word of ['login', 'keys', 'rotate', 'social', 'cursor']) expect(out).toContain(word)
+  }
+  const { out } = await cli.run('completion', 'bash')
+  const asked = Bun.spawnSync([
+    'bash',
+    '-c',
+    `${out}\nCOMP_WORDS=(gateway ke); COMP_CWORD=1; _gateway; echo "\${COMPREPLY[@]}"`,
+  ])
+  expect(asked.stdout.toString().trim()).toBe('keys')
+})
