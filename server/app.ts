@@ -4,6 +4,7 @@ import { InnerCalls } from './http/inner-calls'
 import type { ModelCalls } from './http/model-calls'
 import type { PricedCalls } from './http/priced'
 import { accountRoutes } from './http/routes/account'
+import { appRoutes } from './http/routes/apps'
 import { type DataProviders, dataRoutes } from './http/routes/data'
 import { docsRoutes } from './http/routes/docs'
 import { eventRoutes } from './http/routes/events'
@@ -54,7 +55,8 @@ export type AppParts = ArrivalsOptions & {
   Parameters<typeof signInRoutes>[2] &
   Parameters<typeof settingsRoutes>[0] &
   Parameters<typeof thumbnailRoutes>[0] &
-  Parameters<typeof mcpRoutes>[0]
+  Parameters<typeof mcpRoutes>[0] &
+  Parameters<typeof appRoutes>[0]
 
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
@@ -86,6 +88,7 @@ export function app(parts: AppParts) {
     .use(mediaRoutes(parts.icons))
     .use(wellKnownRoutes(parts))
     .use(mcpRoutes(parts, inner))
+    .use(appRoutes(parts))
     .use(docsRoutes(parts))
   routes.remember(web.routes)
   inner.goTo((request) => web.handle(request))

@@ -4,6 +4,7 @@ import {
   KeyRound,
   LayoutDashboard,
   type LucideIcon,
+  Plug,
   Settings as SettingsIcon,
   Wrench,
 } from 'lucide-react'
@@ -25,8 +26,9 @@ const { pagesOf } = SHELL_WORDS
 export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/', label: pagesOf.overview, icon: LayoutDashboard },
   { to: '/keys', label: pagesOf.keys, icon: KeyRound },
-  // Then, as they come: /usage /playground /billing /social /apps
+  // Then, as they come: /usage /playground /billing /social
   { to: '/limits', label: pagesOf.limits, icon: Gauge },
+  { to: '/apps', label: pagesOf.apps, icon: Plug },
   { to: '/docs', label: SHELL_WORDS.help, icon: BookOpen, outside: true },
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
   { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true },

@@ -8,6 +8,8 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { accountQuery } from './api/account.ts'
+// Reads the address as it came, so it stands before anything that could change it.
+import './api/arrived.ts'
 import { asFailure } from './api/failure.ts'
 import { keysView } from './api/keys-view.ts'
 import { queryClient } from './api/query-client.ts'
@@ -21,15 +23,17 @@ const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
   component: AppShell,
-  beforeLoad: async ({ location }) => {
-    try {
-      await queryClient.ensureQueryData(accountQuery)
-    } catch (error) {
-      if (asFailure(error).code !== 'missing_session') throw error
-      throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { to: location.href } })
-    }
-  },
+  beforeLoad: ({ location }) => signedIn(location.href),
 })
+
+async function signedIn(href: string): Promise<void> {
+  try {
+    await queryClient.ensureQueryData(accountQuery)
+  } catch (error) {
+    if (asFailure(error).code !== 'missing_session') throw error
+    throw redirect({ to: '/sign-in', search: href === '/' ? {} : { to: href } })
+  }
+}
 
 /** A page behind sign-in: its address, and what shows it, fetched when it is opened first. */
 const page = <P extends string, N extends string>(path: P, load: () => Promise<Record<N, RouteComponent>>, name: N) =>
@@ -52,6 +56,18 @@ const signIn = createRoute({
   component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
 })
 
+/** A page that an app or a device sends its owner to. Who is not signed in goes to the door first, and comes back. */
+const asked = <P extends string, N extends string>(path: P, load: () => Promise<Record<N, RouteComponent>>, name: N) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    beforeLoad: async ({ location }) => {
+      if (new URLSearchParams(location.searchStr).has('error')) return
+      await signedIn(location.href)
+    },
+    component: lazyRouteComponent(load, name),
+  })
+
 const signUp = createRoute({
   getParentRoute: () => root,
   path: '/sign-up',
@@ -67,11 +83,14 @@ const doors = [
   door('/reset-password', () => import('./pages/reset-password.tsx'), 'ResetPassword'),
   door('/confirm-email', () => import('./pages/confirm-email.tsx'), 'ConfirmEmail'),
 ]
+const consent = asked('/consent', () => import('./pages/consent.tsx'), 'Consent')
+const device = asked('/device', () => import('./pages/device.tsx'), 'Device')
 
 const pages = [
   page('/', () => import('./pages/overview.tsx'), 'Overview'),
   page('/welcome', () => import('./pages/welcome.tsx'), 'Welcome'),
   keys,
+  page('/apps', () => import('./pages/apps.tsx'), 'Apps'),
   page('/keys/$id', () => import('./pages/key.tsx'), 'KeyPage'),
   page('/limits', () => import('./pages/limits.tsx'), 'Limits'),
   page('/settings', () => import('./pages/settings.tsx'), 'Settings'),
@@ -79,7 +98,7 @@ const pages = [
 ]
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, signUp, ...doors, shell.addChildren(pages)]),
+  routeTree: root.addChildren([signIn, signUp, consent, device, ...doors, shell.addChildren(pages)]),
   defaultPreload: 'intent',
   defaultPendingMs: 300,
   scrollRestoration: true,

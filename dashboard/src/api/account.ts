@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import { appRequest } from './arrived.ts'
 import { answered, api, callJson } from './client.ts'
 import { recentSignInNeeded, sessionEnded } from './session-ended.ts'
 
@@ -12,18 +13,36 @@ function fetchAccount() {
   return answered(api.account.get())
 }
 
-/** Starts a session. The cookie is the browser's; nothing of it is seen here. */
+/** Starts a session. The cookie is the browser's; nothing of it is seen here. Where an app's request waits, it goes on to that. */
 export async function signIn(email: string, password: string): Promise<void> {
-  await callJson('/api/auth/sign-in/email', { body: { email, password } })
+  const request = appRequest()
+  const body = { email, password, ...(request !== null && { oauth_query: request }) }
+  const answer = await callJson('/api/auth/sign-in/email', { body })
   sessionEnded.set(false)
   recentSignInNeeded.set(false)
+  goOn(request, answer)
 }
 
 /** Makes an owner and signs them in. */
 export async function signUp(email: string, password: string): Promise<void> {
   const name = email.split('@', 1)[0] ?? email
-  await callJson('/api/auth/sign-up/email', { body: { name, email, password } })
+  const request = appRequest()
+  const body = { name, email, password, ...(request !== null && { oauth_query: request }) }
+  const answer = await callJson('/api/auth/sign-up/email', { body })
   sessionEnded.set(false)
+  goOn(request, answer)
+}
+
+/** Whether a sign-in leads back to an app's request, by a load of the whole page, and not into the dashboard. */
+export function leadsToApp(): boolean {
+  return appRequest() !== null
+}
+
+function goOn(request: string | null, answer: unknown): void {
+  if (request === null) return
+  const url: unknown = Reflect.get(Object(answer), 'url')
+  // Without an address the request was too old: the consent page says so.
+  window.location.assign(typeof url === 'string' ? url : `/consent?${request}`)
 }
 
 /** Ends this browser's session. */

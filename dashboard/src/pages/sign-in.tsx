@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { signIn } from '../api/account.ts'
+import { leadsToApp, signIn } from '../api/account.ts'
 import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
 import { DoorPage } from '../ui/door-page.tsx'
 import { SHELL_WORDS } from '../words/shell.ts'
@@ -12,6 +12,7 @@ export function SignIn() {
   const navigate = useNavigate()
   const { to } = useSearch({ from: '/sign-in' })
   const enter = async () => {
+    if (leadsToApp()) return
     queries.clear()
     await navigate({ href: to ?? '/' })
   }

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { signUp } from '../api/account.ts'
+import { leadsToApp, signUp } from '../api/account.ts'
 import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
 import { DoorPage } from '../ui/door-page.tsx'
 import { SHELL_WORDS } from '../words/shell.ts'
@@ -11,6 +11,7 @@ export function SignUp() {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const enter = async () => {
+    if (leadsToApp()) return
     queries.clear()
     await navigate({ to: '/welcome' })
   }

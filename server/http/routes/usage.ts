@@ -32,7 +32,11 @@ export function usageRoutes(desk: FrontDesk, { usage }: { readonly usage: UsageA
       ({ request, params }) => answer(request, (caller) => usage.explained(caller, params.id)),
       documented(USAGE_DOCS.explained),
     )
-    .get('/v1/whoami', ({ request }) => answer(request, (caller) => usage.whoami(caller)), documented(USAGE_DOCS.whoami))
+    .get(
+      '/v1/whoami',
+      ({ request }) => answer(request, (caller) => usage.whoami(caller)),
+      documented(USAGE_DOCS.whoami),
+    )
     .get(
       '/v1/credits/balance',
       ({ request }) => answer(request, (caller) => usage.balance(caller)),

@@ -82,8 +82,8 @@ describe('routes and documents cannot drift', () => {
       '/openapi.json',
       '/llms.txt',
     ])
-    // What the dashboard's own Operator and Settings pages speak is no interface for others.
-    const isDashboards = (path: string) => /^\/api\/(operator|settings)(\/|$)/.test(path)
+    // What the dashboard's own Operator, Settings and Connected apps pages speak is no interface for others.
+    const isDashboards = (path: string) => /^\/api\/(operator|settings|apps)(\/|$)/.test(path)
     const served = gateway.gateway.app.routes.filter(({ path }) => path !== '/api/auth/*')
     const shown = served.filter(({ hooks }) => hooks?.detail?.hide !== true)
     expect(

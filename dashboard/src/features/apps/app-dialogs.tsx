@@ -1,0 +1,67 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type ConnectedApp, disconnectAll, disconnectApp, limitApp } from '../../api/apps.ts'
+import { asFailure } from '../../api/failure.ts'
+import { Button } from '../../ui/button.tsx'
+import { ConfirmDialog, Dialog, DialogButtons } from '../../ui/dialog.tsx'
+import { FormFailure } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.ts'
+import { APP_WORDS as WORDS } from '../../words/apps.ts'
+import { LimitField, limitTyped } from './limit-field.tsx'
+
+/** Ends an app's access, or every app's where `app` is null. */
+export function DisconnectDialog({ app, onClose }: { app: ConnectedApp | null; onClose: () => void }) {
+  const ending = useAppChange(
+    () => (app ? disconnectApp(app.client_id) : disconnectAll()),
+    () => {
+      void toast(app ? WORDS.disconnected(app.name) : WORDS.allDisconnected)
+      onClose()
+    },
+  )
+  return (
+    <ConfirmDialog
+      title={app ? WORDS.disconnectTitle(app.name) : WORDS.disconnectAllTitle}
+      text={WORDS.disconnectText}
+      keep={WORDS.keep}
+      act={app ? WORDS.disconnect : WORDS.disconnectAll}
+      busy={ending.isPending}
+      onKeep={onClose}
+      onAct={() => ending.mutate()}
+    >
+      <FormFailure failure={ending.error ? asFailure(ending.error) : null} />
+    </ConfirmDialog>
+  )
+}
+
+export function LimitDialog({ app, onClose }: { app: ConnectedApp; onClose: () => void }) {
+  const [typed, setTyped] = useState(String(app.spending_limit ?? ''))
+  const limit = limitTyped(typed)
+  const saving = useAppChange(
+    () => limitApp(app.client_id, limit === 'wrong' ? null : limit),
+    () => {
+      void toast(WORDS.saved)
+      onClose()
+    },
+  )
+  return (
+    <Dialog title={WORDS.setLimitTitle(app.name)} onClose={onClose}>
+      <LimitField value={typed} wrong={limit === 'wrong'} onChange={setTyped} />
+      <FormFailure failure={saving.error ? asFailure(saving.error) : null} />
+      <DialogButtons>
+        <Button onClick={onClose}>{WORDS.cancel}</Button>
+        <Button tone="primary" busy={saving.isPending || limit === 'wrong'} onClick={() => saving.mutate()}>
+          {WORDS.save}
+        </Button>
+      </DialogButtons>
+    </Dialog>
+  )
+}
+
+function useAppChange(change: () => Promise<unknown>, onSuccess: () => void) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: change,
+    onSuccess,
+    onSettled: () => queries.invalidateQueries({ queryKey: ['apps'] }),
+  })
+}

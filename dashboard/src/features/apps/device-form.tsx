@@ -1,0 +1,95 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { answerDevice, appQuery, type DeviceRequest, deviceRequest, limitApp } from '../../api/apps.ts'
+import { asFailure } from '../../api/failure.ts'
+import { Button } from '../../ui/button.tsx'
+import { Field } from '../../ui/field.tsx'
+import { FormFailure, Loading } from '../../ui/states.tsx'
+import { APP_WORDS as WORDS } from '../../words/apps.ts'
+import { AccessList } from './access-list.tsx'
+import { LimitField, limitTyped } from './limit-field.tsx'
+
+type Step =
+  | { kind: 'code' }
+  | { kind: 'asked'; code: string; request: DeviceRequest }
+  | { kind: 'done'; allowed: boolean }
+
+/** The code of a device, then what it asks for, then the answer. */
+export function DeviceForm({ code: given }: { code: string }) {
+  const [step, setStep] = useState<Step>({ kind: 'code' })
+  const looking = useMutation({
+    mutationFn: async (code: string) => ({ code, request: await deviceRequest(code) }),
+    onSuccess: ({ code, request }) => request.clientId && request.isOpen && setStep({ kind: 'asked', code, request }),
+  })
+  if (step.kind === 'done') return <p role="status">{step.allowed ? WORDS.allowed : WORDS.denied}</p>
+  if (step.kind === 'asked') return <DeviceAnswer {...step} onDone={(allowed) => setStep({ kind: 'done', allowed })} />
+  const onSubmit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    looking.mutate(String(new FormData(event.currentTarget).get('code')).replace(/[\s-]/g, '').toUpperCase())
+  }
+  const isWrong = looking.data !== undefined || (looking.error !== null && asFailure(looking.error).status === 400)
+  return (
+    <form onSubmit={onSubmit} className="grid gap-4">
+      <p className="text-muted">{WORDS.deviceLead}</p>
+      <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{WORDS.phishing}</p>
+      <Field label={WORDS.code} hint={WORDS.codeHint} error={isWrong ? WORDS.wrongCode : undefined}>
+        {(control) => (
+          <input {...control} name="code" required autoComplete="off" defaultValue={given} spellCheck={false} />
+        )}
+      </Field>
+      <FormFailure failure={looking.error && !isWrong ? asFailure(looking.error) : null} />
+      <Button type="submit" tone="primary" busy={looking.isPending}>
+        {WORDS.next}
+      </Button>
+    </form>
+  )
+}
+
+function DeviceAnswer({
+  code,
+  request,
+  onDone,
+}: {
+  code: string
+  request: DeviceRequest
+  onDone: (allowed: boolean) => void
+}) {
+  const clientId = request.clientId ?? ''
+  const app = useQuery(appQuery(clientId))
+  const [typed, setTyped] = useState<string | null>(null)
+  const known = app.data?.app
+  const limit = typed ?? String(known?.spending_limit ?? '')
+  const answering = useMutation({
+    mutationFn: async (accept: boolean) => {
+      const wanted = limitTyped(limit)
+      if (accept && wanted !== 'wrong' && wanted !== (known?.spending_limit ?? null)) await limitApp(clientId, wanted)
+      await answerDevice(code, accept)
+      return accept
+    },
+    onSuccess: onDone,
+  })
+  if (app.isPending) return <Loading rows={4} />
+  if (!known) return <p role="alert">{WORDS.wrongCode}</p>
+  const wrong = limitTyped(limit) === 'wrong'
+  return (
+    <div className="grid gap-5">
+      <p>
+        {WORDS.deviceAsks} <strong className="wrap-anywhere">{known.name}</strong> (<span className="code">{code}</span>
+        )
+      </p>
+      {!known.first_party && <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{WORDS.unverified}</p>}
+      <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{WORDS.phishing}</p>
+      <AccessList scopes={request.scopes} />
+      <LimitField value={limit} wrong={wrong} onChange={setTyped} />
+      <FormFailure failure={answering.error ? asFailure(answering.error) : null} />
+      <div className="grid grid-cols-2 gap-2">
+        <Button disabled={answering.isPending} onClick={() => answering.mutate(false)}>
+          {WORDS.deny}
+        </Button>
+        <Button tone="primary" busy={answering.isPending || wrong} onClick={() => answering.mutate(true)}>
+          {WORDS.allow}
+        </Button>
+      </div>
+    </div>
+  )
+}

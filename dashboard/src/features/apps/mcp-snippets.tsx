@@ -1,0 +1,49 @@
+import { useState } from 'react'
+import { CodeBlock } from '../../ui/code-block.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { APP_WORDS as WORDS } from '../../words/apps.ts'
+
+const AGENTS = [
+  { value: 'claude', text: 'Claude Code' },
+  { value: 'codex', text: 'Codex' },
+  { value: 'vscode', text: 'VS Code' },
+  { value: 'cursor', text: 'Cursor' },
+] as const
+
+type Agent = (typeof AGENTS)[number]['value']
+
+/** The address that agents are given, ready to copy, and how well-known agents take it. */
+export function McpSnippets({ url }: { url: string }) {
+  const [agent, setAgent] = useState<Agent>('claude')
+  return (
+    <div className="grid gap-5">
+      <p className="text-muted">{WORDS.mcpText}</p>
+      <CodeBlock label={WORDS.mcpAddress} code={url} copyLabel={WORDS.copy} />
+      <Tabs label={WORDS.agent} tabs={AGENTS} chosen={agent} onChoose={setAgent}>
+        <CodeBlock
+          label={AGENTS.find(({ value }) => value === agent)?.text ?? ''}
+          code={snippet(agent, url)}
+          copyLabel={WORDS.copy}
+        />
+      </Tabs>
+    </div>
+  )
+}
+
+function snippet(agent: Agent, url: string): string {
+  switch (agent) {
+    case 'claude':
+      return `claude mcp add --transport http gateway ${url}`
+    case 'codex':
+      return `codex mcp add gateway --url ${url}\ncodex mcp login gateway`
+    case 'vscode':
+      return JSON.stringify({ servers: { gateway: { type: 'http', url } } }, null, 2)
+    // Its own address for the way back is refused by the OAuth server, so it goes by a key.
+    case 'cursor':
+      return JSON.stringify(
+        { mcpServers: { gateway: { url, headers: { Authorization: `Bearer \${env:GATEWAY_API_KEY}` } } } },
+        null,
+        2,
+      )
+  }
+}

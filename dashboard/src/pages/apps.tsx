@@ -1,0 +1,45 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { appsQuery } from '../api/apps.ts'
+import { asFailure } from '../api/failure.ts'
+import { type AppAct, AppsTable } from '../features/apps/apps-table.tsx'
+import { McpSnippets } from '../features/apps/mcp-snippets.tsx'
+import { Button } from '../ui/button.tsx'
+import { Card } from '../ui/card.tsx'
+import { Page } from '../ui/page.tsx'
+import { APP_WORDS as WORDS } from '../words/apps.ts'
+import { SHELL_WORDS } from '../words/shell.ts'
+
+const dialogs = () => import('../features/apps/app-dialogs.tsx')
+const DisconnectDialog = lazy(() => dialogs().then(({ DisconnectDialog }) => ({ default: DisconnectDialog })))
+const LimitDialog = lazy(() => dialogs().then(({ LimitDialog }) => ({ default: LimitDialog })))
+
+/** `/apps`: how an agent is connected, and which have access. */
+export function Apps() {
+  const apps = useQuery(appsQuery)
+  const [act, setAct] = useState<AppAct | 'all' | null>(null)
+  const rows = apps.data?.apps
+  const close = () => setAct(null)
+  const state = {
+    rows,
+    failure: apps.error ? asFailure(apps.error) : null,
+    onTryAgain: () => void apps.refetch(),
+  }
+  return (
+    <Page title={SHELL_WORDS.pagesOf.apps} lead={WORDS.lead}>
+      <Card title={WORDS.mcp}>{apps.data && <McpSnippets url={apps.data.mcp_url} />}</Card>
+      <Card
+        title={WORDS.table}
+        flush
+        aside={rows && rows.length > 0 && <Button onClick={() => setAct('all')}>{WORDS.disconnectAll}</Button>}
+      >
+        <AppsTable state={state} onAct={setAct} />
+      </Card>
+      <Suspense>
+        {act === 'all' && <DisconnectDialog app={null} onClose={close} />}
+        {act !== 'all' && act?.kind === 'disconnect' && <DisconnectDialog app={act.app} onClose={close} />}
+        {act !== 'all' && act?.kind === 'limit' && <LimitDialog app={act.app} onClose={close} />}
+      </Suspense>
+    </Page>
+  )
+}
