@@ -107,7 +107,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...agentFaces(config, { ...core, identity, ownOrigins, clock }),
     desk,
     identity,
-    ...ownerSettings({ ...core, identity, config, clock, mailer, log }),
+    ...ownerSettings({ ...core, ...linked, identity, config, clock, mailer, log }),
     providers,
     setupToken,
     owners: new OwnerSessions({ desk, identity, signUp, ledger, ownOrigins }),

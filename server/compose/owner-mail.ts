@@ -1,16 +1,22 @@
 import { openSmtpMailer } from '../adapters/mail/smtp-mailer'
 import type { Config } from '../config'
 import type { AccountSettingsStore } from '../core/accounts/account-settings'
-import { AccountClosing } from '../core/accounts/closing'
+import { AccountClosing, type Leaver } from '../core/accounts/closing'
+import type { Connections } from '../core/accounts/connections'
 import { EmailChanges } from '../core/accounts/email-changes'
 import type { Identity } from '../core/accounts/identity'
 import { resetLink, resetMail } from '../core/accounts/owner-mails'
 import type { AccountStore } from '../core/accounts/store'
 import type { AuditTrail } from '../core/audit'
 import type { Clock } from '../core/clock'
+import type { CredentialStore } from '../core/credentials/store'
 import { makeId } from '../core/ids'
 import type { Mailer } from '../core/mail/mailer'
+import type { Social } from '../http/social-record'
 import type { Log } from '../log'
+
+/** How long the network may take for each account that is unlinked. */
+const UNLINK_MS = 5_000
 
 /** The mailer of the configuration; null where no mail is set up. */
 export function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
@@ -19,7 +25,9 @@ export function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
 
 /** What the Settings page changes. */
 export function ownerSettings(
-  parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings'> & {
+  parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'farewells'> & {
+    connections: Connections
+    social: Social | null
     stores: { readonly settings: AccountSettingsStore; readonly audit: AuditTrail }
     identity: Identity
     config: Config
@@ -33,13 +41,28 @@ export function ownerSettings(
     settings,
     audit,
     sendsMail: mailer !== null,
-    closing: new AccountClosing({ ...parts, settings }),
+    closing: new AccountClosing({ ...parts, settings, farewells: farewells(parts) }),
     emailChanges: new EmailChanges({
       ...{ identity, accounts, audit, mailer, clock },
       ...{ secret: config.secretKey, baseUrl: config.baseUrl },
       onMailFailure: (reason) => log.error('mail', { reason }),
     }),
   }
+}
+
+/** The access of apps ends, and accounts elsewhere are unlinked, which revokes our grant at the network. */
+function farewells(parts: { connections: Connections; social: Social | null; credentials: CredentialStore }) {
+  const { connections, social, credentials } = parts
+  return [
+    (owner: Leaver) => connections.disconnect(owner.account, 'all', owner.actor),
+    async (owner: Leaver) => {
+      if (!social) return
+      for (const { poolId } of await credentials.byAccount(owner.accountId)) {
+        const session = await social.store.session(poolId)
+        if (session) await social.accounts.unlink(session, owner.actor, AbortSignal.timeout(UNLINK_MS))
+      }
+    },
+  ]
 }
 
 /** What follows a forgotten password: the mail with the link, and the audit of what it led to. */

@@ -32,6 +32,8 @@ export class AccountClosing {
     settings: AccountSettingsStore
     ledger: Ledger
     clock: Clock
+    /** What else ends with an account: access of apps, linked accounts elsewhere. Each is free to repeat. */
+    farewells: readonly ((owner: Leaver) => Promise<unknown>)[]
   }
 
   constructor(parts: AccountClosing['parts']) {
@@ -49,6 +51,7 @@ export class AccountClosing {
       return no(
         failure('invalid_state', 'You are the only operator of this gateway. Make another account operator first.'),
       )
+    for (const farewell of this.parts.farewells) await farewell(owner)
     await this.revokeKeys(owner)
     const forfeited = (await ledger.balance(account.id))?.posted ?? ZERO
     const at = clock.now()

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eventSource } from '../../support/event-source'
 import { type Harness, openHarness } from '../../support/harness'
+import { linkKey } from '../../support/social/linked-key'
 import { type AccountBody, auditRows, callWith, closeReconciled, keyDesk, type Owner, read, refusalOf } from './bench'
 
 interface SettingsBody {
@@ -183,6 +184,23 @@ describe('closing the account', () => {
     expect(everything).not.toContain(owner.email)
     const line = await read<{ account: { email: string } }>(operator.api(`/api/operator/accounts/${id}`))
     expect(line.account.email).toBe(`${id}@deleted.invalid`)
+  })
+
+  test('ends the access of apps, and unlinks the social accounts of its keys', async () => {
+    const owner = await gateway.owner()
+    const { key, secret } = await keyDesk(owner).create()
+    await linkKey(gateway, secret)
+    const { core } = gateway
+    const pool = (await core.credentials.byId(key.id as `key_${string}`))?.poolId ?? 'pool_'
+    const account = await core.accounts.byId((await accountOf(owner)).id as `acct_${string}`)
+    if (!account) throw new Error('no account')
+    await core.connections.of(account, 'an-app', '127.0.0.1')
+    expect(await core.stores.social.session(pool)).not.toBeNull()
+    await read(close(owner))
+    expect(await core.stores.social.session(pool)).toBeNull()
+    expect(await core.apps.live(account.id, 'an-app')).toBeNull()
+    const actions = (await auditRows(gateway)).filter((row) => row.account_id === account.id).map((row) => row.action)
+    expect(actions.slice(-4)).toEqual(['connection.end', 'social.unlink', 'key.revoke', 'account.close'])
   })
 
   test('lets the same address sign up anew, as somebody else', async () => {
