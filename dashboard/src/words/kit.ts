@@ -23,6 +23,8 @@ export const KIT_WORDS = {
   soon: 'in less than a minute',
   showPassword: 'Show password',
   required: 'Required',
+  workspace: 'Workspace ID',
+  copyWorkspace: 'Copy workspace ID',
   actionsOf: (name: string) => `Actions for ${name}`,
   sortBy: (column: string) => `Sort by ${column}`,
   summary: (count: number) => (count === 1 ? 'One field needs a change.' : `${count} fields need a change.`),

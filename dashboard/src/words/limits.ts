@@ -52,8 +52,6 @@ export const LIMIT_WORDS = {
     'Wait as long as Retry-After says. Without it, wait 1 s, then double the wait each time up to 30 s, and add up to 25 % at random, so that your clients do not all come back at once.',
   request: 'Request an increase',
   requestText: 'Goes to the operator of this gateway, usually answered within one business day.',
-  workspace: 'Workspace ID',
-  copyWorkspace: 'Copy workspace ID',
   peakRpm: 'Peak requests per minute',
   peakTpm: 'Peak tokens per minute',
   aboveNow: (now: string) => `Now ${now}.`,

@@ -5,8 +5,6 @@ export const SETTINGS_WORDS = {
   timezone: 'Time zone',
   timezoneHint: 'For the periods of budgets that you set. Charts are in the zone of your browser.',
   browserZone: (zone: string) => `As the browser (${zone})`,
-  workspace: 'Workspace ID',
-  copyWorkspace: 'Copy workspace ID',
   save: 'Save changes',
   saved: 'Settings saved.',
   nameNeeded: 'Enter your name.',

@@ -5,11 +5,11 @@ import { asFailure } from '../../api/failure.ts'
 import { requestLimits } from '../../api/limit-requests.ts'
 import { limitsQuery } from '../../api/limits.ts'
 import { Button } from '../../ui/button.tsx'
-import { CopyButton } from '../../ui/copy-button.tsx'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
 import { grouped } from '../../ui/money.ts'
 import { FormFailure } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
+import { WorkspaceId } from '../../ui/workspace-id.tsx'
 import { LIMIT_WORDS as WORDS } from '../../words/limits.ts'
 
 type Place = 'rpm' | 'tpm' | 'endpoints' | 'useCase'
@@ -49,13 +49,7 @@ export function RequestForm() {
   return (
     <form ref={form} noValidate onSubmit={submit} className="grid max-w-2xl gap-4">
       <p className="text-muted">{WORDS.requestText}</p>
-      <div className="grid gap-1">
-        <span className="font-medium">{WORDS.workspace}</span>
-        <div className="flex flex-wrap items-center gap-2">
-          <code className="code wrap-anywhere">{workspace}</code>
-          <CopyButton label={WORDS.copyWorkspace} text={workspace} quiet />
-        </div>
-      </div>
+      <WorkspaceId id={workspace} />
       <div className="grid gap-4 sm:grid-cols-2">
         <Field label={WORDS.peakRpm} hint={now && WORDS.aboveNow(grouped(now.requests_per_minute))} error={errors.rpm}>
           {(control) => <input {...control} name="rpm" inputMode="numeric" required />}

@@ -4,10 +4,10 @@ import { asFailure } from '../../api/failure.ts'
 import { changeSettings, settingsQuery } from '../../api/settings.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { CopyButton } from '../../ui/copy-button.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { Failed, FormFailure, Loading } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
+import { WorkspaceId } from '../../ui/workspace-id.tsx'
 import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
 
 const BROWSER_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -70,13 +70,7 @@ function ProfileForm({ name, timezone, workspace_id: workspace }: ProfileProps) 
           />
         )}
       </Field>
-      <div className="grid gap-1">
-        <span className="font-medium">{WORDS.workspace}</span>
-        <div className="flex flex-wrap items-center gap-2">
-          <code className="code wrap-anywhere">{workspace}</code>
-          <CopyButton label={WORDS.copyWorkspace} text={workspace} quiet />
-        </div>
-      </div>
+      <WorkspaceId id={workspace} />
       <FormFailure failure={saving.error ? asFailure(saving.error) : null} />
       <Button type="submit" tone="primary" busy={saving.isPending} className="justify-self-start">
         {WORDS.save}
