@@ -120,7 +120,7 @@ describe('Operator', () => {
     await granting.getByText('Enter an amount such as 25 or 0.5.').waitFor()
     await granting.getByLabel('Amount in USD').fill('12.5')
     await granting.getByRole('button', { name: 'Grant credit' }).dblclick()
-    await line.getByText('$14.5', { exact: true }).waitFor()
+    await line.getByText('$14.50', { exact: true }).waitFor()
     const limiting = await act('Set limits')
     await limiting.getByLabel('Requests per minute').fill('1234')
     await limiting.getByRole('button', { name: 'Set limits' }).click()

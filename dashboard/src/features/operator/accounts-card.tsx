@@ -7,7 +7,7 @@ import { Badge } from '../../ui/badge.tsx'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Menu } from '../../ui/menu.tsx'
-import { grouped } from '../../ui/money.ts'
+import { costUsd, grouped } from '../../ui/money.ts'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
@@ -17,6 +17,7 @@ import { SHELL_WORDS } from '../../words/shell.ts'
 import { GrantDialog, LimitsDialog } from './account-dialogs.tsx'
 
 const { accountColumns: HEADS } = WORDS
+const MICROS = 1_000_000
 type Doing = { what: 'grant' | 'limits'; account: AccountLine } | null
 
 /** Every account, found by a part of its address, with what an operator may do to it. */
@@ -45,7 +46,7 @@ export function AccountsCard() {
             <div className="grid min-w-0 gap-1">
               <Who account={account} />
               <span className="text-muted">
-                {SHELL_WORDS.tiers[account.tier]} · ${account.balance_usd} · {limitsOf(account)}
+                {SHELL_WORDS.tiers[account.tier]} · {balanceOf(account)} · {limitsOf(account)}
               </span>
             </div>
             {menu(account)}
@@ -68,7 +69,7 @@ function columnsWith(menu: Column<AccountLine>['cell']): readonly Column<Account
       head: HEADS.limits,
       cell: (account) => <span className="whitespace-nowrap">{limitsOf(account)}</span>,
     },
-    { id: 'balance', head: HEADS.balance, numeric: true, cell: ({ balance_usd: balance }) => `$${balance}` },
+    { id: 'balance', head: HEADS.balance, numeric: true, cell: balanceOf },
     { id: 'at', head: HEADS.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
     { id: 'act', head: HEADS.act, silent: true, numeric: true, cell: menu },
   ]
@@ -76,6 +77,10 @@ function columnsWith(menu: Column<AccountLine>['cell']): readonly Column<Account
 
 function limitsOf({ limits }: AccountLine): string {
   return [limits.rpm, limits.tpm, limits.concurrency].map(grouped).join(' / ')
+}
+
+function balanceOf({ balance_usd: balance }: AccountLine): string {
+  return costUsd(Math.round(Number(balance) * MICROS))
 }
 
 function Who({ account }: { account: AccountLine }) {
