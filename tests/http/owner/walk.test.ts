@@ -12,6 +12,8 @@ let victim: Owner
 let thief: Owner
 let made: MadeKey
 let secrets: string[]
+/** An app that the victim lets in. Its id is public: a stranger may name it, and reaches its own access with it, nobody else's. */
+const APP = 'an-app'
 /** Ids of the victim, by the route that takes them. */
 let ids: Record<string, string>
 
@@ -28,15 +30,25 @@ beforeAll(async () => {
   const wish = { peak_rpm: 999, peak_tpm: 1, endpoints: ['image-search'], use_case: 'The private plans of the victim.' }
   const { request } = await read<{ request: { id: string } }>(victim.api('/api/limit-requests', wish), 201)
   const { id } = await read<{ id: string }>(victim.api('/api/account'))
+  const account = await gateway.core.accounts.byId(id as `acct_${string}`)
+  if (!account) throw new Error('no account')
+  await gateway.core.connections.of(account, APP, '127.0.0.1')
   const { sessions } = await read<{ sessions: { id: string }[] }>(victim.api('/api/settings/sessions'))
   ids = {
     '/api/keys/': made.key.id,
     '/api/social/': made.key.id,
+    '/api/apps/': APP,
     '/api/settings/sessions/': sessions[0]?.id ?? '',
     '/api/operator/accounts/': id,
     '/api/operator/limit-requests/': request.id,
   }
-  secrets = [...Object.values(ids), 'victim@example.com', made.key.name, made.key.last4, wish.use_case]
+  secrets = [
+    ...Object.values(ids).filter((one) => one !== APP),
+    'victim@example.com',
+    made.key.name,
+    made.key.last4,
+    wish.use_case,
+  ]
 })
 afterAll(() => closeReconciled(gateway))
 
@@ -54,20 +66,26 @@ const send = (method: string, path: string, headers: Record<string, string>) =>
 
 describe('one account never sees another (spec-answers 3)', () => {
   test("every route with an id answers 404 to the stranger's session, or 403 to one who is no operator, and tells nothing", async () => {
-    const before = (await auditRows(gateway)).filter((row) => row.actor_kind !== 'system')
+    const ofVictim = async () =>
+      (await auditRows(gateway)).filter((row) => row.account_id === ids['/api/operator/accounts/'])
+    const before = await ofVictim()
     let tried = 0
     for (const { method, path } of routes()) {
       const target = aimed(path)
       if (target === null) continue
       const answer = await send(method, target, { cookie: thief.cookie })
       const text = await answer.text()
-      expect(answer.status, `${method} ${path}: ${text}`).toBe(path.startsWith('/api/operator/') ? 403 : 404)
+      const where = `${method} ${path}: ${text}`
+      if (!path.startsWith('/api/apps/'))
+        expect(answer.status, where).toBe(path.startsWith('/api/operator/') ? 403 : 404)
       for (const secret of secrets)
         if (!target.includes(secret)) expect(text, `${method} ${path}`).not.toContain(secret)
       tried++
     }
     expect(tried).toBeGreaterThanOrEqual(10)
-    expect(await auditRows(gateway)).toEqual(before)
+    expect(await ofVictim()).toEqual(before)
+    const app = await gateway.core.apps.live(ids['/api/operator/accounts/'] as `acct_${string}`, APP)
+    expect(app?.disconnectedAt).toBeNull()
     expect((await keyDesk(victim).get(made.key.id)).status).toBe('active')
     expect((await victim.api('/api/account')).status).toBe(200)
   })
@@ -112,7 +130,7 @@ describe('writes from another site', () => {
 
   test('that are no JSON are refused on every route that reads a body', async () => {
     for (const { method, path } of routes()) {
-      const takesNone = /\/(disable|enable|revoke|end|end-others)$/.test(path)
+      const takesNone = /\/(disable|enable|revoke|end|end-others|disconnect)$/.test(path)
       if (method === 'GET' || method === 'DELETE' || path === '/api/try' || takesNone) continue
       const answer = await gateway.call(aimed(path) ?? path, {
         method,
