@@ -31,6 +31,10 @@ export interface ContextQuestion {
 /** Places take at most half of the pages of an answer, and no more than this. */
 const MOST_PLACES = 10
 
+/** Documents that are weighed against each other, where a call considers 50 at most; goggles choose among more. */
+const LEAST_CANDIDATES = 60
+const GOGGLE_CANDIDATES = 200
+
 /** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2). */
 export async function contextAnswer(
   client: Client,
@@ -41,7 +45,12 @@ export async function contextAnswer(
 ): Promise<string> {
   const { withMetadata, apiVersion, threshold, most, goggles } = question
   const query = await spelled(question, correct)
-  const search = { terms: searchTerms(query.altered ?? query.original), ...question }
+  const search = {
+    ...question,
+    terms: searchTerms(query.altered ?? query.original),
+    documents: goggles.length > 0 ? GOGGLE_CANDIDATES : Math.max(LEAST_CANDIDATES, 2 * question.count),
+    passages: 2 * most.snippets,
+  }
   const places = await placesOf(client, search, question)
   const taken = new Set(places.map(({ url }) => url))
   const found = reranked(await searchPassages(client, search), goggles, books).filter(({ url }) => !taken.has(url))

@@ -15,8 +15,9 @@ export interface DocumentFilter {
 
 /** bm25 weights of title, heading, text and the words that are not shown. */
 const WEIGHTS = 'bm25(5.0, 4.0, 1.0, 0.8)'
-/** Ranking costs about 1 ms for each thousand passages that match. */
-const MOST_PARTIAL_MATCHES = 4000
+/** A word that stands in more passages is common: ranking costs about 1 ms for each thousand that match. */
+export const COMMON_PASSAGES = 5000
+const MOST_PARTIAL_MATCHES = 3000
 
 /** As one list in one row: the driver takes longer over hundreds of rows than the search takes. */
 const MATCHES = `

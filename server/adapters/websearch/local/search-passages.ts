@@ -2,10 +2,10 @@ import type { Client } from '@libsql/client'
 import { type Corpus, scorePassage } from '../passages/passage-score'
 import { type PageFacts, type RankedPage, type RankedPassage, standing } from '../passages/ranked-page'
 import { type SearchTerm, TermFinder } from '../passages/search-terms'
-import { allOf, anyOf } from './full-text-query'
+import { allOf, anyOf, inTitleOrHeading } from './full-text-query'
 import type { DocumentKind } from './index-document'
 import { PASSAGES_PER_DOCUMENT } from './index-schema'
-import { type DocumentFilter, passageMatches, passagesHaving, rarestTerms } from './passage-matches'
+import { COMMON_PASSAGES, type DocumentFilter, passageMatches, passagesHaving, rarestTerms } from './passage-matches'
 import { type Region, regionWeight } from './region-weight'
 import { documentsNear, termsAtPlace, type Whereabouts } from './search-places'
 import { selectRows } from './select-rows'
@@ -14,14 +14,16 @@ export interface PassageSearch {
   readonly terms: readonly SearchTerm[]
   readonly filter: DocumentFilter
   readonly region: Region
+  /** Documents worth telling apart; more than are handed out. */
+  readonly documents: number
+  /** Passages that may be handed out. */
+  readonly passages: number
 }
 
 /** Passages that the full-text index proposes: enough that a long document, all of which matches, does not take every place. */
 const MOST_PROPOSED = 2000
-/** Of those, the ones that are weighed by their words; more than the largest budget of snippets. */
+/** Of those, the most that are weighed by their words. */
 const MOST_WEIGHED = 320
-/** The best of each document are weighed first, so that every document has its chance. */
-const FIRST_OF_DOCUMENT = 2
 /** With fewer documents than this that have every word in one passage, those that have some are wanted too. */
 const ENOUGH_DOCUMENTS = 10
 /** What most who ask look for, where the words say the same. */
@@ -38,31 +40,48 @@ export async function searchPassages(client: Client, search: PassageSearch): Pro
   const { terms, filter } = search
   if (terms.length === 0) return []
   const corpus = await corpusOf(client, terms)
-  const ids = new Set(await passageMatches(client, allOf(terms), filter, MOST_PROPOSED))
+  const ids = new Set(await passagesWithAll(client, terms, corpus, filter))
   if (documentsOf(ids) < ENOUGH_DOCUMENTS && terms.length > 1) {
     const some = rarestTerms(terms, corpus.having)
     for (const id of await passageMatches(client, anyOf(some), filter, MOST_PROPOSED)) ids.add(id)
   }
-  return rankedDocuments(client, chosen([...ids]), search, corpus)
+  return rankedDocuments(client, chosen([...ids], search), search, corpus)
+}
+
+/**
+ * The passages with every word that tells something, best first. Where all words are common, those that have them in title
+ * or heading will do, when they are enough: to rank every passage with a common word takes long and says little.
+ */
+async function passagesWithAll(
+  client: Client,
+  terms: readonly SearchTerm[],
+  { having }: Corpus,
+  filter: DocumentFilter,
+): Promise<number[]> {
+  const telling = terms.filter((_, at) => (having[at] ?? 0) <= COMMON_PASSAGES)
+  if (telling.length > 0) return passageMatches(client, allOf(telling), filter, MOST_PROPOSED)
+  const titled = await passageMatches(client, inTitleOrHeading(allOf(terms)), filter, MOST_PROPOSED)
+  return documentsOf(new Set(titled)) >= ENOUGH_DOCUMENTS
+    ? titled
+    : passageMatches(client, allOf(terms), filter, MOST_PROPOSED)
 }
 
 function documentsOf(ids: ReadonlySet<number>): number {
   return new Set([...ids].map((id) => Math.floor(id / PASSAGES_PER_DOCUMENT))).size
 }
 
-/** The candidates to weigh, of those proposed, best first. */
-function chosen(proposed: readonly number[]): number[] {
-  const taken = new Map<number, number>()
+/** The candidates to weigh, of those proposed: the best of each document first, so that every document has its chance. */
+function chosen(proposed: readonly number[], { documents, passages }: PassageSearch): number[] {
+  const taken = new Set<number>()
   const firsts: number[] = []
   const rest: number[] = []
   for (const id of proposed) {
     const document = Math.floor(id / PASSAGES_PER_DOCUMENT)
-    const before = taken.get(document) ?? 0
-    taken.set(document, before + 1)
-    if (before < FIRST_OF_DOCUMENT) firsts.push(id)
-    else rest.push(id)
+    if (taken.has(document)) rest.push(id)
+    else if (taken.size < documents) firsts.push(id)
+    if (taken.size < documents) taken.add(document)
   }
-  return [...firsts, ...rest].slice(0, MOST_WEIGHED)
+  return [...firsts, ...rest.slice(0, Math.min(passages, MOST_WEIGHED))]
 }
 
 /** The documents at a place that have a word of the question, best first; the further away, the less they count. */
@@ -74,7 +93,7 @@ export async function searchAtPlace(client: Client, search: PassageSearch, where
   const corpus = await corpusOf(client, terms)
   const filter = { ...search.filter, among: [...near.keys()] }
   const ids = await passageMatches(client, anyOf(terms), filter, MOST_PROPOSED)
-  return rankedDocuments(client, chosen(ids), { ...search, terms }, corpus, near)
+  return rankedDocuments(client, chosen(ids, search), { ...search, terms }, corpus, near)
 }
 
 async function corpusOf(client: Client, terms: readonly SearchTerm[]): Promise<Corpus> {

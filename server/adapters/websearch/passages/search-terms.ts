@@ -38,28 +38,36 @@ export function wordsOf(text: string): string[] {
 /** Where words with the stems of a question stand in a text, by term, in characters from its start. */
 export type Places = readonly (readonly number[])[]
 
-/** Finds a question's words in texts. Made once for a question: it holds a pattern of them all. */
+/** Finds a question's words in texts; made once for a question. */
 export class TermFinder {
-  readonly #terms: readonly SearchTerm[]
-  readonly #pattern: RegExp | null
+  readonly #terms: readonly { readonly stem: string; readonly start: string }[]
 
   constructor(terms: readonly SearchTerm[]) {
-    this.#terms = terms
-    const starts = terms.map(({ stem }) => (/^[a-z]{4,}$/.test(stem) ? stem.slice(0, -1) : stem))
-    const pattern = `(?<![\\p{L}\\p{N}])(?:${starts.join('|')})[\\p{L}\\p{N}]*`
-    this.#pattern = starts.length === 0 ? null : new RegExp(pattern, 'gu')
+    // An ending may change the last letter of an English stem: "query" and "queries" both begin with "quer".
+    this.#terms = terms.map(({ stem }) => ({ stem, start: /^[a-z]{4,}$/.test(stem) ? stem.slice(0, -1) : stem }))
   }
 
   places(text: string): Places {
-    const found: number[][] = this.#terms.map(() => [])
-    if (this.#pattern === null) return found
-    for (const { index, 0: word } of folded(text).matchAll(this.#pattern)) {
-      const stem = stemOf(word)
-      const term = this.#terms.findIndex((candidate) => candidate.stem === stem)
-      found[term]?.push(index)
-    }
-    return found
+    if (text === '') return this.#terms.map(() => [])
+    const plain = folded(text)
+    return this.#terms.map(({ stem, start }) => {
+      const found: number[] = []
+      for (let at = plain.indexOf(start); at !== -1; at = plain.indexOf(start, at + 1)) {
+        if (at > 0 && isWordCharacter(plain, at - 1)) continue
+        let end = at + start.length
+        while (end < plain.length && isWordCharacter(plain, end)) end++
+        if (stemOf(plain.slice(at, end)) === stem) found.push(at)
+      }
+      return found
+    })
   }
+}
+
+function isWordCharacter(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  if (code < 128) return (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
+  // Half of a character outside the first plane is taken for part of a word: it is never a space.
+  return /[\p{L}\p{N}\p{Cs}]/u.test(text.charAt(at))
 }
 
 const STEMS = new Map<string, string>()
@@ -78,6 +86,10 @@ function stemOf(word: string): string {
 /** Lower case, without accents. */
 export function folded(text: string): string {
   const lower = text.toLowerCase()
+  return isAscii(lower) ? lower : lower.normalize('NFKD').replaceAll(/\p{M}/gu, '')
+}
+
+function isAscii(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is what is meant.
-  return /^[\x00-\x7f]*$/.test(lower) ? lower : lower.normalize('NFKD').replaceAll(/\p{M}/gu, '')
+  return !/[^\x00-\x7f]/.test(text)
 }
