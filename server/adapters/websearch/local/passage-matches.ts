@@ -14,10 +14,9 @@ export interface DocumentFilter {
 }
 
 /** bm25 weights of title, heading, text and the words that are not shown. */
-const WEIGHTS = 'bm25(5.0, 4.0, 1.0, 0.8)'
-/** A word that stands in more passages is common: ranking costs about 1 ms for each thousand that match. */
-export const COMMON_PASSAGES = 5000
-const MOST_PARTIAL_MATCHES = 3000
+const WEIGHTS = 'bm25(3.5, 1.5, 1.0, 2.5)'
+/** Ranking costs about 1 ms for each thousand passages that match. */
+const MOST_PARTIAL_MATCHES = 4000
 
 /** As one list in one row: the driver takes longer over hundreds of rows than the search takes. */
 const MATCHES = `
@@ -51,18 +50,15 @@ export async function passagesHaving(client: Client, terms: readonly SearchTerm[
   return terms.map((term) => counts.get(term.stem) ?? 0)
 }
 
-/** The words few passages have, as many as keep a search short: what every second passage has tells them apart the least. */
+/**
+ * The words few passages have, as many as keep a search short: what every second passage has tells them apart the least. None
+ * when all are common.
+ */
 export function rarestTerms(terms: readonly SearchTerm[], having: readonly number[]): SearchTerm[] {
-  const counted = terms
-    .map((term, at) => ({ term, passages: having[at] ?? 0 }))
-    .filter(({ passages }) => passages > 0)
-    .sort((a, b) => a.passages - b.passages)
-  const chosen: SearchTerm[] = []
+  const counted = terms.map((term, at) => ({ term, passages: having[at] ?? 0 })).sort((a, b) => a.passages - b.passages)
   let matches = 0
-  for (const { term, passages } of counted) {
+  return counted.flatMap(({ term, passages }) => {
     matches += passages
-    if (matches > MOST_PARTIAL_MATCHES && chosen.length >= 2) break
-    chosen.push(term)
-  }
-  return chosen
+    return matches > MOST_PARTIAL_MATCHES ? [] : [term]
+  })
 }

@@ -1,11 +1,11 @@
 import type { Client } from '@libsql/client'
 import { type Corpus, scorePassage } from '../passages/passage-score'
 import { type PageFacts, type RankedPage, type RankedPassage, standing } from '../passages/ranked-page'
-import { type SearchTerm, TermFinder } from '../passages/search-terms'
+import { joinedTerms, type SearchTerm, TermFinder } from '../passages/search-terms'
 import { allOf, anyOf, inTitleOrHeading } from './full-text-query'
 import type { DocumentKind } from './index-document'
 import { PASSAGES_PER_DOCUMENT } from './index-schema'
-import { COMMON_PASSAGES, type DocumentFilter, passageMatches, passagesHaving, rarestTerms } from './passage-matches'
+import { type DocumentFilter, passageMatches, passagesHaving, rarestTerms } from './passage-matches'
 import { type Region, regionWeight } from './region-weight'
 import { documentsNear, termsAtPlace, type Whereabouts } from './search-places'
 import { selectRows } from './select-rows'
@@ -24,50 +24,57 @@ export interface PassageSearch {
 const MOST_PROPOSED = 2000
 /** Of those, the most that are weighed by their words. */
 const MOST_WEIGHED = 320
-/** With fewer documents than this that have every word in one passage, those that have some are wanted too. */
+/** With fewer documents than this by title and heading, the text is searched as well. */
 const ENOUGH_DOCUMENTS = 10
 /** What most who ask look for, where the words say the same. */
 const KIND_WEIGHTS: Readonly<Record<DocumentKind, number>> = {
   readme: 1.05,
-  guide: 1.1,
-  page: 1.1,
+  guide: 1,
+  page: 1.05,
   types: 0.8,
   changelog: 0.5,
 }
 
 /** The documents that answer a question, best first, each with its passages that do. */
 export async function searchPassages(client: Client, search: PassageSearch): Promise<RankedPage[]> {
-  const { terms, filter } = search
+  const { terms } = search
   if (terms.length === 0) return []
   const corpus = await corpusOf(client, terms)
-  const ids = new Set(await passagesWithAll(client, terms, corpus, filter))
-  if (documentsOf(ids) < ENOUGH_DOCUMENTS && terms.length > 1) {
-    const some = rarestTerms(terms, corpus.having)
-    for (const id of await passageMatches(client, anyOf(some), filter, MOST_PROPOSED)) ids.add(id)
-  }
-  return rankedDocuments(client, chosen([...ids], search), search, corpus)
+  const joined = joinedTerms(terms)
+  const having = await passagesHaving(client, joined)
+  const isKnown = (_: unknown, at: number) => (having[at] ?? 0) > 0
+  const known = joined.filter(isKnown)
+  const whole = { ...search, terms: [...terms, ...known] }
+  // Two words as one tell as much as the more frequent of the two: that few write them so makes them no rarer.
+  const asParts = joined.map((_, at) => Math.max(corpus.having[at] ?? 0, corpus.having[at + 1] ?? 0)).filter(isKnown)
+  const counted = { ...corpus, having: [...corpus.having, ...asParts] }
+  return rankedDocuments(client, chosen(await proposed(client, search, corpus, known), search), whole, counted)
 }
 
 /**
- * The passages with every word that tells something, best first. Where all words are common, those that have them in title
- * or heading will do, when they are enough: to rank every passage with a common word takes long and says little.
+ * The passages worth weighing, best first: those with any of the rarer words and, when that leaves words out, those with all
+ * of the words. Where every word is common, only those with all of them, in title or heading if that is enough: to rank every
+ * passage with a common word takes long and says little.
  */
-async function passagesWithAll(
+async function proposed(
   client: Client,
-  terms: readonly SearchTerm[],
+  { terms, filter }: PassageSearch,
   { having }: Corpus,
-  filter: DocumentFilter,
+  joined: readonly SearchTerm[],
 ): Promise<number[]> {
-  const telling = terms.filter((_, at) => (having[at] ?? 0) <= COMMON_PASSAGES)
-  if (telling.length > 0) return passageMatches(client, allOf(telling), filter, MOST_PROPOSED)
-  const titled = await passageMatches(client, inTitleOrHeading(allOf(terms)), filter, MOST_PROPOSED)
-  return documentsOf(new Set(titled)) >= ENOUGH_DOCUMENTS
-    ? titled
-    : passageMatches(client, allOf(terms), filter, MOST_PROPOSED)
+  const matching = (expression: string) => passageMatches(client, expression, filter, MOST_PROPOSED)
+  const rare = rarestTerms(terms, having)
+  const all = allOf(terms)
+  if (rare.length === 0) {
+    const titled = await matching(inTitleOrHeading(all))
+    return documentsOf(titled) >= ENOUGH_DOCUMENTS ? titled : matching(all)
+  }
+  const withSome = await matching(anyOf([...rare, ...joined]))
+  return rare.length === terms.length ? withSome : [...new Set([...(await matching(all)), ...withSome])]
 }
 
-function documentsOf(ids: ReadonlySet<number>): number {
-  return new Set([...ids].map((id) => Math.floor(id / PASSAGES_PER_DOCUMENT))).size
+function documentsOf(ids: readonly number[]): number {
+  return new Set(ids.map((id) => Math.floor(id / PASSAGES_PER_DOCUMENT))).size
 }
 
 /** The candidates to weigh, of those proposed: the best of each document first, so that every document has its chance. */
@@ -162,7 +169,8 @@ async function rankedDocuments(
     const { score, coverage } = scorePassage(finder, { title: document.title, heading, text, hidden: words }, corpus)
     if (score <= 0) continue
     const weight = KIND_WEIGHTS[document.kind] * regionWeight(document, region) * (near?.get(owner) ?? 1)
-    const passage = { heading, text, tokens, score: score * weight, coverage }
+    const isFirst = id % PASSAGES_PER_DOCUMENT === 0
+    const passage = { heading, text, tokens, score: score * weight, coverage, isFirst }
     const others = found.get(owner)
     if (others) others.push(passage)
     else found.set(owner, [passage])

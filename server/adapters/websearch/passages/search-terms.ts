@@ -6,6 +6,8 @@ export interface SearchTerm {
   readonly word: string
   /** Without accents and, of an English word, without its ending. */
   readonly stem: string
+  /** Two words of the question written as one: "typed array" is often "TypedArray". It helps, and is not missed. */
+  readonly isJoined?: true
 }
 
 /** More words than this say nothing more about what is looked for, and each one costs time. */
@@ -30,6 +32,14 @@ export function searchTerms(q: string): SearchTerm[] {
     .map((word) => ({ word, stem: stemOf(folded(word)) }))
 }
 
+/** Each two words of a question that follow one another, as one. */
+export function joinedTerms(terms: readonly SearchTerm[]): SearchTerm[] {
+  return terms.slice(1).map(({ word }, at) => {
+    const joined = `${terms[at]?.word ?? ''}${word}`
+    return { word: joined, stem: stemOf(folded(joined)), isJoined: true }
+  })
+}
+
 /** The words of a text, as they stand in it. */
 export function wordsOf(text: string): string[] {
   return text.toWellFormed().match(WORD) ?? []
@@ -40,17 +50,20 @@ export type Places = readonly (readonly number[])[]
 
 /** Finds a question's words in texts; made once for a question. */
 export class TermFinder {
-  readonly #terms: readonly { readonly stem: string; readonly start: string }[]
+  readonly terms: readonly SearchTerm[]
+  readonly #starts: readonly string[]
 
   constructor(terms: readonly SearchTerm[]) {
     // An ending may change the last letter of an English stem: "query" and "queries" both begin with "quer".
-    this.#terms = terms.map(({ stem }) => ({ stem, start: /^[a-z]{4,}$/.test(stem) ? stem.slice(0, -1) : stem }))
+    this.terms = terms
+    this.#starts = terms.map(({ stem }) => (/^[a-z]{4,}$/.test(stem) ? stem.slice(0, -1) : stem))
   }
 
   places(text: string): Places {
-    if (text === '') return this.#terms.map(() => [])
+    if (text === '') return this.terms.map(() => [])
     const plain = folded(text)
-    return this.#terms.map(({ stem, start }) => {
+    return this.terms.map(({ stem }, term) => {
+      const start = this.#starts[term] ?? stem
       const found: number[] = []
       for (let at = plain.indexOf(start); at !== -1; at = plain.indexOf(start, at + 1)) {
         if (at > 0 && isWordCharacter(plain, at - 1)) continue
