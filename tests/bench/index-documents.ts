@@ -107,7 +107,7 @@ async function measure(): Promise<void> {
   const again = await timed(() => own.add({ location: first }))
   console.log(`read them again, ${again.value.unchanged} unchanged, in ${again.seconds.toFixed(1)} s`)
   for (let round = 0; Number((await own.totals())?.['passages'] ?? 0) < Number(values.passages); round++) {
-    await own.add({ location: writeDocuments(`more-${round}`, 1060) })
+    await own.add({ location: writeDocuments(`more-${round}`, 1080) })
     console.log(`passages ${(await own.totals())?.['passages']}; memory ${megabytes()} MB`)
   }
   await ask()

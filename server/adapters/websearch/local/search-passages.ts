@@ -5,7 +5,7 @@ import { joinedTerms, type SearchTerm, TermFinder } from '../passages/search-ter
 import { allOf, anyOf, inTitleOrHeading } from './full-text-query'
 import type { DocumentKind } from './index-document'
 import { PASSAGES_PER_DOCUMENT } from './index-schema'
-import { type DocumentFilter, passageMatches, passagesHaving, rarestTerms } from './passage-matches'
+import { type DocumentFilter, passageMatches, passagesHaving, rarestTerms, somePassages } from './passage-matches'
 import { type Region, regionWeight } from './region-weight'
 import { documentsNear, termsAtPlace, type Whereabouts } from './search-places'
 import { selectRows } from './select-rows'
@@ -24,6 +24,8 @@ export interface PassageSearch {
 const MOST_PROPOSED = 2000
 /** Of those, the most that are weighed by their words. */
 const MOST_WEIGHED = 320
+/** Where every word stands in more passages than this, the index does not rank them: the first that are found are weighed. */
+const MOST_RANKED = 10_000
 /** With fewer documents than this by title and heading, the text is searched as well. */
 const ENOUGH_DOCUMENTS = 10
 /** What most who ask look for, where the words say the same. */
@@ -66,8 +68,11 @@ async function proposed(
   const rare = rarestTerms(terms, having)
   const all = allOf(terms)
   if (rare.length === 0) {
-    const titled = await matching(inTitleOrHeading(all))
-    return documentsOf(titled) >= ENOUGH_DOCUMENTS ? titled : matching(all)
+    const isEverywhere = Math.min(...having) > MOST_RANKED
+    const find = (expression: string) =>
+      isEverywhere ? somePassages(client, expression, filter, MOST_PROPOSED) : matching(expression)
+    const titled = await find(inTitleOrHeading(all))
+    return documentsOf(titled) >= ENOUGH_DOCUMENTS ? titled : find(all)
   }
   const withSome = await matching(anyOf([...rare, ...joined]))
   return rare.length === terms.length ? withSome : [...new Set([...(await matching(all)), ...withSome])]
