@@ -7,7 +7,7 @@ export interface RankedPassage extends Passage {
   /** What part of the question it has, 0 to 1. */
   readonly coverage: number
   /** Whether its page begins with it. */
-  readonly isFirst: boolean
+  readonly isFirst?: boolean
 }
 
 /** What an answer tells of a page, whatever was asked. */
@@ -40,7 +40,7 @@ export interface RankedPage extends PageFacts {
 const BEGINNING = 1.3
 
 /** How high a page stands: as high as its best passage, and a little higher for each of the next two. */
-export function standing(passages: readonly { readonly score: number; readonly isFirst: boolean }[]): number {
+export function standing(passages: readonly { readonly score: number; readonly isFirst?: boolean }[]): number {
   const scores = passages.map(({ score, isFirst }) => (isFirst ? score * BEGINNING : score)).sort((a, b) => b - a)
   return (scores[0] ?? 0) + 0.1 * (scores[1] ?? 0) + 0.02 * (scores[2] ?? 0)
 }

@@ -25,18 +25,33 @@ const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
  * asked. Empty when there is no word at all.
  */
 export function searchTerms(q: string): SearchTerm[] {
-  const words = wordsOf(q).map((word) => word.toLowerCase())
+  const words = wordsOf(q).flatMap((word) => (isUnspaced(word) ? segmentsOf(word) : [word.toLowerCase()]))
   const telling = words.filter((word) => !STOP_WORDS.has(word))
   return [...new Set(telling.length > 0 ? telling : words)]
     .slice(0, MOST_TERMS)
     .map((word) => ({ word, stem: stemOf(folded(word)) }))
 }
 
+/** Scripts that put no spaces between words. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+const SEGMENTER = new Intl.Segmenter('en', { granularity: 'word' })
+
+/** Whether a word has letters of a script without spaces, and so may be a whole sentence. */
+export function isUnspaced(word: string): boolean {
+  return UNSPACED.test(word)
+}
+
+/** The words of a run of letters without spaces between them, by the dictionary of the platform. */
+export function segmentsOf(run: string): string[] {
+  return [...SEGMENTER.segment(run)].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment.toLowerCase())
+}
+
 /** Each two words of a question that follow one another, as one. */
 export function joinedTerms(terms: readonly SearchTerm[]): SearchTerm[] {
-  return terms.slice(1).map(({ word }, at) => {
+  return terms.slice(1).flatMap(({ word }, at): SearchTerm[] => {
     const joined = `${terms[at]?.word ?? ''}${word}`
-    return { word: joined, stem: stemOf(folded(joined)), isJoined: true }
+    return isUnspaced(joined) ? [] : [{ word: joined, stem: stemOf(folded(joined)), isJoined: true }]
   })
 }
 
@@ -65,7 +80,12 @@ export class TermFinder {
     return this.terms.map(({ stem }, term) => {
       const start = this.#starts[term] ?? stem
       const found: number[] = []
+      if (start === '') return found
       for (let at = plain.indexOf(start); at !== -1; at = plain.indexOf(start, at + 1)) {
+        if (isUnspaced(start)) {
+          found.push(at)
+          continue
+        }
         if (at > 0 && isWordCharacter(plain, at - 1)) continue
         let end = at + start.length
         while (end < plain.length && isWordCharacter(plain, end)) end++
