@@ -107,7 +107,7 @@ async function measure(): Promise<void> {
   const again = await timed(() => own.add({ location: first }))
   console.log(`read them again, ${again.value.unchanged} unchanged, in ${again.seconds.toFixed(1)} s`)
   for (let round = 0; Number((await own.totals())?.['passages'] ?? 0) < Number(values.passages); round++) {
-    await own.add({ location: writeDocuments(`more-${round}`, 1060) })
+    await own.add({ location: writeDocuments(`more-${round}`, 1080) })
     console.log(`passages ${(await own.totals())?.['passages']}; memory ${megabytes()} MB`)
   }
   await ask()
@@ -116,6 +116,7 @@ async function measure(): Promise<void> {
 async function ask(): Promise<void> {
   const search = openLocalWebsearch({ indexPath, baseUrl: 'http://localhost', now: () => Date.now() })
   const times: number[] = []
+  let before = process.cpuUsage()
   let longestStall = 0
   let last = performance.now()
   const pulse = setInterval(() => {
@@ -127,14 +128,21 @@ async function ask(): Promise<void> {
     const started = performance.now()
     const answer = await search.context.call(contextInput(q), AbortSignal.timeout(60_000))
     if (!answer.ok) throw new Error(answer.error.reason)
-    if (at === 20) longestStall = 0
+    if (at === 20) {
+      longestStall = 0
+      before = process.cpuUsage()
+    }
     if (at >= 20) times.push(performance.now() - started)
   }
   clearInterval(pulse)
+  const cpu = process.cpuUsage(before)
   await search.close()
   times.sort((a, b) => a - b)
   const [p50, p95, p99] = [0.5, 0.95, 0.99].map((part) => percentile(times, part).toFixed(1))
   console.log(`${times.length} questions of 1 to 5 words: p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms`)
+  console.log(
+    `processor time ${((cpu.user + cpu.system) / 1000 / times.length).toFixed(1)} ms a question, of both threads`,
+  )
   console.log(`the calling thread stood still for at most ${longestStall.toFixed(1)} ms; memory ${megabytes()} MB`)
 }
 

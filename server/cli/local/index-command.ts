@@ -85,7 +85,10 @@ async function added(documents: Documents, locations: readonly string[], options
   const read = (location: string) => addOne(documents, location, options)
   const reports = []
   for (const location of locations) reports.push(await read(location))
-  if (options.watch) await follow(locations, async (location) => process.stdout.write(reported(await read(location))))
+  if (options.watch) {
+    process.stdout.write(reports.map(reported).join(''))
+    await follow(locations, async (location) => process.stdout.write(reported(await read(location))))
+  }
   if (options.json) return `${JSON.stringify(reports, null, 2)}\n`
   return reports.map(reported).join('')
 }

@@ -67,7 +67,7 @@ const source = record(
     age: orNull(
       listOf(
         text('A rendering.'),
-        'When it was published: long date, YYYY-MM-DD, relative, RFC 3339. Empty when unknown.',
+        'When it was published: long date, YYYY-MM-DD, relative, RFC 3339; empty when unknown. In version 2026-02-06 the first three, and null.',
       ),
     ),
     site_name: text('Name of the site. Only with `enable_source_metadata`.'),

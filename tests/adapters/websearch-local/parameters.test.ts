@@ -40,6 +40,9 @@ const DOCUMENTS: readonly IndexDocument[] = [
   page('german', 'Marmalade Anleitung, gekocht mit Zucker.', { lang: 'de' }),
   page('brazil', 'Tapioca com queijo.', { lang: 'pt-br' }),
   page('portugal', 'Tapioca com queijo.', { lang: 'pt-pt' }),
+  page('tokyo', '東京駅の近くにある図書館は毎日九時に開きます。', { lang: 'ja' }),
+  page('osaka', '大阪城の公園には桜の木がたくさんあります。', { lang: 'ja' }),
+  page('thai', 'ห้องสมุดเปิดทุกวันเวลาเก้าโมงเช้า', { lang: 'th' }),
   page('visa-de', 'How to get a residence permit.', { country: 'DE' }),
   page('visa-fr', 'How to get a residence permit.', { country: 'fr' }),
   page('themes', 'A cabaret of adult themes.', { adult: 1 }),
@@ -201,6 +204,12 @@ describe('search_lang and country', () => {
   test('a variant of the language comes before the other variant', async () => {
     expect(names(await ask('tapioca queijo', { search_lang: 'pt-br' }))).toEqual(['brazil', 'portugal'])
     expect(names(await ask('tapioca queijo', { search_lang: 'pt-pt' }))).toEqual(['portugal', 'brazil'])
+  })
+
+  test('languages that put no spaces between words are searched by their words', async () => {
+    expect(names(await ask('図書館', { search_lang: 'ja' }))).toEqual(['tokyo'])
+    expect(names(await ask('公園の桜', { search_lang: 'jp' }))[0]).toBe('osaka')
+    expect(names(await ask('ห้องสมุด', { search_lang: 'th' }))).toEqual(['thai'])
   })
 
   test('country ranks: what is for the country comes first; ALL prefers none', async () => {

@@ -31,6 +31,12 @@ export interface ContextQuestion {
 /** Places take at most half of the pages of an answer, and no more than this. */
 const MOST_PLACES = 10
 
+/** Documents that are weighed against each other, where a call considers 50 at most; goggles choose among more. */
+const LEAST_CANDIDATES = 30
+const GOGGLE_CANDIDATES = 200
+/** Snippets are seldom smaller: no more of them are weighed than a budget of tokens has room for. */
+const LEAST_SNIPPET_TOKENS = 100
+
 /** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2). */
 export async function contextAnswer(
   client: Client,
@@ -41,7 +47,12 @@ export async function contextAnswer(
 ): Promise<string> {
   const { withMetadata, apiVersion, threshold, most, goggles } = question
   const query = await spelled(question, correct)
-  const search = { terms: searchTerms(query.altered ?? query.original), ...question }
+  const search = {
+    ...question,
+    terms: searchTerms(query.altered ?? query.original),
+    documents: goggles.length > 0 ? GOGGLE_CANDIDATES : Math.max(LEAST_CANDIDATES, Math.ceil(1.5 * question.count)),
+    passages: Math.ceil(Math.min(1.5 * most.snippets, most.tokens / LEAST_SNIPPET_TOKENS)),
+  }
   const places = await placesOf(client, search, question)
   const taken = new Set(places.map(({ url }) => url))
   const found = reranked(await searchPassages(client, search), goggles, books).filter(({ url }) => !taken.has(url))

@@ -10,6 +10,11 @@ export function anyOf(terms: readonly SearchTerm[]): string {
   return terms.length === 0 ? '""' : terms.map(quoted).join(' OR ')
 }
 
+/** The expression that matches where another one does within the title and the headings alone. */
+export function inTitleOrHeading(expression: string): string {
+  return `{title heading} : (${expression})`
+}
+
 function quoted({ word }: SearchTerm): string {
   return `"${word.replaceAll('"', '""')}"`
 }

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import { type Client, createClient, type InArgs, type Transaction } from '@libsql/client'
 import { type Passage, passagesOf } from '../passages/passages'
-import { folded } from '../passages/search-terms'
+import { folded, isUnspaced, segmentsOf, wordsOf } from '../passages/search-terms'
 import { countTokens, cutToTokens } from '../passages/token-count'
 import { ICON_PATH } from './icon-images'
 import type { DocumentKind, IndexImage } from './index-document'
@@ -144,7 +144,8 @@ export class IndexWriter {
 
   #addPassages(id: number, title: string, passages: readonly Passage[], keywords: readonly string[]): void {
     for (const [position, passage] of passages.entries()) {
-      const words = [...(position === 0 ? keywords : []), ...identifierWords(passage)].join(' ')
+      const hidden = [...identifierWords(passage), ...unspacedWords(`${title} ${passage.heading} ${passage.text}`)]
+      const words = [...(position === 0 ? keywords : []), ...hidden].join(' ')
       const { heading, text, tokens } = passage
       this.#waiting.passages.push([id * PASSAGES_PER_DOCUMENT + position, title, heading, text, words, tokens])
     }
@@ -303,6 +304,11 @@ function identifierWords(passage: Passage): string[] {
   const names = `${passage.heading} ${passage.text}`.match(/\b[A-Za-z]+(?:[a-z][A-Z]|_)[A-Za-z_]+\b/g) ?? []
   const parts = names.flatMap((name) => name.split(/(?<=[a-z])(?=[A-Z])|_+/)).map((part) => part.toLowerCase())
   return [...new Set(parts.filter((part) => part.length > 2))].slice(0, 40)
+}
+
+/** The words of scripts without spaces: the full-text index would take a whole sentence for one. */
+function unspacedWords(text: string): string[] {
+  return [...new Set(wordsOf(text).filter(isUnspaced).flatMap(segmentsOf))]
 }
 
 function webAddress(address: string): string {

@@ -14,22 +14,42 @@ export interface DocumentFilter {
 }
 
 /** bm25 weights of title, heading, text and the words that are not shown. */
-const WEIGHTS = 'bm25(5.0, 4.0, 1.0, 0.8)'
+const WEIGHTS = 'bm25(3.5, 1.5, 1.0, 2.5)'
 /** Ranking costs about 1 ms for each thousand passages that match. */
-const MOST_PARTIAL_MATCHES = 4000
+const MOST_PARTIAL_MATCHES = 3000
 
+const WHERE = `
+  FROM passages JOIN documents d ON d.id = passages.rowid / ${PASSAGES_PER_DOCUMENT}
+  WHERE passages MATCH ? AND d.adult <= ? AND (? = '' OR (d.published >= ? AND d.published < ?))
+    AND (? = '' OR d.id IN (SELECT value FROM json_each(?)))`
 /** As one list in one row: the driver takes longer over hundreds of rows than the search takes. */
-const MATCHES = `
-  SELECT json_group_array(id) AS ids FROM (
-    SELECT passages.rowid AS id FROM passages JOIN documents d ON d.id = passages.rowid / ${PASSAGES_PER_DOCUMENT}
-    WHERE passages MATCH ? AND rank MATCH '${WEIGHTS}' AND d.adult <= ?
-      AND (? = '' OR (d.published >= ? AND d.published < ?))
-      AND (? = '' OR d.id IN (SELECT value FROM json_each(?)))
-    ORDER BY rank LIMIT ?)`
+const RANKED = `SELECT json_group_array(id) AS ids FROM
+  (SELECT passages.rowid AS id ${WHERE} AND rank MATCH '${WEIGHTS}' ORDER BY rank LIMIT ?)`
+const FIRST = `SELECT json_group_array(id) AS ids FROM (SELECT passages.rowid AS id ${WHERE} LIMIT ?)`
 
 /** The rowids of the passages an expression matches, best first, at most `most`. */
-export async function passageMatches(
+export function passageMatches(
   client: Client,
+  expression: string,
+  filter: DocumentFilter,
+  most: number,
+): Promise<number[]> {
+  return matches(client, RANKED, expression, filter, most)
+}
+
+/** The rowids of some passages an expression matches, at most `most`; it stops when it has them, and does not rank. */
+export function somePassages(
+  client: Client,
+  expression: string,
+  filter: DocumentFilter,
+  most: number,
+): Promise<number[]> {
+  return matches(client, FIRST, expression, filter, most)
+}
+
+async function matches(
+  client: Client,
+  sql: string,
   expression: string,
   { mostAdult, published, among }: DocumentFilter,
   most: number,
@@ -37,7 +57,7 @@ export async function passageMatches(
   const { from, before } = published ?? { from: '', before: '' }
   const ids = among ? JSON.stringify(among) : ''
   const args = [expression, mostAdult, from, from, before, ids, ids || '[]', most]
-  const [row] = await selectRows<{ readonly ids: string }>(client, MATCHES, args)
+  const [row] = await selectRows<{ readonly ids: string }>(client, sql, args)
   return JSON.parse(row?.ids ?? '[]') as number[] // SQL made it from a numeric column
 }
 
@@ -50,18 +70,15 @@ export async function passagesHaving(client: Client, terms: readonly SearchTerm[
   return terms.map((term) => counts.get(term.stem) ?? 0)
 }
 
-/** The words few passages have, as many as keep a search short: what every second passage has tells them apart the least. */
+/**
+ * The words few passages have, as many as keep a search short: what every second passage has tells them apart the least. None
+ * when all are common.
+ */
 export function rarestTerms(terms: readonly SearchTerm[], having: readonly number[]): SearchTerm[] {
-  const counted = terms
-    .map((term, at) => ({ term, passages: having[at] ?? 0 }))
-    .filter(({ passages }) => passages > 0)
-    .sort((a, b) => a.passages - b.passages)
-  const chosen: SearchTerm[] = []
+  const counted = terms.map((term, at) => ({ term, passages: having[at] ?? 0 })).sort((a, b) => a.passages - b.passages)
   let matches = 0
-  for (const { term, passages } of counted) {
+  return counted.flatMap(({ term, passages }) => {
     matches += passages
-    if (matches > MOST_PARTIAL_MATCHES && chosen.length >= 2) break
-    chosen.push(term)
-  }
-  return chosen
+    return matches > MOST_PARTIAL_MATCHES ? [] : [term]
+  })
 }

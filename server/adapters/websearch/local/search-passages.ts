@@ -1,11 +1,11 @@
 import type { Client } from '@libsql/client'
 import { type Corpus, scorePassage } from '../passages/passage-score'
 import { type PageFacts, type RankedPage, type RankedPassage, standing } from '../passages/ranked-page'
-import { type SearchTerm, TermFinder } from '../passages/search-terms'
-import { allOf, anyOf } from './full-text-query'
+import { joinedTerms, type SearchTerm, TermFinder } from '../passages/search-terms'
+import { allOf, anyOf, inTitleOrHeading } from './full-text-query'
 import type { DocumentKind } from './index-document'
 import { PASSAGES_PER_DOCUMENT } from './index-schema'
-import { type DocumentFilter, passageMatches, passagesHaving, rarestTerms } from './passage-matches'
+import { type DocumentFilter, passageMatches, passagesHaving, rarestTerms, somePassages } from './passage-matches'
 import { type Region, regionWeight } from './region-weight'
 import { documentsNear, termsAtPlace, type Whereabouts } from './search-places'
 import { selectRows } from './select-rows'
@@ -14,55 +14,86 @@ export interface PassageSearch {
   readonly terms: readonly SearchTerm[]
   readonly filter: DocumentFilter
   readonly region: Region
+  /** Documents worth telling apart; more than are handed out. */
+  readonly documents: number
+  /** Passages that may be handed out. */
+  readonly passages: number
 }
 
 /** Passages that the full-text index proposes: enough that a long document, all of which matches, does not take every place. */
 const MOST_PROPOSED = 2000
-/** Of those, the ones that are weighed by their words; more than the largest budget of snippets. */
+/** Of those, the most that are weighed by their words. */
 const MOST_WEIGHED = 320
-/** The best of each document are weighed first, so that every document has its chance. */
-const FIRST_OF_DOCUMENT = 2
-/** With fewer documents than this that have every word in one passage, those that have some are wanted too. */
+/** Where every word stands in more passages than this, the index does not rank them: the first that are found are weighed. */
+const MOST_RANKED = 10_000
+/** With fewer documents than this by title and heading, the text is searched as well. */
 const ENOUGH_DOCUMENTS = 10
 /** What most who ask look for, where the words say the same. */
 const KIND_WEIGHTS: Readonly<Record<DocumentKind, number>> = {
   readme: 1.05,
-  guide: 1.1,
-  page: 1.1,
+  guide: 1,
+  page: 1.05,
   types: 0.8,
   changelog: 0.5,
 }
 
 /** The documents that answer a question, best first, each with its passages that do. */
 export async function searchPassages(client: Client, search: PassageSearch): Promise<RankedPage[]> {
-  const { terms, filter } = search
+  const { terms } = search
   if (terms.length === 0) return []
   const corpus = await corpusOf(client, terms)
-  const ids = new Set(await passageMatches(client, allOf(terms), filter, MOST_PROPOSED))
-  if (documentsOf(ids) < ENOUGH_DOCUMENTS && terms.length > 1) {
-    const some = rarestTerms(terms, corpus.having)
-    for (const id of await passageMatches(client, anyOf(some), filter, MOST_PROPOSED)) ids.add(id)
+  const joined = joinedTerms(terms)
+  const having = await passagesHaving(client, joined)
+  const isKnown = (_: unknown, at: number) => (having[at] ?? 0) > 0
+  const known = joined.filter(isKnown)
+  const whole = { ...search, terms: [...terms, ...known] }
+  // Two words as one tell as much as the more frequent of the two: that few write them so makes them no rarer.
+  const asParts = joined.map((_, at) => Math.max(corpus.having[at] ?? 0, corpus.having[at + 1] ?? 0)).filter(isKnown)
+  const counted = { ...corpus, having: [...corpus.having, ...asParts] }
+  return rankedDocuments(client, chosen(await proposed(client, search, corpus, known), search), whole, counted)
+}
+
+/**
+ * The passages worth weighing, best first: those with any of the rarer words and, when that leaves words out, those with all
+ * of the words. Where every word is common, only those with all of them, in title or heading if that is enough: to rank every
+ * passage with a common word takes long and says little.
+ */
+async function proposed(
+  client: Client,
+  { terms, filter }: PassageSearch,
+  { having }: Corpus,
+  joined: readonly SearchTerm[],
+): Promise<number[]> {
+  const matching = (expression: string) => passageMatches(client, expression, filter, MOST_PROPOSED)
+  const rare = rarestTerms(terms, having)
+  const all = allOf(terms)
+  if (rare.length === 0) {
+    const isEverywhere = Math.min(...having) > MOST_RANKED
+    const find = (expression: string) =>
+      isEverywhere ? somePassages(client, expression, filter, MOST_PROPOSED) : matching(expression)
+    const titled = await find(inTitleOrHeading(all))
+    return documentsOf(titled) >= ENOUGH_DOCUMENTS ? titled : find(all)
   }
-  return rankedDocuments(client, chosen([...ids]), search, corpus)
+  const withSome = await matching(anyOf([...rare, ...joined]))
+  return rare.length === terms.length ? withSome : [...new Set([...(await matching(all)), ...withSome])]
 }
 
-function documentsOf(ids: ReadonlySet<number>): number {
-  return new Set([...ids].map((id) => Math.floor(id / PASSAGES_PER_DOCUMENT))).size
+function documentsOf(ids: readonly number[]): number {
+  return new Set(ids.map((id) => Math.floor(id / PASSAGES_PER_DOCUMENT))).size
 }
 
-/** The candidates to weigh, of those proposed, best first. */
-function chosen(proposed: readonly number[]): number[] {
-  const taken = new Map<number, number>()
+/** The candidates to weigh, of those proposed: the best of each document first, so that every document has its chance. */
+function chosen(proposed: readonly number[], { documents, passages }: PassageSearch): number[] {
+  const taken = new Set<number>()
   const firsts: number[] = []
   const rest: number[] = []
   for (const id of proposed) {
     const document = Math.floor(id / PASSAGES_PER_DOCUMENT)
-    const before = taken.get(document) ?? 0
-    taken.set(document, before + 1)
-    if (before < FIRST_OF_DOCUMENT) firsts.push(id)
-    else rest.push(id)
+    if (taken.has(document)) rest.push(id)
+    else if (taken.size < documents) firsts.push(id)
+    if (taken.size < documents) taken.add(document)
   }
-  return [...firsts, ...rest].slice(0, MOST_WEIGHED)
+  return [...firsts, ...rest.slice(0, Math.min(passages, MOST_WEIGHED))]
 }
 
 /** The documents at a place that have a word of the question, best first; the further away, the less they count. */
@@ -74,7 +105,7 @@ export async function searchAtPlace(client: Client, search: PassageSearch, where
   const corpus = await corpusOf(client, terms)
   const filter = { ...search.filter, among: [...near.keys()] }
   const ids = await passageMatches(client, anyOf(terms), filter, MOST_PROPOSED)
-  return rankedDocuments(client, chosen(ids), { ...search, terms }, corpus, near)
+  return rankedDocuments(client, chosen(ids, search), { ...search, terms }, corpus, near)
 }
 
 async function corpusOf(client: Client, terms: readonly SearchTerm[]): Promise<Corpus> {
@@ -143,7 +174,8 @@ async function rankedDocuments(
     const { score, coverage } = scorePassage(finder, { title: document.title, heading, text, hidden: words }, corpus)
     if (score <= 0) continue
     const weight = KIND_WEIGHTS[document.kind] * regionWeight(document, region) * (near?.get(owner) ?? 1)
-    const passage = { heading, text, tokens, score: score * weight, coverage }
+    const isFirst = id % PASSAGES_PER_DOCUMENT === 0
+    const passage = { heading, text, tokens, score: score * weight, coverage, isFirst }
     const others = found.get(owner)
     if (others) others.push(passage)
     else found.set(owner, [passage])

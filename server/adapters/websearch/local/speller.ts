@@ -1,4 +1,4 @@
-import { folded, wordsOf } from '../passages/search-terms'
+import { folded, isUnspaced, wordsOf } from '../passages/search-terms'
 
 /** A word of the index and how many documents have it. */
 export interface KnownWord {
@@ -47,7 +47,7 @@ export class Speller {
   }
 
   #better(word: string, known: Known): string | null {
-    if (word.length < LEAST_LETTERS || !/^\p{L}+$/u.test(word)) return null
+    if (word.length < LEAST_LETTERS || !/^\p{L}+$/u.test(word) || isUnspaced(word)) return null
     const { documents, byStem } = known(word)
     if (documents >= ESTABLISHED || byStem >= ESTABLISHED * 2) return null
     const isKnown = documents > 0 || byStem > 0

@@ -1,4 +1,4 @@
-import { wordsOf } from '../passages/search-terms'
+import { isUnspaced, wordsOf } from '../passages/search-terms'
 
 /** Words that can be misspelled: letters, enough of them, and no more than a word has. */
 const SPELLABLE = /^\p{L}{3,24}$/u
@@ -6,7 +6,7 @@ const SPELLABLE = /^\p{L}{3,24}$/u
 /** The different words of a text that a speller knows, in lower case. */
 export function spellableWords(text: string): Set<string> {
   const words = new Set<string>()
-  for (const word of wordsOf(text)) if (SPELLABLE.test(word)) words.add(word.toLowerCase())
+  for (const word of wordsOf(text)) if (SPELLABLE.test(word) && !isUnspaced(word)) words.add(word.toLowerCase())
   return words
 }
 

@@ -1,7 +1,7 @@
 import { type Corpus, scorePassage } from './passage-score'
 import type { Passage } from './passages'
 import { type PageFacts, type RankedPage, standing } from './ranked-page'
-import { searchTerms, TermFinder } from './search-terms'
+import { joinedTerms, searchTerms, TermFinder } from './search-terms'
 
 /** A page that was fetched and cut, and what its finder thought of it. */
 export interface CutPage extends PageFacts {
@@ -18,16 +18,17 @@ const PRIOR_WEIGHT = 0.5
  * page none of whose passages has a word of the question is left out.
  */
 export function rankPages(q: string, pages: readonly CutPage[]): RankedPage[] {
-  const finder = new TermFinder(searchTerms(q))
+  const terms = searchTerms(q)
+  const finder = new TermFinder([...terms, ...joinedTerms(terms)])
   const corpus = corpusOf(finder, pages)
   return pages
     .flatMap((page): RankedPage[] => {
       const { passages: cut, prior, ...facts } = page
       const trust = 1 - PRIOR_WEIGHT + PRIOR_WEIGHT * prior
       const passages = cut
-        .map((passage) => {
+        .map((passage, at) => {
           const { score, coverage } = scorePassage(finder, { title: page.title, ...passage }, corpus)
-          return { ...passage, score: score * trust, coverage }
+          return { ...passage, score: score * trust, coverage, isFirst: at === 0 }
         })
         .filter((passage) => passage.score > 0)
         .sort((a, b) => b.score - a.score)

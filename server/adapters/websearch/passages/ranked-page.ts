@@ -6,6 +6,8 @@ export interface RankedPassage extends Passage {
   readonly score: number
   /** What part of the question it has, 0 to 1. */
   readonly coverage: number
+  /** Whether its page begins with it. */
+  readonly isFirst?: boolean
 }
 
 /** What an answer tells of a page, whatever was asked. */
@@ -34,8 +36,11 @@ export interface RankedPage extends PageFacts {
   readonly passages: readonly RankedPassage[]
 }
 
+/** What the words of a page's beginning count for when pages are told apart: there it says what it is about. */
+const BEGINNING = 1.3
+
 /** How high a page stands: as high as its best passage, and a little higher for each of the next two. */
-export function standing(passages: readonly { readonly score: number }[]): number {
-  const [first, second, third] = passages
-  return (first?.score ?? 0) + 0.15 * (second?.score ?? 0) + 0.1 * (third?.score ?? 0)
+export function standing(passages: readonly { readonly score: number; readonly isFirst?: boolean }[]): number {
+  const scores = passages.map(({ score, isFirst }) => (isFirst ? score * BEGINNING : score)).sort((a, b) => b - a)
+  return (scores[0] ?? 0) + 0.1 * (scores[1] ?? 0) + 0.02 * (scores[2] ?? 0)
 }

@@ -6,6 +6,8 @@ export interface SearchTerm {
   readonly word: string
   /** Without accents and, of an English word, without its ending. */
   readonly stem: string
+  /** Two words of the question written as one: "typed array" is often "TypedArray". It helps, and is not missed. */
+  readonly isJoined?: true
 }
 
 /** More words than this say nothing more about what is looked for, and each one costs time. */
@@ -23,11 +25,34 @@ const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
  * asked. Empty when there is no word at all.
  */
 export function searchTerms(q: string): SearchTerm[] {
-  const words = wordsOf(q).map((word) => word.toLowerCase())
+  const words = wordsOf(q).flatMap((word) => (isUnspaced(word) ? segmentsOf(word) : [word.toLowerCase()]))
   const telling = words.filter((word) => !STOP_WORDS.has(word))
   return [...new Set(telling.length > 0 ? telling : words)]
     .slice(0, MOST_TERMS)
     .map((word) => ({ word, stem: stemOf(folded(word)) }))
+}
+
+/** Scripts that put no spaces between words. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+const SEGMENTER = new Intl.Segmenter('en', { granularity: 'word' })
+
+/** Whether a word has letters of a script without spaces, and so may be a whole sentence. */
+export function isUnspaced(word: string): boolean {
+  return UNSPACED.test(word)
+}
+
+/** The words of a run of letters without spaces between them, by the dictionary of the platform. */
+export function segmentsOf(run: string): string[] {
+  return [...SEGMENTER.segment(run)].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment.toLowerCase())
+}
+
+/** Each two words of a question that follow one another, as one. */
+export function joinedTerms(terms: readonly SearchTerm[]): SearchTerm[] {
+  return terms.slice(1).flatMap(({ word }, at): SearchTerm[] => {
+    const joined = `${terms[at]?.word ?? ''}${word}`
+    return isUnspaced(joined) ? [] : [{ word: joined, stem: stemOf(folded(joined)), isJoined: true }]
+  })
 }
 
 /** The words of a text, as they stand in it. */
@@ -38,28 +63,44 @@ export function wordsOf(text: string): string[] {
 /** Where words with the stems of a question stand in a text, by term, in characters from its start. */
 export type Places = readonly (readonly number[])[]
 
-/** Finds a question's words in texts. Made once for a question: it holds a pattern of them all. */
+/** Finds a question's words in texts; made once for a question. */
 export class TermFinder {
-  readonly #terms: readonly SearchTerm[]
-  readonly #pattern: RegExp | null
+  readonly terms: readonly SearchTerm[]
+  readonly #starts: readonly string[]
 
   constructor(terms: readonly SearchTerm[]) {
-    this.#terms = terms
-    const starts = terms.map(({ stem }) => (/^[a-z]{4,}$/.test(stem) ? stem.slice(0, -1) : stem))
-    const pattern = `(?<![\\p{L}\\p{N}])(?:${starts.join('|')})[\\p{L}\\p{N}]*`
-    this.#pattern = starts.length === 0 ? null : new RegExp(pattern, 'gu')
+    // An ending may change the last letter of an English stem: "query" and "queries" both begin with "quer".
+    this.terms = terms
+    this.#starts = terms.map(({ stem }) => (/^[a-z]{4,}$/.test(stem) ? stem.slice(0, -1) : stem))
   }
 
   places(text: string): Places {
-    const found: number[][] = this.#terms.map(() => [])
-    if (this.#pattern === null) return found
-    for (const { index, 0: word } of folded(text).matchAll(this.#pattern)) {
-      const stem = stemOf(word)
-      const term = this.#terms.findIndex((candidate) => candidate.stem === stem)
-      found[term]?.push(index)
-    }
-    return found
+    if (text === '') return this.terms.map(() => [])
+    const plain = folded(text)
+    return this.terms.map(({ stem }, term) => {
+      const start = this.#starts[term] ?? stem
+      const found: number[] = []
+      if (start === '') return found
+      for (let at = plain.indexOf(start); at !== -1; at = plain.indexOf(start, at + 1)) {
+        if (isUnspaced(start)) {
+          found.push(at)
+          continue
+        }
+        if (at > 0 && isWordCharacter(plain, at - 1)) continue
+        let end = at + start.length
+        while (end < plain.length && isWordCharacter(plain, end)) end++
+        if (stemOf(plain.slice(at, end)) === stem) found.push(at)
+      }
+      return found
+    })
   }
+}
+
+function isWordCharacter(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  if (code < 128) return (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
+  // Half of a character outside the first plane is taken for part of a word: it is never a space.
+  return /[\p{L}\p{N}\p{Cs}]/u.test(text.charAt(at))
 }
 
 const STEMS = new Map<string, string>()
@@ -78,6 +119,10 @@ function stemOf(word: string): string {
 /** Lower case, without accents. */
 export function folded(text: string): string {
   const lower = text.toLowerCase()
+  return isAscii(lower) ? lower : lower.normalize('NFKD').replaceAll(/\p{M}/gu, '')
+}
+
+function isAscii(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is what is meant.
-  return /^[\x00-\x7f]*$/.test(lower) ? lower : lower.normalize('NFKD').replaceAll(/\p{M}/gu, '')
+  return !/[^\x00-\x7f]/.test(text)
 }
