@@ -13,6 +13,7 @@ import {
   TOKEN_INVALID,
 } from '../support/doubles/brave-bodies'
 import { HttpDouble } from '../support/doubles/http-double'
+import { type Found, searxngDouble } from '../support/doubles/searxng-server'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { CONTEXT, endAndReconcile, IMAGES, PRICE, refusalOf, verdictOf } from './wire'
 
@@ -187,6 +188,61 @@ describe('answers of Brave that are no success (facts/upstreams.md 1.3)', () => 
       code: 'upstream_rate_limit',
       limit_source: 'upstream',
     })
+  })
+})
+
+describe('WEBSEARCH_PROVIDER=searxng', () => {
+  let searxng: HttpDouble
+  let found: Found
+
+  beforeAll(() => {
+    searxng = searxngDouble(() => found)
+  })
+  afterAll(() => searxng.stop())
+  const openSearxng = () => open({ WEBSEARCH_PROVIDER: 'searxng', SEARXNG_URL: searxng.url }, false)
+
+  test('answers pictures, which signup credit pays for', async () => {
+    found = { results: [{ url: 'https://photos.example/1', title: 'Wallet', img_src: 'https://photos.example/1.jpg' }] }
+    await openSearxng()
+    const { account, key } = await accountWith(0)
+    const answer = await gateway.as(key, IMAGES_CALL)
+    expect(await answer.json()).toMatchObject({ type: 'images', results: [{ title: 'Wallet' }] })
+    expect(await posted(account)).toBe(2_000_000 - PRICE)
+    expect(await (await gateway.call('/ready')).json()).toMatchObject({ status: 'ready', sources: { searxng: true } })
+  })
+
+  test('a search whose engines all failed is a failure, and not charged (spec-answers 4)', async () => {
+    found = { results: [], unresponsive: [['google', 'CAPTCHA']] }
+    await openSearxng()
+    const { account, key } = await accountWith(0)
+    for (const call of [IMAGES_CALL, CONTEXT_CALL])
+      expect(await verdictOf(gateway.as(key, call))).toBe('502 upstream_error')
+    expect(await posted(account)).toBe(2_000_000)
+  })
+
+  test('a question of commands alone is 400, and not charged', async () => {
+    found = { results: [] }
+    await openSearxng()
+    const { account, key } = await accountWith(0)
+    expect(await verdictOf(gateway.as(key, `${CONTEXT}?q=${encodeURIComponent('!! :')}`))).toBe('400 invalid_parameter')
+    expect(await posted(account)).toBe(2_000_000)
+  })
+
+  test('as it is composed, no page on this machine is ever fetched', async () => {
+    const inside = new HttpDouble(
+      () => new Response('<p>quartz secret</p>', { headers: { 'content-type': 'text/html' } }),
+    )
+    const local = inside.url.replace('127.0.0.1', 'localhost')
+    found = {
+      results: [inside.url, local].map((url) => ({ url: `${url}/`, title: 'Inside', content: 'an excerpt on quartz' })),
+    }
+    await openSearxng()
+    const { key } = await accountWith(0)
+    const answer = await (await gateway.as(key, CONTEXT_CALL)).text()
+    expect(answer).toContain('an excerpt on quartz')
+    expect(answer).not.toContain('secret')
+    expect(inside.received).toEqual([])
+    await inside.stop()
   })
 })
 

@@ -73,7 +73,7 @@ describe('the thread', () => {
   const hanging = new URL('./hanging-page-worker.ts', import.meta.url)
 
   test('a page that hangs it is given up, and the next one is read by another', async () => {
-    desk = new PageDesk({ workerUrl: hanging, mostMs: 100 })
+    desk = new PageDesk({ workerUrl: hanging, mostMs: 500 })
     const [hung, after] = await Promise.all([desk.read(page('hang'), never), desk.read(page('fine'), never)])
     expect(hung).toBeNull()
     expect(after?.page.title).toBe('fine')
@@ -88,7 +88,7 @@ describe('the thread', () => {
   })
 
   test('who gives up waits no longer, and what waits behind is read', async () => {
-    desk = new PageDesk({ workerUrl: hanging, mostMs: 200 })
+    desk = new PageDesk({ workerUrl: hanging, mostMs: 500 })
     const abort = new AbortController()
     const hung = desk.read(page('hang'), abort.signal)
     const queued = desk.read(page('fine'), abort.signal)

@@ -325,5 +325,9 @@ test('ready asks its health, and remembers a failure for half a minute', async (
   expect(await plug.images.ready()).toBe(true)
   expect(bench.searxng.last.path).toBe('/healthz')
   bench.searxng.instead = () => new Response('', { status: 500 })
+  bench.now += 4_999
+  expect(await plug.images.ready()).toBe(true)
+  expect(bench.searxng.received).toHaveLength(1)
+  bench.now += 1
   expect(await plug.images.ready()).toBe(false)
 })

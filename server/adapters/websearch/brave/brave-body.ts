@@ -1,9 +1,9 @@
 import type { ProviderAnswer } from '../../../core/providers/provider'
+import { jsonOf, member } from '../json-body'
 
 /** An image answer as it came, if it is one; null otherwise. */
 export function imageBody(bytes: Uint8Array<ArrayBuffer>): ProviderAnswer | null {
-  const body = parsed(bytes)
-  return body && Array.isArray(body.value['results']) ? { body: bytes } : null
+  return Array.isArray(member(jsonOf(bytes), 'results')) ? { body: bytes } : null
 }
 
 /**
@@ -11,28 +11,18 @@ export function imageBody(bytes: Uint8Array<ArrayBuffer>): ProviderAnswer | null
  * it is put in front, and not a byte of the rest is touched.
  */
 export function contextBody(bytes: Uint8Array<ArrayBuffer>, q: string): ProviderAnswer | null {
-  const body = parsed(bytes)
-  if (!body || !isContext(body.value)) return null
-  if (isObject(body.value['query'])) return { body: bytes }
-  const start = body.text.indexOf('{') + 1
-  return { body: `{"query":${JSON.stringify({ original: q })},${body.text.slice(start)}` }
+  const value = jsonOf(bytes)
+  if (!isContext(value)) return null
+  if (isObject(member(value, 'query'))) return { body: bytes }
+  const text = new TextDecoder().decode(bytes)
+  return { body: `{"query":${JSON.stringify({ original: q })},${text.slice(text.indexOf('{') + 1)}` }
 }
 
-function isContext(body: Readonly<Record<string, unknown>>): boolean {
-  const grounding = body['grounding']
-  return isObject(grounding) && Array.isArray(grounding['generic']) && isObject(body['sources']) && !('error' in body)
+function isContext(body: unknown): boolean {
+  const isGrounded = Array.isArray(member(member(body, 'grounding'), 'generic'))
+  return isGrounded && isObject(member(body, 'sources')) && member(body, 'error') === undefined
 }
 
-function parsed(bytes: Uint8Array<ArrayBuffer>): { text: string; value: Readonly<Record<string, unknown>> } | null {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? { text, value } : null
-  } catch {
-    return null
-  }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

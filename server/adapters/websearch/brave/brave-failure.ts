@@ -1,5 +1,6 @@
 import type { OutboundAnswer } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
+import { jsonOf, member } from '../json-body'
 
 /** What Brave says of our own key, plan or bill; a caller must never take it for its own (facts/upstreams.md 0.1, 1.3). */
 const ABOUT_US = new Set([
@@ -22,7 +23,7 @@ interface BraveError {
 export function braveFailure(answer: OutboundAnswer, apiKey: string): UpstreamFailure {
   const { status, headers } = answer
   const text = new TextDecoder().decode(answer.body)
-  const { code, places } = braveError(text)
+  const { code, places } = braveError(jsonOf(answer.body))
   const reason = `brave: ${status}${code && ` ${code}`}${places.length > 0 ? ` at ${places.join(' ')}` : ''}`
   if (status === 429) return { kind: 'rate_limited', reason, retryAfterSeconds: retryAfter(headers) }
   if (status === 401 || status === 402 || status === 403 || ABOUT_US.has(code)) return { kind: 'unavailable', reason }
@@ -42,13 +43,7 @@ function isOurs(place: string): boolean {
 }
 
 /** Real bodies have one `error`, the reference's examples have `errors`. */
-function braveError(text: string): BraveError {
-  let body: unknown
-  try {
-    body = JSON.parse(text)
-  } catch {
-    return { code: '', places: [] }
-  }
+function braveError(body: unknown): BraveError {
   const error = member(body, 'error') ?? first(member(body, 'errors'))
   const code = member(error, 'code')
   const details = member(member(error, 'meta'), 'errors')
@@ -74,10 +69,6 @@ function retryAfter(headers: Headers): number {
 function waiting(headers: Headers): { retryAfterSeconds?: number } {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return Number.isFinite(seconds) && seconds > 0 ? { retryAfterSeconds: Math.ceil(seconds) } : {}
-}
-
-function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
 function first(value: unknown): unknown {

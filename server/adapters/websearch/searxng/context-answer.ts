@@ -32,7 +32,12 @@ function ranking(q: string, pages: readonly CutPage[]): RankedPage[] {
   const ranked = rankPages(q, pages)
   if (ranked.length > 0) return ranked
   return pages.flatMap(({ passages, prior, ...facts }): RankedPage[] => {
-    const scored = passages.map((passage, at) => ({ ...passage, score: prior / (at + 1), coverage: 1 }))
+    const scored = passages.map((passage, at) => ({
+      ...passage,
+      score: prior / (at + 1),
+      coverage: 1,
+      isFirst: at === 0,
+    }))
     return scored.length === 0 ? [] : [{ ...facts, passages: scored, score: prior }]
   })
 }

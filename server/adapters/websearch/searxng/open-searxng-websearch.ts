@@ -60,7 +60,7 @@ export function openSearxngWebsearch(options: SearxngWebsearchOptions): SearxngW
     strictEngines,
   })
   const health = new RecentHealth(clock)
-  const ready = async () => health.isGood() && (await client.isHealthy())
+  const ready = async () => health.isGood() && (await client.isHealthy(clock.now()))
   return {
     images: {
       name: 'searxng',

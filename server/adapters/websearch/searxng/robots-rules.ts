@@ -10,7 +10,8 @@ const TIMEOUT_MS = 1_500
 const MOST_BYTES = 512 * 1024
 const MOST_REDIRECTS = 5
 const FRESH_MS = 3_600_000
-const MOST_SITES = 1_000
+/** A file is half a megabyte at most; hardly one is more than a few kilobytes. */
+const MOST_SITES = 200
 
 const ALL: Rules = () => true
 const NOTHING: Rules = () => false

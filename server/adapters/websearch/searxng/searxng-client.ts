@@ -1,6 +1,7 @@
 import type { OutboundAnswer, OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
 import { no, ok, type Result } from '../../../core/result'
+import { jsonOf, member } from '../json-body'
 import { upstreamFailure } from '../upstream-failure'
 import { webAddress } from '../web-address'
 
@@ -40,12 +41,14 @@ export interface SearxngSearch extends SearxngPage {
 
 const MOST_BYTES = 8 * 1024 * 1024
 const HEALTH_BYTES = 64 * 1024
+const HEALTH_FRESH_MS = 5_000
 const HEALTH_TIMEOUT_MS = 2_000
 
 /** The JSON API of a SearXNG that the operator runs (facts/upstreams.md 4). */
 export class SearxngClient {
   readonly #baseUrl: string
   readonly #fetch: OutboundFetch
+  #health: { readonly at: number; readonly well: Promise<boolean> } | null = null
 
   /** `baseUrl` without a slash at the end. */
   constructor(baseUrl: string, fetch: OutboundFetch) {
@@ -83,8 +86,13 @@ export class SearxngClient {
     return readPage(fetched.value.body)
   }
 
-  /** Whether it says that it is well. */
-  async isHealthy(): Promise<boolean> {
+  /** Whether it says that it is well. Asked at most every five seconds, however often somebody wants to know. */
+  isHealthy(nowMs: number): Promise<boolean> {
+    if (!this.#health || nowMs - this.#health.at >= HEALTH_FRESH_MS) this.#health = { at: nowMs, well: this.#ask() }
+    return this.#health.well
+  }
+
+  async #ask(): Promise<boolean> {
     const url = `${this.#baseUrl}/healthz`
     const fetched = await this.#fetch({ url, timeoutMs: HEALTH_TIMEOUT_MS, maxBytes: HEALTH_BYTES })
     return fetched.ok && fetched.value.status === 200
@@ -106,7 +114,7 @@ function refused({ status, headers }: OutboundAnswer): UpstreamFailure {
 }
 
 function readPage(bytes: Uint8Array): Result<SearxngPage, UpstreamFailure> {
-  const body = parsed(bytes)
+  const body = jsonOf(bytes)
   const results = member(body, 'results')
   if (!Array.isArray(results)) return no({ kind: 'error', reason: 'searxng: 200 with a body that is no answer' })
   const failed = member(body, 'unresponsive_engines')
@@ -146,16 +154,4 @@ function instant(text: string): string | null {
 function enginesOf(failed: readonly unknown[]): string {
   const told = failed.map((one) => (Array.isArray(one) ? one.slice(0, 2).join(': ') : String(one)))
   return told.join(', ').slice(0, 300)
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    return null
-  }
-}
-
-function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
