@@ -1,4 +1,5 @@
 import {
+  AtSign,
   BookOpen,
   Gauge,
   KeyRound,
@@ -25,8 +26,10 @@ const { pagesOf } = SHELL_WORDS
 export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/', label: pagesOf.overview, icon: LayoutDashboard },
   { to: '/keys', label: pagesOf.keys, icon: KeyRound },
-  // Then, as they come: /usage /playground /billing /social /apps
+  // Then, as they come: /usage /playground /billing
   { to: '/limits', label: pagesOf.limits, icon: Gauge },
+  { to: '/social', label: pagesOf.social, icon: AtSign },
+  // Then: /apps
   { to: '/docs', label: SHELL_WORDS.help, icon: BookOpen, outside: true },
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
   { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true },

@@ -74,6 +74,7 @@ const pages = [
   keys,
   page('/keys/$id', () => import('./pages/key.tsx'), 'KeyPage'),
   page('/limits', () => import('./pages/limits.tsx'), 'Limits'),
+  page('/social', () => import('./pages/social.tsx'), 'Social'),
   page('/settings', () => import('./pages/settings.tsx'), 'Settings'),
   page('/operator', () => import('./pages/operator.tsx'), 'Operator'),
 ]
