@@ -3,6 +3,7 @@ import { type ArrivalsOptions, arrivals } from './http/arrivals'
 import { InnerCalls } from './http/inner-calls'
 import type { ModelCalls } from './http/model-calls'
 import type { PricedCalls } from './http/priced'
+import type { ResearchCalls } from './http/research-calls'
 import { accountRoutes } from './http/routes/account'
 import { appRoutes } from './http/routes/apps'
 import { type DataProviders, dataRoutes } from './http/routes/data'
@@ -34,6 +35,7 @@ export type AppParts = ArrivalsOptions & {
   readonly providers: DataProviders
   readonly models: Parameters<typeof modelRoutes>[1]
   readonly modelCalls: ModelCalls
+  readonly researchCalls: ResearchCalls
   readonly upstreams: Parameters<typeof healthRoutes>[3]
   readonly identity: Parameters<typeof signInRoutes>[1]
   readonly icons: MediaFiles
@@ -68,7 +70,7 @@ export function app(parts: AppParts) {
     .use(healthRoutes(parts.checks, parts.isDraining, parts.sources, parts.upstreams))
     .use(dataRoutes(parts.priced, parts.providers))
     .use(socialRoutes(parts))
-    .use(modelRoutes(parts.desk, parts.models, parts.modelCalls))
+    .use(modelRoutes(parts.desk, parts.models, parts.modelCalls, parts.researchCalls))
     .use(usageRoutes(parts.desk, parts))
     .use(signInRoutes(parts.desk, parts.identity, parts))
     .use(accountRoutes(parts))

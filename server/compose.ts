@@ -85,7 +85,7 @@ export function takeDataFolder(config: Config): Promise<{ release(): void }> {
 export async function compose(config: Config, surroundings: Surroundings) {
   const { clock, log } = surroundings
   const core = await composeCore(config, surroundings)
-  const { stores, accounts, prices, journal, ledger, limiter, signUp } = core
+  const { stores, accounts, journal, ledger, signUp } = core
   const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
   const providers: ClosableProviders =
     surroundings.providers ?? openWebsearch(config, clock, indexSources(config.dataDir).indexPath, onTrouble)
@@ -99,7 +99,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const door = { ...core, clock, anonymousLimits, paymentAttemptsPerMinute }
   const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies, baseUrl: config.baseUrl })
   const setupToken = new SetupToken()
-  const models = await composeModels(config, { ...core, desk, store: stores.models, clock, log })
+  const models = await composeModels(config, core, { desk, search: providers.context, clock, log })
   let draining = false
   const web = app({
     ...core,
@@ -115,14 +115,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: () => draining,
     onFault: (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) }),
-    priced: new PricedCalls(desk, {
-      limiter,
-      ledger,
-      prices,
-      clock,
-      funding: waysToPay(core, rail.payments),
-      onTrouble,
-    }),
+    priced: new PricedCalls(desk, { ...core, clock, funding: waysToPay(core, rail.payments), onTrouble }),
     thumbnails: new Thumbnails(
       surroundings.outbound ?? openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${config.baseUrl})` }),
       () => clock.now(),
@@ -140,12 +133,14 @@ export async function compose(config: Config, surroundings: Surroundings) {
     core,
     rail,
     sandbox: linked.sandbox,
-    control: controlDesk({ ...core, identity, baseUrl: config.baseUrl }),
+    control: controlDesk({ ...core, ...models, identity, baseUrl: config.baseUrl }),
     accounts,
     setupToken,
     /** Whether nobody is operator yet. */
     needsOperator: async () =>
       !(await accounts.list(Number.POSITIVE_INFINITY, null)).some((account) => account.operator),
+    /** Resolves when no stream is open; those that are after `mostMs` are ended and charged. */
+    streamsEnded: (mostMs: number) => models.streams.ended(mostMs),
     /** From here on every new request is told to come back. */
     drain() {
       draining = true

@@ -44,6 +44,7 @@ async function start(config: Config, log: Log, started: number): Promise<void> {
     stopping = true
     log.info(`${signal}: finishing what is under way`)
     gateway.drain()
+    await gateway.streamsEnded(DRAIN_MS)
     await web.stop(DRAIN_MS)
     await control.stop()
     await gateway.close()

@@ -2,16 +2,22 @@ import { Fleet } from '../adapters/models/fleet'
 import { modelsOfFile } from '../adapters/models/models-file'
 import { SANDBOX_MODELS } from '../adapters/models/sandbox/sandbox-models'
 import type { Config } from '../config'
+import type { LlmContextInput } from '../core/catalogue/llm-context'
+import type { PriceStore } from '../core/catalogue/prices'
 import type { Clock } from '../core/clock'
 import type { Journal } from '../core/ledger/journal'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter } from '../core/limits/limiter'
 import { ModelCatalogue, type ModelStore } from '../core/models/catalogue'
+import { ModelShelf } from '../core/models/shelf'
 import { formatUsd } from '../core/money'
+import type { Provider } from '../core/providers/provider'
 import { balanceFunding } from '../gateway/funding/balance'
 import type { ModelCounter } from '../gateway/model-call'
+import { OpenStreams } from '../gateway/open-streams'
 import type { FrontDesk } from '../http/front-desk'
 import { ModelCalls } from '../http/model-calls'
+import { ResearchCalls } from '../http/research-calls'
 import type { Log } from '../log'
 
 const LONGEST_STREAM_MS = 30 * 60_000
@@ -19,17 +25,23 @@ const LONGEST_STREAM_MS = 30 * 60_000
 /** Models: the sandbox's, the file's and the operator's, their upstreams, and who pays for them. */
 export async function composeModels(
   config: Config,
-  parts: {
-    readonly desk: FrontDesk
-    readonly store: ModelStore
+  core: {
+    readonly stores: { readonly models: ModelStore }
     readonly ledger: Ledger
     readonly limiter: Limiter
     readonly journal: Pick<Journal, 'note'>
+    readonly prices: PriceStore
+  },
+  parts: {
+    readonly desk: FrontDesk
+    /** What research searches with. */
+    readonly search: Provider<LlmContextInput>
     readonly clock: Clock
     readonly log: Log
   },
 ) {
-  const { desk, store, ledger, limiter, journal, clock, log } = parts
+  const { stores, ledger, limiter, journal, prices } = core
+  const { desk, search, clock, log } = parts
   const { file, sandbox, keyOf, defaultOutputTokens } = config.models
   const onTrouble = (upstream: string, reason: string) => log.warn('model upstream', { upstream, reason })
   const fixed = [
@@ -37,7 +49,7 @@ export async function composeModels(
     ...(file === null ? [] : await modelsOfFile(file, Math.floor(clock.now() / 1000))),
   ]
   const counter: ModelCounter = {
-    catalogue: new ModelCatalogue(fixed, store),
+    catalogue: new ModelCatalogue(fixed, stores.models),
     backend: new Fleet({ keyOf, now: () => clock.now(), onTrouble }),
     limiter,
     ledger,
@@ -46,6 +58,7 @@ export async function composeModels(
     funding: balanceFunding(ledger),
     // Unlimited sign-ups must not spend the operator's money (spec-answers 4).
     creditBuysPaid: config.creditBuysPaidProviders,
+    streams: new OpenStreams(),
     defaultCap: defaultOutputTokens,
     longestStreamMs: LONGEST_STREAM_MS,
     onTrouble,
@@ -58,7 +71,10 @@ export async function composeModels(
   }
   return {
     models: counter.catalogue,
+    modelShelf: new ModelShelf(stores.models, clock),
+    streams: counter.streams,
     upstreams: () => counter.backend.states(),
     modelCalls: new ModelCalls(desk, counter),
+    researchCalls: new ResearchCalls(desk, { ...counter, prices, search }),
   }
 }

@@ -14,6 +14,7 @@ import { least, type Money, minus, ZERO } from '../core/money'
 import type { CallRecord } from '../core/usage/call-record'
 import type { Admitted, Wishes } from './call'
 import type { Funding, Reservation } from './funding/funding'
+import type { OpenStreams } from './open-streams'
 import { callRecord } from './serve'
 
 export interface ModelCounter {
@@ -23,6 +24,7 @@ export interface ModelCounter {
   readonly ledger: Ledger
   readonly journal: Pick<Journal, 'note'>
   readonly clock: Clock
+  readonly streams: OpenStreams
   readonly funding: Funding
   /** Whether signup credit pays for models that need a top-up; for the others it does. */
   readonly creditBuysPaid: boolean
@@ -124,7 +126,10 @@ export interface Taken {
 }
 
 /** Ends a call without a charge, or after it. Free to repeat. */
-export async function giveBack({ reservation, ticket }: Taken, tokens: number): Promise<void> {
+export async function giveBack(
+  { reservation, ticket }: Pick<Taken, 'reservation' | 'ticket'>,
+  tokens: number,
+): Promise<void> {
   await ticket.finish(tokens)
   await reservation.release()
 }

@@ -6,7 +6,7 @@ import { no, ok, type Result } from '../core/result'
 import { limitFailure, windowOf } from './admit'
 import { countedOn } from './call'
 import { told } from './forward'
-import type { Reservation } from './funding/funding'
+import type { CreditUse, Reservation } from './funding/funding'
 import { judgeModelCall } from './judge-model-call'
 import {
   charge,
@@ -45,7 +45,7 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
   if (!entered.ok)
     return { kind: 'refused', failure: limitFailure(entered.error, admitted.caller), readings: entered.error.readings }
   const ticket = entered.value
-  const reserved = await reserve(counter, judged)
+  const reserved = await reserveTokens(counter, { ...call, ...judged })
   if (!reserved.ok) {
     await ticket.finish(0)
     return { kind: 'refused', failure: reserved.error, readings: await counter.limiter.read(subjects) }
@@ -59,11 +59,13 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
   }
 }
 
-async function reserve(
-  counter: ModelCounter,
-  { call, model, most }: JudgedCall,
+/** Makes sure of the money of a call that is charged by its tokens, the first top-up included. */
+export async function reserveTokens(
+  counter: Pick<ModelCounter, 'ledger' | 'funding' | 'creditBuysPaid'>,
+  { admitted, operation, model, most }: Pick<ModelCall, 'admitted' | 'operation'> & Pick<JudgedCall, 'model' | 'most'>,
+  /** What signup credit may buy beside the model. */
+  beside: CreditUse = 'all',
 ): Promise<Result<Reservation, Failure>> {
-  const { admitted } = call
   if (admitted.caller.kind !== 'anonymous' && model.rechargeRequired) {
     const balance = await counter.ledger.balance(admitted.caller.account.id)
     if (!balance || balance.toppedUp <= 0)
@@ -74,7 +76,7 @@ async function reserve(
         ),
       )
   }
-  const credit = !model.rechargeRequired || counter.creditBuysPaid ? 'all' : 'nothing'
+  const credit = !model.rechargeRequired || counter.creditBuysPaid ? beside : 'nothing'
   const quote = {
     most,
     version: model.priceVersion,
@@ -83,8 +85,13 @@ async function reserve(
       throw new Error('a model call is charged by its tokens')
     },
   }
-  const operation = { name: call.operation, takesConcurrency: true, timeoutMs: 0 }
-  return counter.funding.reserve(quote, admitted, operation, credit, () => '')
+  return counter.funding.reserve(
+    quote,
+    admitted,
+    { name: operation, takesConcurrency: true, timeoutMs: 0 },
+    credit,
+    () => '',
+  )
 }
 
 async function forwarded(counter: ModelCounter, taken: Taken): Promise<ModelOutcome> {

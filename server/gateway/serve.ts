@@ -63,7 +63,7 @@ export async function serve<I>(counter: Counter, call: PricedCall<I>): Promise<O
   }
 }
 
-function creditUse(onCredit: object | null | undefined): CreditUse {
+export function creditUse(onCredit: object | null | undefined): CreditUse {
   return onCredit === undefined ? 'all' : onCredit === null ? 'nothing' : 'part'
 }
 

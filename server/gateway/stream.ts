@@ -48,6 +48,7 @@ class MeteredStream {
     this.deadline = setTimeout(this.onAbort, counter.longestStreamMs)
     this.watchdog = setTimeout(() => this.watch(), answer.idleMs)
     call.hangUp.addEventListener('abort', this.onAbort, { once: true })
+    counter.streams.add(this, () => this.hangUp())
     if (call.hangUp.aborted) this.onAbort()
   }
 
@@ -69,7 +70,7 @@ class MeteredStream {
 
   /** The caller is gone: the upstream is told, and what went through is charged. Free to repeat. */
   async hangUp(): Promise<void> {
-    if (this.settled === null) await this.settle('caller_hung_up')
+    await (this.settled ?? this.settle('caller_hung_up'))
   }
 
   /** The next bytes for the caller, the end, or null when the upstream broke off. */
@@ -131,6 +132,17 @@ class MeteredStream {
     call.hangUp.removeEventListener('abort', this.onAbort)
     this.answer.close()
     void this.reader.cancel().catch(() => undefined) // it may have ended by itself
+    try {
+      return await this.ended(code)
+    } finally {
+      counter.streams.delete(this)
+    }
+  }
+
+  /** Charges, or lets go. */
+  private async ended(code: EndCode | 'nothing'): Promise<Failure | null> {
+    const { counter, taken } = this
+    const { call } = taken.judged
     if (code === 'nothing') {
       const end = { status: 502, code: 'upstream_error', charged: null, now: counter.clock.now() }
       counter.journal.note({ ...callRecord(call.admitted, call.operation, end), model: taken.judged.model.id })

@@ -3,6 +3,7 @@ import { failure } from '../core/failure'
 import { no } from '../core/result'
 import { FAILURES } from './failures'
 import { readJson } from './json-body'
+import { type ModelCommandParts, modelCommands } from './model-commands'
 import { type OperatorParts, operatorCommands } from './operator-commands'
 
 /** The file of a data folder that operators' commands speak to: only who may read the folder is an operator here. */
@@ -11,8 +12,8 @@ export const CONTROL_SOCKET = 'control.sock'
 const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
 /** Answers the operator's commands (`bun run gateway operator ...`), which reach the running server over its control socket. */
-export function controlDesk(parts: OperatorParts): (request: Request) => Promise<Response> {
-  const commands = new Map(Object.entries(operatorCommands(parts, CONSOLE)))
+export function controlDesk(parts: OperatorParts & ModelCommandParts): (request: Request) => Promise<Response> {
+  const commands = new Map(Object.entries({ ...operatorCommands(parts, CONSOLE), ...modelCommands(parts, CONSOLE) }))
   return async (request) => {
     const name = new URL(request.url).pathname.slice(1)
     const command = commands.get(name)

@@ -41,6 +41,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     ...model('/v1beta/models/:model', 'generate-content', 30),
     pattern: GENERATE_PATH,
   },
+  model('/v1/deep-research', 'deep-research', 5),
   free('/v1/models', 'models'),
   { ...free('/v1/models/:model', 'model'), pattern: /^\/v1\/models\/[^/]+(\/[^/]+)*$/ },
   free('/v1/usage', 'usage'),

@@ -232,7 +232,12 @@ describe('price', () => {
     expect(await charged(bobKey)).toEqual({
       currency: 'USD',
       price_version: bobs.version,
-      inputs: { unit: 'request', units: 1, unit_price_micros_usd: 123_456 },
+      inputs: {
+        unit: 'request',
+        units: 1,
+        unit_price_micros_usd: 123_456,
+        lines: [{ item: 'request', units: 1, unit_price_micros_usd: 123_456, per: 1 }],
+      },
       arithmetic: '1 request x 0.123456 USD = 0.123456 USD',
       charged_micros_usd: 123_456,
     })

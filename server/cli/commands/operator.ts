@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { askServer, Misused } from '../control-client'
 import { table } from '../table'
+import { MODEL_HELP, modelCommand } from './operator-model'
 
 const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
 
@@ -19,6 +20,7 @@ Speaks to the server that runs on DATA_DIR (default: data), as its operator.
   approve REQUEST RPM TPM CONCURRENCY [--reason TEXT]
                                             gives it limits of its own instead
   decline REQUEST --reason TEXT             the owner reads the reason
+${MODEL_HELP}
   reset-link ACCOUNT                        prints a link that sets a new password, good for an hour and one use
 
 ACCOUNT is an id (acct_...) or the owner's e-mail address. OPERATION is image-search or llm-context.
@@ -59,6 +61,7 @@ export async function operatorCommand(args: readonly string[]): Promise<string> 
   const { values, positionals } = parsed(args)
   const [command, ...rest] = positionals
   if (values.help || !command) return OPERATOR_HELP
+  if (command === 'model') return modelCommand(rest, values.json === true)
   const body = bodyOf(command, rest, values)
   const answer = await askServer(command, body)
   if (values.json) return `${JSON.stringify(answer, null, 2)}\n`

@@ -4,6 +4,8 @@ import type { Model } from './model'
 /** Models that an operator put into the database. A change is durable and audited when it resolves, and then seen by the next call. */
 export interface ModelStore {
   all(): readonly Model[]
+  /** What the operator wrote; undefined when there is no such model here. */
+  entryOf(id: string): unknown
   /** `entry` is what the operator wrote; `model` is what it was judged to mean. */
   put(model: Model, entry: unknown, audit: AuditEntry): Promise<void>
   /** False when there was none. */

@@ -118,6 +118,23 @@ function call(
 
 const HELLO = [{ role: 'user', content: 'Hello' }]
 
+const RESEARCH_EXAMPLE = {
+  id: 'research-req_01a1fdfa942070008c603d2632ddc21a',
+  object: 'chat.completion',
+  created: 1_767_225_600,
+  model: 'sandbox/extract',
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: 'Relations tell how tables belong together. [1]' },
+      finish_reason: 'stop',
+    },
+  ],
+  usage: { prompt_tokens: 900, completion_tokens: 60, total_tokens: 960 },
+  citations: [{ number: 1, title: 'Drizzle relations', url: 'https://orm.drizzle.team/docs/relations' }],
+  search_queries: ['What are drizzle relations'],
+}
+
 export const MODEL_DOCS = {
   list: {
     id: 'models',
@@ -195,5 +212,15 @@ export const MODEL_DOCS = {
         example: 'sandbox%2Fecho:generateContent',
       },
     },
+  },
+  research: {
+    ...call(
+      'deepResearch',
+      'Deep research',
+      "A job of several steps over the gateway's own LLM-context search: it plans, searches, reads, checks, searches again, and answers with numbered sources (`citations`). Any model with `chat_completions` can do it. `query`, or `messages` whose last question counts; `max_searches` 1 to 10 (4), `max_tokens` 1 to 16384 (1024) of the answer; at most five minutes. With `stream: true` the steps come as they are made, under `research`. Charged for its parts, one line each in `GET /v1/usage/{id}`; a search that fails costs nothing; `X-Max-Price-USD` makes it search less. 5 requests per minute and key.",
+      { example: { model: 'sandbox/extract', query: 'What are drizzle relations?' }, required: ['model'] },
+      RESEARCH_EXAMPLE,
+    ),
+    failures: [...CALL_FAILURES.filter((code) => code !== 'unsupported_parameter')],
   },
 } as const satisfies Record<string, RouteDocs>

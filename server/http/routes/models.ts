@@ -4,8 +4,6 @@ import type { ModelCatalogue } from '../../core/models/catalogue'
 import { CHAT_COMPLETIONS } from '../../core/models/chat-completions-wire'
 import { GENERATE_CONTENT } from '../../core/models/generate-content-wire'
 import { MESSAGES } from '../../core/models/messages-wire'
-import { type Model, routesOf } from '../../core/models/model'
-import { toUsdNumber } from '../../core/money'
 import { documented, UNDOCUMENTED } from '../docs/documented'
 import { MODEL_DOCS } from '../docs/model-docs'
 import type { FrontDesk } from '../front-desk'
@@ -13,11 +11,13 @@ import { GENERATE_PATH } from '../google-path'
 import type { IdleTimer, ModelCalls } from '../model-calls'
 import { WISHES } from '../priced'
 import { REQUEST_ID_HEADER } from '../request-ids'
+import type { ResearchCalls } from '../research-calls'
+import { wireModel } from '../wire-model'
 
 const PLAIN = { model: null, stream: false, events: false }
 
 /** The models (spec 2.2, 4.6): what there is, and calls of them in the wires of three SDKs. */
-export function modelRoutes(desk: FrontDesk, catalogue: ModelCatalogue, calls: ModelCalls) {
+export function modelRoutes(desk: FrontDesk, catalogue: ModelCatalogue, calls: ModelCalls, research: ResearchCalls) {
   const one = (request: Request) => {
     const exchange = desk.exchange(request)
     const id = decoded(desk.arrival(request).url.pathname.slice('/v1/models/'.length))
@@ -60,29 +60,12 @@ export function modelRoutes(desk: FrontDesk, catalogue: ModelCatalogue, calls: M
         ...documented(MODEL_DOCS.generate, WISHES, REQUEST_ID_HEADER),
       })
       .post('/v1beta/models/*', ({ request, server }) => generate(request, server), { parse: 'none', ...UNDOCUMENTED })
+      .post('/v1/deep-research', ({ request, server }) => research.answer(request, server), {
+        parse: 'none',
+        ...documented(MODEL_DOCS.research, WISHES, REQUEST_ID_HEADER),
+      })
       .post('/v1/models/*', ({ request, server }) => generate(request, server), { parse: 'none', ...UNDOCUMENTED })
   )
-}
-
-function wireModel(model: Model) {
-  const { input, output, cacheRead, cacheWrite } = model.price
-  return {
-    id: model.id,
-    object: 'model' as const,
-    created: model.created,
-    owned_by: model.ownedBy,
-    recharge_required: model.rechargeRequired,
-    supported_endpoint_types: routesOf(model),
-    pricing: {
-      input: toUsdNumber(input),
-      output: toUsdNumber(output),
-      cache_read: toUsdNumber(cacheRead),
-      cache_write: toUsdNumber(cacheWrite),
-    },
-    price_version: model.priceVersion,
-    context_tokens: model.contextTokens,
-    max_output_tokens: model.maxOutputTokens,
-  }
 }
 
 function decoded(text: string): string {

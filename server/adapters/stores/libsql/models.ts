@@ -11,6 +11,7 @@ import { auditLog, models } from './schema/accounts'
 export class LibsqlModels implements ModelStore {
   private readonly db: LibSQLDatabase
   private current: readonly Model[] = []
+  private readonly entries = new Map<string, unknown>()
 
   constructor(db: LibSQLDatabase) {
     this.db = db
@@ -21,8 +22,10 @@ export class LibsqlModels implements ModelStore {
     const restored: Model[] = []
     for (const row of await this.db.select().from(models)) {
       const model = parseModelEntry(row.entry, { created: row.created, priceVersion: () => row.priceVersion })
-      if (model.ok) restored.push(model.value)
-      else onTrouble('model', model.error)
+      if (model.ok) {
+        restored.push(model.value)
+        this.entries.set(row.id, row.entry)
+      } else onTrouble('model', model.error)
     }
     this.current = restored
   }
@@ -31,12 +34,17 @@ export class LibsqlModels implements ModelStore {
     return this.current
   }
 
+  entryOf(id: string): unknown {
+    return this.entries.get(id)
+  }
+
   async put(model: Model, entry: unknown, audit: AuditEntry): Promise<void> {
     const row = { id: model.id, entry, priceVersion: model.priceVersion, created: model.created }
     await this.db.batch([
       this.db.insert(models).values(row).onConflictDoUpdate({ target: models.id, set: row }),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
+    this.entries.set(model.id, entry)
     this.current = [...this.current.filter(({ id }) => id !== model.id), model]
   }
 
@@ -46,6 +54,7 @@ export class LibsqlModels implements ModelStore {
       this.db.delete(models).where(eq(models.id, id)),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
+    this.entries.delete(id)
     this.current = this.current.filter((model) => model.id !== id)
     return true
   }

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises'
+import { askServer, Misused } from '../control-client'
+import { table } from '../table'
+
+export const MODEL_HELP = `  model list                                models, their routes and prices
+  model put FILE.json                       adds a model, or several under "models" (docs/models.md), or replaces them
+  model price ID INPUT OUTPUT [CACHE_READ CACHE_WRITE]
+                                            USD per million tokens of a model that was added so
+  model remove ID                           takes it back`
+
+interface ModelLine {
+  readonly id: string
+  readonly owned_by: string
+  readonly recharge_required: boolean
+  readonly supported_endpoint_types: readonly string[]
+  readonly pricing: Readonly<Record<'input' | 'output' | 'cache_read' | 'cache_write', number>>
+}
+
+/** Runs one `operator model` command; resolves to what it prints. */
+export async function modelCommand([command, ...rest]: readonly string[], json: boolean): Promise<string> {
+  const answers = await asked(command, rest)
+  if (json) return `${JSON.stringify(answers.length === 1 ? answers[0] : answers, null, 2)}\n`
+  if (command === 'remove') return `${rest[0]} is gone\n`
+  return modelTable(answers.flatMap((answer) => (answer as { models: readonly ModelLine[] }).models))
+}
+
+async function asked(command: string | undefined, rest: readonly string[]): Promise<unknown[]> {
+  const expect = (...counts: readonly number[]) => {
+    if (!counts.includes(rest.length))
+      throw new Misused(`"operator model ${command}" takes ${counts.join(' or ')} arguments; see --help`)
+  }
+  switch (command) {
+    case 'list':
+      expect(0)
+      return [await askServer('models', {})]
+    case 'put': {
+      expect(1)
+      const answers: unknown[] = []
+      for (const entry of await entriesOf(rest[0] ?? '')) answers.push(await askServer('model-put', { entry }))
+      return answers
+    }
+    case 'price': {
+      expect(3, 5)
+      const [input, output, read, write] = rest.slice(1).map(Number)
+      const cache = rest.length === 5 ? { cache_read: read, cache_write: write } : {}
+      return [await askServer('model-price', { id: rest[0], price: { input, output, ...cache } })]
+    }
+    case 'remove':
+      expect(1)
+      return [await askServer('model-remove', { id: rest[0] })]
+    default:
+      throw new Misused(`there is no command "operator model ${command ?? ''}"; see --help`)
+  }
+}
+
+async function entriesOf(file: string): Promise<readonly unknown[]> {
+  let content: unknown
+  try {
+    content = JSON.parse(await readFile(file, 'utf8'))
+  } catch (error) {
+    throw new Misused(`${file}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  const { models } = Object(content)
+  return Array.isArray(models) ? models : [content]
+}
+
+function modelTable(models: readonly ModelLine[]): string {
+  if (models.length === 0) return 'No models.\n'
+  return table(
+    ['MODEL', 'BY', 'ROUTES', 'IN USD/M', 'OUT', 'CACHE READ', 'CACHE WRITE', 'TOP-UP'],
+    models.map((model) => [
+      model.id,
+      model.owned_by,
+      model.supported_endpoint_types.join(' '),
+      model.pricing.input,
+      model.pricing.output,
+      model.pricing.cache_read,
+      model.pricing.cache_write,
+      model.recharge_required ? 'needed' : 'not needed',
+    ]),
+  )
+}

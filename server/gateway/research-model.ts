@@ -1,0 +1,78 @@
+import type { ModelBackend } from '../core/models/backend'
+import { CHAT_COMPLETIONS } from '../core/models/chat-completions-wire'
+import type { Model } from '../core/models/model'
+import { boundsOf, isJson, listOf } from '../core/models/model-request'
+import { type Metered, metered, type WirePath } from '../core/models/model-wire'
+import type { ChatTurn } from '../core/models/research-prompts'
+import { dataOf, SseEvents } from '../core/models/sse-events'
+import type { UpstreamFailure } from '../core/providers/provider'
+import { no, ok, type Result } from '../core/result'
+
+const STREAM: WirePath = { model: null, stream: true, events: true }
+
+/** One question to a model within a longer job. */
+export interface Question {
+  readonly model: Model
+  readonly turns: readonly ChatTurn[]
+  readonly cap: number
+  /** Gets the text as it comes. */
+  readonly onText?: (text: string) => void
+}
+
+export interface Answered {
+  readonly text: string
+  readonly metered: Metered
+  /** Why the answer is not whole; null when it is. */
+  readonly broken: UpstreamFailure | null
+}
+
+/** The body of a question: the most that it can be in tokens is what its bytes and its cap say. */
+export function questionBody({ model, turns, cap }: Question): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify({ model: model.id, messages: turns, max_tokens: cap, stream: true }))
+}
+
+/** Asks a model, and counts what it took, whole or not. A refusal before its answer took nothing. */
+export async function ask(
+  backend: ModelBackend,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Result<Answered, UpstreamFailure>> {
+  const { model, cap, onText } = question
+  const read = CHAT_COMPLETIONS.read(questionBody(question), STREAM)
+  if (!read.ok) throw new Error(read.error.message)
+  const request = read.value
+  const call = { model, wire: CHAT_COMPLETIONS, request, path: STREAM, cap, headers: {} }
+  const opened = await backend.open(call, signal)
+  if (!opened.ok) return no(opened.error)
+  const meter = CHAT_COMPLETIONS.meter(request, STREAM)
+  let text = ''
+  const texts = new SseEvents((event) => {
+    const said = deltaOf(dataOf(event))
+    text += said
+    if (said !== '') onText?.(said)
+    return 'drop'
+  })
+  let broken: UpstreamFailure | null = null
+  try {
+    for await (const chunk of opened.value.body) texts.push(meter.push(chunk))
+    texts.push(meter.close())
+    if (!meter.isComplete || meter.hasFailed) broken = { kind: 'error', reason: 'the stream was cut' }
+  } catch (error) {
+    broken = { kind: signal.aborted ? 'timeout' : 'error', reason: error instanceof Error ? error.name : 'cut' }
+  } finally {
+    opened.value.close()
+  }
+  const likely = boundsOf(request, model, cap)?.input.likely ?? 0
+  return ok({ text, metered: metered(meter.seen, { input: likely, output: cap }), broken })
+}
+
+function deltaOf(data: string): string {
+  try {
+    const json: unknown = JSON.parse(data)
+    const [choice] = listOf(isJson(json) ? json['choices'] : null)
+    const delta = isJson(choice) ? choice['delta'] : null
+    return isJson(delta) && typeof delta['content'] === 'string' ? delta['content'] : ''
+  } catch {
+    return ''
+  }
+}

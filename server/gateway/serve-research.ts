@@ -1,0 +1,246 @@
+import { priceOf } from '../core/catalogue/prices'
+import { type Failure, failure } from '../core/failure'
+import type { Readings } from '../core/limits/limiter'
+import { formatUsd, type Money } from '../core/money'
+import type { CallRecord } from '../core/usage/call-record'
+import { limitFailure } from './admit'
+import type { Admitted, Wishes } from './call'
+import {
+  DeepResearch,
+  LONGEST_RESEARCH_MS,
+  likelyResearchTokens,
+  mostResearchCost,
+  type ResearchAsked,
+  type ResearchParts,
+  type ResearchProgress,
+  type ResearchState,
+  researchCost,
+} from './deep-research'
+import type { Reservation } from './funding/funding'
+import { moreThanMinute, soldModel } from './judge-model-call'
+import { type EndCode, giveBack } from './model-call'
+import { callRecord, creditUse, spendable } from './serve'
+import { reserveTokens } from './serve-model'
+
+export interface ResearchCall {
+  readonly admitted: Admitted
+  readonly model: string
+  readonly question: string
+  readonly maxSearches: number
+  readonly cap: number
+  readonly stream: boolean
+  readonly wishes: Wishes
+  readonly hangUp: AbortSignal
+}
+
+/** What a job tells while it runs, in order; the last one is `done` or `failed`. */
+export type ResearchEvent =
+  | { readonly kind: 'progress'; readonly progress: ResearchProgress }
+  | { readonly kind: 'done'; readonly state: ResearchState; readonly cost: Money }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+
+export type ResearchOutcome =
+  | { readonly kind: 'served'; readonly state: ResearchState; readonly cost: Money; readonly readings: Readings }
+  | {
+      readonly kind: 'streaming'
+      /** Runs the job; resolves when it has told everything and is charged. */
+      readonly run: (tell: (event: ResearchEvent) => void) => Promise<void>
+      /** The caller is gone. */
+      readonly hangUp: () => void
+      readonly readings: Readings
+    }
+  | { readonly kind: 'quoted'; readonly most: Money; readonly version: string; readonly balance: Money | null }
+  | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }
+
+const OPERATION = 'deep-research'
+
+/**
+ * A research job as one priced call: the most it can cost is held, and it is charged for its parts: each search at the
+ * catalogue's price, each question at the model's. `X-Max-Price-USD` bounds it: fewer searches are made where all would cost more.
+ */
+export async function serveResearch(parts: ResearchParts, call: ResearchCall): Promise<ResearchOutcome> {
+  const { admitted, wishes } = call
+  const { caller } = admitted
+  if (caller.kind === 'anonymous') throw new Error('the door let nobody known pass to a model')
+  const model = soldModel(parts, caller, call.model, 'chat_completions')
+  if (!model.ok) return { kind: 'refused', failure: model.error }
+  const searchPrice = priceOf(parts.prices, 'llm-context', caller.account.id).amount
+  const asked = within(
+    { model: model.value, question: call.question, maxSearches: call.maxSearches, cap: call.cap },
+    searchPrice,
+    wishes,
+  )
+  if (!asked) return tooDear(call, searchPrice, wishes)
+  const most = mostResearchCost(asked, searchPrice)
+  const version = model.value.priceVersion
+  if (wishes.quote) return { kind: 'quoted', most, version, balance: await spendable(parts, admitted) }
+  const likely = likelyResearchTokens(asked)
+  const tooMany = moreThanMinute(likely - asked.cap, asked.cap, admitted.subjects)
+  if (tooMany) return { kind: 'refused', failure: tooMany }
+  const entered = await parts.limiter.enter(admitted.subjects, likely)
+  if (!entered.ok)
+    return { kind: 'refused', failure: limitFailure(entered.error, caller), readings: entered.error.readings }
+  const ticket = entered.value
+  const reserved = await reserveTokens(
+    parts,
+    { admitted, operation: OPERATION, model: model.value, most },
+    creditUse(parts.search.onCredit),
+  )
+  if (!reserved.ok) {
+    await ticket.finish(0)
+    return { kind: 'refused', failure: reserved.error, readings: await parts.limiter.read(admitted.subjects) }
+  }
+  const job = new Job(parts, call, asked, most, { ticket, reservation: reserved.value })
+  return call.stream ? job.streaming() : job.whole()
+}
+
+/** With as many searches as the caller's own bound allows; null when not even one. */
+function within(asked: ResearchAsked, searchPrice: Money, { maxPrice }: Wishes): ResearchAsked | null {
+  if (maxPrice === null) return asked
+  for (let maxSearches = asked.maxSearches; maxSearches > 0; maxSearches--)
+    if (mostResearchCost({ ...asked, maxSearches }, searchPrice) <= maxPrice) return { ...asked, maxSearches }
+  return null
+}
+
+function tooDear(call: ResearchCall, searchPrice: Money, { maxPrice }: Wishes): ResearchOutcome {
+  const most = formatUsd(maxPrice ?? searchPrice)
+  const message = `A research by ${call.model} with one search could cost more than the ${most} USD of X-Max-Price-USD. Lower max_tokens.`
+  return {
+    kind: 'refused',
+    failure: failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' }),
+  }
+}
+
+interface Taken {
+  readonly ticket: { finish(tokens: number): Promise<void> }
+  readonly reservation: Reservation
+}
+
+/** One job with what it has taken; gives it back on every way out. */
+class Job {
+  private readonly parts: ResearchParts
+  private readonly call: ResearchCall
+  private readonly most: Money
+  private readonly taken: Taken
+  private readonly abort = new AbortController()
+  private readonly research: DeepResearch
+  private tell: (event: ResearchEvent) => void = () => undefined
+
+  constructor(parts: ResearchParts, call: ResearchCall, asked: ResearchAsked, most: Money, taken: Taken) {
+    this.parts = parts
+    this.call = call
+    this.most = most
+    this.taken = taken
+    const { caller } = call.admitted
+    const account = caller.kind === 'anonymous' ? null : caller.account.id
+    // On signup credit only that part of the sources is asked which costs the operator nothing.
+    const search = (taken.reservation.isCredit && parts.search.onCredit) || parts.search
+    this.research = new DeepResearch({ ...parts, search }, asked, account, this.abort.signal, (progress) =>
+      this.progressed(progress),
+    )
+  }
+
+  /** Works, and then answers. Nobody has seen anything of a job that failed, so that it costs nothing. */
+  async whole(): Promise<ResearchOutcome> {
+    const { admitted, hangUp } = this.call
+    const problem = await this.work()
+    const read = () => this.parts.limiter.read(admitted.subjects)
+    if (problem && !(hangUp.aborted && this.research.hasBegun)) {
+      await giveBack(this.taken, 0)
+      return { kind: 'refused', failure: problem, readings: await read() }
+    }
+    const captured = await this.charge(hangUp.aborted ? 'caller_hung_up' : null)
+    if (!captured.ok) return { kind: 'refused', failure: captured.error, readings: await read() }
+    return { kind: 'served', state: this.research.state, cost: captured.value.cost, readings: await read() }
+  }
+
+  async streaming(): Promise<ResearchOutcome> {
+    if (!(await this.writeDown())) {
+      await giveBack(this.taken, 0)
+      const message = 'The charge could not be prepared. You were not charged.'
+      return { kind: 'refused', failure: failure('service_unavailable', message, { retryAfterSeconds: 1 }) }
+    }
+    return {
+      kind: 'streaming',
+      run: (tell) => this.told(tell),
+      hangUp: () => this.abort.abort(),
+      readings: await this.parts.limiter.read(this.call.admitted.subjects),
+    }
+  }
+
+  private async told(tell: (event: ResearchEvent) => void): Promise<void> {
+    this.tell = tell
+    const done = this.work().then((problem) => this.ended(problem, tell))
+    this.parts.streams.add(this, () => {
+      this.abort.abort()
+      return done
+    })
+    await done.finally(() => this.parts.streams.delete(this))
+  }
+
+  private async ended(problem: Failure | null, tell: (event: ResearchEvent) => void): Promise<void> {
+    const { state, hasBegun } = this.research
+    const isGone = this.abort.signal.aborted
+    if (problem && !(isGone ? hasBegun : state.text !== '')) {
+      const end = { status: 502, code: problem.code, charged: null, now: this.parts.clock.now() }
+      this.parts.journal.note(callRecord(this.call.admitted, OPERATION, end))
+      await giveBack(this.taken, 0)
+      return tell({ kind: 'failed', failure: problem })
+    }
+    const captured = await this.charge(problem ? (isGone ? 'caller_hung_up' : 'stream_cut') : null)
+    if (!captured.ok) return tell({ kind: 'failed', failure: captured.error })
+    if (problem) return tell({ kind: 'failed', failure: problem })
+    tell({ kind: 'done', state: this.research.state, cost: captured.value.cost })
+  }
+
+  private async work(): Promise<Failure | null> {
+    const { hangUp } = this.call
+    const stop = () => this.abort.abort()
+    const timer = setTimeout(stop, LONGEST_RESEARCH_MS)
+    hangUp.addEventListener('abort', stop, { once: true })
+    if (hangUp.aborted) stop()
+    try {
+      return await this.research.run()
+    } catch (error) {
+      this.parts.onTrouble('research', error instanceof Error ? error.message : String(error))
+      return failure('internal_error', 'Something broke on our side.')
+    } finally {
+      clearTimeout(timer)
+      hangUp.removeEventListener('abort', stop)
+    }
+  }
+
+  private progressed(progress: ResearchProgress): void {
+    if (progress.step !== 'text' && this.call.stream) void this.writeDown()
+    this.tell({ kind: 'progress', progress })
+  }
+
+  /** What a start would charge if this process died now. */
+  private async writeDown(): Promise<boolean> {
+    return (await this.taken.reservation.keep?.(this.record('gateway_restarted'))) ?? false
+  }
+
+  private async charge(code: EndCode) {
+    const record = this.record(code)
+    const captured = await this.taken.reservation.capture(
+      record.charged?.cost ?? researchCost(this.research.state, this.most),
+      record,
+    )
+    await giveBack(this.taken, record.tokens.input + record.tokens.output)
+    return captured
+  }
+
+  private record(code: EndCode): CallRecord {
+    const { state } = this.research
+    const model = this.parts.catalogue.byId(this.call.model)
+    const cost = researchCost(state, this.most)
+    const priceVersion = model?.priceVersion ?? 'none'
+    const charged = { cost, priceVersion, units: 1, unitPrice: cost, lines: state.lines }
+    return {
+      ...callRecord(this.call.admitted, OPERATION, { status: 200, code, charged, now: this.parts.clock.now() }),
+      tokens: state.tokens,
+      model: this.call.model,
+      usageSource: state.source,
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import { parseParameters } from '../core/catalogue/parameters'
+import { type Failure, failure, wrongParameters } from '../core/failure'
+import { isJson, listOf, positive } from '../core/models/model-request'
+import { formatUsd } from '../core/money'
+import { no, ok, type Result } from '../core/result'
+import type { ResearchParts, ResearchState } from '../gateway/deep-research'
+import { type ResearchCall, type ResearchEvent, type ResearchOutcome, serveResearch } from '../gateway/serve-research'
+import type { Exchange } from './exchange'
+import type { FrontDesk } from './front-desk'
+import { readJson } from './json-body'
+import type { IdleTimer } from './model-calls'
+import { WISHES, wishesOf } from './priced'
+
+const SEARCHES = { most: 10, usual: 4 }
+const CAP = { most: 16_384, usual: 1024 }
+const MOST_QUESTION_BYTES = 16 * 1024
+
+/** `POST /v1/deep-research` through HTTP: a chat completion with `citations`, plain or with its progress as a stream. */
+export class ResearchCalls {
+  private readonly desk: FrontDesk
+  private readonly parts: ResearchParts
+
+  constructor(desk: FrontDesk, parts: ResearchParts) {
+    this.desk = desk
+    this.parts = parts
+  }
+
+  async answer(request: Request, server: IdleTimer): Promise<Response> {
+    const exchange = this.desk.exchange(request)
+    const { admitted } = exchange
+    if (!admitted) throw new Error('a call that was turned away reached its route')
+    server?.timeout(this.desk.original(request), 0)
+    const wished = parseParameters(WISHES, { query: () => [], header: (name) => request.headers.get(name) })
+    if (!wished.ok) return exchange.refuse(wrongParameters(wished.error))
+    const read = await readJson(request)
+    if (!read.ok) return exchange.refuse(read.error)
+    const asked = askedOf(read.value)
+    if (!asked.ok) return exchange.refuse(asked.error)
+    const call = { ...asked.value, admitted, wishes: wishesOf(wished.value), hangUp: request.signal }
+    return told(exchange, call, await serveResearch(this.parts, call), this.parts.clock.now())
+  }
+}
+
+type Asked = Pick<ResearchCall, 'model' | 'question' | 'maxSearches' | 'cap' | 'stream'>
+
+function askedOf(body: unknown): Result<Asked, Failure> {
+  const wrong = (param: string, rule: string) => no(failure('invalid_parameter', `${param} ${rule}`, { param }))
+  if (!isJson(body)) return no(failure('invalid_request', 'The body must be a JSON object.'))
+  const { model, query, messages, stream = false } = body
+  if (model === undefined) return no(failure('missing_parameter', 'model is required', { param: 'model' }))
+  if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+  if (query !== undefined && messages !== undefined) return wrong('messages', 'stands beside query')
+  const question = typeof query === 'string' ? query : lastUserText(messages)
+  if (query === undefined && messages === undefined)
+    return no(failure('missing_parameter', 'query, or messages, is required', { param: 'query' }))
+  if (question.trim() === '') return wrong(query === undefined ? 'messages' : 'query', 'must hold a question')
+  if (Buffer.byteLength(question) > MOST_QUESTION_BYTES)
+    return wrong(query === undefined ? 'messages' : 'query', `must have at most ${MOST_QUESTION_BYTES} bytes`)
+  if (typeof stream !== 'boolean') return wrong('stream', 'must be true or false')
+  const searches = positive(body['max_searches'])
+  if (searches === undefined || (searches ?? 1) > SEARCHES.most)
+    return wrong('max_searches', `must be a whole number from 1 to ${SEARCHES.most}`)
+  const cap = positive(body['max_tokens'])
+  if (cap === undefined || (cap ?? 1) > CAP.most)
+    return wrong('max_tokens', `must be a whole number from 1 to ${CAP.most}`)
+  return ok({ model, question, stream, maxSearches: searches ?? SEARCHES.usual, cap: cap ?? CAP.usual })
+}
+
+function lastUserText(messages: unknown): string {
+  const last = listOf(messages)
+    .filter(isJson)
+    .findLast(({ role }) => role === 'user')
+  const content = last?.['content']
+  if (typeof content === 'string') return content
+  return listOf(content)
+    .flatMap((part) => (isJson(part) && typeof part['text'] === 'string' ? [part['text']] : []))
+    .join('\n')
+}
+
+function told(exchange: Exchange, call: ResearchCall, outcome: ResearchOutcome, now: number): Response {
+  const frame = { id: `research-${exchange.presented.id}`, created: Math.floor(now / 1000), model: call.model }
+  switch (outcome.kind) {
+    case 'served': {
+      const message = { role: 'assistant', content: outcome.state.text, refusal: null }
+      const body = {
+        ...frame,
+        object: 'chat.completion',
+        choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
+        ...endOf(outcome.state),
+      }
+      return exchange.served(JSON.stringify(body), outcome.cost, null, {}, outcome.readings)
+    }
+    case 'streaming':
+      return exchange.streamed(eventsOf(exchange, frame, outcome), 'text/event-stream', outcome.readings)
+    case 'refused':
+      return exchange.refuse(outcome.failure, outcome.readings)
+    case 'quoted':
+      return exchange.quoted({
+        operation: 'deep-research',
+        price: { mode: 'most', currency: 'USD', amount: formatUsd(outcome.most) },
+        cost_micros_usd: outcome.most,
+        price_version: outcome.version,
+        available_micros_usd: outcome.balance,
+      })
+  }
+}
+
+function endOf({ tokens, citations, queries }: ResearchState) {
+  return {
+    usage: {
+      prompt_tokens: tokens.input,
+      completion_tokens: tokens.output,
+      total_tokens: tokens.input + tokens.output,
+    },
+    citations: citations.map(({ number, title, url }) => ({ number, title, url })),
+    search_queries: queries,
+  }
+}
+
+/** The job as chunks of a chat completion; what it is at stands beside them under `research`. */
+function eventsOf(
+  exchange: Exchange,
+  frame: object,
+  { run, hangUp }: Extract<ResearchOutcome, { kind: 'streaming' }>,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let gone = false
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      const send = (text: string) => {
+        if (!gone) controller.enqueue(encoder.encode(text))
+      }
+      const chunk = (delta: object, more: object = {}, finish: string | null = null) =>
+        send(
+          `data: ${JSON.stringify({ ...frame, object: 'chat.completion.chunk', choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...more })}\n\n`,
+        )
+      const tell = (event: ResearchEvent) => {
+        if (event.kind === 'failed') return send(`data: ${exchange.failureJson(event.failure)}\n\n`)
+        if (event.kind === 'done') {
+          chunk({}, { ...endOf(event.state), cost_micros_usd: event.cost }, 'stop')
+          return send('data: [DONE]\n\n')
+        }
+        const { progress } = event
+        if (progress.step === 'text') chunk({ content: progress.text })
+        else chunk({}, { research: progress })
+      }
+      chunk({ role: 'assistant', content: '' })
+      void run(tell).finally(() => {
+        if (!gone) controller.close()
+      })
+    },
+    cancel() {
+      gone = true
+      hangUp()
+    },
+  })
+}

@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { no, ok } from '../../../server/core/result'
+import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
+import { reconcile } from '../../support/reconcile'
+import { eventStream, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
+import '../../support/patience'
+
+interface Researched {
+  choices: { message: { content: string } }[]
+  citations: { number: number; title: string; url: string }[]
+  search_queries: string[]
+  usage: { total_tokens: number }
+}
+
+let vendor: VendorDouble
+let gateway: ModelGateway
+/** What the vendor's model says at each step. */
+let replies: string[]
+const PRICE = { input: 1, output: 2 }
+const page = (query: string) => ({
+  grounding: {
+    generic: [
+      {
+        url: `https://example.org/${encodeURIComponent(query)}`,
+        title: `About ${query}`,
+        snippets: ['Otters sleep in the water. They hold hands.'],
+      },
+      { url: 'https://example.org/shared', title: 'Shared', snippets: ['Otters eat fish.'] },
+    ],
+  },
+})
+beforeAll(async () => {
+  vendor = openVendor(({ body }) =>
+    eventStream(openAi.words([replies.shift() ?? 'DONE'], { input: JSON.stringify(body).length, output: 10 })),
+  )
+  gateway = await openModelGateway([
+    { id: 'writer', upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` }, price: PRICE },
+  ])
+})
+beforeEach(() => {
+  vendor.received.length = 0
+  gateway.context.asked.length = 0
+  gateway.context.answer = async ({ q }) => ok({ body: JSON.stringify(page(q)) })
+  replies = [
+    'QUERY: otters sleep\nQUERY: otters hold hands',
+    'QUERY: otters eat',
+    'They sleep in the water [1] and eat fish [2], says nobody [99].',
+  ]
+})
+afterAll(async () => {
+  await gateway.close(true)
+  vendor.close()
+  expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
+})
+
+const research = (key: { id: string; secret: string }, body: object, init: RequestInit = {}) =>
+  gateway.post(key, '/v1/deep-research', { model: 'writer', query: 'How do otters sleep?', ...body }, init)
+const id = (answer: Response) => answer.headers.get('x-gateway-request-id') ?? ''
+
+describe('POST /v1/deep-research', () => {
+  test('plans, searches, checks, searches again and answers with the sources it names; each part is a line of the charge', async () => {
+    const { key, balance } = await gateway.funded()
+    const answer = await research(key, { max_searches: 4 })
+    expect(answer.status).toBe(200)
+    const told = (await answer.json()) as Researched
+    expect(told.search_queries).toEqual(['otters sleep', 'otters hold hands', 'otters eat'])
+    expect(gateway.context.asked.map(({ q }) => q)).toEqual(told.search_queries)
+    expect(told.citations.map(({ number, url }) => [number, url])).toEqual([
+      [1, 'https://example.org/otters%20sleep'],
+      [2, 'https://example.org/shared'],
+    ])
+    expect(told.choices[0]?.message.content).toContain('[1]')
+    const cost = Number(answer.headers.get('x-cost-micros-usd'))
+    expect(await balance()).toEqual({ paid: 10_000_000 - cost, held: 0 })
+    const explained = await gateway.explained(key, id(answer))
+    const { inputs, charged_micros_usd } = explained['charge'] as {
+      inputs: { lines: { item: string; units: number; unit_price_micros_usd: number; per: number }[] }
+      charged_micros_usd: number
+    }
+    expect(inputs.lines.map(({ item }) => item)).toEqual([
+      'plan input_tokens',
+      'plan output_tokens',
+      'search "otters sleep"',
+      'search "otters hold hands"',
+      'check input_tokens',
+      'check output_tokens',
+      'search "otters eat"',
+      'answer input_tokens',
+      'answer output_tokens',
+    ])
+    const sum = inputs.lines.reduce((total, line) => total + (line.units * line.unit_price_micros_usd) / line.per, 0)
+    expect(charged_micros_usd).toBe(Math.ceil(sum - 1e-9))
+    expect(charged_micros_usd).toBe(cost)
+    expect(explained).toMatchObject({ operation: 'deep-research', model: 'writer', usage_source: 'exact' })
+  })
+
+  test('runs on a fresh machine with sandbox/extract, and costs its searches', async () => {
+    const key = await gateway.key(await gateway.account())
+    const answer = await research(key, { model: 'sandbox/extract', query: 'How do otters sleep in the water?' })
+    const told = (await answer.json()) as Researched
+    expect(told.choices[0]?.message.content).toContain('Otters sleep in the water. [1]')
+    expect(told.citations[0]?.number).toBe(1)
+    expect(answer.headers.get('x-cost-micros-usd')).toBe(String(gateway.context.asked.length * 5000))
+  })
+
+  test('streams its steps, then its text, then its sources, and its end comes behind the charge', async () => {
+    const { key, balance } = await gateway.funded()
+    const answer = await research(key, { stream: true })
+    expect(answer.headers.get('content-type')).toBe('text/event-stream')
+    const chunks = (await answer.text())
+      .split('\n\n')
+      .filter((event) => event.startsWith('data: {'))
+      .map(
+        (event) =>
+          JSON.parse(event.slice(6)) as {
+            choices: { delta: { content?: string } }[]
+            research?: { step: string }
+            citations?: object[]
+            cost_micros_usd?: number
+          },
+      )
+    expect(chunks.flatMap(({ research: at }) => at?.step ?? [])).toEqual([
+      'plan',
+      'search',
+      'search',
+      'check',
+      'search',
+      'answer',
+    ])
+    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toContain(
+      'They sleep in the water [1]',
+    )
+    expect(chunks.at(-1)?.citations).toHaveLength(2)
+    expect(await balance()).toEqual({ paid: 10_000_000 - (chunks.at(-1)?.cost_micros_usd ?? 0), held: 0 })
+    expect(await gateway.explained(key, id(answer))).toMatchObject({
+      code: null,
+      cost_micros_usd: chunks.at(-1)?.cost_micros_usd,
+    })
+  })
+
+  test('that is cancelled is charged for the parts that were done, and gives everything back', async () => {
+    const { key, balance } = await gateway.funded()
+    gateway.context.answer = () => new Promise(() => undefined)
+    const answer = await research(key, { stream: true })
+    const reader = answer.body?.getReader()
+    if (!reader) throw new Error('no body')
+    while (gateway.context.asked.length === 0) await reader.read()
+    await reader.cancel()
+    while ((await balance()).held > 0) await Bun.sleep(1)
+    const explained = await gateway.explained(key, id(answer))
+    expect(explained).toMatchObject({ status: 200, code: 'caller_hung_up' })
+    expect(JSON.stringify(explained['charge'])).toContain('plan input_tokens')
+    expect(JSON.stringify(explained['charge'])).not.toContain('search')
+    expect(10_000_000 - (await balance()).paid).toBe(Number(explained['cost_micros_usd']))
+  })
+
+  test('a search that fails costs nothing; when all fail, the job does', async () => {
+    const { key, balance } = await gateway.funded()
+    gateway.context.answer = async () => no({ kind: 'unavailable', reason: 'down' })
+    const answer = await research(key, {})
+    expect(answer.status).toBe(503)
+    expect(await answer.json()).toMatchObject({ error: { code: 'upstream_unavailable' } })
+    expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+  })
+
+  test('a model that fails in the middle of the answer: what was done is charged to a stream, nothing to a plain call', async () => {
+    const { key, balance } = await gateway.funded()
+    const broken = ({ body }: { body: Record<string, unknown> }) =>
+      replies.length === 1
+        ? eventStream([openAi.chunk({ content: 'They sl' })])
+        : eventStream(openAi.words([replies.shift() ?? ''], { input: JSON.stringify(body).length, output: 10 }))
+    const before = vendor.answer
+    vendor.answer = broken
+    const plain = await research(key, {})
+    expect(plain.status).toBe(502)
+    expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+    replies = ['QUERY: a b', 'DONE', 'never said']
+    const streamed = await research(key, { stream: true })
+    expect(await streamed.text()).toContain('"code":"upstream_error"')
+    expect(await gateway.explained(key, id(streamed))).toMatchObject({ code: 'stream_cut', usage_source: 'estimated' })
+    vendor.answer = before
+  })
+
+  test('X-Max-Price-USD makes it search less; not even one search is 412; a quote runs nothing (spec-answers 5)', async () => {
+    const { key } = await gateway.funded()
+    const quote = async (body: object) => {
+      const answer = await research(key, body, { headers: { 'x-cost-mode': 'quote' } })
+      return ((await answer.json()) as { quote: { cost_micros_usd: number } }).quote.cost_micros_usd
+    }
+    const [one, four] = [await quote({ max_searches: 1 }), await quote({ max_searches: 4 })]
+    expect(four - one).toBe(3 * 5000)
+    expect(vendor.received).toHaveLength(0)
+    const bounded = await research(
+      key,
+      { max_searches: 4 },
+      { headers: { 'x-max-price-usd': String((one + 5000) / 1e6) } },
+    )
+    expect(((await bounded.json()) as Researched).search_queries.length).toBeLessThanOrEqual(2)
+    const { key: other } = await gateway.funded()
+    const dear = await research(other, {}, { headers: { 'x-max-price-usd': '0.001' } })
+    expect(dear.status).toBe(412)
+  })
+
+  test('5 a minute and key, and the headers show it (spec 8)', async () => {
+    const { key } = await gateway.funded()
+    const wrong = () => research(key, { max_searches: 0 })
+    const first = await wrong()
+    expect(first.headers.get('x-ratelimit-limit-requests')).toBe('5')
+    expect(first.headers.get('x-ratelimit-remaining-requests')).toBe('4')
+    for (let i = 0; i < 4; i++) expect((await wrong()).status).toBe(400)
+    expect((await wrong()).status).toBe(429)
+  })
+
+  test('wrong input is refused by name', async () => {
+    const { key } = await gateway.funded()
+    const code = async (body: object) => {
+      const { key: fresh } = await gateway.funded()
+      const { error } = (await (await gateway.post(fresh, '/v1/deep-research', body)).json()) as {
+        error: { code: string; param?: string }
+      }
+      return `${error.code} ${error.param}`
+    }
+    expect(await code({ query: 'x' })).toBe('missing_parameter model')
+    expect(await code({ model: 'writer' })).toBe('missing_parameter query')
+    expect(await code({ model: 'writer', query: 'x', messages: [] })).toBe('invalid_parameter messages')
+    expect(await code({ model: 'nobody', query: 'x' })).toBe('unknown_model model')
+    expect(await code({ model: 'writer', query: 'x', max_searches: 11 })).toBe('invalid_parameter max_searches')
+    const poor = await gateway.key(await gateway.account())
+    expect((await research(poor, {})).status).toBe(402)
+    expect(
+      (await research(key, { messages: [{ role: 'user', content: 'How do otters sleep?' }], query: undefined })).status,
+    ).toBe(200)
+  })
+})

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
+import { openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
+import '../../support/patience'
+
+let vendor: VendorDouble
+let gateway: ModelGateway
+beforeAll(async () => {
+  vendor = openVendor(() => openAi.plain('Hi', { input: 10, output: 4 }))
+  gateway = await openModelGateway([])
+})
+afterAll(async () => {
+  await gateway.close()
+  vendor.close()
+})
+
+async function order(command: string, body: object) {
+  const answer = await gateway.gateway.control(
+    new Request(`http://gateway/${command}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  )
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+}
+
+describe("an operator's models", () => {
+  test('are sold from the next call on, priced anew, explained at the price of their time, and gone when removed', async () => {
+    const { key } = await gateway.funded()
+    const call = () => gateway.chat(key, { model: 'llama', max_tokens: 100 })
+    expect((await call()).status).toBe(404)
+    const entry = {
+      id: 'llama',
+      upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` },
+      price: { input: 1, output: 2 },
+    }
+    expect((await order('model-put', { entry })).status).toBe(200)
+    const first = await call()
+    expect(first.headers.get('x-cost-micros-usd')).toBe('18')
+    expect((await order('model-price', { id: 'llama', price: { input: 10, output: 20 } })).status).toBe(200)
+    expect((await call()).headers.get('x-cost-micros-usd')).toBe('180')
+    const explained = await gateway.explained(key, first.headers.get('x-gateway-request-id') ?? '')
+    expect(JSON.stringify(explained['charge'])).toContain(
+      '10 input_tokens x 1 USD / 1000000 + 4 output_tokens x 2 USD / 1000000',
+    )
+    expect((await order('models', {})).body['models']).toMatchObject([
+      { id: 'llama', pricing: { input: 10 } },
+      { id: 'sandbox/echo' },
+      { id: 'sandbox/extract' },
+    ])
+    expect((await order('model-remove', { id: 'llama' })).status).toBe(200)
+    expect((await call()).status).toBe(404)
+    const entries = await gateway.core.stores.db.all<{ action: string }>(
+      "SELECT action FROM audit_log WHERE action LIKE 'model.%' ORDER BY id",
+    )
+    expect(entries.map(({ action }) => action)).toEqual(['model.put', 'model.put', 'model.remove'])
+  })
+
+  test('that are wrong are refused with what is wrong', async () => {
+    expect(await order('model-put', { entry: { id: 'x', upstream: { kind: 'openai' } } })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_parameter', message: 'x: price is missing; a free model says 0' } },
+    })
+    expect((await order('model-remove', { id: 'sandbox/echo' })).status).toBe(404)
+    expect((await order('model-price', { id: 'nobody', price: { input: 1, output: 1 } })).status).toBe(404)
+  })
+})

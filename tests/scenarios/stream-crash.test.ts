@@ -1,0 +1,84 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { reconcile } from '../support/reconcile'
+import { dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
+import { eventStream, openAi, openVendor } from '../support/vendor-double'
+
+setDefaultTimeout(60_000)
+
+const words = 'x'.repeat(10_000)
+let folder = ''
+const vendor = openVendor(() =>
+  eventStream([openAi.chunk({ content: words }), openAi.chunk({ content: 'and more' })], () => undefined),
+)
+afterAll(async () => {
+  vendor.close()
+  await removeFolder(folder)
+})
+
+/** A server whose one model is at the double and may be paid for with signup credit. */
+async function started() {
+  if (folder === '') {
+    folder = await dataFolder()
+    const entry = {
+      id: 'paid',
+      upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` },
+      price: { input: 2.5, output: 10 },
+      recharge_required: false,
+    }
+    await writeFile(join(folder, 'models.json'), JSON.stringify({ models: [entry] }))
+  }
+  return startServer(folder, { MODELS_FILE: join(folder, 'models.json') })
+}
+
+/** Opens a stream, and reads until the text has come. */
+async function opened(url: string, secret: string) {
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'paid',
+      max_tokens: 8000,
+      stream: true,
+      messages: [{ role: 'user', content: 'Hello' }],
+    }),
+  })
+  const reader = answer.body?.getReader()
+  if (!reader) throw new Error('no body')
+  let text = ''
+  while (!text.includes('and more')) text += new TextDecoder().decode((await reader.read()).value)
+  return { id: answer.headers.get('x-gateway-request-id') ?? '', reader }
+}
+
+describe('a process that ends in the middle of a stream (spec-answers 4)', () => {
+  test('kill -9: the start charges what was last written down, once, and holds nothing any more', async () => {
+    const first = await started()
+    const owner = await signUp(first.url, 'ada@example.com')
+    const { secret } = await owner.api('/api/keys', { name: 'streams' })
+    const { id } = await opened(first.url, secret)
+    expect((await owner.api('/api/account')).held_micros_usd).toBeGreaterThan(80_000)
+    // The text was written down when more than 8 KiB of it had come; a charge beside it is durable behind it in the log.
+    const after = await fetch(`${first.url}/apis/v1/websearch/images/search?q=card`, {
+      headers: { authorization: `Bearer ${secret}` },
+    })
+    expect(after.status).toBe(200)
+    await first.kill('SIGKILL')
+
+    const second = await started()
+    const account = await owner.api('/api/account', undefined, second.url)
+    const explained = (await (
+      await fetch(`${second.url}/v1/usage/${id}`, { headers: { authorization: `Bearer ${secret}` } })
+    ).json()) as Record<string, number | string>
+    expect(explained).toMatchObject({ code: 'gateway_restarted', usage_source: 'estimated' })
+    expect(Number(explained['output_tokens'])).toBeWithin(2500, 2503) // the last words may have come in the same read
+    expect(account.held_micros_usd).toBe(0)
+    expect(account.balance_micros_usd).toBe(2_000_000 - 5000 - Number(explained['cost_micros_usd']))
+    await second.kill('SIGTERM')
+
+    const third = await started()
+    expect((await owner.api('/api/account', undefined, third.url)).balance_micros_usd).toBe(account.balance_micros_usd)
+    await third.kill('SIGTERM')
+    expect(await reconcile(join(folder, 'gateway.db'))).toMatchObject({ charges: 2, problems: [] })
+  })
+})
