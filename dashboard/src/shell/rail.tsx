@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useLocation } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import { accountQuery } from '../api/account.ts'
 import { liveness } from '../api/live.ts'
 import { NAVIGATION, type NavigationEntry } from '../navigation.ts'
@@ -36,9 +37,17 @@ export function Rail() {
 }
 
 function Pages() {
+  const row = useRef<HTMLElement>(null)
+  const path = useLocation({ select: ({ pathname }) => pathname })
+  // On a phone the pages are a row that scrolls: the one that is open is brought to where it is seen.
+  useEffect(() => {
+    if (path !== '')
+      row.current?.querySelector('[aria-current=page]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
+  }, [path])
   const operator = useQuery(accountQuery).data?.operator ?? false
   return (
     <nav
+      ref={row}
       aria-label={SHELL_WORDS.pages}
       className="flex gap-1 overflow-x-auto px-2 py-2 md:grid md:content-start md:overflow-x-visible md:overflow-y-auto md:py-0"
     >
