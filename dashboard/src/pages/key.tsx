@@ -5,6 +5,7 @@ import { lazy, Suspense, useState } from 'react'
 import { asFailure } from '../api/failure.ts'
 import { type ApiKey, keyQuery } from '../api/keys.ts'
 import { type KeyDialog, keyActs } from '../features/keys/key-actions.ts'
+import { KeyActivity } from '../features/keys/key-activity.tsx'
 import { KeyStatusBadge, keyHint } from '../features/keys/key-facts.tsx'
 import { KeyFigures } from '../features/keys/key-figures.tsx'
 import { KeyGrace } from '../features/keys/key-grace.tsx'
@@ -64,6 +65,7 @@ function Shown({ apiKey }: { apiKey: ApiKey }) {
       <KeyGrace apiKey={apiKey} />
       <KeyFigures apiKey={apiKey} />
       <KeySettingsCard apiKey={apiKey} />
+      <KeyActivity id={apiKey.id} />
       <KeyHistory id={apiKey.id} />
       {dialog && (
         <Suspense>

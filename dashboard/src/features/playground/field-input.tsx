@@ -87,7 +87,7 @@ function Hint({ field, value }: { field: OperationField; value: string }) {
   const range = type === 'integer' || type === 'number' ? WORDS.between(least, most) : ''
   return (
     <>
-      {description} {range} {type === 'list' && WORDS.listHint}
+      {description.replaceAll('`', '')} {range} {type === 'list' && WORDS.listHint}
       {counts.length > 0 && <span className="block">{counts.join(' · ')}</span>}
     </>
   )

@@ -13,7 +13,7 @@ export function ImageGrid({ images }: { images: readonly FoundImage[] }) {
             rel="noreferrer"
             className="grid gap-1 rounded-md border border-line p-2 hover:bg-sunken"
           >
-            <img src={preview} alt="" loading="lazy" className="h-24 w-full rounded-md bg-sunken object-contain p-2" />
+            <img src={preview} alt="" loading="lazy" className="h-24 w-full rounded-md bg-paper object-contain p-2" />
             <span className="small truncate" title={title}>
               {title}
             </span>

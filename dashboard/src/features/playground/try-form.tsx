@@ -31,7 +31,7 @@ export function TryForm(props: TryFormProps) {
   )
   return (
     <Card title={operation.title}>
-      <p className="text-muted">{operation.description}</p>
+      <p className="text-muted">{plainWords(operation.description)}</p>
       <form noValidate onSubmit={submit} onKeyDown={onKey} className="grid gap-4">
         {first.map(input)}
         {operation.exampleBody !== null && (
@@ -61,6 +61,11 @@ export function TryForm(props: TryFormProps) {
       </form>
     </Card>
   )
+}
+
+/** The document is written in Markdown; here its marks would only be read out. */
+function plainWords(markdown: string): string {
+  return markdown.replaceAll('`', '')
 }
 
 type TryFormProps = {

@@ -63,6 +63,8 @@ function Dates({ view, onView }: UsageControlsProps) {
 
 function Filters({ view, onView }: UsageControlsProps) {
   const keys = useQuery(keyNamesQuery).data?.names ?? []
+  // The one that is chosen is there before its name is.
+  const ids = [...new Set([...keys.map(({ id }) => String(id)), ...(view.key === undefined ? [] : [view.key])])]
   const label = useKeyLabels()
   const operations = [...new Set([...OPERATIONS, ...(view.operation === undefined ? [] : [view.operation])])]
   const statuses = [...new Set([...STATUSES, ...(view.status === undefined ? [] : [view.status])])]
@@ -71,7 +73,7 @@ function Filters({ view, onView }: UsageControlsProps) {
     <>
       <Select
         label={WORDS.keyFilter}
-        options={[{ value: '', text: WORDS.allKeys }, ...keys.map(({ id }) => ({ value: id, text: label(id) }))]}
+        options={[{ value: '', text: WORDS.allKeys }, ...ids.map((id) => ({ value: id, text: label(id) }))]}
         value={view.key ?? ''}
         onChange={(event) => chosen({ key: event.target.value || undefined })}
       />
