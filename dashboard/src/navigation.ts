@@ -1,5 +1,7 @@
 import {
+  BarChart3,
   BookOpen,
+  FlaskConical,
   Gauge,
   KeyRound,
   LayoutDashboard,
@@ -8,7 +10,6 @@ import {
   Settings as SettingsIcon,
   Wrench,
 } from 'lucide-react'
-import { BarChart3, BookOpen, FlaskConical, KeyRound, LayoutDashboard, type LucideIcon } from 'lucide-react'
 import { SHELL_WORDS } from './words/shell.ts'
 
 export interface NavigationEntry {
@@ -32,7 +33,8 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/apps', label: pagesOf.apps, icon: Plug },
   { to: '/usage', label: pagesOf.usage, icon: BarChart3 },
   { to: '/playground', label: pagesOf.playground, icon: FlaskConical },
-  // Then, as they come: /billing /limits /social /apps
+  // Then, as they come: /billing /social /apps
+  { to: '/limits', label: pagesOf.limits, icon: Gauge },
   { to: '/docs', label: SHELL_WORDS.help, icon: BookOpen, outside: true },
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
   { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true },

@@ -136,6 +136,24 @@ describe('by keyboard alone', () => {
   })
 })
 
+describe('every page', () => {
+  test('fits a window of 320 px, as at a zoom of 400 %', async () => {
+    const owner = await dashboard.signedIn()
+    const { key, secret } = await (await owner.api('/api/keys', { name: 'narrow', spending_limit: 1 })).json()
+    await dashboard.as(secret, '/apis/v1/websearch/images/search?q=card')
+    const { page, complaints } = await dashboard.visit('/')
+    await page.setViewportSize({ width: 320, height: 640 })
+    for (const path of ['/', '/keys', `/keys/${key.id}`, '/usage', '/usage?tab=requests', '/playground']) {
+      await page.goto(dashboard.origin + path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.getByText('$1.99').locator('visible=true').first().waitFor()
+      expect(`${path} ${await sidewaysScroll(page)}`).toBe(`${path} 0`)
+    }
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+})
+
 describe('the doors', () => {
   test('have no finding and no sideways scroll, light and dark, on a screen and a phone, and at 320 px', async () => {
     await dashboard.browser.clearCookies()

@@ -40,7 +40,7 @@ export function Usage() {
         )
       }
     >
-      <UsageControls view={view} onView={onView} />
+      <UsageControls view={view} span={span} onView={onView} />
       {!span || !asked ? (
         <p role="status" className="text-muted">
           {WORDS.badSpan}

@@ -26,6 +26,7 @@ export function Rail() {
           <AccountMenu />
         </div>
       </div>
+      <CutLine />
       <Pages />
       <div className="grid gap-3 border-t border-line px-4 py-4 max-md:hidden">
         <BalanceLine />
@@ -76,6 +77,17 @@ function Entry({ entry }: { entry: NavigationEntry }) {
     <Link to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className={ITEM}>
       {inside}
     </Link>
+  )
+}
+
+/** On a phone there is no room to say that all is well: only that it is not. */
+function CutLine() {
+  const live = useSignal(liveness)
+  if (live.state !== 'cut') return null
+  return (
+    <p role="status" className="small bg-warn-soft px-4 py-1 text-warn md:hidden">
+      {SHELL_WORDS.asOf(clockWords(live.since))}. {SHELL_WORDS.cut}
+    </p>
   )
 }
 

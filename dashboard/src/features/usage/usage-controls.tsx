@@ -1,17 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { keyNamesQuery } from '../../api/keys.ts'
-import { type UsageFilter, useKeyLabels } from '../../api/usage.ts'
+import { askedOf, type UsageFilter, usageQuery, useKeyLabels } from '../../api/usage.ts'
+import type { UsageSpan } from '../../api/usage-range.ts'
 import { GROUPS, MEASURES, RANGES, type UsageView } from '../../api/usage-view.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { operationWords } from '../../words/requests.ts'
 import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
 
-const OPERATIONS = ['image-search', 'llm-context']
-const STATUSES = [200, 400, 401, 402, 403, 429, 500, 502, 503]
-
 /** Which span, which calls. All of it stands in the address. */
-export function UsageControls({ view, onView }: UsageControlsProps) {
+export function UsageControls({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
   const filtered = view.key !== undefined || view.operation !== undefined || view.status !== undefined
   return (
     <div className="flex flex-wrap items-end gap-2">
@@ -22,7 +20,7 @@ export function UsageControls({ view, onView }: UsageControlsProps) {
         onChange={(event) => onView({ range: RANGES.find((name) => name === event.target.value) ?? '7d' })}
       />
       {view.range === 'custom' && <Dates view={view} onView={onView} />}
-      <Filters view={view} onView={onView} />
+      <Filters view={view} span={span} onView={onView} />
       {filtered && (
         <Button tone="quiet" onClick={() => onView({ key: undefined, operation: undefined, status: undefined })}>
           {WORDS.clear}
@@ -61,13 +59,13 @@ function Dates({ view, onView }: UsageControlsProps) {
   )
 }
 
-function Filters({ view, onView }: UsageControlsProps) {
+function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
   const keys = useQuery(keyNamesQuery).data?.names ?? []
   // The one that is chosen is there before its name is.
   const ids = [...new Set([...keys.map(({ id }) => String(id)), ...(view.key === undefined ? [] : [view.key])])]
   const label = useKeyLabels()
-  const operations = [...new Set([...OPERATIONS, ...(view.operation === undefined ? [] : [view.operation])])]
-  const statuses = [...new Set([...STATUSES, ...(view.status === undefined ? [] : [view.status])])]
+  const operations = useSeen(span, 'operation', view.operation)
+  const statuses = useSeen(span, 'status', view.status === undefined ? undefined : String(view.status))
   const chosen = (filter: UsageFilter) => onView(filter)
   return (
     <>
@@ -88,16 +86,23 @@ function Filters({ view, onView }: UsageControlsProps) {
       />
       <Select
         label={WORDS.statusFilter}
-        options={[
-          { value: '', text: WORDS.allStatuses },
-          ...statuses.map((value) => ({ value: String(value), text: String(value) })),
-        ]}
+        options={[{ value: '', text: WORDS.allStatuses }, ...statuses.map((value) => ({ value, text: value }))]}
         value={view.status === undefined ? '' : String(view.status)}
         onChange={(event) => chosen({ status: event.target.value === '' ? undefined : Number(event.target.value) })}
       />
     </>
   )
 }
+
+/** What there is to filter by: what was seen in the span, and what is chosen. */
+function useSeen(span: UsageSpan | null, by: 'operation' | 'status', chosen: string | undefined): readonly string[] {
+  const asked = { ...askedOf(span ?? NO_SPAN), group_by: by }
+  const groups = useQuery({ ...usageQuery(asked), enabled: span !== null }).data?.groups ?? []
+  const names = groups.map(({ name }) => String(name))
+  return [...new Set([...names, ...(chosen === undefined ? [] : [chosen])])].sort()
+}
+
+const NO_SPAN: UsageSpan = { start: 0, end: 1, width: '1h' }
 
 /** What the chart shows, and by what it is parted. */
 export function ChartControls({ view, onView }: UsageControlsProps) {
