@@ -43,7 +43,7 @@ describe('the overview', () => {
     await dashboard.as(web.secret, SEARCH)
     await figure('Spend today').getByText('$0.03', { exact: true }).waitFor()
     await owner.api(`/api/keys/${web.id}`, { spending_limit: 0.02 }, 'PATCH')
-    await page.getByText('"web" has used up its spending limit.').waitFor()
+    await page.getByText('"web" has used up its spending limit.', { exact: true }).waitFor()
     for (const colorScheme of ['light', 'dark'] as const)
       for (const size of [DESK, PHONE]) {
         await page.emulateMedia({ colorScheme })
