@@ -185,5 +185,6 @@ describe('a server that dies in the middle of a toggle', () => {
       await server.kill('SIGTERM')
       await removeFolder(folder)
     }
-  })
+    // On a fresh checkout the index of searches is built first.
+  }, 240_000)
 })
