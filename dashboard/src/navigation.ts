@@ -1,6 +1,8 @@
 import {
   AtSign,
+  BarChart3,
   BookOpen,
+  FlaskConical,
   Gauge,
   KeyRound,
   LayoutDashboard,
@@ -34,6 +36,10 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/limits', label: pagesOf.limits, icon: Gauge },
   { to: '/social', label: pagesOf.social, icon: AtSign },
   // Then: /apps
+  { to: '/usage', label: pagesOf.usage, icon: BarChart3 },
+  { to: '/playground', label: pagesOf.playground, icon: FlaskConical },
+  // Then, as they come: /billing /social /apps
+  { to: '/limits', label: pagesOf.limits, icon: Gauge },
   { to: '/docs', label: SHELL_WORDS.help, icon: BookOpen, outside: true },
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
   { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true },

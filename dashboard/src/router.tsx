@@ -6,13 +6,16 @@ import {
   Outlet,
   type RouteComponent,
   redirect,
+  type SearchSchemaInput,
 } from '@tanstack/react-router'
 import { accountQuery } from './api/account.ts'
 // Reads the address as it came, so it stands before anything that could change it.
 import './api/arrived.ts'
 import { asFailure } from './api/failure.ts'
 import { keysView } from './api/keys-view.ts'
+import { playgroundView } from './api/playground-view.ts'
 import { queryClient } from './api/query-client.ts'
+import { type UsageView, usageView } from './api/usage-view.ts'
 import { AppShell } from './shell/app-shell.tsx'
 import { NotFound, ProblemPage } from './shell/problem-page.tsx'
 
@@ -44,6 +47,20 @@ const keys = createRoute({
   path: '/keys',
   validateSearch: keysView,
   component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'Keys'),
+})
+
+const usage = createRoute({
+  getParentRoute: () => shell,
+  path: '/usage',
+  validateSearch: (search: Partial<UsageView> & SearchSchemaInput) => usageView({ ...search }),
+  component: lazyRouteComponent(() => import('./pages/usage.tsx'), 'Usage'),
+})
+
+const playground = createRoute({
+  getParentRoute: () => shell,
+  path: '/playground',
+  validateSearch: playgroundView,
+  component: lazyRouteComponent(() => import('./pages/playground.tsx'), 'Playground'),
 })
 
 const signIn = createRoute({
@@ -96,6 +113,8 @@ const pages = [
   page('/social', () => import('./pages/social.tsx'), 'Social'),
   page('/settings', () => import('./pages/settings.tsx'), 'Settings'),
   page('/operator', () => import('./pages/operator.tsx'), 'Operator'),
+  usage,
+  playground,
 ]
 
 export const router = createRouter({

@@ -40,7 +40,7 @@ const NOT_PAGES =
 
 const PAGE_HEADERS = {
   'content-security-policy':
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; connect-src 'self'; " +
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
     "frame-ancestors 'none'; base-uri 'self'; form-action 'self'",
   'referrer-policy': 'strict-origin-when-cross-origin',
   'x-frame-options': 'DENY',

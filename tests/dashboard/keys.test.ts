@@ -110,16 +110,17 @@ describe('the list of keys', () => {
     await row(page, 'old').getByText('Expired').waitFor()
     await page.getByText('Replaced · stops in 22 h').waitFor()
     expect(await row(page, 'gone').count()).toBe(0)
-    expect(await menuOf(page, 'in use')).toEqual(['Edit key', 'Rotate key', 'Disable key', 'Delete key'])
+    expect(await menuOf(page, 'in use')).toEqual(['Edit key', 'Rotate key', 'Disable key', 'View usage', 'Delete key'])
     expect(await menuOf(page, 'spent')).toContain('Raise limit')
-    expect(await menuOf(page, 'off')).toEqual(['Enable key', 'Edit key', 'Delete key'])
-    expect(await menuOf(page, 'old')).toEqual(['Rotate key', 'Extend', 'Delete key'])
+    expect(await menuOf(page, 'off')).toEqual(['Enable key', 'Edit key', 'View usage', 'Delete key'])
+    expect(await menuOf(page, 'old')).toEqual(['Rotate key', 'Extend', 'View usage', 'Delete key'])
     const replaced = page.getByRole('row').filter({ hasText: 'Replaced' })
     await replaced.getByRole('button', { name: 'Actions for rotated' }).click()
     expect(await page.getByRole('menuitem').allTextContents()).toEqual([
       'Stop old key now',
       'Keep longer',
       'Disable key',
+      'View usage',
     ])
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: /^Deleted/ }).click()

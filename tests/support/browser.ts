@@ -24,7 +24,7 @@ const FLAGS = [
   '--disable-sync',
 ]
 /** Longer than anything takes on an idle machine, shorter than a test may. */
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 30_000
 
 export const DESK = { width: 1280, height: 800 }
 export const PHONE = { width: 390, height: 844 }
@@ -46,14 +46,16 @@ export async function openDashboard(options: { env?: Record<string, string> } = 
   await prepareDocsReader(ROOT)
   const port = freePort()
   const gateway = await openHarness({ running: true, env: { PORT: String(port), ...options.env } })
-  const web = listen(
-    gateway.config,
-    gateway.gateway.fetch,
-    (server) => {
-      gateway.gateway.app.server = server
-    },
-    (error) => gateway.logged.push(String(error)),
-  )
+  const open = () =>
+    listen(
+      gateway.config,
+      gateway.gateway.fetch,
+      (server) => {
+        gateway.gateway.app.server = server
+      },
+      (error) => gateway.logged.push(String(error)),
+    )
+  let web = open()
   const chrome = await openChromium()
   const origin = gateway.config.baseUrl
   return {
@@ -66,14 +68,15 @@ export async function openDashboard(options: { env?: Record<string, string> } = 
     async signedIn() {
       await chrome.browser.clearCookies()
       const owner = await gateway.owner()
-      await chrome.browser.addCookies(
-        owner.cookie.split('; ').map((pair) => {
-          const at = pair.indexOf('=')
-          return { name: pair.slice(0, at), value: pair.slice(at + 1), url: origin, httpOnly: true, sameSite: 'Lax' }
-        }),
-      )
+      await chrome.browser.addCookies(signInCookies(owner.cookie, origin))
       const account: unknown = await (await owner.api('/api/account')).json()
       return { ...owner, accountId: String(Reflect.get(Object(account), 'id')) }
+    },
+    /** Closes the socket: whoever is connected is cut off, and nobody gets through. */
+    cutOff: () => web.stop(0),
+    /** Listens again, at the same address. */
+    connect() {
+      web = open()
     },
     /** Ends with every balance, charge and row of the log agreeing. */
     async close() {
@@ -88,6 +91,14 @@ export async function openDashboard(options: { env?: Record<string, string> } = 
       }
     },
   }
+}
+
+/** A session's cookies as a browser keeps them. */
+export function signInCookies(cookie: string, url: string) {
+  return cookie.split('; ').map((pair) => {
+    const at = pair.indexOf('=')
+    return { name: pair.slice(0, at), value: pair.slice(at + 1), url, httpOnly: true, sameSite: 'Lax' as const }
+  })
 }
 
 /** Debian's Chromium with a fresh profile. */
@@ -161,7 +172,7 @@ export async function screenshot(page: Page, name: string): Promise<void> {
 }
 
 /** The gateway must know its own address before it listens. */
-function freePort(): number {
+export function freePort(): number {
   const probe = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
   const { port } = probe
   void probe.stop(true)

@@ -22,6 +22,12 @@ export const keysQuery = (asked: KeysAsked) =>
     placeholderData: (before) => before,
   })
 
+/** How many keys there are of each status. */
+export const keyCountsQuery = queryOptions({
+  queryKey: ['keys', 'counts'],
+  queryFn: async () => (await answered(api.keys.get({ query: { limit: 1 } }))).counts,
+})
+
 export const keyQuery = (id: string) =>
   queryOptions({ queryKey: ['keys', 'one', id], queryFn: () => answered(api.keys({ id }).get()) })
 

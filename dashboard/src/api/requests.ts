@@ -1,10 +1,44 @@
-import { queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { answered, api } from './client.ts'
+
+const PAGE_ROWS = 50
+
+/** Which calls of the log. Times are RFC 3339. */
+export interface RequestsAsked {
+  readonly key?: string | undefined
+  readonly operation?: string | undefined
+  readonly status?: number | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+/** The request log, newest first, without end. */
+export const requestsQuery = (asked: RequestsAsked) =>
+  infiniteQueryOptions({
+    queryKey: ['requests', 'log', asked],
+    queryFn: ({ pageParam }) => fetchRequests(asked, PAGE_ROWS, pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: (before) => before,
+  })
 
 /** The newest few calls, of one key or of all. */
 export const newestRequestsQuery = (count: number, key?: string) =>
   queryOptions({
     queryKey: ['requests', 'newest', count, key ?? null],
-    queryFn: async () =>
-      (await answered(api.requests.get({ query: { limit: count, ...(key !== undefined && { key }) } }))).requests,
+    queryFn: async () => (await fetchRequests({ key }, count, null)).requests,
   })
+
+function fetchRequests(asked: RequestsAsked, limit: number, cursor: string | null) {
+  return answered(api.requests.get({ query: { limit, ...given({ ...asked, cursor }) } }))
+}
+
+/** The address of the whole filter as a file. */
+export function csvAddress(asked: RequestsAsked): string {
+  const query = new URLSearchParams(Object.entries(given(asked)).map(([name, value]) => [name, String(value)]))
+  return `/api/usage.csv?${query}`
+}
+
+function given(asked: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined && value !== null))
+}

@@ -1,5 +1,7 @@
-import { queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query'
 import { answered, api } from './client.ts'
+import { keyNamesQuery } from './keys.ts'
+import type { UsageSpan } from './usage-range.ts'
 
 /** What to count: a span in UNIX seconds, how fine, and which calls. */
 export interface UsageAsked {
@@ -7,17 +9,102 @@ export interface UsageAsked {
   readonly end_time: number
   readonly bucket_width: '1h' | '1d'
   readonly timezone: string
-  readonly key?: string
-  readonly operation?: string
-  readonly status?: number
-  readonly group_by?: 'key' | 'operation' | 'status' | 'model'
+  readonly key?: string | undefined
+  readonly operation?: string | undefined
+  readonly status?: number | undefined
+  readonly group_by?: UsageGrouping | undefined
 }
+
+export type UsageGrouping = 'key' | 'operation' | 'status' | 'model'
+export type UsageFilter = Pick<UsageAsked, 'key' | 'operation' | 'status'>
 
 export const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 export const usageQuery = (asked: UsageAsked) =>
-  queryOptions({
-    queryKey: ['usage', asked],
-    queryFn: () => answered(api.usage.get({ query: { ...asked } })),
-    placeholderData: (before) => before,
+  queryOptions({ queryKey: ['usage', asked], queryFn: () => fetchUsage(asked), placeholderData: keepPreviousData })
+
+export type UsageReport = Awaited<ReturnType<typeof fetchUsage>>
+export type UsageSums = UsageReport['totals']
+
+function fetchUsage(asked: UsageAsked) {
+  const query = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
+  return answered(api.usage.get({ query }))
+}
+
+export function askedOf(span: UsageSpan, filter: UsageFilter = {}): UsageAsked {
+  return { start_time: span.start, end_time: span.end, bucket_width: span.width, timezone: TIME_ZONE, ...filter }
+}
+
+/** Groups that are drawn apart; what is left is one more, "Other". */
+const MOST_SERIES = 5
+
+export interface UsageSeries {
+  /** As reports name it: the id of a key, an operation, a status. Null: all the rest. */
+  readonly name: string | null
+  /** One per bucket of the total. */
+  readonly buckets: readonly UsageSums[]
+}
+
+/**
+ * The largest groups of a span over time, and the rest as one. The groups are asked for one by one, after the sums, so that the
+ * figures are there first.
+ */
+export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGrouping) {
+  const total = useQuery(usageQuery({ ...askedOf(span, filter), group_by: by }))
+  const groups = total.data?.groups ?? []
+  const largest = by === 'model' ? [] : groups.slice(0, MOST_SERIES)
+  const each = useQueries({
+    queries: largest.map(({ name }) => usageQuery(askedOf(span, { ...filter, ...narrowed(by, String(name)) }))),
   })
+  const drawn = each.flatMap(({ data }, at): UsageSeries[] =>
+    data && total.data && data.buckets.length === total.data.buckets.length
+      ? [{ name: String(largest[at]?.name), buckets: data.buckets }]
+      : [],
+  )
+  const buckets = total.data?.buckets ?? []
+  const rest =
+    drawn.length < groups.length ? [{ name: null, buckets: buckets.map((sums, at) => without(sums, drawn, at)) }] : []
+  const isWhole = each.every(({ data }) => data !== undefined)
+  return { total, groups, buckets, series: isWhole ? [...drawn, ...rest] : null }
+}
+
+/** The filter that leaves one group of a grouping. */
+export function narrowed(by: UsageGrouping, name: string): UsageFilter {
+  if (by === 'key') return { key: name }
+  if (by === 'operation') return { operation: name }
+  return by === 'status' ? { status: Number(name) } : {}
+}
+
+/** How a key of a report is called. Two of the same name, as after a rotation, are told apart by their last four. */
+export function useKeyLabels(): (id: string) => string {
+  const names = useQuery(keyNamesQuery).data?.names ?? []
+  const byId = new Map(names.map((key) => [String(key.id), key]))
+  const times = new Map<string, number>()
+  for (const { name } of names) times.set(name, (times.get(name) ?? 0) + 1)
+  return (id) => {
+    const key = byId.get(id)
+    if (!key) return id
+    const label = (times.get(key.name) ?? 0) > 1 ? `${key.name} …${key.last4}` : key.name
+    return key.revoked ? `${label} (deleted)` : label
+  }
+}
+
+function without(sums: UsageSums, drawn: readonly UsageSeries[], at: number): UsageSums {
+  const rest = { ...sums }
+  for (const { buckets } of drawn) {
+    const part = buckets[at]
+    if (!part) continue
+    for (const name of SUMS) Object.assign(rest, { [name]: rest[name] - part[name] })
+  }
+  return rest
+}
+
+const SUMS = [
+  'requests',
+  'failed_requests',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'charged_micros_usd',
+] as const

@@ -5,6 +5,7 @@ import { lazy, Suspense, useState } from 'react'
 import { asFailure } from '../api/failure.ts'
 import { type ApiKey, keyQuery } from '../api/keys.ts'
 import { type KeyDialog, keyActs } from '../features/keys/key-actions.ts'
+import { KeyActivity } from '../features/keys/key-activity.tsx'
 import { KeyStatusBadge, keyHint } from '../features/keys/key-facts.tsx'
 import { KeyFigures } from '../features/keys/key-figures.tsx'
 import { KeyGrace } from '../features/keys/key-grace.tsx'
@@ -66,6 +67,7 @@ function Shown({ apiKey }: { apiKey: ApiKey }) {
       <KeyFigures apiKey={apiKey} />
       <KeySettingsCard apiKey={apiKey} />
       <KeyAccount keyId={apiKey.id} />
+      <KeyActivity id={apiKey.id} />
       <KeyHistory id={apiKey.id} />
       {dialog && (
         <Suspense>

@@ -14,9 +14,14 @@ const KeyDialogs = lazy(() =>
 )
 
 export function Keys() {
-  const view = useSearch({ from: '/shell/keys' })
+  const { create, ...view } = useSearch({ from: '/shell/keys' })
   const navigate = useNavigate({ from: '/keys' })
-  const [dialog, setDialog] = useState<KeyDialog | null>(null)
+  const [chosen, setDialog] = useState<KeyDialog | null>(null)
+  const dialog: KeyDialog | null = chosen ?? (create ? { kind: 'create' } : null)
+  const close = () => {
+    setDialog(null)
+    if (create) void navigate({ search: view, replace: true })
+  }
   const doings = useKeyDoings(setDialog)
   return (
     <Page
@@ -31,7 +36,7 @@ export function Keys() {
       <KeysList view={view} onView={(search) => void navigate({ search, replace: true })} doings={doings} />
       {dialog && (
         <Suspense>
-          <KeyDialogs dialog={dialog} onClose={() => setDialog(null)} />
+          <KeyDialogs dialog={dialog} onClose={close} />
         </Suspense>
       )}
     </Page>

@@ -1,15 +1,18 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useBlocker, useNavigate } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { asFailure } from '../api/failure.ts'
 import { createKey, keyNamesQuery } from '../api/keys.ts'
 import { FirstRunSteps } from '../features/first-run/first-run-steps.tsx'
-import { LeaveWithoutKey } from '../features/first-run/leave-without-key.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { Failed, Loading } from '../ui/states.tsx'
 import { FIRST_RUN_WORDS as WORDS } from '../words/first-run.ts'
 import { SHELL_WORDS } from '../words/shell.ts'
+
+const LeaveWithoutKey = lazy(() =>
+  import('../features/first-run/leave-without-key.tsx').then(({ LeaveWithoutKey }) => ({ default: LeaveWithoutKey })),
+)
 
 /** `/welcome`: makes the first key of an account that has none, shows it, and lets the first request be seen. */
 export function Welcome() {
@@ -54,7 +57,9 @@ function Shown({ keyId, secret }: { keyId: string; secret: string }) {
         <FirstRunSteps keyId={keyId} secret={secret} onSaved={() => setSaved(true)} />
       </div>
       {blocker.status === 'blocked' && (
-        <LeaveWithoutKey secret={secret} onStay={blocker.reset} onLeave={blocker.proceed} />
+        <Suspense>
+          <LeaveWithoutKey secret={secret} onStay={blocker.reset} onLeave={blocker.proceed} />
+        </Suspense>
       )}
     </Page>
   )

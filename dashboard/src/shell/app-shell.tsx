@@ -3,20 +3,27 @@ import { Outlet } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect } from 'react'
 import { followEvents } from '../api/live.ts'
 import { useSignal } from '../signal.ts'
+import { preloadMenus } from '../ui/menu.tsx'
 import { toastsWanted } from '../ui/toast.ts'
 import { SHELL_WORDS } from '../words/shell.ts'
 import { Banner } from './banner.tsx'
 import { PageFocus } from './page-focus.tsx'
+import { PaletteKey } from './palette-key.tsx'
 import { Rail } from './rail.tsx'
 import { SessionEnded } from './session-ended.tsx'
 
-const Toaster = lazy(() => import('../ui/toaster.tsx').then(({ Toaster }) => ({ default: Toaster })))
+/** When a page has its figures, on a slow line too. */
+const STILL_MS = 1_500
+
+const loadToaster = () => import('../ui/toaster.tsx')
+const Toaster = lazy(() => loadToaster().then(({ Toaster }) => ({ default: Toaster })))
 
 /** The frame around every page of a signed-in owner: rail, banner, page, toasts, and the line to the server's events. */
 export function AppShell() {
   const queries = useQueryClient()
   const toasts = useSignal(toastsWanted)
   useEffect(() => followEvents(queries), [queries])
+  useEffect(fetchWhatFailuresNeed, [])
   return (
     <div className="mx-auto max-w-7xl md:grid md:grid-cols-[208px_minmax(0,1fr)]">
       <SkipLink />
@@ -26,6 +33,7 @@ export function AppShell() {
         <Outlet />
       </main>
       <PageFocus />
+      <PaletteKey />
       <SessionEnded />
       {toasts && (
         <Suspense>
@@ -34,6 +42,12 @@ export function AppShell() {
       )}
     </div>
   )
+}
+
+/** What tells of a failure must be here before the server is away: fetched once the page is still. */
+function fetchWhatFailuresNeed(): () => void {
+  const timer = setTimeout(() => void Promise.all([loadToaster(), preloadMenus()]), STILL_MS)
+  return () => clearTimeout(timer)
 }
 
 function SkipLink() {

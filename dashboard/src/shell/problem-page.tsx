@@ -21,7 +21,7 @@ export function ProblemPage({ error }: { error: unknown }) {
     return () => clearInterval(timer)
   }, [away, queries, router])
   return (
-    <div role="alert" className="mx-auto grid max-w-md justify-items-start gap-4 px-4 py-16">
+    <main className="mx-auto grid max-w-md justify-items-start gap-4 px-4 py-16">
       <h1>{away ? SHELL_WORDS.serverAway : SHELL_WORDS.broken}</h1>
       <p className="text-muted">{away ? SHELL_WORDS.serverAwayText : SHELL_WORDS.brokenText}</p>
       {away ? (
@@ -29,7 +29,7 @@ export function ProblemPage({ error }: { error: unknown }) {
       ) : (
         <Button onClick={() => window.location.reload()}>{SHELL_WORDS.reload}</Button>
       )}
-    </div>
+    </main>
   )
 }
 
@@ -37,12 +37,12 @@ export function ProblemPage({ error }: { error: unknown }) {
 export function NotFound() {
   useTitle(SHELL_WORDS.notFound)
   return (
-    <div className="grid justify-items-start gap-4 px-4 py-16 md:px-0 md:py-0">
+    <main className="mx-auto grid max-w-md justify-items-start gap-4 px-4 py-16">
       <h1>{SHELL_WORDS.notFound}</h1>
       <p className="text-muted">{SHELL_WORDS.notFoundText}</p>
       <Link to="/" className={buttonClass('primary')}>
         {SHELL_WORDS.toOverview}
       </Link>
-    </div>
+    </main>
   )
 }

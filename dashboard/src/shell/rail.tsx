@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useLocation } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import { accountQuery } from '../api/account.ts'
 import { liveness } from '../api/live.ts'
 import { NAVIGATION, type NavigationEntry } from '../navigation.ts'
@@ -25,6 +26,7 @@ export function Rail() {
           <AccountMenu />
         </div>
       </div>
+      <CutLine />
       <Pages />
       <div className="grid gap-3 border-t border-line px-4 py-4 max-md:hidden">
         <BalanceLine />
@@ -36,9 +38,17 @@ export function Rail() {
 }
 
 function Pages() {
+  const row = useRef<HTMLElement>(null)
+  const path = useLocation({ select: ({ pathname }) => pathname })
+  // On a phone the pages are a row that scrolls: the one that is open is brought to where it is seen.
+  useEffect(() => {
+    if (path !== '')
+      row.current?.querySelector('[aria-current=page]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
+  }, [path])
   const operator = useQuery(accountQuery).data?.operator ?? false
   return (
     <nav
+      ref={row}
       aria-label={SHELL_WORDS.pages}
       className="flex gap-1 overflow-x-auto px-2 py-2 md:grid md:content-start md:overflow-x-visible md:overflow-y-auto md:py-0"
     >
@@ -67,6 +77,17 @@ function Entry({ entry }: { entry: NavigationEntry }) {
     <Link to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className={ITEM}>
       {inside}
     </Link>
+  )
+}
+
+/** On a phone there is no room to say that all is well: only that it is not. */
+function CutLine() {
+  const live = useSignal(liveness)
+  if (live.state !== 'cut') return null
+  return (
+    <p role="status" className="small bg-warn-soft px-4 py-1 text-warn md:hidden">
+      {SHELL_WORDS.asOf(clockWords(live.since))}. {SHELL_WORDS.cut}
+    </p>
   )
 }
 

@@ -17,6 +17,16 @@ const SHEET = clsx(
 )
 const stay = (event: Event) => event.preventDefault()
 
+/** Focus goes to what a dialog asks for; where it asks for nothing, to its first button. */
+function focusControl(event: Event) {
+  const content = event.currentTarget
+  if (!(content instanceof HTMLElement) || content.contains(document.activeElement)) return
+  const control = content.querySelector<HTMLElement>('input:not([type=radio]), input:checked, select, textarea')
+  if (!control) return
+  event.preventDefault()
+  control.focus()
+}
+
 /**
  * A dialog over the page. Focus goes into it, stays in it, and comes back. With `firm` neither Esc nor a press outside closes
  * it: there is something in it that would be lost.
@@ -37,6 +47,7 @@ export function Dialog({
         <Modal.Content
           aria-describedby={undefined}
           className={side ? SHEET : clsx(BOX, wide ? 'max-w-2xl' : 'max-w-lg')}
+          onOpenAutoFocus={focusControl}
           {...(firm && { onEscapeKeyDown: stay, onPointerDownOutside: stay, onInteractOutside: stay })}
         >
           <div className="flex items-start justify-between gap-3">

@@ -82,18 +82,19 @@ type PasswordProps = { label: string; hint?: ReactNode; error?: string | undefin
 >
 
 /** A native select with its name beside it or only read out. */
-export function Select({ label, options, className, ...rest }: SelectProps) {
+export function Select({ label, options, className, children, ...rest }: SelectProps) {
   return (
     <select
       aria-label={label}
       {...rest}
-      className={clsx('control max-w-full border border-line-strong bg-surface px-2', className)}
+      className={clsx('control max-w-full min-w-0 border border-line-strong bg-surface px-2', className)}
     >
       {options.map(({ value, text }) => (
         <option key={value} value={value}>
           {text}
         </option>
       ))}
+      {children}
     </select>
   )
 }

@@ -1,8 +1,10 @@
 import { cloneElement, lazy, type ReactElement, Suspense, useState } from 'react'
 import type { MenuEntry } from './menu-entry.ts'
 
-const load = () => import('./menu-list.tsx')
-const MenuList = lazy(() => load().then(({ MenuList }) => ({ default: MenuList })))
+/** Fetches the code of menus before one is opened. */
+export const preloadMenus = () => import('./menu-list.tsx')
+
+const MenuList = lazy(() => preloadMenus().then(({ MenuList }) => ({ default: MenuList })))
 
 /**
  * A button that opens a menu. Until it is pressed it is only a button, so that a table of a thousand rows has no thousand
@@ -13,8 +15,8 @@ export function Menu({ trigger, entries }: { trigger: Trigger; entries: readonly
   const button = cloneElement(trigger, {
     'aria-haspopup': 'menu',
     'aria-expanded': false,
-    onPointerEnter: () => void load(),
-    onFocus: () => void load(),
+    onPointerEnter: () => void preloadMenus(),
+    onFocus: () => void preloadMenus(),
     onClick: () => setUsed(true),
   })
   if (!used) return button

@@ -1,6 +1,7 @@
 /** What the shared parts of pages say. */
 export const KIT_WORDS = {
   copyCommand: 'Copy command',
+  copyAnswer: 'Copy answer',
   language: 'Language',
   code: 'The request as code',
   copied: 'Copied',

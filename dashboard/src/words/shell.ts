@@ -11,6 +11,9 @@ export const SHELL_WORDS = {
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
   tiers: { free: 'Free', starter: 'Starter', growth: 'Growth', enterprise: 'Enterprise' },
   palette: 'Search pages and keys',
+  createKey: 'Create key',
+  keyNamed: (name: string) => `Key: ${name}`,
+  noneFound: 'Nothing of that name.',
   help: 'API docs',
   live: 'Live',
   connecting: 'Connecting',
@@ -43,7 +46,6 @@ export const SHELL_WORDS = {
     empty: 'Balance is empty. Keys stay active but paid requests get 402.',
     exhausted: (name: string) => `The key "${name}" has used up its spending limit. Its paid requests get 402.`,
     exhaustedMany: (count: number) => `${count} keys have used up their spending limits. Their paid requests get 402.`,
-    stopping: (name: string, when: string) => `The old key "${name}" stops ${when} and is still in use.`,
     seeKeys: 'View keys',
   },
 } as const

@@ -79,7 +79,8 @@ const CSV_HEAD = [
   'cost_usd',
   'latency_ms',
 ]
-const CSV_PAGE = 200
+/** Rows of one question: enough that a long file is not made of many, few enough to hold. */
+const CSV_PAGE = 5_000
 
 /** What an owner sees of use and money, over all keys of the account (spec-answers 3). */
 export function ownerUsageRoutes(parts: {

@@ -14,6 +14,7 @@ export interface KeyDoings {
   readonly open: (dialog: KeyDialog) => void
   readonly toggle: (key: ApiKey) => void
   readonly keepLonger: (key: ApiKey) => void
+  readonly viewUsage: (key: ApiKey) => void
 }
 
 interface KeyAct {
@@ -30,6 +31,7 @@ const RAISE: KeyAct = { label: WORDS.raise, act: (key, { open }) => open({ kind:
 const EXTEND: KeyAct = { label: WORDS.extend, act: (key, { open }) => open({ kind: 'edit', key, focus: 'expires' }) }
 const STOP: KeyAct = { label: WORDS.stopNow, act: (key, { open }) => open({ kind: 'stop', key }) }
 const KEEP: KeyAct = { label: WORDS.keepLonger, act: (key, { keepLonger }) => keepLonger(key) }
+const USAGE: KeyAct = { label: WORDS.viewUsage, act: (key, { viewUsage }) => viewUsage(key) }
 const DELETE: KeyAct = { label: WORDS.remove, danger: true, act: (key, { open }) => open({ kind: 'delete', key }) }
 
 /** What a key's state asks for first; null while all is well. */
@@ -43,17 +45,17 @@ export function firstAct(key: ApiKey): KeyAct | null {
 
 /** Everything that can be done with a key in its state, and nothing that the server would refuse. */
 export function keyActs(key: ApiKey): readonly KeyAct[] {
-  if (key.status === 'revoked') return []
-  if (isInGrace(key)) return [STOP, KEEP, key.status === 'disabled' ? ENABLE : DISABLE]
+  if (key.status === 'revoked') return [USAGE]
+  if (isInGrace(key)) return [STOP, KEEP, key.status === 'disabled' ? ENABLE : DISABLE, USAGE]
   switch (key.status) {
     case 'active':
-      return [EDIT, ROTATE, DISABLE, DELETE]
+      return [EDIT, ROTATE, DISABLE, USAGE, DELETE]
     case 'exhausted':
-      return [RAISE, EDIT, ROTATE, DISABLE, DELETE]
+      return [RAISE, EDIT, ROTATE, DISABLE, USAGE, DELETE]
     case 'disabled':
-      return [ENABLE, EDIT, DELETE]
+      return [ENABLE, EDIT, USAGE, DELETE]
     case 'expired':
-      return [ROTATE, EXTEND, DELETE]
+      return [ROTATE, EXTEND, USAGE, DELETE]
   }
 }
 

@@ -1,4 +1,5 @@
 import { type InfiniteData, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { asFailure } from '../../api/failure.ts'
 import { type ApiKey, changeKey, disableKey, enableKey } from '../../api/keys.ts'
 import { failureText } from '../../ui/states.tsx'
@@ -14,6 +15,7 @@ interface ListPage {
 
 /** What can be done with keys, wherever they are shown. */
 export function useKeyDoings(open: (dialog: KeyDialog) => void): KeyDoings {
+  const navigate = useNavigate()
   const toggle = useToggle()
   const later = useMutation({
     mutationFn: (key: ApiKey) => changeKey(key.id, { stops_at: new Date(Date.now() + WEEK_MS).toISOString() }),
@@ -25,6 +27,7 @@ export function useKeyDoings(open: (dialog: KeyDialog) => void): KeyDoings {
     open,
     toggle: (key) => toggle(key, key.status !== 'disabled', true),
     keepLonger: (key) => later.mutate(key),
+    viewUsage: ({ id }) => void navigate({ to: '/usage', search: { key: id } }),
   }
 }
 

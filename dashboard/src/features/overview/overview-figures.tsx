@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../../api/account.ts'
+import { keyCountsQuery } from '../../api/keys.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
+import { midnight } from '../../api/usage-range.ts'
 import { Figure, Figures } from '../../ui/card.tsx'
 import { balanceUsd, costUsd, grouped, percent, shortCount } from '../../ui/money.ts'
 import { useNow } from '../../ui/time.tsx'
@@ -9,6 +11,7 @@ import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
 /** What is left, and what today cost. "Today" is the viewer's. */
 export function OverviewFigures() {
   const account = useQuery(accountQuery).data
+  const counts = useQuery(keyCountsQuery).data
   const today = useToday()
   return (
     <Figures>
@@ -25,25 +28,24 @@ export function OverviewFigures() {
         value={today ? shortCount(today.requests) : '-'}
         {...(today && { title: grouped(today.requests) })}
       >
-        {today &&
-          today.requests > 0 &&
-          (today.failed_requests === 0
-            ? WORDS.noneFailed
-            : WORDS.failed(percent(today.failed_requests, today.requests)))}
+        {today && today.requests > 0 && failedWords(today.failed_requests, today.requests)}
+      </Figure>
+      <Figure label={WORDS.keys} value={counts ? grouped(counts.active) : '-'}>
+        {counts && WORDS.ofAll(counts.active + counts.disabled + counts.expired + counts.exhausted)}
       </Figure>
     </Figures>
   )
 }
 
+function failedWords(failed: number, all: number): string {
+  return failed === 0 ? WORDS.noneFailed : WORDS.failed(percent(failed, all))
+}
+
 function useToday() {
-  const midnight = new Date(useNow())
-  midnight.setHours(0, 0, 0, 0)
-  const start = Math.floor(midnight.getTime() / 1000)
-  const next = new Date(midnight)
-  next.setDate(next.getDate() + 1)
+  const now = useNow()
   const asked = {
-    start_time: start,
-    end_time: Math.floor(next.getTime() / 1000),
+    start_time: midnight(now, 0),
+    end_time: midnight(now, 1),
     bucket_width: '1d',
     timezone: TIME_ZONE,
   } as const

@@ -1,15 +1,14 @@
+import { firstRequest } from '../../sample.ts'
 import { Card } from '../../ui/card.tsx'
-import { CodeBlock } from '../../ui/code-block.tsx'
+import { SampleTabs } from '../../ui/sample-tabs.tsx'
 import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
 
-/** A first request to paste into a shell. */
+/** A first request to paste. The key stays in a variable. */
 export function Quickstart() {
-  const command = `curl "${window.location.origin}/apis/v1/websearch/images/search?q=credit+card" \\
-  -H "Authorization: Bearer $GATEWAY_API_KEY"`
   return (
     <Card title={WORDS.quickstart}>
       <p className="text-muted">{WORDS.quickstartText}</p>
-      <CodeBlock label={WORDS.command} code={command} copyLabel={WORDS.copyCommand} />
+      <SampleTabs sample={firstRequest({ variable: 'GATEWAY_API_KEY' })} />
     </Card>
   )
 }

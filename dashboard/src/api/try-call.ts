@@ -1,0 +1,80 @@
+import { noAnswer } from './failure.ts'
+
+/** A call to try: where, with what, and who pays. */
+export interface TryCall {
+  readonly method: 'GET' | 'POST'
+  /** Path and query. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+  readonly charge: TryCharge
+}
+
+/** One of the owner's keys, by the session; a key that was pasted, kept in memory only; or nobody. */
+export type TryCharge =
+  | { readonly kind: 'own'; readonly keyId: string }
+  | { readonly kind: 'pasted'; readonly secret: string }
+  | { readonly kind: 'nobody' }
+
+export interface TryAnswer {
+  readonly status: number
+  readonly ms: number
+  readonly costMicros: number | null
+  readonly requestId: string | null
+  readonly retryAfterSeconds: number | null
+  readonly headers: readonly (readonly [string, string])[]
+  readonly text: string
+  /** The body as JSON; undefined when it is none. */
+  readonly json: unknown
+}
+
+/** Makes the call. Every answer is an answer, refusals too; throws only when there was none. */
+export async function tryCall(call: TryCall): Promise<TryAnswer> {
+  const begun = performance.now()
+  const response = await send(call).catch(() => {
+    throw noAnswer()
+  })
+  const text = await response.text().catch(() => {
+    throw noAnswer()
+  })
+  const cost = response.headers.get('x-cost-micros-usd')
+  const retryAfter = response.headers.get('retry-after')
+  return {
+    status: response.status,
+    ms: Math.round(performance.now() - begun),
+    costMicros: cost === null ? null : Number(cost),
+    requestId: response.headers.get('x-gateway-request-id'),
+    retryAfterSeconds: retryAfter === null ? null : Number(retryAfter),
+    headers: [...response.headers].filter(([name]) => SHOWN.test(name)),
+    text,
+    json: parsed(text),
+  }
+}
+
+const SHOWN =
+  /^(x-ratelimit-|x-cost|x-gateway-request-id|x-request-id|api-version|retry-after|www-authenticate|content-type)/
+
+function send({ method, path, headers, body, charge }: TryCall): Promise<Response> {
+  const content = body === undefined ? {} : { body: JSON.stringify(body) }
+  if (charge.kind === 'own')
+    return fetch('/api/try', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ key_id: charge.keyId, method, path, headers, ...(body !== undefined && { body }) }),
+    })
+  const bearer = charge.kind === 'pasted' ? { authorization: `Bearer ${charge.secret}` } : {}
+  return fetch(path, {
+    method,
+    credentials: 'omit',
+    headers: { ...headers, ...bearer, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...content,
+  })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,45 @@
+/** A span of time that usage is looked at over, in UNIX seconds, and how finely. */
+export interface UsageSpan {
+  readonly start: number
+  readonly end: number
+  readonly width: '1h' | '1d'
+}
+
+export type RangeName = '24h' | '7d' | '30d' | '90d'
+
+const HOUR = 3_600
+const HOURS: Partial<Record<RangeName, number>> = { '24h': 24, '7d': 168 }
+const DAYS: Partial<Record<RangeName, number>> = { '30d': 30, '90d': 90 }
+
+/** Ends with the hour or day that is running, so that the same span is asked for until the next begins. Days are the viewer's. */
+export function spanOf(range: RangeName, nowMs: number): UsageSpan {
+  const hours = HOURS[range]
+  if (hours !== undefined) {
+    const end = (Math.floor(nowMs / 1000 / HOUR) + 1) * HOUR
+    return { start: end - hours * HOUR, end, width: '1h' }
+  }
+  return { start: midnight(nowMs, 1 - (DAYS[range] ?? 30)), end: midnight(nowMs, 1), width: '1d' }
+}
+
+/** Whole days, both named ones included. */
+export function customSpan(from: string, to: string): UsageSpan {
+  const [first, last] = [Date.parse(`${from}T00:00:00`), Date.parse(`${to}T00:00:00`)]
+  return {
+    start: Math.floor(first / 1000),
+    end: midnight(last, 1),
+    width: last - first > 7 * 24 * HOUR * 1000 ? '1d' : '1h',
+  }
+}
+
+/** The span of the same length right before. */
+export function spanBefore({ start, end, width }: UsageSpan): UsageSpan {
+  return { start: start - (end - start), end: start, width }
+}
+
+/** The start of a day of the viewer's, so many days from the day of `at`, in UNIX seconds. */
+export function midnight(at: number, days: number): number {
+  const day = new Date(at)
+  day.setHours(0, 0, 0, 0)
+  day.setDate(day.getDate() + days)
+  return Math.floor(day.getTime() / 1000)
+}

@@ -1,0 +1,97 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, type LinkProps } from '@tanstack/react-router'
+import { type ApiKey, keysQuery } from '../../api/keys.ts'
+import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
+import { buttonClass } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { percent } from '../../ui/money.ts'
+import { untilWords, useNow } from '../../ui/time.tsx'
+import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
+
+const HOUR_SECONDS = 3_600
+const DAY_MS = 86_400_000
+const NEAR_LIMIT = 0.8
+const MANY_REFUSED = 0.05
+const MICROS = 1_000_000
+
+interface Notice {
+  readonly id: string
+  readonly text: string
+  readonly button: string
+  readonly to: Pick<LinkProps, 'to' | 'params' | 'search'>
+}
+
+/** What an owner should look at, each with the way to it. The keys that were used last are looked through. */
+export function Attention() {
+  const now = useNow()
+  const used = useInfiniteQuery(keysQuery({ sort: 'last_used' })).data?.pages[0]?.keys ?? []
+  const refused = useRefusedShare(now)
+  const notices = [...used.flatMap((key) => noticesOf(key, now)), ...refused]
+  return (
+    <Card title={WORDS.attention}>
+      {notices.length === 0 ? (
+        <p className="text-muted">{WORDS.nothing}</p>
+      ) : (
+        <ul className="grid gap-2">
+          {notices.map(({ id, text, button, to }) => (
+            <li key={id} className="flex flex-wrap items-center justify-between gap-3">
+              <span>{text}</span>
+              <Link {...to} className={buttonClass()}>
+                {button}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  )
+}
+
+function noticesOf(key: ApiKey, now: number): readonly Notice[] {
+  const { id, name, status, spending_limit: limit, spent_micros_usd: spent, stops_at: stops, expires_at: expires } = key
+  const notice = (what: string, text: string): Notice => ({
+    id: `${id} ${what}`,
+    text,
+    button: WORDS.viewKey,
+    to: { to: '/keys/$id', params: { id } },
+  })
+  if (status === 'exhausted') return [notice('exhausted', WORDS.exhausted(name))]
+  if (status !== 'active') return []
+  const most = limit === null ? null : limit * MICROS
+  const soon = (at: string) => Date.parse(at) - now < 7 * DAY_MS
+  const lately = key.last_used_at !== null && now - Date.parse(key.last_used_at) < DAY_MS
+  return [
+    ...(most !== null && spent >= most * NEAR_LIMIT
+      ? [notice('near', WORDS.nearLimit(name, percent(spent, most)))]
+      : []),
+    ...(expires !== null && soon(expires) ? [notice('expires', WORDS.expiring(name, untilWords(expires, now)))] : []),
+    ...(stops !== null && lately ? [notice('old', WORDS.oldInUse(name, untilWords(stops, now)))] : []),
+  ]
+}
+
+/** Told when many requests of the last hour were refused for limits or money. */
+function useRefusedShare(now: number): readonly Notice[] {
+  const end = (Math.floor(now / 1000 / HOUR_SECONDS) + 1) * HOUR_SECONDS
+  const asked = {
+    start_time: end - 2 * HOUR_SECONDS,
+    end_time: end,
+    bucket_width: '1h',
+    timezone: TIME_ZONE,
+    group_by: 'status',
+  } as const
+  const { data } = useQuery(usageQuery(asked))
+  const refused = (data?.groups ?? [])
+    .filter(({ name }) => String(name) === '402' || String(name) === '429')
+    .reduce((sum, { requests }) => sum + requests, 0)
+  const all = data?.totals.requests ?? 0
+  if (all === 0 || refused / all <= MANY_REFUSED) return []
+  const text = WORDS.refused(percent(refused, all))
+  return [
+    {
+      id: 'refused',
+      text,
+      button: WORDS.viewRequests,
+      to: { to: '/usage', search: { tab: 'requests', range: '24h' } },
+    },
+  ]
+}

@@ -1,0 +1,71 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { keysQuery } from '../../api/keys.ts'
+import { newestRequestsQuery } from '../../api/requests.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
+
+const PLACE = 'first-steps-hidden'
+
+/** What a new owner does first, until it is done or hidden. */
+export function FirstSteps() {
+  const [hidden, setHidden] = useState(isHidden)
+  const requests = useQuery(newestRequestsQuery(10)).data
+  const keys = useInfiniteQuery(keysQuery({ sort: 'last_used' })).data?.pages[0]?.keys
+  if (hidden || !requests || !keys) return null
+  const called = requests.length > 0
+  const limited = keys.some(({ spending_limit: limit }) => limit !== null)
+  if (called && limited) return null
+  const hide = () => {
+    setHidden(true)
+    keepHidden()
+  }
+  return (
+    <Card
+      title={WORDS.steps}
+      aside={
+        <Button tone="quiet" onClick={hide}>
+          {WORDS.hide}
+        </Button>
+      }
+    >
+      <ol className="grid gap-3">
+        <Step text={WORDS.stepRequest} done={called} to="/keys" act={WORDS.stepAct.request} />
+        <Step text={WORDS.stepLimit} done={limited} to="/keys" act={WORDS.stepAct.limit} />
+      </ol>
+    </Card>
+  )
+}
+
+function Step({ text, done, to, act }: { text: string; done: boolean; to: '/keys'; act: string }) {
+  return (
+    <li className="flex items-center gap-3">
+      <Badge tone={done ? 'ok' : 'neutral'}>{done ? WORDS.stepDone : WORDS.stepOpen}</Badge>
+      <span className={done ? 'text-muted' : ''}>{text}</span>
+      {!done && (
+        <Link to={to} className="text-accent underline">
+          {act}
+        </Link>
+      )}
+    </li>
+  )
+}
+
+function isHidden(): boolean {
+  try {
+    return localStorage.getItem(PLACE) !== null
+  } catch {
+    return false
+  }
+}
+
+function keepHidden(): void {
+  try {
+    localStorage.setItem(PLACE, '1')
+  } catch {
+    // Storage may be forbidden; it is hidden for this page then.
+  }
+}

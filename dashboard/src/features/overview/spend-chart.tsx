@@ -1,0 +1,35 @@
+import { TIME_ZONE, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
+import { midnight } from '../../api/usage-range.ts'
+import { Card } from '../../ui/card.tsx'
+import { chartSlots } from '../../ui/chart-slots.ts'
+import { costUsd } from '../../ui/money.ts'
+import { Loading } from '../../ui/states.tsx'
+import { useNow } from '../../ui/time.tsx'
+import { UsageChart } from '../../ui/usage-chart.tsx'
+import { CHART_WORDS } from '../../words/charts.ts'
+import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
+
+/** What each key spent per day of a week. */
+export function SpendChart() {
+  const now = useNow()
+  const span = { start: midnight(now, -6), end: midnight(now, 1), width: '1d' } as const
+  const { total, buckets, series } = useUsageSeries(span, {}, 'key')
+  const keyLabel = useKeyLabels()
+  const spent = total.data?.totals.charged_micros_usd
+  const values = (at: number) => (series ?? []).map(({ buckets: sums }) => sums[at]?.charged_micros_usd ?? 0)
+  return (
+    <Card title={WORDS.spendChart}>
+      {spent === 0 && <p className="text-muted">{WORDS.noSpend}</p>}
+      {spent === undefined && <Loading />}
+      {series && spent !== undefined && spent > 0 && (
+        <UsageChart
+          title={WORDS.spendChart}
+          slots={chartSlots(buckets, values, now)}
+          series={series.map(({ name }) => (name === null ? CHART_WORDS.other : keyLabel(name)))}
+          format={(value) => costUsd(Math.round(value))}
+          zone={TIME_ZONE}
+        />
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,66 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { keysQuery } from '../../api/keys.ts'
+import type { TryCharge } from '../../api/try-call.ts'
+import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
+import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
+
+/** Who pays: chosen, and for a pasted key typed. */
+export interface Charging {
+  readonly kind: TryCharge['kind']
+  readonly keyId: string
+  readonly secret: string
+}
+
+export const NOT_CHOSEN: Charging = { kind: 'own', keyId: '', secret: '' }
+
+/** The owner's keys that can pay now, and the one that is chosen: the first until another is. */
+export function usePayingKeys(charging: Charging) {
+  const list = useInfiniteQuery(keysQuery({ status: 'active' }))
+  const keys = list.data?.pages.flatMap((page) => page.keys) ?? []
+  const chosen = keys.find(({ id }) => id === charging.keyId) ?? keys[0] ?? null
+  return { keys, chosen, isKnown: list.data !== undefined }
+}
+
+/** Whom the request is charged to. */
+export function ChargeTo({ charging, onChange }: { charging: Charging; onChange: (charging: Charging) => void }) {
+  const { keys, chosen, isKnown } = usePayingKeys(charging)
+  const choice = (kind: Charging['kind'], label: string) => (
+    <Choice
+      name="charge"
+      label={label}
+      checked={charging.kind === kind}
+      onChange={() => onChange({ ...charging, kind })}
+    />
+  )
+  return (
+    <Choices legend={WORDS.charge}>
+      {choice('own', WORDS.own)}
+      {charging.kind === 'own' &&
+        (isKnown && chosen === null ? (
+          <p className="small text-warn">{WORDS.noKeys}</p>
+        ) : (
+          <Select
+            label={WORDS.ownKey}
+            options={keys.map(({ id, name, last4 }) => ({ value: id, text: `${name} …${last4}` }))}
+            value={chosen?.id ?? ''}
+            onChange={(event) => onChange({ ...charging, keyId: event.target.value })}
+          />
+        ))}
+      {choice('pasted', WORDS.pasted)}
+      {charging.kind === 'pasted' && (
+        <Field label={WORDS.pastedKey} hint={WORDS.pastedHint}>
+          {(control) => (
+            <input
+              {...control}
+              type="password"
+              autoComplete="off"
+              value={charging.secret}
+              onChange={(event) => onChange({ ...charging, secret: event.target.value.trim() })}
+            />
+          )}
+        </Field>
+      )}
+      {choice('nobody', WORDS.nobody)}
+    </Choices>
+  )
+}

@@ -1,0 +1,94 @@
+import type { OperationField } from '../../api/operations.ts'
+import { type ControlProps, Field } from '../../ui/field.tsx'
+import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
+import { countCharacters, countWords, problemOf } from './form-values.ts'
+
+/** One field of an operation, as its document describes it. What is left empty is not sent. */
+export function FieldInput({ field, value, shown, onChange }: FieldInputProps) {
+  const problem = shown || (value ?? '') !== '' ? problemOf(field, value) : null
+  return (
+    <Field
+      label={<span className="code">{field.name}</span>}
+      hint={<Hint field={field} value={value ?? ''} />}
+      error={problem ?? undefined}
+    >
+      {(control) => <Input field={field} value={value ?? ''} control={control} onChange={onChange} />}
+    </Field>
+  )
+}
+
+type FieldInputProps = {
+  field: OperationField
+  value: string | undefined
+  /** Whether what is missing is told: the request was to be sent. */
+  shown: boolean
+  onChange: (value: string) => void
+}
+
+function Input({ field, value, control, onChange }: InputProps) {
+  const { type, name, choices, fallback, least, most } = field
+  if (type === 'choice' || type === 'boolean') {
+    const options =
+      type === 'choice'
+        ? choices.map((choice) => [choice, choice])
+        : [
+            ['true', WORDS.yes],
+            ['false', WORDS.no],
+          ]
+    return (
+      <select {...control} name={name} value={value} onChange={(event) => onChange(event.target.value)}>
+        <option value="">{WORDS.unset(fallback)}</option>
+        {options.map(([option, words]) => (
+          <option key={option} value={option}>
+            {words}
+          </option>
+        ))}
+      </select>
+    )
+  }
+  if (type === 'list')
+    return (
+      <textarea
+        {...control}
+        name={name}
+        rows={2}
+        className={`${control.className} code py-2`}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    )
+  const isNumber = type === 'integer' || type === 'number'
+  return (
+    <input
+      {...control}
+      name={name}
+      autoComplete="off"
+      {...(isNumber && { type: 'number', step: type === 'integer' ? 1 : 'any' })}
+      {...(isNumber && least !== null && { min: least })}
+      {...(isNumber && most !== null && { max: most })}
+      placeholder={fallback === null ? undefined : WORDS.unset(fallback)}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  )
+}
+
+type InputProps = { field: OperationField; value: string; control: ControlProps; onChange: (value: string) => void }
+
+function Hint({ field, value }: { field: OperationField; value: string }) {
+  const { mostCharacters, mostWords, least, most, type, description } = field
+  const counts = [
+    mostCharacters !== null &&
+      type === 'text' &&
+      mostWords !== null &&
+      WORDS.characters(countCharacters(value), mostCharacters),
+    mostWords !== null && WORDS.words(countWords(value), mostWords),
+  ].filter((count) => count !== false)
+  const range = type === 'integer' || type === 'number' ? WORDS.between(least, most) : ''
+  return (
+    <>
+      {description.replaceAll('`', '')} {range} {type === 'list' && WORDS.listHint}
+      {counts.length > 0 && <span className="block">{counts.join(' · ')}</span>}
+    </>
+  )
+}

@@ -1,0 +1,71 @@
+import type { GatewayOperation, OperationField } from '../../api/operations.ts'
+import type { TryCall } from '../../api/try-call.ts'
+import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
+
+/** What was typed, by the name of the field; nothing for a field that is not sent. */
+export type Typed = Readonly<Record<string, string>>
+
+export function countWords(text: string): number {
+  return text.trim() === '' ? 0 : text.trim().split(/\s+/).length
+}
+
+/** Characters as the server counts them: by code point. */
+export function countCharacters(text: string): number {
+  return [...text].length
+}
+
+/** What is wrong with a field, or null. The server judges once more. */
+export function problemOf(field: OperationField, value: string | undefined): string | null {
+  const { required, type, least, most, mostCharacters, mostWords } = field
+  if (value === undefined || value.trim() === '') return required ? WORDS.needed : null
+  if (type === 'integer' || type === 'number') {
+    const number = Number(value)
+    if (!Number.isFinite(number) || (type === 'integer' && !Number.isInteger(number))) return WORDS.notNumber
+    if ((least !== null && number < least) || (most !== null && number > most)) return WORDS.between(least, most)
+  }
+  if (mostCharacters !== null && countCharacters(value) > mostCharacters) return WORDS.tooLong
+  return mostWords !== null && countWords(value) > mostWords ? WORDS.tooLong : null
+}
+
+/** The call that the form describes; null while its body is no JSON. */
+export function callOf(operation: GatewayOperation, typed: Typed, body: string): Omit<TryCall, 'charge'> | null {
+  const query = new URLSearchParams()
+  const headers: Record<string, string> = {}
+  const members: Record<string, unknown> = {}
+  let path = operation.path
+  for (const field of operation.fields) {
+    const value = typed[field.name]
+    if (value === undefined || value.trim() === '') continue
+    if (field.place === 'path') path = path.replace(`{${field.name}}`, encodeURIComponent(value))
+    else if (field.place === 'header') headers[field.name] = value
+    else if (field.place === 'body') members[field.name] = sentValue(field, value)
+    else for (const one of field.type === 'list' ? linesOf(value) : [value]) query.append(field.name, one)
+  }
+  const sent = operation.exampleBody === null ? members : jsonOf(body)
+  if (sent === undefined) return null
+  const search = query.toString()
+  return {
+    method: operation.method,
+    path: search === '' ? path : `${path}?${search}`,
+    headers,
+    body: operation.method === 'POST' ? sent : undefined,
+  }
+}
+
+function sentValue({ type }: OperationField, value: string): unknown {
+  if (type === 'integer' || type === 'number') return Number(value)
+  if (type === 'boolean') return value === 'true'
+  return type === 'list' ? linesOf(value) : value
+}
+
+function linesOf(value: string): string[] {
+  return value.split('\n').filter((line) => line.trim() !== '')
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

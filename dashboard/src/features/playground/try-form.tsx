@@ -1,0 +1,85 @@
+import type { FormEvent, KeyboardEvent } from 'react'
+import type { GatewayOperation } from '../../api/operations.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { Field } from '../../ui/field.tsx'
+import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
+import { ChargeTo, type Charging } from './charge-to.tsx'
+import { FieldInput } from './field-input.tsx'
+import type { Typed } from './form-values.ts'
+
+/** The fields of an operation, who pays, and the button that says what it costs. Ctrl or Cmd with Enter sends too. */
+export function TryForm(props: TryFormProps) {
+  const { operation, typed, body, bodyWrong, charging, shown, busy, waitSeconds } = props
+  const first = operation.fields.filter(({ required }) => required)
+  const more = operation.fields.filter(({ required }) => !required)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    props.onSend()
+  }
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) props.onSend()
+  }
+  const input = (field: (typeof first)[number]) => (
+    <FieldInput
+      key={field.name}
+      field={field}
+      value={typed[field.name]}
+      shown={shown}
+      onChange={(value) => props.onTyped({ ...typed, [field.name]: value })}
+    />
+  )
+  return (
+    <Card title={operation.title}>
+      <p className="text-muted">{plainWords(operation.description)}</p>
+      <form noValidate onSubmit={submit} onKeyDown={onKey} className="grid gap-4">
+        {first.map(input)}
+        {operation.exampleBody !== null && (
+          <Field label={WORDS.body} error={bodyWrong ? WORDS.bodyWrong : undefined}>
+            {(control) => (
+              <textarea
+                {...control}
+                rows={10}
+                spellCheck={false}
+                className={`${control.className} code py-2`}
+                value={body}
+                onChange={(event) => props.onBody(event.target.value)}
+              />
+            )}
+          </Field>
+        )}
+        {more.length > 0 && (
+          <details>
+            <summary className="min-h-9 content-center font-medium">{WORDS.more(more.length)}</summary>
+            <div className="grid gap-4 pt-3">{more.map(input)}</div>
+          </details>
+        )}
+        <ChargeTo charging={charging} onChange={props.onCharging} />
+        <Button type="submit" tone="primary" busy={busy || waitSeconds > 0}>
+          {busy ? WORDS.sending : waitSeconds > 0 ? WORDS.wait(waitSeconds) : WORDS.send(operation.price)}
+        </Button>
+      </form>
+    </Card>
+  )
+}
+
+/** The document is written in Markdown; here its marks would only be read out. */
+function plainWords(markdown: string): string {
+  return markdown.replaceAll('`', '')
+}
+
+type TryFormProps = {
+  operation: GatewayOperation
+  typed: Typed
+  body: string
+  bodyWrong: boolean
+  charging: Charging
+  /** Whether what is missing is told. */
+  shown: boolean
+  busy: boolean
+  waitSeconds: number
+  onTyped: (typed: Typed) => void
+  onBody: (body: string) => void
+  onCharging: (charging: Charging) => void
+  onSend: () => void
+}

@@ -1,0 +1,81 @@
+import { useState } from 'react'
+import type { ApiFailure } from '../../api/failure.ts'
+import type { TryAnswer } from '../../api/try-call.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Card } from '../../ui/card.tsx'
+import { CodeBlock } from '../../ui/code-block.tsx'
+import { costUsd } from '../../ui/money.ts'
+import { CodeFailure, FormFailure } from '../../ui/states.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { KIT_WORDS } from '../../words/kit.ts'
+import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
+import { ImageGrid } from './image-grid.tsx'
+import { imagesIn } from './images-in.ts'
+
+type View = 'images' | 'json' | 'headers'
+
+/** How the call ended: status, time, cost, headers in words, and the answer. */
+export function TryResult({ answer, failure }: { answer: TryAnswer | null; failure: ApiFailure | null }) {
+  return (
+    <Card title={WORDS.result}>
+      <FormFailure failure={failure} />
+      {answer === null && failure === null && <p className="text-muted">{WORDS.none}</p>}
+      {answer && <Shown answer={answer} />}
+    </Card>
+  )
+}
+
+function Shown({ answer }: { answer: TryAnswer }) {
+  const images = imagesIn(answer.json)
+  const [chosen, setChosen] = useState<View>('images')
+  const view = chosen === 'images' && images.length === 0 ? 'json' : chosen
+  const code = Reflect.get(Object(Reflect.get(Object(answer.json), 'error')), 'code')
+  const tabs = [
+    ...(images.length > 0 ? [{ value: 'images' as const, text: `${WORDS.image} ${images.length}` }] : []),
+    { value: 'json' as const, text: WORDS.json },
+    { value: 'headers' as const, text: WORDS.headers },
+  ]
+  return (
+    <div className="grid min-w-0 gap-4">
+      <p role="status" className="flex flex-wrap items-center gap-3">
+        <Badge tone={answer.status < 400 ? 'ok' : answer.status < 500 ? 'warn' : 'bad'}>{answer.status}</Badge>
+        <span>{WORDS.latency(answer.ms)}</span>
+        <span>{answer.costMicros ? WORDS.cost(costUsd(answer.costMicros)) : WORDS.free}</span>
+        {answer.requestId && (
+          <span className="code text-muted wrap-anywhere">{KIT_WORDS.request(answer.requestId)}</span>
+        )}
+      </p>
+      {typeof code === 'string' && <CodeFailure code={code} />}
+      <Tabs label={WORDS.views} tabs={tabs} chosen={view} onChoose={setChosen}>
+        {view === 'images' && <ImageGrid images={images} />}
+        {view === 'json' && (
+          <CodeBlock
+            label={WORDS.answer}
+            code={answer.json === undefined ? answer.text : JSON.stringify(answer.json, null, 2)}
+            copyLabel={KIT_WORDS.copyAnswer}
+            tall
+          />
+        )}
+        {view === 'headers' && <Headers headers={answer.headers} />}
+      </Tabs>
+    </div>
+  )
+}
+
+function Headers({ headers }: { headers: TryAnswer['headers'] }) {
+  return (
+    <dl className="grid gap-3">
+      {headers.map(([name, value]) => (
+        <div key={name} className="grid gap-x-4 border-b border-line pb-2">
+          <dt className="code text-muted">{name}</dt>
+          <dd className="wrap-anywhere">
+            {value}
+            {WORDS.explained[name] !== undefined && (
+              <span className="small block text-muted">{WORDS.explained[name]}</span>
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

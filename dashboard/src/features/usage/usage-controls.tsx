@@ -1,0 +1,125 @@
+import { useQuery } from '@tanstack/react-query'
+import { keyNamesQuery } from '../../api/keys.ts'
+import { askedOf, type UsageFilter, usageQuery, useKeyLabels } from '../../api/usage.ts'
+import type { UsageSpan } from '../../api/usage-range.ts'
+import { GROUPS, MEASURES, RANGES, type UsageView } from '../../api/usage-view.ts'
+import { Button } from '../../ui/button.tsx'
+import { Field, Select } from '../../ui/field.tsx'
+import { operationWords } from '../../words/requests.ts'
+import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
+
+/** Which span, which calls. All of it stands in the address. */
+export function UsageControls({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
+  const filtered = view.key !== undefined || view.operation !== undefined || view.status !== undefined
+  return (
+    <div className="flex flex-wrap items-end gap-2">
+      <Select
+        label={WORDS.range}
+        options={RANGES.map((value) => ({ value, text: WORDS.ranges[value] }))}
+        value={view.range}
+        onChange={(event) => onView({ range: RANGES.find((name) => name === event.target.value) ?? '7d' })}
+      />
+      {view.range === 'custom' && <Dates view={view} onView={onView} />}
+      <Filters view={view} span={span} onView={onView} />
+      {filtered && (
+        <Button tone="quiet" onClick={() => onView({ key: undefined, operation: undefined, status: undefined })}>
+          {WORDS.clear}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+type UsageControlsProps = { view: UsageView; onView: (part: Partial<UsageView>) => void }
+
+function Dates({ view, onView }: UsageControlsProps) {
+  return (
+    <>
+      <Field label={WORDS.from}>
+        {(control) => (
+          <input
+            {...control}
+            type="date"
+            value={view.from ?? ''}
+            onChange={(event) => onView({ from: event.target.value })}
+          />
+        )}
+      </Field>
+      <Field label={WORDS.to}>
+        {(control) => (
+          <input
+            {...control}
+            type="date"
+            value={view.to ?? ''}
+            onChange={(event) => onView({ to: event.target.value })}
+          />
+        )}
+      </Field>
+    </>
+  )
+}
+
+function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
+  const keys = useQuery(keyNamesQuery).data?.names ?? []
+  // The one that is chosen is there before its name is.
+  const ids = [...new Set([...keys.map(({ id }) => String(id)), ...(view.key === undefined ? [] : [view.key])])]
+  const label = useKeyLabels()
+  const operations = useSeen(span, 'operation', view.operation)
+  const statuses = useSeen(span, 'status', view.status === undefined ? undefined : String(view.status))
+  const chosen = (filter: UsageFilter) => onView(filter)
+  return (
+    <>
+      <Select
+        label={WORDS.keyFilter}
+        options={[{ value: '', text: WORDS.allKeys }, ...ids.map((id) => ({ value: id, text: label(id) }))]}
+        value={view.key ?? ''}
+        onChange={(event) => chosen({ key: event.target.value || undefined })}
+      />
+      <Select
+        label={WORDS.operationFilter}
+        options={[
+          { value: '', text: WORDS.allOperations },
+          ...operations.map((value) => ({ value, text: operationWords(value) })),
+        ]}
+        value={view.operation ?? ''}
+        onChange={(event) => chosen({ operation: event.target.value || undefined })}
+      />
+      <Select
+        label={WORDS.statusFilter}
+        options={[{ value: '', text: WORDS.allStatuses }, ...statuses.map((value) => ({ value, text: value }))]}
+        value={view.status === undefined ? '' : String(view.status)}
+        onChange={(event) => chosen({ status: event.target.value === '' ? undefined : Number(event.target.value) })}
+      />
+    </>
+  )
+}
+
+/** What there is to filter by: what was seen in the span, and what is chosen. */
+function useSeen(span: UsageSpan | null, by: 'operation' | 'status', chosen: string | undefined): readonly string[] {
+  const asked = { ...askedOf(span ?? NO_SPAN), group_by: by }
+  const groups = useQuery({ ...usageQuery(asked), enabled: span !== null }).data?.groups ?? []
+  const names = groups.map(({ name }) => String(name))
+  return [...new Set([...names, ...(chosen === undefined ? [] : [chosen])])].sort()
+}
+
+const NO_SPAN: UsageSpan = { start: 0, end: 1, width: '1h' }
+
+/** What the chart shows, and by what it is parted. */
+export function ChartControls({ view, onView }: UsageControlsProps) {
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Select
+        label={WORDS.measure}
+        options={MEASURES.map((value) => ({ value, text: WORDS.measures[value] }))}
+        value={view.measure}
+        onChange={(event) => onView({ measure: MEASURES.find((name) => name === event.target.value) ?? 'spend' })}
+      />
+      <Select
+        label={WORDS.group}
+        options={GROUPS.map((value) => ({ value, text: `${WORDS.group} ${WORDS.groups[value].toLowerCase()}` }))}
+        value={view.group}
+        onChange={(event) => onView({ group: GROUPS.find((name) => name === event.target.value) ?? 'key' })}
+      />
+    </div>
+  )
+}

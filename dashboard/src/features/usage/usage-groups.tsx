@@ -1,0 +1,77 @@
+import type { ReactNode } from 'react'
+import { narrowed, type UsageFilter, type UsageReport } from '../../api/usage.ts'
+import type { UsageView } from '../../api/usage-view.ts'
+import { costUsd, percent, shortCount } from '../../ui/money.ts'
+import { type Column, Table } from '../../ui/table.tsx'
+import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
+
+type Group = NonNullable<UsageReport['groups']>[number]
+
+/** The groups of a span, the dearest first, with their sum. A press on one leads to its requests. */
+export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsProps) {
+  const all = groups ?? []
+  const sum = (of: (group: Group) => number) => all.reduce((total, group) => total + of(group), 0)
+  const spent = sum((group) => group.charged_micros_usd)
+  const { columns } = WORDS
+  const table: readonly Column<Group>[] = [
+    {
+      id: 'name',
+      head: columns.name,
+      cell: ({ name }) => (
+        <button
+          type="button"
+          className="min-h-6 rounded-md text-left font-medium text-accent hover:underline"
+          aria-label={WORDS.show(label(String(name)))}
+          onClick={() => onNarrow(narrowed(by, String(name)))}
+        >
+          {label(String(name))}
+        </button>
+      ),
+    },
+    { id: 'requests', head: columns.requests, numeric: true, cell: (group) => shortCount(group.requests) },
+    { id: 'failed', head: columns.failed, numeric: true, cell: (group) => shortCount(group.failed_requests) },
+    { id: 'tokens', head: columns.tokens, numeric: true, cell: (group) => shortCount(tokensOf(group)) },
+    { id: 'cost', head: columns.cost, numeric: true, cell: (group) => costUsd(group.charged_micros_usd) },
+    { id: 'share', head: columns.share, numeric: true, cell: (group) => percent(group.charged_micros_usd, spent) },
+  ]
+  const foot = [
+    shortCount(sum((group) => group.requests)),
+    shortCount(sum((group) => group.failed_requests)),
+    shortCount(sum(tokensOf)),
+    costUsd(spent),
+    percent(spent, spent),
+  ]
+  return (
+    <Table
+      caption={WORDS.groupsOf(WORDS.groups[by])}
+      columns={table}
+      rowKey={({ name }) => String(name)}
+      state={{ rows: groups, failure: null, onTryAgain: () => undefined }}
+      empty={empty}
+      foot={
+        <tr>
+          <th scope="row" className="px-4 py-3 text-left font-medium sm:px-6">
+            {WORDS.sum}
+          </th>
+          {foot.map((value, at) => (
+            <td key={table[at + 1]?.id} className="px-3 py-3 text-right last:pr-4 sm:last:pr-6">
+              {value}
+            </td>
+          ))}
+        </tr>
+      }
+    />
+  )
+}
+
+type UsageGroupsProps = {
+  groups: readonly Group[] | undefined
+  by: UsageView['group']
+  label: (name: string) => string
+  onNarrow: (filter: UsageFilter) => void
+  empty: ReactNode
+}
+
+function tokensOf({ input_tokens: input, output_tokens: output }: Group): number {
+  return input + output
+}

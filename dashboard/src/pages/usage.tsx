@@ -1,0 +1,72 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Download } from 'lucide-react'
+import { csvAddress } from '../api/requests.ts'
+import { type UsageView, viewFilter, viewSpan } from '../api/usage-view.ts'
+import { UsageControls } from '../features/usage/usage-controls.tsx'
+import { UsageFigures } from '../features/usage/usage-figures.tsx'
+import { UsageOverTime } from '../features/usage/usage-over-time.tsx'
+import { UsageRequests } from '../features/usage/usage-requests.tsx'
+import { buttonClass } from '../ui/button.tsx'
+import { Page } from '../ui/page.tsx'
+import { Tabs } from '../ui/tabs.tsx'
+import { useNow } from '../ui/time.tsx'
+import { SHELL_WORDS } from '../words/shell.ts'
+import { USAGE_WORDS as WORDS } from '../words/usage.ts'
+
+const TABS = [
+  { value: 'chart', text: WORDS.chart },
+  { value: 'requests', text: WORDS.log },
+] as const
+
+/** What was used and what it cost, over a span, by key, endpoint or status; and every request of it. */
+export function Usage() {
+  const view = useSearch({ from: '/shell/usage' })
+  const navigate = useNavigate({ from: '/usage' })
+  const span = viewSpan(view, useNow())
+  const onView = (part: Partial<UsageView>) =>
+    void navigate({ search: (before) => ({ ...before, ...part }), replace: true })
+  const filter = viewFilter(view)
+  const asked = span && { ...filter, from: instant(span.start), to: instant(span.end) }
+  const filtered = filter.key !== undefined || filter.operation !== undefined || filter.status !== undefined
+  return (
+    <Page
+      title={SHELL_WORDS.pagesOf.usage}
+      actions={
+        asked && (
+          <a href={csvAddress(asked)} download className={buttonClass()}>
+            <Download size={16} aria-hidden />
+            {WORDS.csv}
+          </a>
+        )
+      }
+    >
+      <UsageControls view={view} span={span} onView={onView} />
+      {!span || !asked ? (
+        <p role="status" className="text-muted">
+          {WORDS.badSpan}
+        </p>
+      ) : (
+        <>
+          <UsageFigures span={span} filter={filter} />
+          <Tabs label={WORDS.views} tabs={TABS} chosen={view.tab} onChoose={(tab) => onView({ tab })}>
+            <div className="grid gap-6 pt-1">
+              {view.tab === 'chart' ? (
+                <UsageOverTime view={view} span={span} onView={onView} />
+              ) : (
+                <UsageRequests
+                  asked={asked}
+                  filtered={filtered}
+                  onClear={() => onView({ key: undefined, operation: undefined, status: undefined })}
+                />
+              )}
+            </div>
+          </Tabs>
+        </>
+      )}
+    </Page>
+  )
+}
+
+function instant(seconds: number): string {
+  return new Date(seconds * 1000).toISOString()
+}

@@ -1,0 +1,22 @@
+import { lazy, Suspense, useEffect, useState } from 'react'
+
+const Palette = lazy(() => import('./palette.tsx').then(({ Palette }) => ({ default: Palette })))
+
+/** Ctrl or Cmd with K, anywhere: opens the palette, whose code comes with the first press. */
+export function PaletteKey() {
+  const [open, setOpen] = useState(false)
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
+      event.preventDefault()
+      setOpen(true)
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
+  return open ? (
+    <Suspense>
+      <Palette onClose={() => setOpen(false)} />
+    </Suspense>
+  ) : null
+}

@@ -1,0 +1,109 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { clsx } from 'clsx'
+import { type KeyboardEvent, useId, useState } from 'react'
+import { accountQuery } from '../api/account.ts'
+import { keysQuery } from '../api/keys.ts'
+import { NAVIGATION } from '../navigation.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { INPUT } from '../ui/field.tsx'
+import { SHELL_WORDS as WORDS } from '../words/shell.ts'
+
+interface Entry {
+  readonly id: string
+  readonly label: string
+  readonly go: () => void
+}
+
+/** Pages, keys by name, and what is done most, found by typing. Arrow keys choose, Enter goes. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const [typed, setTyped] = useState('')
+  const [at, setAt] = useState(0)
+  const list = useId()
+  const entries = useEntries(typed.trim(), onClose)
+  const chosen = entries[Math.min(at, entries.length - 1)]
+  const onKey = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined && entries.length > 0) {
+      event.preventDefault()
+      setAt((Math.min(at, entries.length - 1) + step + entries.length) % entries.length)
+    }
+    if (event.key === 'Enter') {
+      event.preventDefault()
+      chosen?.go()
+    }
+  }
+  return (
+    <Dialog title={WORDS.palette} onClose={onClose}>
+      <input
+        role="combobox"
+        aria-label={WORDS.palette}
+        aria-expanded
+        aria-controls={list}
+        aria-activedescendant={chosen && `${list}-${chosen.id}`}
+        autoComplete="off"
+        className={INPUT}
+        value={typed}
+        onKeyDown={onKey}
+        onChange={(event) => {
+          setTyped(event.target.value)
+          setAt(0)
+        }}
+      />
+      <div id={list} role="listbox" aria-label={WORDS.palette} className="grid">
+        {entries.map((entry) => (
+          <button
+            key={entry.id}
+            id={`${list}-${entry.id}`}
+            type="button"
+            role="option"
+            tabIndex={-1}
+            aria-selected={entry === chosen}
+            onClick={entry.go}
+            className={clsx(
+              'control px-3 text-left wrap-anywhere',
+              entry === chosen ? 'bg-accent-soft text-accent' : 'hover:bg-sunken',
+            )}
+          >
+            {entry.label}
+          </button>
+        ))}
+      </div>
+      {entries.length === 0 && (
+        <p role="status" className="text-muted">
+          {WORDS.noneFound}
+        </p>
+      )}
+    </Dialog>
+  )
+}
+
+function useEntries(typed: string, onClose: () => void): readonly Entry[] {
+  const navigate = useNavigate()
+  const operator = useQuery(accountQuery).data?.operator ?? false
+  const keys = useInfiniteQuery({ ...keysQuery({ q: typed }), enabled: typed !== '' }).data?.pages[0]?.keys ?? []
+  const going = (go: () => void) => () => {
+    onClose()
+    go()
+  }
+  const isTyped = (label: string) => label.toLowerCase().includes(typed.toLowerCase())
+  const pages = NAVIGATION.filter((entry) => !entry.operator || operator).map(({ to, label, outside }) => ({
+    id: to,
+    label,
+    go: going(() => (outside ? window.location.assign(to) : void navigate({ to }))),
+  }))
+  const create = {
+    id: 'create-key',
+    label: WORDS.createKey,
+    go: going(() => void navigate({ to: '/keys', search: { create: true } })),
+  }
+  const found = typed === '' ? [] : keys.slice(0, 8)
+  return [
+    ...[...pages, create].filter(({ label }) => isTyped(label)),
+    ...found.map(({ id, name }) => ({
+      id,
+      label: WORDS.keyNamed(name),
+      go: going(() => void navigate({ to: '/keys/$id', params: { id } })),
+    })),
+  ]
+}

@@ -1,0 +1,50 @@
+import type { ReactNode } from 'react'
+import { operationWords, REQUEST_WORDS as WORDS } from '../words/requests.ts'
+import { CopyButton } from './copy-button.tsx'
+import { Dialog } from './dialog.tsx'
+import { costUsd, grouped } from './money.ts'
+import { type RequestRow, StatusBadge } from './request-row.tsx'
+import { CodeFailure } from './states.tsx'
+import { exactTime } from './time.tsx'
+
+/** Everything that is known of one call. */
+export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
+  const { columns } = WORDS
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    [columns.at, exactTime(row.at)],
+    [columns.status, <StatusBadge key="status" {...row} />],
+    [columns.operation, operationWords(row.operation)],
+    [columns.key, keyLabel(row.key_id)],
+    [columns.cost, costUsd(row.cost_micros_usd)],
+    [columns.tokens, WORDS.tokens(grouped(row.input_tokens), grouped(row.output_tokens))],
+    [columns.latency, WORDS.latency(row.latency_ms)],
+    [columns.ip, <Code key="ip">{row.ip}</Code>],
+    [columns.id, <Code key="id">{row.id}</Code>],
+    ...(row.client_request_id === null
+      ? []
+      : [[WORDS.clientId, <Code key="own">{row.client_request_id}</Code>] as const]),
+  ]
+  return (
+    <Dialog side title={WORDS.sheet} onClose={onClose}>
+      {row.code !== null && <CodeFailure code={row.code} />}
+      <dl className="grid gap-3">
+        {facts.map(([name, value]) => (
+          <div key={name} className="grid gap-x-4 border-b border-line pb-3 sm:grid-cols-[10rem_minmax(0,1fr)]">
+            <dt className="text-muted">{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <div>
+        <CopyButton label={WORDS.copyId} text={row.id} />
+      </div>
+      <p className="small text-muted">{WORDS.noBodies}</p>
+    </Dialog>
+  )
+}
+
+type RequestSheetProps = { row: RequestRow; keyLabel: (id: string) => string; onClose: () => void }
+
+function Code({ children }: { children: ReactNode }) {
+  return <span className="code wrap-anywhere">{children}</span>
+}

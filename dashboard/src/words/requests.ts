@@ -1,0 +1,42 @@
+/** The request log, wherever it is shown. */
+export const REQUEST_WORDS = {
+  title: 'Requests',
+  table: 'Request log',
+  columns: {
+    at: 'Time',
+    key: 'Key',
+    operation: 'Endpoint',
+    status: 'Status',
+    code: 'Code',
+    tokens: 'Tokens',
+    cost: 'Cost',
+    latency: 'Latency',
+    ip: 'Source IP',
+    id: 'Request ID',
+    more: 'Details',
+  },
+  latency: (ms: number) => `${ms} ms`,
+  tokens: (input: string, output: string) => `${input} in, ${output} out`,
+  details: 'Details',
+  detailsOf: (time: string) => `Details of the request of ${time}`,
+  sheet: 'Request',
+  copyId: 'Copy request ID',
+  clientId: "Caller's own ID",
+  none: 'No requests yet.',
+  noneMatch: 'No requests match.',
+  clear: 'Clear filters',
+  noBodies: 'Neither parameters nor answers of requests are kept.',
+  operations: {
+    'image-search': 'Image search',
+    'llm-context': 'LLM context',
+    usage: 'Usage',
+    'usage-request': 'Usage of a request',
+    balance: 'Balance',
+    none: 'Unknown endpoint',
+  } as Readonly<Record<string, string>>,
+} as const
+
+/** What an operation is called; one that has no words yet is called by its name. */
+export function operationWords(name: string): string {
+  return REQUEST_WORDS.operations[name] ?? name.replaceAll('-', ' ').replace(/^./, (first) => first.toUpperCase())
+}

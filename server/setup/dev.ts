@@ -1,0 +1,36 @@
+import { join, resolve } from 'node:path'
+import { prepareDataFolder } from './data-folder.ts'
+
+/**
+ * `bun run dev`: the server, restarted at every change of it, and the dashboard with hot replacement, on one address. Open
+ * what Vite prints; it hands every call to the server. Both stop together.
+ */
+const ROOT = join(import.meta.dirname, '..', '..')
+const port = process.env['PORT'] ?? '3000'
+const webPort = process.env['WEB_PORT'] ?? '5173'
+
+await prepareDataFolder(resolve(ROOT, process.env['DATA_DIR'] || 'data'), !process.env['SECRET_KEY'])
+const children = [
+  // Writes come from the page that Vite serves, so that is where the gateway is told it lives.
+  run(['--watch', '--no-clear-screen', 'server/main.ts'], { PORT: port, BASE_URL: `http://127.0.0.1:${webPort}` }),
+  run(['--bun', 'vite', '--config', 'dashboard/vite.config.ts'], {
+    WEB_PORT: webPort,
+    GATEWAY_URL: `http://127.0.0.1:${port}`,
+  }),
+]
+const stop = () => {
+  for (const child of children) child.kill('SIGTERM')
+}
+process.on('SIGINT', stop)
+process.on('SIGTERM', stop)
+await Promise.race(children.map((child) => child.exited))
+stop()
+await Promise.all(children.map((child) => child.exited))
+
+function run(command: readonly string[], environment: Readonly<Record<string, string>>) {
+  return Bun.spawn([process.execPath, ...command], {
+    cwd: ROOT,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...environment },
+  })
+}

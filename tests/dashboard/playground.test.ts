@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { ok } from '../../server/core/result'
+import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import '../support/patience'
+
+type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+  const picture = (name: string) => ({
+    title: `A picture of ${name}`,
+    url: `https://pictures.example/${name}`,
+    thumbnail: { src: `${dashboard.origin}/media/lucide/${name}.svg` },
+  })
+  const results = ['credit-card', 'wallet', 'house'].map(picture)
+  dashboard.images.answer = async () => ok({ body: JSON.stringify({ type: 'images', results }) })
+})
+afterAll(() => dashboard.close())
+
+async function makeKey(owner: Owner, body: Record<string, unknown>): Promise<{ id: string; secret: string }> {
+  const made = await (await owner.api('/api/keys', body)).json()
+  return { id: made.key.id, secret: made.secret }
+}
+
+describe('the playground', () => {
+  test('sends by the session, charges the chosen key, and shows pictures from this origin only', async () => {
+    const owner = await dashboard.signedIn()
+    const { id } = await makeKey(owner, { name: 'tries', spending_limit: 1 })
+    const { page, complaints } = await dashboard.visit('/playground')
+    await page.getByRole('heading', { name: 'Image search' }).waitFor()
+    await page.getByLabel('q', { exact: true }).fill('house')
+    await page.waitForURL('**house**')
+    await page.getByRole('button', { name: 'Send request · $0.005' }).click()
+    await page.getByText('$0.005 charged').waitFor()
+    await page.getByText('A picture of wallet').waitFor()
+    const drawn = await page
+      .getByRole('main')
+      .locator('img')
+      .first()
+      .evaluate((img) => (img as HTMLImageElement).naturalWidth)
+    expect(drawn).toBeGreaterThan(0)
+    const { key } = await (await owner.api(`/api/keys/${id}`)).json()
+    expect(key.spent_micros_usd).toBe(5000)
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const size of [DESK, PHONE]) {
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize(size)
+        expect(await axeFindings(page)).toEqual([])
+        expect(await sidewaysScroll(page)).toBe(0)
+        await screenshot(page, `playground-${colorScheme}-${size.width}`)
+      }
+    await page.getByRole('tab', { name: 'Headers' }).click()
+    await page.getByText('Left of this minute', { exact: true }).waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('keeps curl, JavaScript and Python in step with the form, and the key out of all of them and of the address', async () => {
+    const owner = await dashboard.signedIn()
+    const { secret } = await makeKey(owner, { name: 'pasted' })
+    const { page, complaints } = await dashboard.visit('/playground')
+    await page.getByLabel('q', { exact: true }).fill("it's red")
+    await page.getByText(/^More options/).click()
+    await page.getByLabel('count', { exact: true }).fill('3')
+    await page.getByLabel('safesearch', { exact: true }).selectOption('off')
+    await page.getByLabel('A key I paste').check()
+    await page.getByLabel('API key', { exact: true }).fill(secret)
+    const code = page.getByRole('region', { name: 'The request as code' })
+    for (const language of ['curl', 'JavaScript', 'Python']) {
+      await page.getByRole('tab', { name: language }).click()
+      const text = (await code.textContent()) ?? ''
+      expect(text).toContain('count=3')
+      expect(text).toContain('safesearch=off')
+      expect(text).toContain('GATEWAY_API_KEY')
+      expect(text).not.toContain(secret)
+    }
+    await page.keyboard.press('Control+Enter')
+    await page.getByLabel('q', { exact: true }).press('Control+Enter')
+    await page.getByText('$0.005 charged').waitFor()
+    expect(page.url()).not.toContain(secret)
+    expect(dashboard.images.asked.at(-1)).toMatchObject({ q: "it's red", count: 3, safesearch: 'off' })
+    await page.reload()
+    expect(await page.getByLabel('q', { exact: true }).inputValue()).toBe("it's red")
+    expect(await page.content()).not.toContain(secret)
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('shows the 402 challenge of a call that nobody pays for', async () => {
+    await dashboard.signedIn()
+    const { page } = await dashboard.visit('/playground')
+    await page.getByLabel('Nobody: show me the 402 challenge').check()
+    await page.getByRole('button', { name: /^Send request/ }).click()
+    await page.getByText('No key was sent.').waitFor()
+    await page.getByText('Nothing charged').waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await page.close()
+  })
+
+  test('tells what is wrong before it sends: nothing, too many words, a count out of range', async () => {
+    const owner = await dashboard.signedIn()
+    await makeKey(owner, { name: 'idle' })
+    const asked = dashboard.images.asked.length
+    const { page } = await dashboard.visit('/playground')
+    await page.getByLabel('q', { exact: true }).fill('')
+    await page.getByRole('button', { name: /^Send request/ }).click()
+    await page.getByText('Enter a value.').waitFor()
+    await page.getByLabel('q', { exact: true }).fill('word '.repeat(51))
+    await page.getByText('Too long.').waitFor()
+    await page.getByLabel('q', { exact: true }).fill('one two')
+    await page.getByText('7 of 400 characters · 2 of 50 words').waitFor()
+    await page.getByText(/^More options/).click()
+    await page.getByLabel('count', { exact: true }).fill('201')
+    await page.getByRole('button', { name: /^Send request/ }).click()
+    await page.getByText('From 1 to 200.', { exact: true }).waitFor()
+    expect(dashboard.images.asked.length).toBe(asked)
+    await page.close()
+  })
+
+  test('sends a body for an operation that takes one', async () => {
+    const owner = await dashboard.signedIn()
+    await makeKey(owner, { name: 'bodies' })
+    const { page, complaints } = await dashboard.visit('/playground?operation=llmContextPost')
+    await page.getByLabel('q', { exact: true }).fill('tall towers')
+    await page.getByText(/^More options/).click()
+    await page.getByLabel('maximum_number_of_urls', { exact: true }).fill('4')
+    await page.getByRole('button', { name: /^Send request/ }).click()
+    await page.getByText('$0.005 charged').waitFor()
+    expect(dashboard.context.asked.at(-1)).toMatchObject({ q: 'tall towers', maximum_number_of_urls: 4 })
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('waits as long as a 429 says', async () => {
+    const owner = await dashboard.signedIn()
+    const { secret } = await makeKey(owner, { name: 'slow', rpm_limit: 1 })
+    await dashboard.as(secret, '/v1/credits/balance')
+    const { page } = await dashboard.visit('/playground')
+    await page.getByRole('button', { name: /^Send request/ }).click()
+    // A new minute may begin between the two calls; the second one of the page is refused then.
+    const wait = page.getByRole('button', { name: /^Wait \d+ s$/ })
+    await Promise.race([wait.waitFor(), page.getByText('$0.005 charged').waitFor()])
+    if ((await wait.count()) === 0) await page.getByRole('button', { name: /^Send request/ }).click()
+    await wait.waitFor()
+    await page.getByText('Too many requests for this key in this minute.').waitFor()
+    await page.close()
+  })
+})

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import '../support/patience'
+
+const DIST = join(import.meta.dir, '..', '..', 'dashboard', 'dist')
+const FIRST_LOAD_BYTES = 150 * 1024
+const MANY_KEYS = 1_000
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+interface Chunk {
+  readonly file: string
+  readonly css?: readonly string[]
+  readonly imports?: readonly string[]
+}
+
+/** Every file that must come before a page can be shown: its own, the entry's, and what they import. */
+function filesOf(manifest: Record<string, Chunk>, names: readonly string[]): Set<string> {
+  const seen = new Set<string>()
+  const add = (name: string) => {
+    const chunk = manifest[name]
+    if (!chunk || seen.has(chunk.file)) return
+    seen.add(chunk.file)
+    for (const style of chunk.css ?? []) seen.add(style)
+    for (const imported of chunk.imports ?? []) add(imported)
+  }
+  for (const name of names) add(name)
+  return seen
+}
+
+describe('the first load', () => {
+  test('of every page is below 150 KB of gzip, with no code of charts in it', async () => {
+    const manifest = (await Bun.file(join(DIST, '.vite', 'manifest.json')).json()) as Record<string, Chunk>
+    const pages = Object.keys(manifest).filter((name) => name.startsWith('src/pages/'))
+    expect(pages.length).toBeGreaterThan(6)
+    const sizes = pages.map((page) => {
+      const files = [...filesOf(manifest, ['index.html', page])]
+      return { page, bytes: files.reduce((sum, file) => sum + Bun.file(join(DIST, `${file}.gz`)).size, 0) }
+    })
+    const largest = sizes.sort((one, other) => other.bytes - one.bytes)[0]
+    console.log(`largest first load: ${largest?.page}, ${((largest?.bytes ?? 0) / 1024).toFixed(1)} KiB gzip`)
+    expect(sizes.filter(({ bytes }) => bytes > FIRST_LOAD_BYTES)).toEqual([])
+    expect([...filesOf(manifest, ['index.html', ...pages])].filter((file) => file.includes('stacked-bars'))).toEqual([])
+  })
+
+  test('brings a page under the policy that runs no foreign and no inline script, and shows no foreign picture', async () => {
+    const answer = await fetch(`${dashboard.origin}/keys`)
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'self'")
+    expect(policy).toContain("img-src 'self' data:;")
+    expect(policy).not.toContain('unsafe-eval')
+    expect(policy).not.toMatch(/https?:/)
+    expect(await answer.text()).not.toMatch(/<script(?![^>]*src=)/)
+  })
+})
+
+describe('many keys', () => {
+  test('1,000 keys: the first hundred are there at once, the rest page by page', async () => {
+    const owner = await dashboard.signedIn()
+    const account = await dashboard.core.accounts.byId(owner.accountId as `acct_${string}`)
+    if (!account) throw new Error('no account')
+    await Promise.all(Array.from({ length: MANY_KEYS }, (_, at) => dashboard.key(account, { name: `key ${at}` })))
+    const { page, complaints } = await dashboard.visit('/')
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    const session = await dashboard.browser.newCDPSession(page)
+    await session.send('Performance.enable')
+    const script = async () => {
+      const { metrics } = await session.send('Performance.getMetrics')
+      return (metrics.find(({ name }) => name === 'ScriptDuration')?.value ?? 0) * 1000
+    }
+    const before = await script()
+    await page.getByRole('link', { name: 'API keys' }).click()
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 100)
+    const spent = (await script()) - before
+    console.log(`100 of ${MANY_KEYS} keys: ${Math.round(spent)} ms of script`)
+    expect(spent).toBeLessThan(1_000)
+    expect(await page.getByRole('button', { name: /^All/ }).textContent()).toContain(String(MANY_KEYS))
+    await page.getByRole('button', { name: 'Load more' }).click()
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 200)
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+})
+
+describe('by keyboard alone', () => {
+  test('Ctrl+K finds pages, keys by name and what is done most', async () => {
+    const owner = await dashboard.signedIn()
+    await owner.api('/api/keys', { name: 'needle' })
+    const { page, complaints } = await dashboard.visit('/')
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.keyboard.press('Control+k')
+    const box = page.getByRole('combobox', { name: 'Search pages and keys' })
+    await box.waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'palette')
+    await page.keyboard.type('need')
+    await page.getByRole('option', { name: 'Key: needle' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'needle', level: 1 }).waitFor()
+    await page.keyboard.press('Control+k')
+    await box.fill('create')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Create key' }).waitFor()
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('name')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(page.url()).not.toContain('create')
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('the skip link comes first, menus open and close by keys, and focus comes back', async () => {
+    const owner = await dashboard.signedIn()
+    await owner.api('/api/keys', { name: 'typed' })
+    const { page } = await dashboard.visit('/keys')
+    const menu = page.getByRole('button', { name: 'Actions for typed' })
+    await menu.waitFor()
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content')
+    await menu.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem', { name: 'Edit key' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Escape')
+    await page.getByRole('menu').waitFor({ state: 'detached' })
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Actions for typed')
+    await page.getByRole('link', { name: 'Usage' }).click()
+    await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor()
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
+    expect(await page.title()).toBe('Usage · Gateway')
+    await page.close()
+  })
+})
+
+describe('every page', () => {
+  test('fits a window of 320 px, as at a zoom of 400 %', async () => {
+    const owner = await dashboard.signedIn()
+    const { key, secret } = await (await owner.api('/api/keys', { name: 'narrow', spending_limit: 1 })).json()
+    await dashboard.as(secret, '/apis/v1/websearch/images/search?q=card')
+    const { page, complaints } = await dashboard.visit('/')
+    await page.setViewportSize({ width: 320, height: 640 })
+    for (const path of ['/', '/keys', `/keys/${key.id}`, '/usage', '/usage?tab=requests', '/playground']) {
+      await page.goto(dashboard.origin + path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.getByText('$1.99').locator('visible=true').first().waitFor()
+      expect(`${path} ${await sidewaysScroll(page)}`).toBe(`${path} 0`)
+    }
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+})
+
+describe('the doors', () => {
+  test('have no finding and no sideways scroll, light and dark, on a screen and a phone, and at 320 px', async () => {
+    await dashboard.browser.clearCookies()
+    for (const path of ['/sign-in', '/sign-up']) {
+      const { page, complaints } = await dashboard.visit(path)
+      await page.getByLabel('Email').waitFor()
+      for (const colorScheme of ['light', 'dark'] as const)
+        for (const size of [DESK, PHONE, { width: 320, height: 640 }]) {
+          await page.emulateMedia({ colorScheme })
+          await page.setViewportSize(size)
+          expect(await axeFindings(page)).toEqual([])
+          expect(await sidewaysScroll(page)).toBe(0)
+          await screenshot(page, `door${path.replace('/', '-')}-${colorScheme}-${size.width}`)
+        }
+      await page.close()
+      expect(complaints()).toEqual([])
+    }
+  })
+})

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import {
+  axeFindings,
+  type Dashboard,
+  freePort,
+  openDashboard,
+  screenshot,
+  signInCookies,
+  visit,
+} from '../support/browser'
+import { dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
+import '../support/patience'
+
+const SEARCH = '/apis/v1/websearch/images/search?q=card'
+
+type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+async function makeKey(owner: Owner, body: Record<string, unknown>): Promise<{ id: string; secret: string }> {
+  const made = await (await owner.api('/api/keys', body)).json()
+  return { id: made.key.id, secret: made.secret }
+}
+const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+
+async function choose(page: Page, name: string, act: string) {
+  await page.getByRole('button', { name: `Actions for ${name}` }).click()
+  await page.getByRole('menuitem', { name: act, exact: true }).click()
+}
+
+describe('money on the screen', () => {
+  test('a limit of $0.01 stops at exactly two calls, with 20 sent at once, and the screen says so', async () => {
+    const owner = await dashboard.signedIn()
+    const { secret } = await makeKey(owner, { name: 'two', spending_limit: 0.01 })
+    const { page, complaints } = await dashboard.visit('/keys')
+    await row(page, 'two').getByText('$0.00 of $0.01').waitFor()
+    const calls = Array.from({ length: 20 }, async () => {
+      const answer = await fetch(dashboard.origin + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
+      await answer.text()
+      return answer.status
+    })
+    const statuses = await Promise.all(calls)
+    expect(statuses.filter((status) => status === 200).length).toBe(2)
+    expect(statuses.filter((status) => status === 402).length).toBe(18)
+    await row(page, 'two').getByText('$0.01 of $0.01').waitFor()
+    await row(page, 'two').getByText('Limit reached').waitFor()
+    await page.getByText('The key "two" has used up its spending limit.').waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('two tabs show the same, whichever of them acts', async () => {
+    const owner = await dashboard.signedIn()
+    await makeKey(owner, { name: 'shared' })
+    const [one, other] = [await dashboard.visit('/keys'), await dashboard.visit('/keys')]
+    await row(other.page, 'shared').getByText('Active').waitFor()
+    await one.page.bringToFront()
+    await choose(one.page, 'shared', 'Disable key')
+    await row(other.page, 'shared').getByText('Disabled').waitFor()
+    await other.page.bringToFront()
+    await row(other.page, 'shared').getByRole('button', { name: 'Enable key' }).click()
+    await row(one.page, 'shared').getByText('Active').waitFor()
+    await one.page.close()
+    await other.page.close()
+    expect([...one.complaints(), ...other.complaints()]).toEqual([])
+  })
+})
+
+describe('what goes wrong', () => {
+  test('a list that fails says what happened, keeps the request id, and comes back by its button', async () => {
+    const owner = await dashboard.signedIn()
+    await makeKey(owner, { name: 'there' })
+    const { page } = await dashboard.visit('/')
+    await page.getByText('Live', { exact: true }).waitFor()
+    const body = { error: { type: 'api_error', code: 'internal_error', message: 'x', request_id: 'req_tested' } }
+    await page.route('**/api/keys?*', (route) => route.fulfill({ status: 500, json: body }))
+    await page.getByRole('link', { name: 'API keys' }).click()
+    await page.getByText('Request req_tested').first().waitFor()
+    await page.getByText('Something broke on our side. Nothing was charged.').first().waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'keys-failed')
+    await page.unroute('**/api/keys?*')
+    await page.getByRole('button', { name: 'Try again' }).first().click()
+    await row(page, 'there').waitFor()
+    await page.close()
+  })
+
+  test('a list on its way shows nothing at first, then grey rows', async () => {
+    const owner = await dashboard.signedIn()
+    await makeKey(owner, { name: 'slow' })
+    const { page, complaints } = await dashboard.visit('/')
+    const held = Promise.withResolvers<void>()
+    await page.route('**/api/keys?*', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await page.getByRole('link', { name: 'API keys' }).click()
+    await page.getByText('Loading', { exact: true }).waitFor({ state: 'attached' })
+    expect(await axeFindings(page)).toEqual([])
+    held.resolve()
+    await row(page, 'slow').waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('without a network it says how old the figures are, keeps them, and heals by itself', async () => {
+    const owner = await dashboard.signedIn()
+    const { secret } = await makeKey(owner, { name: 'steady' })
+    const { page } = await dashboard.visit('/keys')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await dashboard.cutOff()
+    await page.getByText(/^As of \d\d:\d\d$/).waitFor()
+    await row(page, 'steady').waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'keys-stale')
+    dashboard.connect()
+    await dashboard.as(secret, SEARCH)
+    await page.getByText('Live', { exact: true }).waitFor()
+    await row(page, 'steady').getByText('$0.005 · no limit').waitFor()
+    await page.close()
+  })
+
+  test('a server that is away at the first load is told, and the page comes when it is back', async () => {
+    await dashboard.signedIn()
+    const { page } = await dashboard.visit('/favicon.svg')
+    await page.route('**/api/account', (route) => route.abort())
+    await page.goto(`${dashboard.origin}/keys`)
+    await page.getByRole('heading', { name: 'The gateway does not answer' }).waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'server-away')
+    await page.unroute('**/api/account')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor()
+    await page.close()
+  })
+
+  test('an address without a page says so and leads back', async () => {
+    await dashboard.signedIn()
+    const { page } = await dashboard.visit('/no-such-page')
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await page.getByRole('link', { name: 'Go to the overview' }).click()
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.close()
+  })
+})
+
+describe('a server that dies in the middle of a toggle', () => {
+  test('the key shows its true state again, in words, and so it does when the server is back', async () => {
+    const folder = await dataFolder()
+    const port = String(freePort())
+    let server = await startServer(folder, { PORT: port })
+    try {
+      const owner = await signUp(server.url, 'restart@example.com')
+      await owner.api('/api/keys', { name: 'survivor' })
+      await dashboard.browser.clearCookies()
+      await dashboard.browser.addCookies(signInCookies(owner.cookie, server.url))
+      const { page } = await visit(dashboard.browser, server.url, '/keys')
+      await row(page, 'survivor').getByText('Active').waitFor()
+      // What tells of a failure comes once the page is still, so that it is there when the server is not.
+      for (const part of ['toaster', 'menu-list'])
+        await page.waitForFunction(
+          (name) => performance.getEntriesByType('resource').some((entry) => entry.name.includes(name)),
+          part,
+        )
+      process.kill(server.pid, 'SIGSTOP')
+      await choose(page, 'survivor', 'Disable key')
+      await row(page, 'survivor').getByText('Disabled').waitFor()
+      await server.kill('SIGKILL')
+      await page.getByText('Not done: The server did not answer. Nothing was charged.').waitFor()
+      await row(page, 'survivor').getByText('Active').waitFor()
+      server = await startServer(folder, { PORT: port })
+      await page.getByText('Live', { exact: true }).waitFor()
+      await row(page, 'survivor').getByText('Active').waitFor()
+      const { keys } = await owner.api('/api/keys')
+      expect(keys[0].status).toBe('active')
+      await page.close()
+    } finally {
+      await server.kill('SIGTERM')
+      await removeFolder(folder)
+    }
+    // On a fresh checkout the index of searches is built first.
+  }, 240_000)
+})

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { AccountId } from '../../server/core/ids'
+import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import { seedCalls } from '../support/seed-calls'
+import '../support/patience'
+
+const SEARCH = '/apis/v1/websearch/images/search?q=card'
+const CONTEXT = '/apis/v1/websearch/llm/context?q=card'
+
+type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+async function makeKey(owner: Owner, name: string): Promise<{ id: string; secret: string }> {
+  const made = await (await owner.api('/api/keys', { name })).json()
+  return { id: made.key.id, secret: made.secret }
+}
+
+/** An owner with two keys, five paid calls and a failed one. */
+async function busyOwner() {
+  const owner = await dashboard.signedIn()
+  const [web, worker] = [await makeKey(owner, 'web'), await makeKey(owner, 'worker')]
+  for (let calls = 0; calls < 3; calls++) await dashboard.as(web.secret, SEARCH)
+  for (let calls = 0; calls < 2; calls++) await dashboard.as(worker.secret, CONTEXT)
+  await dashboard.as(worker.secret, '/apis/v1/websearch/images/search')
+  return { owner, web, worker }
+}
+
+describe('the overview', () => {
+  test('shows what is left, what today cost, what needs attention and the last requests, live', async () => {
+    const { owner, web } = await busyOwner()
+    const { page, complaints } = await dashboard.visit('/')
+    const figure = (name: string) => page.locator('dl > div').filter({ hasText: name })
+    await figure('Spend today').getByText('$0.025').waitFor()
+    await figure('Requests today').getByText('17 % failed').waitFor()
+    await figure('Active keys').getByText('of 2 in all').waitFor()
+    await page.getByText('Nothing needs attention.').waitFor()
+    await page.getByRole('button', { name: 'worker' }).first().waitFor()
+    await dashboard.as(web.secret, SEARCH)
+    await figure('Spend today').getByText('$0.03', { exact: true }).waitFor()
+    await owner.api(`/api/keys/${web.id}`, { spending_limit: 0.02 }, 'PATCH')
+    await page.getByText('"web" has used up its spending limit.', { exact: true }).waitFor()
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const size of [DESK, PHONE]) {
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize(size)
+        expect(await axeFindings(page)).toEqual([])
+        expect(await sidewaysScroll(page)).toBe(0)
+        await screenshot(page, `overview-${colorScheme}-${size.width}`)
+      }
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+})
+
+describe('usage', () => {
+  test('draws what was spent by key, says the same as a table, and keeps its view in the address', async () => {
+    const { web } = await busyOwner()
+    const { page, complaints } = await dashboard.visit('/usage?range=24h')
+    const groups = page.getByRole('table', { name: 'Usage by key' })
+    await groups.getByRole('row').filter({ hasText: 'web' }).getByText('$0.015').waitFor()
+    await groups.getByRole('row').filter({ hasText: 'Sum' }).getByText('$0.025').waitFor()
+    await page.locator('.recharts-bar-rectangle').first().waitFor()
+    await page.getByText('Show as table').click()
+    const table = page.getByRole('table', { name: 'Spend by key' })
+    expect(await table.getByRole('row').count()).toBe(25)
+    expect(await table.getByRole('row').last().textContent()).toContain('$0.025')
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const size of [DESK, PHONE]) {
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize(size)
+        expect(await axeFindings(page)).toEqual([])
+        expect(await sidewaysScroll(page)).toBe(0)
+        await screenshot(page, `usage-${colorScheme}-${size.width}`)
+      }
+    await page.setViewportSize(DESK)
+    await page.getByLabel('Group by').selectOption('operation')
+    await page.getByRole('table', { name: 'Usage by endpoint' }).getByText('LLM context').waitFor()
+    await page.getByLabel('Key').selectOption(web.id)
+    await page.waitForURL(`**key=${web.id}**`)
+    await page.getByRole('table', { name: 'Usage by endpoint' }).getByText('LLM context').waitFor({ state: 'detached' })
+    await page.reload()
+    expect(await page.getByLabel('Key').inputValue()).toBe(web.id)
+    expect(await page.getByLabel('Group by').inputValue()).toBe('operation')
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('the chart is read by arrow keys, and a series is hidden from its legend', async () => {
+    await busyOwner()
+    const { page, complaints } = await dashboard.visit('/usage?range=24h&group=key')
+    await page.locator('.recharts-bar-rectangle').first().waitFor()
+    await page.locator('.recharts-surface').first().focus()
+    for (let slot = 0; slot < 24; slot++) await page.keyboard.press('ArrowRight')
+    await page.getByText('so far').waitFor()
+    await page.getByRole('button', { name: 'web', exact: true }).click()
+    expect(await page.getByRole('button', { name: 'web', exact: true }).getAttribute('aria-pressed')).toBe('false')
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('a group leads to its requests, a request to all that is known of it', async () => {
+    const { worker } = await busyOwner()
+    const { page, complaints } = await dashboard.visit('/usage?range=24h&group=status')
+    await page.getByRole('button', { name: 'Show requests of 400' }).click()
+    await page.waitForURL('**tab=requests**')
+    const log = page.getByRole('table', { name: 'Request log' })
+    await log.getByText('missing_parameter').waitFor()
+    expect(await log.getByRole('row').count()).toBe(2)
+    expect(await axeFindings(page)).toEqual([])
+    await log.getByRole('button', { name: /^Details/ }).click()
+    const sheet = page.getByRole('dialog', { name: 'Request' })
+    await sheet.getByText(/^req_/).waitFor()
+    await sheet.getByText('worker').waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'request-sheet')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Clear filters' }).first().click()
+    await page.getByLabel('Key').selectOption(worker.id)
+    await page.getByLabel('Status').selectOption('400')
+    await page.getByLabel('Endpoint').selectOption('llm-context')
+    await page.getByText('No requests match.').waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('an own span is taken by its days, and one that ends before it begins is told', async () => {
+    await busyOwner()
+    const { page } = await dashboard.visit('/usage')
+    await page.getByLabel('Range').selectOption('custom')
+    await page.getByText('The span must end after it begins').waitFor()
+    const today = new Date(dashboard.clock.now()).toISOString().slice(0, 10)
+    await page.getByLabel('From').fill(today)
+    await page.getByLabel('To').fill(today)
+    await page.getByRole('table', { name: 'Usage by key' }).getByText('worker').waitFor()
+    await page.close()
+  })
+})
+
+describe('the request log', () => {
+  test('100,000 requests: pages without end, and the whole filter as a streamed file', async () => {
+    const owner = await dashboard.signedIn()
+    const { id } = await makeKey(owner, '=formula')
+    const rows = 100_000
+    await seedCalls(dashboard, { id: owner.accountId as AccountId }, { key: id, count: rows })
+    const { page, complaints } = await dashboard.visit(`/usage?tab=requests&range=24h&key=${id}`)
+    const log = page.getByRole('table', { name: 'Request log' })
+    await log.getByText('unknown_endpoint').first().waitFor()
+    expect(await log.getByRole('row').count()).toBe(51)
+    await page.getByRole('button', { name: 'Load more' }).click()
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 100)
+    const begun = performance.now()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download CSV' }).click(),
+    ])
+    const text = await Bun.file((await download.path()) ?? '').text()
+    console.log(`CSV of ${rows} rows: ${Math.round(performance.now() - begun)} ms, ${text.length} bytes`)
+    const lines = text.trimEnd().split('\r\n')
+    expect(lines.length).toBe(rows + 1)
+    expect(lines[0]).toStartWith('time_utc,request_id,key_name')
+    expect(lines[1]).toContain("'=formula")
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+})
