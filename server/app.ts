@@ -3,6 +3,8 @@ import { type ArrivalsOptions, arrivals } from './http/arrivals'
 import type { ModelCalls } from './http/model-calls'
 import type { PricedCalls } from './http/priced'
 import { accountRoutes } from './http/routes/account'
+import { type BillingParts, billingRoutes } from './http/routes/billing'
+import { type CardMessageParts, cardMessageRoutes } from './http/routes/card-messages'
 import { type DataProviders, dataRoutes } from './http/routes/data'
 import { docsRoutes } from './http/routes/docs'
 import { eventRoutes } from './http/routes/events'
@@ -23,6 +25,7 @@ import { socialRoutes } from './http/routes/social'
 import { thumbnailRoutes } from './http/routes/thumbnail'
 import { InnerCalls, tryRoutes } from './http/routes/try'
 import { usageRoutes } from './http/routes/usage'
+import { walletRoutes } from './http/routes/wallet'
 import { wellKnownRoutes } from './http/routes/well-known'
 import { ServedRoutes } from './http/served-routes'
 
@@ -47,6 +50,9 @@ export type AppParts = ArrivalsOptions & {
   Parameters<typeof ownerUsageRoutes>[0] &
   Parameters<typeof eventRoutes>[0] &
   Parameters<typeof ownerSocialRoutes>[0] &
+  Parameters<typeof walletRoutes>[0] &
+  BillingParts &
+  CardMessageParts &
   Parameters<typeof limitRequestRoutes>[0] &
   Parameters<typeof operatorRoutes>[0] &
   Parameters<typeof signInRoutes>[2] &
@@ -74,6 +80,9 @@ export function app(parts: AppParts) {
     .use(sandboxRoutes(parts.sandbox))
     .use(tryRoutes(parts, inner))
     .use(eventRoutes(parts))
+    .use(walletRoutes(parts))
+    .use(billingRoutes(parts))
+    .use(cardMessageRoutes(parts))
     .use(limitRequestRoutes(parts))
     .use(operatorRoutes(parts))
     .use(settingsRoutes(parts))

@@ -15,6 +15,8 @@ import { indexSources } from './compose/own-documents'
 import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
 import { composePayments } from './compose/payments'
 import { openSocial } from './compose/social'
+import { composeRepeats } from './compose/repeats'
+import { composeTopUps } from './compose/top-ups'
 import { openWebsearch } from './compose/websearch'
 import type { Config } from './config'
 import { Keys } from './core/accounts/keys'
@@ -92,7 +94,10 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const linked = openSocial(config, { ...core, clock, log, store: stores.social })
   const { identity, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
-  const rail = composePayments(config, { claims: stores.paymentClaims, clock, log, credit: async () => false })
+  const claims = stores.paymentClaims
+  const { topUps, cards } = composeTopUps(config, { claims, ledger, clock, log })
+  const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null })
+  const repeats = composeRepeats(stores.keptAnswers, clock, log)
   // Whoever worked on a payment before this process is gone.
   await rail.payments.recover()
   const paymentAttemptsPerMinute = config.payments.attemptsPerMinute
@@ -105,6 +110,11 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...core,
     ...linked,
     desk,
+    claims,
+    topUps,
+    cards,
+    payments: rail.payments,
+    sandboxTopUps: config.payments.sandboxTopUps,
     identity,
     ...ownerSettings({ ...core, identity, config, clock, mailer, log }),
     providers,
@@ -121,6 +131,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       prices,
       clock,
       funding: waysToPay(core, rail.payments),
+      repeats: repeats.repeats,
       onTrouble,
     }),
     thumbnails: new Thumbnails(
@@ -140,6 +151,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     core,
     rail,
     sandbox: linked.sandbox,
+    topUps,
     control: controlDesk({ ...core, identity, baseUrl: config.baseUrl }),
     accounts,
     setupToken,
@@ -152,6 +164,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       core.events.end()
     },
     async close() {
+      repeats.close()
       await rail.close()
       await providers.close?.()
       await linked.close()

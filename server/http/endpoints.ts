@@ -48,6 +48,12 @@ const ENDPOINTS: readonly Endpoint[] = [
   free('/v1/credits/balance', 'balance'),
   free('/apis/v1/social/auth_social', 'social-link', 'POST'),
   open('/apis/v1/social/oauth_callback'),
+  {
+    path: '/v1/wallet/topups',
+    pattern: pathPattern('/v1/wallet/topups'),
+    methods: ['POST'],
+    destination: { kind: 'free', name: 'wallet-topup', takesPayment: true },
+  },
 ]
 
 /** Nearly every request is for a path without a parameter: it is found without a pattern. */

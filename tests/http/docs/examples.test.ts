@@ -11,6 +11,9 @@ setDefaultTimeout(60_000)
 type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
 type Owner = Awaited<ReturnType<Gateway['owner']>>
 
+/** Their success needs a payment, or the card processor's signature: tests/http/wallet-topups and card-top-ups make it. */
+const NEEDS_A_WALLET: ReadonlySet<string> = new Set(['walletTopUp', 'stripeWebhook'])
+
 let gateway: Gateway
 let owner: Owner
 let routes: DocumentedRoute[]
@@ -18,7 +21,7 @@ let problem: ReturnType<typeof bodyValidator>
 beforeAll(async () => {
   gateway = await openDocumentedGateway()
   owner = await gateway.owner()
-  routes = routesOf(gateway.document)
+  routes = routesOf(gateway.document).filter(({ operation }) => !NEEDS_A_WALLET.has(operation.operationId))
   problem = bodyValidator(gateway.document, 'closed')
 })
 afterAll(() => gateway.close())
@@ -95,7 +98,9 @@ async function exampleRequest(
   if (route.path.startsWith('/v1') || route.path.startsWith('/apis'))
     headers.set('authorization', `Bearer ${known['GATEWAY_API_KEY']}`)
   for (const { name, in: place, example } of shown) {
-    const values = Array.isArray(example) ? example : [example]
+    // A key stands for one request, and each of these is another one.
+    const sent = name === 'idempotency-key' && /^[0-9a-f-]{36}$/.test(String(example)) ? crypto.randomUUID() : example
+    const values = Array.isArray(sent) ? sent : [sent]
     for (const value of values.map((each) => (each === SHOWN_POST ? madePost : each)))
       if (place === 'query') url.searchParams.append(name, String(value))
       else if (place === 'header') headers.set(name, String(value))
