@@ -10,13 +10,11 @@ import { ensureIndex } from './adapters/websearch/local/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { composeAgents } from './compose/agents'
+import { composeBilling } from './compose/billing'
 import { composeModels } from './compose/models'
 import { indexSources } from './compose/own-documents'
 import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
-import { composePayments } from './compose/payments'
 import { openSocial } from './compose/social'
-import { composeRepeats } from './compose/repeats'
-import { composeTopUps } from './compose/top-ups'
 import { openWebsearch } from './compose/websearch'
 import type { Config } from './config'
 import { Keys } from './core/accounts/keys'
@@ -31,9 +29,6 @@ import { Ledger } from './core/ledger/ledger'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
-import { balanceFunding } from './gateway/funding/balance'
-import { offering, paymentFunding } from './gateway/funding/payment'
-import { unpaid } from './gateway/funding/unpaid'
 import { controlDesk } from './http/control'
 import { loadDashboard } from './http/dashboard-files'
 import { FrontDesk } from './http/front-desk'
@@ -94,12 +89,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const linked = openSocial(config, { ...core, clock, log, store: stores.social })
   const { identity, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
-  const claims = stores.paymentClaims
-  const { topUps, cards } = composeTopUps(config, { claims, ledger, clock, log })
-  const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null })
-  const repeats = composeRepeats(stores.keptAnswers, clock, log)
-  // Whoever worked on a payment before this process is gone.
-  await rail.payments.recover()
+  const stored = { claims: stores.paymentClaims, kept: stores.keptAnswers }
+  const billing = await composeBilling(config, { ...core, ...stored, clock, log })
   const paymentAttemptsPerMinute = config.payments.attemptsPerMinute
   const door = { credentials, accounts, ledger, limiter, clock, anonymousLimits, paymentAttemptsPerMinute }
   const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies })
@@ -110,11 +101,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...core,
     ...linked,
     desk,
-    claims,
-    topUps,
-    cards,
-    payments: rail.payments,
-    sandboxTopUps: config.payments.sandboxTopUps,
+    ...billing.routes,
     identity,
     ...ownerSettings({ ...core, identity, config, clock, mailer, log }),
     providers,
@@ -130,8 +117,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
       ledger,
       prices,
       clock,
-      funding: waysToPay(core, rail.payments),
-      repeats: repeats.repeats,
+      funding: billing.funding,
+      repeats: billing.repeats,
       onTrouble,
     }),
     thumbnails: new Thumbnails(
@@ -149,9 +136,9 @@ export async function compose(config: Config, surroundings: Surroundings) {
     /** Answers a request that came over the socket. */
     fetch: (request: Request) => web.fetch(desk.receive(request)),
     core,
-    rail,
+    rail: billing.rail,
     sandbox: linked.sandbox,
-    topUps,
+    topUps: billing.routes.topUps,
     control: controlDesk({ ...core, identity, baseUrl: config.baseUrl }),
     accounts,
     setupToken,
@@ -164,24 +151,11 @@ export async function compose(config: Config, surroundings: Surroundings) {
       core.events.end()
     },
     async close() {
-      repeats.close()
-      await rail.close()
+      await billing.close()
       await providers.close?.()
       await linked.close()
       await stores.close()
     },
-  }
-}
-
-/** Who pays: the balance of a key, one payment for one call, or nobody, who is then told how to. */
-function waysToPay(
-  { ledger, limiter }: Awaited<ReturnType<typeof composeCore>>,
-  payments: ReturnType<typeof composePayments>['payments'],
-) {
-  return {
-    balance: offering(balanceFunding(ledger), payments),
-    payment: paymentFunding(payments, limiter),
-    none: offering(unpaid, payments),
   }
 }
 
