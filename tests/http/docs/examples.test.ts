@@ -29,7 +29,9 @@ afterAll(() => gateway.close())
 /** A fresh key of the owner that has made one call, under the names that samples know. */
 async function variables(path = ''): Promise<Record<string, string>> {
   const made = await owner.api('/api/keys', { name: `key ${crypto.randomUUID()}` })
-  const { key, secret } = (await made.json()) as { key: { id: string }; secret: string }
+  const told = await made.text()
+  expect(made.status, told).toBe(201)
+  const { key, secret } = JSON.parse(told) as { key: { id: string }; secret: string }
   const call = await gateway.as(secret, '/apis/v1/websearch/images/search?q=card')
   expect(call.status).toBe(200)
   if (path.startsWith('/apis/v1/social/')) await settleIn(secret)
@@ -129,7 +131,10 @@ describe('every documented example runs', () => {
   })
 
   test('each example of a parameter is taken, alone and with all others', async () => {
-    for (const route of routes) {
+    const isSocial = ({ path }: DocumentedRoute) => path.startsWith('/apis/v1/social/')
+    // Social last: its clock runs for hours, and making a key needs a sign-in of today.
+    for (const route of [...routes].sort((a, b) => Number(isSocial(a)) - Number(isSocial(b)))) {
+      if (isSocial(route)) owner = await gateway.owner()
       const shown = (route.operation.parameters ?? []).filter(({ example }) => example !== undefined)
       const required = shown.filter((parameter) => parameter.required)
       const optional = shown.filter((parameter) => !parameter.required)
