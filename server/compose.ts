@@ -139,7 +139,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     rail: billing.rail,
     sandbox: linked.sandbox,
     topUps: billing.routes.topUps,
-    control: controlDesk({ ...core, identity, baseUrl: config.baseUrl }),
+    control: controlDesk({ ...core, identity, baseUrl: config.baseUrl, network: () => billing.rail.network() }),
     accounts,
     setupToken,
     /** Whether nobody is operator yet. */

@@ -67,7 +67,10 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
     /** Opens the network. Free to repeat; never rejects. */
     open: () => (opening ??= start()),
     /** What a wallet on this machine must know; null while there is no way to pay. */
-    network: () => settings && { ...settings, sandbox: rail === 'sandbox' },
+    async network() {
+      await (opening ??= start())
+      return settings && { ...settings, sandbox: rail === 'sandbox' }
+    },
     async close() {
       closed = true
       await opening

@@ -181,7 +181,7 @@ export const RULES: readonly Rule[] = [
     // The generator of the documents is mounted as a route, and mended.
     files: ['server/http/routes/docs.ts'],
     may: ['server/http/docs/**'],
-    types: ['server/http/dashboard-files.ts'],
+    types: ['server/http/dashboard-files.ts', 'server/core/payments/payments.ts'],
     packages: ['elysia', '@elysiajs/swagger'],
   },
   {
@@ -247,7 +247,7 @@ export const RULES: readonly Rule[] = [
   {
     files: ['server/cli/local/**'],
     may: [SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', CORE],
-    packages: ['node:*', 'cli-progress'],
+    packages: ['node:*', 'cli-progress', 'mppx', 'viem'],
   },
   {
     files: ['server/cli/*.ts', 'server/cli/commands/**'],

@@ -58,6 +58,17 @@ export class Payments {
     return Promise.all(methods.map((method) => method.offer({ ...purchase, binding })))
   }
 
+  /** How an amount can be paid, for documents. */
+  async waysFor(amount: Money) {
+    const methods = await this.options.methods()
+    return methods.map((method) => ({
+      method: method.name,
+      intent: 'charge' as const,
+      amount: String(method.units(amount)),
+      currency: method.currency,
+    }))
+  }
+
   /** What we know of a credential that was shown here before, when it is the same to the letter. */
   async claimOf(shown: ShownPayment): Promise<Claim | null> {
     const found = await this.read(shown)
