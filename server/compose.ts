@@ -89,10 +89,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const linked = openSocial(config, { ...core, clock, log, store: stores.social })
   const { identity, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
-  const stored = { claims: stores.paymentClaims, kept: stores.keptAnswers }
-  const billing = await composeBilling(config, { ...core, ...stored, clock, log })
-  const paymentAttemptsPerMinute = config.payments.attemptsPerMinute
-  const door = { credentials, accounts, ledger, limiter, clock, anonymousLimits, paymentAttemptsPerMinute }
+  const billing = await composeBilling(config, { ...core, clock, log })
+  const door = { credentials, accounts, ledger, limiter, clock, anonymousLimits, ...billing.door }
   const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies })
   const setupToken = new SetupToken()
   const models = await composeModels(config, { ...core, desk, store: stores.models, clock, log })

@@ -13,8 +13,7 @@ import { composeRepeats } from './repeats'
 import { composeTopUps } from './top-ups'
 
 interface Parts {
-  readonly claims: ClaimStore
-  readonly kept: KeptAnswers
+  readonly stores: { readonly paymentClaims: ClaimStore; readonly keptAnswers: KeptAnswers }
   readonly ledger: Ledger
   readonly limiter: Limiter
   readonly clock: Clock
@@ -22,7 +21,8 @@ interface Parts {
 }
 
 /** How money comes in: for one request, into the balance, and never twice for the same. */
-export async function composeBilling(config: Config, { claims, kept, ledger, limiter, clock, log }: Parts) {
+export async function composeBilling(config: Config, { stores, ledger, limiter, clock, log }: Parts) {
+  const { paymentClaims: claims, keptAnswers: kept } = stores
   const { topUps, cards } = composeTopUps(config, { claims, ledger, clock, log })
   const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null })
   const { repeats, close } = composeRepeats(kept, clock, log)
@@ -31,6 +31,7 @@ export async function composeBilling(config: Config, { claims, kept, ledger, lim
   const { payments } = rail
   return {
     rail,
+    door: { paymentAttemptsPerMinute: config.payments.attemptsPerMinute },
     /** What the routes of wallets and owners need. */
     routes: { claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
     /** Who pays: the balance of a key, one payment for one call, or nobody, who is then told how to. */

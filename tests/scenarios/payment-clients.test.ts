@@ -26,7 +26,10 @@ describe('payment clients', () => {
     await removeFolder(folder)
   })
 
-  async function run(command: readonly string[], env: Record<string, string> = {}): Promise<{ code: number; out: string }> {
+  async function run(
+    command: readonly string[],
+    env: Record<string, string> = {},
+  ): Promise<{ code: number; out: string }> {
     const child = Bun.spawn([process.execPath, ...command], {
       cwd: ROOT,
       env: { PATH: process.env['PATH'] ?? '', HOME: folder, DATA_DIR: folder, ...env },
@@ -82,11 +85,15 @@ describe('payment clients', () => {
       'x-service-info': { docs: { llms: string } }
       paths: Record<string, { get: { 'x-payment-info': { offers: { amount: string; currency: string }[] } } }>
     }
-    const { request, realm } = Challenge.deserialize((await fetch(`${server.url}${PATH}`)).headers.get('www-authenticate') ?? '')
+    const { request, realm } = Challenge.deserialize(
+      (await fetch(`${server.url}${PATH}`)).headers.get('www-authenticate') ?? '',
+    )
     const [offer] = document.paths['/apis/v1/websearch/images/search']?.get['x-payment-info'].offers ?? []
     expect([offer?.amount, offer?.currency]).toEqual([String(request['amount']), String(request['currency'])])
     expect(realm).toBe(new URL(server.url).hostname)
     expect(document['x-service-info'].docs.llms).toBe('/llms.txt')
-    expect(await (await fetch(`${server.url}/llms.txt`)).text()).toContain(`0.005 USD or tempo 5000 of ${offer?.currency}`)
+    expect(await (await fetch(`${server.url}/llms.txt`)).text()).toContain(
+      `0.005 USD or tempo 5000 of ${offer?.currency}`,
+    )
   })
 })

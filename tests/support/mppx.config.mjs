@@ -6,6 +6,7 @@ import { tempoLocalnet } from 'viem/chains'
 
 const client = createClient({ chain: tempoLocalnet, transport: http(process.env.MPPX_RPC_URL) })
 // A plain object: what the CLI's own helper needs is not shipped with it.
+// biome-ignore lint/style/noDefaultExport: the CLI reads it
 export default {
   methods: [tempo.charge({ account: privateKeyToAccount(process.env.MPPX_PRIVATE_KEY), getClient: () => client })],
 }

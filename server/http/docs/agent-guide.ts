@@ -49,7 +49,9 @@ export function agentGuide(document: OpenApiDocument, origin: string): string {
 
 function entry(method: string, path: string, operation: OpenApiOperation, inFull: boolean): string {
   const { summary, description, 'x-price': price, parameters = [], requestBody, responses } = operation
-  const ways = (operation['x-payment-info']?.offers ?? []).map((offer) => `${offer['method']} ${offer['amount']} of ${offer['currency']}`)
+  const ways = (operation['x-payment-info']?.offers ?? []).map(
+    (offer) => `${offer['method']} ${offer['amount']} of ${offer['currency']}`,
+  )
   const cost = price ? `, ${[`${price.amount} ${price.currency}`, ...ways].join(' or ')} per success` : ''
   const head = `### ${method} ${path}: ${summary}${cost}`
   const body = requestBody?.content['application/json']?.schema

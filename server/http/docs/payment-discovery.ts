@@ -28,7 +28,9 @@ export async function withPaymentOffers(
   }
   const paths = await Promise.all(
     Object.entries(document.paths).map(async ([path, item]) => {
-      const operations = Object.entries(item).map(async ([method, operation]) => [method, await offered(operation)] as const)
+      const operations = Object.entries(item).map(
+        async ([method, operation]) => [method, await offered(operation)] as const,
+      )
       return [path, Object.fromEntries(await Promise.all(operations))] as const
     }),
   )
