@@ -62,13 +62,17 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
     }
     await work()
   }
+  const open = (): Promise<void> => {
+    opening ??= start()
+    return opening
+  }
   return {
     payments,
     /** Opens the network. Free to repeat; never rejects. */
-    open: () => (opening ??= start()),
+    open,
     /** What a wallet on this machine must know; null while there is no way to pay. */
     async network() {
-      await (opening ??= start())
+      await open()
       return settings && { ...settings, sandbox: rail === 'sandbox' }
     },
     async close() {
