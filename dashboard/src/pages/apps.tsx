@@ -29,7 +29,7 @@ export function Apps() {
     <Page title={SHELL_WORDS.pagesOf.apps} lead={WORDS.lead}>
       <Card title={WORDS.mcp}>{apps.data && <McpSnippets url={apps.data.mcp_url} />}</Card>
       <Card
-        title={WORDS.table}
+        title={WORDS.heading}
         flush
         aside={rows && rows.length > 0 && <Button onClick={() => setAct('all')}>{WORDS.disconnectAll}</Button>}
       >

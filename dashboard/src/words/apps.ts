@@ -39,6 +39,7 @@ export const APP_WORDS = {
   lead: 'Apps and terminals that may use this account. Ending one stops its next request.',
   none: 'No app has access. Agents ask for it when you give them the address above; the terminal asks with gateway login.',
   table: 'Connected apps',
+  heading: 'Apps with access',
   columns: {
     name: 'App',
     access: 'May',

@@ -2,6 +2,8 @@ import { Field } from '../../ui/field.tsx'
 import { typedUsd } from '../../ui/money.ts'
 import { APP_WORDS as WORDS } from '../../words/apps.ts'
 
+const MICROS = 1_000_000
+
 /** The most an app may spend; empty is no limit of its own. */
 export function LimitField({
   value,
@@ -27,9 +29,9 @@ export function LimitField({
   )
 }
 
-/** The typed amount, null for none, or `wrong`. */
+/** The typed amount in USD, null for none, or `wrong`. */
 export function limitTyped(typed: string): number | null | 'wrong' {
   if (typed.trim() === '') return null
   const amount = typedUsd(typed)
-  return amount === null || amount <= 0 ? 'wrong' : amount
+  return amount === null || amount <= 0 ? 'wrong' : amount / MICROS
 }
