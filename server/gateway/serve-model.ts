@@ -111,7 +111,9 @@ async function forwarded(counter: ModelCounter, taken: Taken): Promise<ModelOutc
 
 async function streamed(counter: ModelCounter, taken: Taken, answer: BackendAnswer): Promise<ModelOutcome> {
   const { judged, reservation } = taken
-  const kept = await reservation.keep?.(recordOf(counter, judged, NOTHING, 'gateway_restarted').record)
+  // What is free leaves nothing to settle.
+  const kept =
+    judged.most === 0 || (await reservation.keep?.(recordOf(counter, judged, NOTHING, 'gateway_restarted').record))
   if (!kept) {
     answer.close()
     await giveBack(taken, 0)

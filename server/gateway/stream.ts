@@ -157,7 +157,7 @@ class MeteredStream {
   /** From time to time, what a start would charge if this process died now. Nobody waits for it. */
   private writeDown(): void {
     const { seen } = this.meter
-    if (seen.textBytes - this.writtenDown < WRITTEN_DOWN_BYTES) return
+    if (seen.textBytes - this.writtenDown < WRITTEN_DOWN_BYTES || this.taken.judged.most === 0) return
     this.writtenDown = seen.textBytes
     const { record } = recordOf(this.counter, this.taken.judged, seen, 'gateway_restarted')
     void this.taken.reservation.keep?.(record)

@@ -1,10 +1,12 @@
 import type { MemoryResult } from './memory'
+import type { ModelsResult } from './models'
 import { addedP50, ratios, type SpeedResult } from './speed'
 import { median, table } from './statistics'
 import type { UsageResult } from './usage-pages'
 
 export interface Results {
   speed?: SpeedResult
+  models?: ModelsResult
   memory?: MemoryResult
   usage?: UsageResult
 }

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { compose } from '../../server/compose'
 import { type Config, readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
@@ -18,6 +20,7 @@ export function benchConfig(folder: string, port = 0): Config {
     SECRET_KEY: 'a secret that only benches know, 32 bytes and more',
     SIGNUP_RPM: '1000',
     LOG_LEVEL: 'error',
+    ...(existsSync(join(folder, 'models.json')) && { MODELS_FILE: join(folder, 'models.json') }),
   }
   return readConfig(set, {})
 }

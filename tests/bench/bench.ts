@@ -3,20 +3,21 @@ import { parseArgs } from 'node:util'
 import { describeBars, type Results } from './bars'
 import { machineFacts } from './machine'
 import { describeMemory, measureMemory } from './memory'
+import { describeModels, measureModels } from './models'
 import { describePortkey, measurePortkey } from './portkey'
 import { describeSpeed, measureSpeed, type SpeedPlan } from './speed'
 import { describeUsage, measureUsage } from './usage-pages'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const PARTS = ['speed', 'portkey', 'memory', 'usage'] as const
+const PARTS = ['speed', 'models', 'portkey', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
 const HELP = `Measures the gateway and prints Markdown tables for docs/performance.md.
 
   bun run bench [options]
 
-  --only PART     speed, portkey, memory or usage; may be given more than once
+  --only PART     speed, models, portkey, memory or usage; may be given more than once
   --quick         1 to 2 minutes: fewer and shorter rounds, a tenth of the usage rows; for a first look only
   --json FILE     writes every single result there too
   --rounds N      rounds of each comparison (5, quick 2)
@@ -26,6 +27,7 @@ const HELP = `Measures the gateway and prints Markdown tables for docs/performan
   --help
 
 speed     charged image searches against a bare Bun fetch proxy, in turns, and the books of every run
+models    chat completions, plain and streamed, charged, against a bare pipe and @portkey-ai/gateway, and the books
 portkey   the same proxy against @portkey-ai/gateway on a chat double
 memory    100,000 keys against one
 usage     an owner's pages over 10 million calls
@@ -93,12 +95,16 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const found: Record<string, unknown> = { facts, results }
   console.log(facts.map((fact) => `- ${fact}`).join('\n'))
   if (!Bun.which('taskset')) console.log('- No taskset here: servers and generator share the cores, ratios mean little')
-  const loads = parts.includes('speed') || parts.includes('portkey')
+  const loads = parts.includes('speed') || parts.includes('models') || parts.includes('portkey')
   const noWrk = loads ? await wrkProblem() : null
-  if (noWrk) console.log(`\nSkipped speed and portkey: ${noWrk}`)
+  if (noWrk) console.log(`\nSkipped speed, models and portkey: ${noWrk}`)
   if (parts.includes('speed') && !noWrk) {
     results.speed = await measureSpeed(workshop, speed)
     section('Speed', describeSpeed(results.speed))
+  }
+  if (parts.includes('models') && !noWrk) {
+    results.models = await measureModels(workshop, speed)
+    section('Models', describeModels(results.models))
   }
   if (parts.includes('portkey') && !noWrk) {
     const portkey = await measurePortkey(workshop, speed)
@@ -116,7 +122,8 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const bars = describeBars(results)
   if (bars) section('Bars', bars)
   if (json) writeFileSync(json, JSON.stringify(found, null, 2))
-  return results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true
+  const agrees = results.models?.problems.length === 0 || !results.models
+  return agrees && (results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true)
 }
 
 function section(title: string, text: string): void {

@@ -20,23 +20,45 @@ export interface PortkeyResult {
   readonly rows: readonly PortkeyRow[]
 }
 
-/** The speed floor: another gateway, which charges nothing, on a chat double, against the same control. */
-export async function measurePortkey(
+/** The other gateway, installed and started on the servers' core; why not, where it could not be. */
+export async function openPortkey(
   workshop: Workshop,
-  plan: { rounds: number; seconds: number },
-): Promise<PortkeyResult> {
+): Promise<{ skipped: string | null; port: number; pid: number; stop: () => void }> {
   const folder = await workshop.folder('portkey')
   writeFileSync(join(folder, 'package.json'), '{"private":true}')
   const install = Bun.spawn([process.execPath, 'add', PORTKEY], { cwd: folder, stdout: 'ignore', stderr: 'pipe' })
   const said = await new Response(install.stderr).text()
   if ((await install.exited) !== 0)
-    return { skipped: `${PORTKEY} could not be installed: ${said.split('\n')[0]}`, rows: [] }
-  const upstream = await workshop.helper('upstream.ts', [], FEEDER_CORE)
-  const base = `http://127.0.0.1:${upstream.ready}`
-  const proxy = await workshop.helper('bare-proxy.ts', [base], SERVER_CORE)
+    return {
+      skipped: `${PORTKEY} could not be installed: ${said.split('\n')[0]}`,
+      port: 0,
+      pid: 0,
+      stop: () => undefined,
+    }
   const port = freePort('127.0.0.1')
   const start = [process.execPath, '--bun', join('node_modules', '@portkey-ai', 'gateway', 'build', 'start-server.js')]
   const foreign = await workshop.foreign([...start, `--port=${port}`, '--headless'], folder, port, SERVER_CORE)
+  return {
+    skipped: null,
+    port,
+    pid: foreign.pid,
+    stop() {
+      foreign.stop()
+      workshop.removeFolder(folder)
+    },
+  }
+}
+
+/** The speed floor: another gateway, which charges nothing, on a chat double, against the same control. */
+export async function measurePortkey(
+  workshop: Workshop,
+  plan: { rounds: number; seconds: number },
+): Promise<PortkeyResult> {
+  const opened = await openPortkey(workshop)
+  if (opened.skipped !== null) return { skipped: opened.skipped, rows: [] }
+  const upstream = await workshop.helper('upstream.ts', [], FEEDER_CORE)
+  const base = `http://127.0.0.1:${upstream.ready}`
+  const proxy = await workshop.helper('bare-proxy.ts', [base], SERVER_CORE)
   const chat = (at: number | string, pid: number): Target => ({
     url: `http://127.0.0.1:${at}/v1/chat/completions`,
     pid,
@@ -44,7 +66,7 @@ export async function measurePortkey(
     args: [`${base}/v1`],
   })
   const control = chat(proxy.ready, proxy.pid)
-  const portkey = chat(port, foreign.pid)
+  const portkey = chat(opened.port, opened.pid)
   await burst(control, 32, 1)
   await burst(portkey, 32, 2)
   const rows: PortkeyRow[] = []
@@ -56,10 +78,9 @@ export async function measurePortkey(
     }
     rows.push(row)
   }
-  foreign.stop()
+  opened.stop()
   await proxy.stop()
   await upstream.stop()
-  workshop.removeFolder(folder)
   return { skipped: null, rows }
 }
 

@@ -29,6 +29,30 @@ const CHAT = JSON.stringify({
   choices: [{ index: 0, message: { role: 'assistant', content: 'x'.repeat(600) }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 12, completion_tokens: 150, total_tokens: 162 },
 })
+const chunk = (delta: object, more: object = {}) =>
+  `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'gpt-4o-mini', choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`
+/** 60 events of some tokens each; six to a chunk, as a busy network delivers them. */
+const CHUNKS = Array.from({ length: 10 }, () =>
+  new TextEncoder().encode(
+    Array.from({ length: 6 }, () => chunk({ content: 'some words ' }, { usage: null })).join(''),
+  ),
+)
+const LAST = new TextEncoder().encode(
+  `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'gpt-4o-mini', choices: [], usage: { prompt_tokens: 70, completion_tokens: 150, total_tokens: 220 } })}\n\ndata: [DONE]\n\n`,
+)
+
+function chatStream(): Response {
+  let next = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const bytes = next < CHUNKS.length ? CHUNKS[next] : next === CHUNKS.length ? LAST : undefined
+      next++
+      if (bytes) controller.enqueue(bytes)
+      else controller.close()
+    },
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 const bodies = new Map<number, Uint8Array<ArrayBuffer>>()
@@ -39,7 +63,8 @@ const server = Bun.serve({
   async fetch(request) {
     const path = request.url.slice(request.url.indexOf('/', 8))
     if (path.includes('chat/completions')) {
-      await request.arrayBuffer()
+      const asked = await request.text()
+      if (asked.includes('"stream":true')) return chatStream()
       return new Response(CHAT, { headers: JSON_TYPE })
     }
     const [, bytes = 0, ms = 0] = path.split('/', 3).map(Number)

@@ -1,5 +1,6 @@
 const FAILURES = 5
 const OPEN_MS = 15_000
+const KNOWN_MS = 10_000
 
 /**
  * Keeps calls from an upstream that failed several times in a row; after a while one call finds out whether it is back. Also
@@ -11,6 +12,7 @@ export class Breaker {
   private openUntil = 0
   private probing = false
   private places = 0
+  private answeredAt = Number.NEGATIVE_INFINITY
 
   constructor(now: () => number) {
     this.now = now
@@ -19,6 +21,11 @@ export class Breaker {
   get state(): 'closed' | 'open' | 'probing' {
     if (this.failures < FAILURES) return 'closed'
     return this.probing || this.now() >= this.openUntil ? 'probing' : 'open'
+  }
+
+  /** Whether it answered a moment ago, and did not fail since. */
+  get isKnown(): boolean {
+    return this.failures === 0 && performance.now() - this.answeredAt < KNOWN_MS
   }
 
   get underWay(): number {
@@ -40,6 +47,7 @@ export class Breaker {
   }
 
   succeeded(): void {
+    this.answeredAt = performance.now()
     this.failures = 0
     this.probing = false
   }

@@ -23,6 +23,7 @@ const LONGEST_PAUSE_MS = 2_000
 export class Fleet implements ModelBackend {
   private readonly options: FleetOptions
   private readonly breakers = new Map<string, Breaker>()
+  private readonly names = new WeakMap<ModelUpstream, string>()
 
   constructor(options: FleetOptions) {
     this.options = options
@@ -59,7 +60,7 @@ export class Fleet implements ModelBackend {
     call: BackendCall,
     signal: AbortSignal,
   ): Promise<Result<BackendAnswer, Refusal>> {
-    const name = nameOf(upstream)
+    const name = this.nameOf(upstream)
     const key = upstream.keyEnv === null ? null : this.options.keyOf(upstream.keyEnv)
     if (upstream.keyEnv !== null && key === null) {
       this.options.onTrouble(name, `${upstream.keyEnv} is not set`)
@@ -80,7 +81,7 @@ export class Fleet implements ModelBackend {
       breaker.leave()
       abort.abort()
     }
-    const opened = await this.called(upstream, key, call, abort)
+    const opened = await this.called(upstream, key, call, abort, breaker.isKnown)
     if (!opened.ok) {
       close()
       if (signal.aborted || !opened.error.isFault) breaker.undecided()
@@ -97,8 +98,19 @@ export class Fleet implements ModelBackend {
     key: string | null,
     call: BackendCall,
     abort: AbortController,
+    isKnown: boolean,
   ): Promise<Result<Opened, Refusal>> {
-    return upstream.kind === 'sandbox' ? openSandbox(upstream.model, call) : openHttp(upstream, key, call, abort)
+    return upstream.kind === 'sandbox'
+      ? openSandbox(upstream.model, call)
+      : openHttp(upstream, key, call, abort, isKnown)
+  }
+
+  private nameOf(upstream: ModelUpstream): string {
+    const known = this.names.get(upstream)
+    if (known !== undefined) return known
+    const name = nameOf(upstream)
+    this.names.set(upstream, name)
+    return name
   }
 
   private breakerOf(name: string): Breaker {

@@ -25,10 +25,12 @@ export async function openHttp(
   key: string | null,
   call: BackendCall,
   abort: AbortController,
+  /** Whether it answered a moment ago: then nobody knocks first. */
+  isKnown: boolean,
 ): Promise<Result<Opened, Refusal>> {
   if (upstream.kind === 'sandbox') throw new Error('a sandbox is not called over HTTP')
   const vendor = VENDORS[upstream.kind]
-  const reached = await isReachable(upstream, abort.signal)
+  const reached = isKnown || (await isReachable(upstream, abort.signal))
   if (!reached) return no(trouble('unavailable', `no connection within ${upstream.connectMs} ms`))
   let late = false
   const timer = setTimeout(() => {

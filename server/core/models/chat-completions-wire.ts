@@ -20,7 +20,9 @@ import { type ModelWire, type Seen, type StreamMeter, stringBytes } from './mode
 import { dataOf, latin1, SseEvents, type Verdict } from './sse-events'
 import { openAiUsage } from './token-usage'
 
-const TEXTS = /"(?:content|arguments|refusal|reasoning|reasoning_content)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+const TEXTS = ['content', 'arguments', 'refusal', 'reasoning', 'reasoning_content']
+/** As it stands in every event of a stream whose usage was asked for. */
+const NO_USAGE = ',"usage":null'
 const NONE: Uint8Array = new Uint8Array()
 
 /** OpenAI's chat completions, which Ollama, vLLM, LM Studio and many more speak (facts/upstreams 6.1). */
@@ -127,7 +129,7 @@ class ChatMeter implements StreamMeter {
 
   private judge(event: Uint8Array): Verdict {
     const text = latin1(event)
-    if (/^data:\s*\[DONE\]/m.test(text)) {
+    if (text.length < 64 && /^data:\s*\[DONE\]/m.test(text)) {
       this.isComplete = true
       this.ending = event
       return 'drop'
@@ -141,17 +143,19 @@ class ChatMeter implements StreamMeter {
       if (this.shown) return 'pass'
       if (json['usage'] !== undefined && listOf(json['choices']).length === 0) return 'drop'
     }
-    return this.shown ? 'pass' : withoutUsage(event)
+    return this.shown ? 'pass' : withoutUsage(event, text)
   }
 }
 
 /** The event without its usage, else byte for byte. */
-function withoutUsage(event: Uint8Array): Verdict {
+function withoutUsage(event: Uint8Array, text: string): Verdict {
+  // In a string its quotes would have backslashes: it stands there as a member only.
+  const plain = text.indexOf(NO_USAGE)
+  if (plain >= 0) return Buffer.concat([event.subarray(0, plain), event.subarray(plain + NO_USAGE.length)])
   const start = event.indexOf(0x7b)
   const members = start < 0 ? null : objectMembers(event, start)
   const usage = members?.get('usage')
   if (!members || !usage) return 'pass'
-  const text = latin1(event)
   const name = text.lastIndexOf('"usage"', usage.start)
   const before = text.slice(0, name).trimEnd()
   const after = text.slice(usage.end)

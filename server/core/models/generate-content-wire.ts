@@ -21,7 +21,7 @@ import { type ModelWire, type Seen, type StreamMeter, stringBytes } from './mode
 import { dataOf, latin1, SseEvents, type Verdict } from './sse-events'
 import { geminiUsage } from './token-usage'
 
-const TEXTS = /"(?:text|name)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+const TEXTS = ['text', 'name']
 const NONE: Uint8Array = new Uint8Array()
 
 /** Gemini's generateContent and its streamed form (facts/upstreams 6.3). Protobuf's JSON takes members in two spellings. */

@@ -20,7 +20,7 @@ import { type ModelWire, type Seen, type StreamMeter, stringBytes } from './mode
 import { dataOf, latin1, SseEvents, type Verdict } from './sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from './token-usage'
 
-const TEXTS = /"(?:text|partial_json|thinking)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+const TEXTS = ['text', 'partial_json', 'thinking']
 const NONE: Uint8Array = new Uint8Array()
 
 /** Tools that run at the caller's side. Others run at the vendor's, for a price of their own. */

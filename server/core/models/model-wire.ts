@@ -80,9 +80,29 @@ export function metered(seen: Seen, expected: { readonly input: number; readonly
   }
 }
 
-/** The bytes of the string members that `names` matches, in JSON that nobody parsed. */
-export function stringBytes(json: string, names: RegExp): number {
+/** The bytes of the string members of these names, in JSON that nobody parsed: a quote inside a string has a backslash before it. */
+export function stringBytes(json: string, names: readonly string[]): number {
   let bytes = 0
-  for (const [, text = ''] of json.matchAll(names)) bytes += text.length
+  for (const name of names) {
+    const quoted = `"${name}"`
+    for (let at = json.indexOf(quoted); at >= 0; at = json.indexOf(quoted, at)) {
+      at += quoted.length
+      while (json[at] === ' ' || json[at] === ':') at++
+      if (json[at] !== '"') continue
+      const end = endOfString(json, at + 1)
+      bytes += end - at - 1
+      at = end
+    }
+  }
   return bytes
+}
+
+/** The place of the quote that ends the string; the end of the text where none does. */
+function endOfString(json: string, from: number): number {
+  for (let at = json.indexOf('"', from); at >= 0; at = json.indexOf('"', at + 1)) {
+    let slashes = 0
+    while (json[at - 1 - slashes] === '\\') slashes++
+    if (slashes % 2 === 0) return at
+  }
+  return json.length
 }

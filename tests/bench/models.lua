@@ -1,0 +1,17 @@
+-- Posts one chat completion again and again: wrk -s models.lua URL -- KEY plain|stream [CUSTOM_HOST]. Prints one JSON line.
+wrk.method = "POST"
+wrk.headers["content-type"] = "application/json"
+wrk.headers["x-portkey-provider"] = "openai"
+function init(args)
+  local stream = args[2] == "stream" and '"stream":true,' or ""
+  wrk.body = '{' .. stream .. '"model":"gpt-4o-mini","max_tokens":500,"messages":[{"role":"user","content":"' .. string.rep("hello ", 60) .. '"}]}'
+  wrk.headers["authorization"] = "Bearer " .. args[1]
+  wrk.headers["x-portkey-custom-host"] = args[3]
+end
+function done(summary, latency)
+  local e = summary.errors
+  io.write(string.format(
+    'JSON {"requests":%d,"us":%d,"p50":%d,"p99":%d,"max":%d,"refused":%d,"broken":%d}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), latency.max,
+    e.status, e.connect + e.read + e.write + e.timeout))
+end

@@ -1,0 +1,121 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { reconcile } from '../support/reconcile'
+import { openPortkey } from './portkey'
+import { median, spread, sum, table } from './statistics'
+import { FEEDER_CORE, SERVER_CORE, type Workshop } from './workshop'
+import { type Burst, burst, type Target } from './wrk'
+
+interface ModelsRow {
+  readonly kind: 'plain' | 'stream'
+  readonly connections: number
+  readonly control: readonly Burst[]
+  readonly gateway: readonly Burst[]
+  /** Empty where it could not be installed. */
+  readonly portkey: readonly Burst[]
+}
+
+export interface ModelsResult {
+  readonly rows: readonly ModelsRow[]
+  readonly served: number
+  readonly charges: number
+  readonly problems: readonly string[]
+}
+
+const CONNECTIONS = [1, 64]
+const MODEL = 'gpt-4o-mini'
+
+/** Chat completions, plain and streamed, metered and charged, against a bare Bun pipe and a gateway that charges nothing, in turns. */
+export async function measureModels(
+  workshop: Workshop,
+  plan: { rounds: number; seconds: number },
+): Promise<ModelsResult> {
+  const folder = await workshop.folder('models')
+  const upstream = await workshop.helper('upstream.ts', [], FEEDER_CORE)
+  const base = `http://127.0.0.1:${upstream.ready}`
+  const entry = {
+    id: MODEL,
+    upstream: { kind: 'openai', base_url: `${base}/v1`, concurrency: 10_000 },
+    price: { input: 0.15, output: 0.6 },
+    recharge_required: false,
+  }
+  writeFileSync(join(folder, 'models.json'), JSON.stringify({ models: [entry] }))
+  await workshop.once('seed-core.ts', ['keys', folder, '1'])
+  const key = readFileSync(join(folder, 'keys.txt'), 'utf8').trim()
+  const proxy = await workshop.helper('bare-proxy.ts', [base], SERVER_CORE)
+  const gateway = await workshop.helper('gateway.ts', [folder, base], SERVER_CORE)
+  const portkey = await openPortkey(workshop)
+  const target = (kind: ModelsRow['kind'], port: number | string, pid: number): Target => ({
+    url: `http://127.0.0.1:${port}/v1/chat/completions`,
+    pid,
+    script: 'models.lua',
+    args: [key, kind, `${base}/v1`],
+  })
+  const rows: ModelsRow[] = []
+  let served = 0
+  for (const kind of ['plain', 'stream'] as const) {
+    const control = target(kind, proxy.ready, proxy.pid)
+    const ours = target(kind, gateway.ready.split(' ')[0] ?? '', gateway.pid)
+    const theirs = portkey.skipped === null ? target(kind, portkey.port, portkey.pid) : null
+    await burst(control, 32, 1)
+    served += (await burst(ours, 32, 2)).requests
+    if (theirs) await burst(theirs, 32, 2)
+    for (const connections of CONNECTIONS) {
+      const row = { kind, connections, control: [] as Burst[], gateway: [] as Burst[], portkey: [] as Burst[] }
+      for (let round = 0; round < plan.rounds; round++) {
+        row.control.push(await burst(control, connections, plan.seconds))
+        row.gateway.push(await burst(ours, connections, plan.seconds))
+        if (theirs) row.portkey.push(await burst(theirs, connections, plan.seconds))
+      }
+      served += sum(row.gateway.map(({ requests }) => requests))
+      rows.push(row)
+    }
+  }
+  portkey.stop()
+  await gateway.stop()
+  await proxy.stop()
+  await upstream.stop()
+  const { charges, problems } = await reconcile(join(folder, 'gateway.db'))
+  workshop.removeFolder(folder)
+  return { rows, served, charges, problems }
+}
+
+export function describeModels({ rows, served, charges, problems }: ModelsResult): string {
+  const rps = (bursts: readonly Burst[]) =>
+    bursts.length === 0 ? '-' : median(bursts.map((one) => one.rps)).toFixed(0)
+  const ratio = (bursts: readonly Burst[], to: readonly Burst[]) =>
+    bursts.length === 0
+      ? '-'
+      : spread(
+          bursts.map((one, i) => one.rps / (to[i]?.rps ?? Number.NaN)),
+          2,
+        )
+  return [
+    'A chat completion of 150 tokens, plain or as 60 events; upstream 0 ms, one core each. Bars: plain >= 0.35x, stream >= 0.85x of the bare pipe.',
+    table(
+      [
+        '',
+        'c',
+        'req/s pipe',
+        'gateway',
+        'portkey',
+        'gateway / pipe (range)',
+        'gateway / portkey (range)',
+        'CPU us/req pipe / gateway',
+        'not 200',
+      ],
+      rows.map(({ kind, connections, control, gateway, portkey }) => [
+        kind,
+        connections,
+        rps(control),
+        rps(gateway),
+        rps(portkey),
+        ratio(gateway, control),
+        ratio(gateway.slice(0, portkey.length), portkey),
+        `${median(control.map(({ cpu }) => cpu)).toFixed(0)} / ${median(gateway.map(({ cpu }) => cpu)).toFixed(0)}`,
+        sum(gateway.map(({ refused, broken }) => refused + broken)),
+      ]),
+    ),
+    `${served} answers were counted and ${charges} charges booked (wrk hangs up at the end of each burst); ${problems.length === 0 ? 'all books agree' : problems.join('; ')}.`,
+  ].join('\n\n')
+}
