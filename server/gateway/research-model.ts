@@ -4,7 +4,7 @@ import type { Model } from '../core/models/model'
 import { boundsOf, isJson, listOf } from '../core/models/model-request'
 import { type Metered, metered, type WirePath } from '../core/models/model-wire'
 import type { ChatTurn } from '../core/models/research-prompts'
-import { dataOf, SseEvents } from '../core/models/sse-events'
+import { jsonOf, SseEvents } from '../core/models/sse-events'
 import type { UpstreamFailure } from '../core/providers/provider'
 import { no, ok, type Result } from '../core/result'
 
@@ -47,7 +47,7 @@ export async function ask(
   const meter = CHAT_COMPLETIONS.meter(request, STREAM)
   let text = ''
   const texts = new SseEvents((event) => {
-    const said = deltaOf(dataOf(event))
+    const said = deltaOf(event)
     text += said
     if (said !== '') onText?.(said)
     return 'drop'
@@ -66,13 +66,8 @@ export async function ask(
   return ok({ text, metered: metered(meter.seen, { input: likely, output: cap }), broken })
 }
 
-function deltaOf(data: string): string {
-  try {
-    const json: unknown = JSON.parse(data)
-    const [choice] = listOf(isJson(json) ? json['choices'] : null)
-    const delta = isJson(choice) ? choice['delta'] : null
-    return isJson(delta) && typeof delta['content'] === 'string' ? delta['content'] : ''
-  } catch {
-    return ''
-  }
+function deltaOf(event: Uint8Array): string {
+  const [choice] = listOf(jsonOf(event)['choices'])
+  const delta = isJson(choice) ? choice['delta'] : null
+  return isJson(delta) && typeof delta['content'] === 'string' ? delta['content'] : ''
 }

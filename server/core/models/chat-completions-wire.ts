@@ -17,7 +17,7 @@ import {
   wrong,
 } from './model-request'
 import { type ModelWire, type Seen, type StreamMeter, stringBytes } from './model-wire'
-import { dataOf, latin1, SseEvents, type Verdict } from './sse-events'
+import { jsonOf, latin1, SseEvents, type Verdict } from './sse-events'
 import { openAiUsage } from './token-usage'
 
 const TEXTS = ['content', 'arguments', 'refusal', 'reasoning', 'reasoning_content']
@@ -135,10 +135,10 @@ class ChatMeter implements StreamMeter {
       return 'drop'
     }
     this.text += stringBytes(text, TEXTS)
-    if (text.includes('"error"')) this.hasFailed ||= parsed(event)['error'] !== undefined
+    if (text.includes('"error"')) this.hasFailed ||= jsonOf(event)['error'] !== undefined
     if (!text.includes('"usage"')) return 'pass'
     if (/"usage"\s*:\s*\{/.test(text)) {
-      const json = parsed(event)
+      const json = jsonOf(event)
       this.counts = openAiUsage(json['usage']) ?? this.counts
       if (this.shown) return 'pass'
       if (json['usage'] !== undefined && listOf(json['choices']).length === 0) return 'drop'
@@ -161,15 +161,6 @@ function withoutUsage(event: Uint8Array, text: string): Verdict {
   const after = text.slice(usage.end)
   const whole = before.endsWith(',') ? before.slice(0, -1) + after : before + after.replace(/^\s*,/, '')
   return Buffer.from(whole, 'latin1')
-}
-
-function parsed(event: Uint8Array): Json {
-  try {
-    const json: unknown = JSON.parse(dataOf(event))
-    return isJson(json) ? json : {}
-  } catch {
-    return {}
-  }
 }
 
 function textOf(bytes: Uint8Array): string {

@@ -17,7 +17,7 @@ import {
   wrong,
 } from './model-request'
 import { type ModelWire, type Seen, type StreamMeter, stringBytes } from './model-wire'
-import { dataOf, latin1, SseEvents, type Verdict } from './sse-events'
+import { jsonOf, latin1, SseEvents, type Verdict } from './sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from './token-usage'
 
 const TEXTS = ['text', 'partial_json', 'thinking']
@@ -123,14 +123,14 @@ class MessagesMeter implements StreamMeter {
 
   private judge(event: Uint8Array): Verdict {
     const text = latin1(event)
-    switch (/^event:\s*(\w+)/m.exec(text)?.[1] ?? String(parsed(event)['type'])) {
+    switch (/^event:\s*(\w+)/m.exec(text)?.[1] ?? String(jsonOf(event)['type'])) {
       case 'message_start': {
-        const { message } = parsed(event)
+        const { message } = jsonOf(event)
         this.counts = anthropicUsage(isJson(message) ? message['usage'] : null)
         return 'pass'
       }
       case 'message_delta': {
-        const { usage } = parsed(event)
+        const { usage } = jsonOf(event)
         // Cumulative: it overwrites, and never adds (facts/upstreams 6.2).
         const next = anthropicUsage(usage, this.counts ?? undefined)
         if (next && isJson(usage) && usage['output_tokens'] !== undefined) {
@@ -150,14 +150,5 @@ class MessagesMeter implements StreamMeter {
         this.text += stringBytes(text, TEXTS)
         return 'pass'
     }
-  }
-}
-
-function parsed(event: Uint8Array): Json {
-  try {
-    const json: unknown = JSON.parse(dataOf(event))
-    return isJson(json) ? json : {}
-  } catch {
-    return {}
   }
 }

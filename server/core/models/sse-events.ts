@@ -1,3 +1,5 @@
+import { isJson, type Json } from './model-request'
+
 const LINE_FEED = 0x0a
 const RETURN = 0x0d
 const NONE: Uint8Array = new Uint8Array()
@@ -67,6 +69,16 @@ export function dataOf(event: Uint8Array): string {
     .filter((line) => line.startsWith('data:'))
     .map((line) => line.slice(line.charAt(5) === ' ' ? 6 : 5))
     .join('\n')
+}
+
+/** The data of an event as a JSON object; empty where it is none. */
+export function jsonOf(event: Uint8Array): Json {
+  try {
+    const json: unknown = JSON.parse(dataOf(event))
+    return isJson(json) ? json : {}
+  } catch {
+    return {}
+  }
 }
 
 /** Bytes as a string of as many characters: quick to search, and its length is the bytes'. */
