@@ -24,13 +24,13 @@ describe('ranking, on the judged questions', () => {
     const held = (scored: readonly Scored[]) => scored.filter(({ judged }) => judged.held)
     expect(gain(ours)).toBeGreaterThan(gain(control) + 0.03)
     expect(rank(ours)).toBeGreaterThan(rank(control) + 0.03)
-    expect(gain(held(ours))).toBeGreaterThan(gain(held(control)))
-    expect(rank(held(ours))).toBeGreaterThan(rank(held(control)))
+    expect(gain(held(ours))).toBeGreaterThan(gain(held(control)) + 0.02)
+    expect(rank(held(ours))).toBeGreaterThan(rank(held(control)) + 0.02)
   })
 
-  test('has enough questions, half of them held out, each with a page that was looked for', () => {
+  test('has enough questions, half of them or more held out, each with a page that was looked for', () => {
     expect(ours.length).toBeGreaterThanOrEqual(50)
-    expect(ours.filter(({ judged }) => judged.held).length).toBe(ours.length / 2)
+    expect(ours.filter(({ judged }) => judged.held).length).toBeGreaterThanOrEqual(ours.length / 2)
     for (const { judged } of ours) expect(Math.max(...Object.values(judged.grades))).toBe(3)
   })
 })

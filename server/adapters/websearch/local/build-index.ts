@@ -98,7 +98,7 @@ async function writeAll(
   tell('icons')
 }
 
-/** The rank of a package that only another package asked for. */
+/** The rank of a package that the project does not run with: its page and guides are enough. */
 const DISTANT = 2
 
 /**
@@ -109,7 +109,8 @@ async function closeness(projectRoot: string): Promise<(installed: InstalledPack
   const { dependencies, devDependencies } = await readManifest(projectRoot)
   return ({ name }) => {
     if (isMember(dependencies, name)) return 0
-    return isMember(devDependencies, name) || isMember(dependencies, name.replace(/^@types\//, '')) ? 1 : DISTANT
+    if (isMember(dependencies, name.replace(/^@types\//, ''))) return 1
+    return isMember(devDependencies, name) ? DISTANT : DISTANT + 1
   }
 }
 

@@ -1,5 +1,5 @@
 /** Raised with every change to what the builder writes, so that an index of an older one is built anew. */
-export const BUILDER_VERSION = 4
+export const BUILDER_VERSION = 5
 
 /** Passages of a document have the rowids `id * 4096 + position`: a row knows its document without a lookup. */
 export const PASSAGES_PER_DOCUMENT = 4096

@@ -13,9 +13,9 @@ export interface SectionedDocument {
 
 /** Bounds on one package, so that no single one fills the index. */
 const MOST_MARKDOWN_FILE_BYTES = 400_000
-const MOST_MARKDOWN_BYTES = 6_000_000
+const MOST_MARKDOWN_BYTES = 3_000_000
 const MOST_TYPES_FILE_BYTES = 250_000
-const MOST_TYPES_BYTES = 600_000
+const MOST_TYPES_BYTES = 200_000
 const MOST_BARE_EXPORTS = 150
 const MOST_DEPTH = 6
 const SKIPPED_FOLDER = /^(?:node_modules|\.|tests?$|__tests__$|fixtures?$|examples?$|bench)/
