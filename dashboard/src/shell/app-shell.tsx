@@ -3,6 +3,7 @@ import { Outlet } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect } from 'react'
 import { followEvents } from '../api/live.ts'
 import { useSignal } from '../signal.ts'
+import { preloadDialogs } from '../ui/dialog.tsx'
 import { preloadMenus } from '../ui/menu.tsx'
 import { toastsWanted } from '../ui/toast.ts'
 import { SHELL_WORDS } from '../words/shell.ts'
@@ -46,7 +47,7 @@ export function AppShell() {
 
 /** What tells of a failure must be here before the server is away: fetched once the page is still. */
 function fetchWhatFailuresNeed(): () => void {
-  const timer = setTimeout(() => void Promise.all([loadToaster(), preloadMenus()]), STILL_MS)
+  const timer = setTimeout(() => void Promise.all([loadToaster(), preloadMenus(), preloadDialogs()]), STILL_MS)
   return () => clearTimeout(timer)
 }
 

@@ -21,7 +21,8 @@ export function StackedBars({ title, slots, series, format }: StackedBarsProps) 
     )
   return (
     <div className="grid min-w-0 gap-3">
-      <div className="h-60 min-w-0">
+      {/* Until it has been measured it is drawn wider than a phone: the page must not move for that. */}
+      <div className="h-60 min-w-0 overflow-x-clip">
         <ResponsiveContainer width="100%" height="100%" initialDimension={{ width: 600, height: 240 }}>
           <BarChart
             data={[...slots]}

@@ -1,0 +1,25 @@
+import type { ReactNode } from 'react'
+
+export type DialogProps = {
+  title: ReactNode
+  onClose: () => void
+  firm?: boolean
+  wide?: boolean
+  /** At the right edge, as high as the window. */
+  side?: boolean
+  children: ReactNode
+}
+
+export type ConfirmProps = {
+  title: ReactNode
+  text: ReactNode
+  keep: string
+  act: string
+  busy?: boolean
+  onKeep: () => void
+  onAct: () => void
+  children?: ReactNode
+}
+
+/** How the buttons at the end of a dialog stand. */
+export const BUTTON_ROW = 'flex flex-wrap justify-end gap-2 max-sm:grid'
