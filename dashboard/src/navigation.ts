@@ -1,4 +1,5 @@
 import {
+  AtSign,
   BookOpen,
   Gauge,
   KeyRound,
@@ -29,6 +30,10 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   // Then, as they come: /usage /playground /billing /social
   { to: '/limits', label: pagesOf.limits, icon: Gauge },
   { to: '/apps', label: pagesOf.apps, icon: Plug },
+  // Then, as they come: /usage /playground /billing
+  { to: '/limits', label: pagesOf.limits, icon: Gauge },
+  { to: '/social', label: pagesOf.social, icon: AtSign },
+  // Then: /apps
   { to: '/docs', label: SHELL_WORDS.help, icon: BookOpen, outside: true },
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
   { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true },

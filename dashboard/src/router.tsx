@@ -93,6 +93,7 @@ const pages = [
   page('/apps', () => import('./pages/apps.tsx'), 'Apps'),
   page('/keys/$id', () => import('./pages/key.tsx'), 'KeyPage'),
   page('/limits', () => import('./pages/limits.tsx'), 'Limits'),
+  page('/social', () => import('./pages/social.tsx'), 'Social'),
   page('/settings', () => import('./pages/settings.tsx'), 'Settings'),
   page('/operator', () => import('./pages/operator.tsx'), 'Operator'),
 ]

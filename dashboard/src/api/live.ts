@@ -12,7 +12,7 @@ const POLL_MS = 10_000
 /** Which answers an event makes old, by the first word of their query key. */
 const STALE_AFTER: Readonly<Record<string, readonly string[]>> = {
   call: ['requests', 'usage', 'keys', 'limits'],
-  key: ['keys'],
+  key: ['keys', 'social'],
   balance: ['account', 'transactions', 'billing'],
   tier: ['account', 'limits'],
   social: ['social'],

@@ -11,6 +11,7 @@ import { KeyGrace } from '../features/keys/key-grace.tsx'
 import { KeyHistory } from '../features/keys/key-history.tsx'
 import { KeySettingsCard } from '../features/keys/key-settings.tsx'
 import { useKeyDoings } from '../features/keys/use-key-doings.ts'
+import { KeyAccount } from '../features/social/key-account.tsx'
 import { Button } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { Failed, Loading } from '../ui/states.tsx'
@@ -64,6 +65,7 @@ function Shown({ apiKey }: { apiKey: ApiKey }) {
       <KeyGrace apiKey={apiKey} />
       <KeyFigures apiKey={apiKey} />
       <KeySettingsCard apiKey={apiKey} />
+      <KeyAccount keyId={apiKey.id} />
       <KeyHistory id={apiKey.id} />
       {dialog && (
         <Suspense>

@@ -31,12 +31,13 @@ a{color:var(--accent)}
 nav ul{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:16px}
 .notice{background:var(--soft);color:var(--warn);padding:8px 12px;border-radius:6px}
 .card{background:var(--surface);border:1px solid var(--line);border-radius:12px;padding:16px;margin:0 0 12px}
-.muted{color:var(--muted)}.text{white-space:pre-wrap;overflow-wrap:anywhere}
+.card>:last-child{margin-bottom:0}.muted{color:var(--muted)}.text{white-space:pre-wrap;overflow-wrap:anywhere}
 fieldset{border:1px solid var(--line);border-radius:12px;padding:12px 16px;margin:0 0 16px}
 label{display:flex;gap:8px;align-items:center;min-height:36px}
 button,select{font:inherit;min-height:36px;padding:0 16px;border-radius:6px;border:1px solid var(--strong);background:var(--surface);color:var(--text)}
 button.primary{background:var(--accent);border-color:var(--accent);color:var(--on)}
 button,select,label,input[type=radio]{cursor:pointer}
+label{min-width:0}select{max-width:100%;min-width:0}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 .row{display:flex;flex-wrap:wrap;gap:12px;align-items:center}
 `

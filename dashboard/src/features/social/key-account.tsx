@@ -1,0 +1,28 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { socialQuery } from '../../api/social.ts'
+import { Card } from '../../ui/card.tsx'
+import { SOCIAL_WORDS as WORDS } from '../../words/social.ts'
+import { SocialBadge } from './social-state.tsx'
+
+/** The account that a key acts as. Nothing where no network is set up, or the key is shown under its successor. */
+export function KeyAccount({ keyId }: { keyId: string }) {
+  const { data } = useQuery(socialQuery)
+  const account = data?.accounts.find(({ key }) => key.id === keyId)
+  if (!account) return null
+  return (
+    <Card
+      title={WORDS.card}
+      aside={
+        <Link to="/social" className="text-accent">
+          {WORDS.manage}
+        </Link>
+      }
+    >
+      <p className="flex flex-wrap items-center gap-3">
+        <SocialBadge account={account} />
+        {account.account && <span>{WORDS.actsAs(account.account.username, account.account.name)}</span>}
+      </p>
+    </Card>
+  )
+}

@@ -1,0 +1,145 @@
+import { Link } from '@tanstack/react-router'
+import type { SocialAccount, SocialAccounts } from '../../api/social.ts'
+import { Button, buttonClass } from '../../ui/button.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { type Column, Table, type TableState } from '../../ui/table.tsx'
+import { TimeAgo } from '../../ui/time.tsx'
+import { SOCIAL_WORDS as WORDS } from '../../words/social.ts'
+import { meaningOf, SocialBadge, socialState } from './social-state.tsx'
+
+/** What can be done with an account. */
+export interface SocialDoings {
+  readonly link: (account: SocialAccount) => void
+  readonly unlink: (account: SocialAccount) => void
+}
+
+/** Every key with its account, and what mends it. */
+export function SocialList({ state, scopes, doings }: SocialListProps) {
+  return (
+    <section className="min-w-0 rounded-xl border border-line bg-surface">
+      <Table
+        caption={WORDS.table}
+        columns={columnsOf(scopes, doings)}
+        state={state}
+        rowKey={({ key }) => key.id}
+        empty={
+          <Empty
+            action={
+              <Link to="/keys" className={buttonClass()}>
+                {WORDS.makeKey}
+              </Link>
+            }
+          >
+            {WORDS.none}
+          </Empty>
+        }
+        card={(account) => <SocialCard account={account} scopes={scopes} doings={doings} />}
+      />
+    </section>
+  )
+}
+
+type SocialListProps = {
+  state: TableState<SocialAccount>
+  scopes: SocialAccounts['scopes']
+  doings: SocialDoings
+}
+
+type CellProps = { account: SocialAccount; scopes: SocialAccounts['scopes']; doings: SocialDoings }
+
+function columnsOf(scopes: SocialAccounts['scopes'], doings: SocialDoings): readonly Column<SocialAccount>[] {
+  const { columns } = WORDS
+  return [
+    { id: 'key', head: columns.key, cell: (account) => <KeyName account={account} /> },
+    { id: 'account', head: columns.account, cell: (account) => <Handle account={account} /> },
+    {
+      id: 'permissions',
+      head: columns.permissions,
+      cell: (account) => <Permissions account={account} scopes={scopes} doings={doings} />,
+    },
+    { id: 'linked', head: columns.linked, cell: ({ linked_at: at }) => <TimeAgo at={at} never="-" /> },
+    { id: 'refreshed', head: columns.refreshed, cell: ({ refreshed_at: at }) => <TimeAgo at={at} never="-" /> },
+    {
+      id: 'status',
+      head: columns.status,
+      cell: (account) => <Status account={account} scopes={scopes} doings={doings} />,
+    },
+    {
+      id: 'actions',
+      head: columns.actions,
+      silent: true,
+      cell: (account) => <Doings account={account} scopes={scopes} doings={doings} />,
+    },
+  ]
+}
+
+function SocialCard(props: CellProps) {
+  return (
+    <div className="grid gap-3">
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <KeyName account={props.account} />
+        <Handle account={props.account} />
+      </div>
+      <Status {...props} />
+      {props.account.account !== null && <Permissions {...props} />}
+      <Doings {...props} />
+    </div>
+  )
+}
+
+function KeyName({ account: { key } }: Pick<CellProps, 'account'>) {
+  return (
+    <Link to="/keys/$id" params={{ id: key.id }} className="font-medium text-accent wrap-anywhere">
+      {key.name}
+    </Link>
+  )
+}
+
+function Handle({ account: { account } }: Pick<CellProps, 'account'>) {
+  if (account === null) return <span className="text-muted">{WORDS.noAccount}</span>
+  return (
+    <span className="wrap-anywhere" title={account.name}>
+      @{account.username}
+    </span>
+  )
+}
+
+function Permissions({ account, scopes }: CellProps) {
+  if (account.account === null) return <span className="text-muted">-</span>
+  const names = account.scopes.map((scope) => meaningOf(scopes, scope)).join(', ')
+  return <span title={names}>{WORDS.granted(account.scopes.length, scopes.length)}</span>
+}
+
+function Status({ account, scopes }: CellProps) {
+  const { missing_scope: missing } = account
+  return (
+    <div className="grid justify-items-start gap-1">
+      <SocialBadge account={account} />
+      {socialState(account) === 'missing' && missing !== null && (
+        <span className="small text-muted">{WORDS.lacks(meaningOf(scopes, missing))}</span>
+      )}
+    </div>
+  )
+}
+
+function Doings({ account, doings }: CellProps) {
+  const { name } = account.key
+  const act = WORDS.mend[socialState(account)]
+  return (
+    <div className="flex flex-wrap justify-end gap-2 max-sm:justify-start">
+      <Button aria-label={WORDS.mendOf(act, name)} onClick={() => doings.link(account)}>
+        {act}
+      </Button>
+      {(account.account !== null || account.link?.state === 'waiting') && (
+        <Button
+          tone="quiet"
+          aria-label={WORDS.unlinkOf(name)}
+          className="text-bad"
+          onClick={() => doings.unlink(account)}
+        >
+          {account.account === null ? WORDS.stopWaiting : WORDS.unlink}
+        </Button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,37 @@
+import type { SocialAccount, SocialAccounts } from '../../api/social.ts'
+import { Badge, type Tone } from '../../ui/badge.tsx'
+import { SOCIAL_WORDS as WORDS } from '../../words/social.ts'
+
+export type SocialState = keyof typeof WORDS.statuses
+
+const TONES: Readonly<Record<SocialState, Tone>> = {
+  linked: 'ok',
+  missing: 'warn',
+  waiting: 'accent',
+  expired: 'warn',
+  withdrawn: 'bad',
+  refused: 'warn',
+  failed: 'bad',
+  none: 'neutral',
+}
+
+/** How an account stands, the newest thing first: a link that waits stands before what was linked earlier. */
+export function socialState({ state, link, missing_scope: missing }: SocialAccount): SocialState {
+  if (link?.state === 'waiting') return 'waiting'
+  if (state === 'revoked') return 'withdrawn'
+  if (state === 'expired') return 'expired'
+  if (state === 'linked') return missing === null ? 'linked' : 'missing'
+  if (link?.state === 'expired') return 'expired'
+  if (link?.state === 'denied') return 'refused'
+  return link?.state === 'failed' ? 'failed' : 'none'
+}
+
+export function SocialBadge({ account }: { account: SocialAccount }) {
+  const state = socialState(account)
+  return <Badge tone={TONES[state]}>{WORDS.statuses[state]}</Badge>
+}
+
+/** A permission in words. */
+export function meaningOf(scopes: SocialAccounts['scopes'], name: string): string {
+  return scopes.find((scope) => scope.name === name)?.meaning ?? name
+}

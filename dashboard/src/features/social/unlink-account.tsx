@@ -1,0 +1,34 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { asFailure } from '../../api/failure.ts'
+import { type SocialAccount, socialQuery, unlink } from '../../api/social.ts'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { FormFailure } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.ts'
+import { SOCIAL_WORDS as WORDS } from '../../words/social.ts'
+
+/** Asks once more before a key acts as nobody. */
+export function UnlinkAccount({ account, onClose }: { account: SocialAccount; onClose: () => void }) {
+  const queries = useQueryClient()
+  const username = account.account?.username ?? ''
+  const unlinking = useMutation({
+    mutationFn: () => unlink(account.key.id),
+    onSuccess: () => {
+      void toast(WORDS.unlinked(username))
+      onClose()
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: socialQuery.queryKey }),
+  })
+  return (
+    <ConfirmDialog
+      title={WORDS.unlinkTitle(username)}
+      text={WORDS.unlinkText}
+      keep={WORDS.keep}
+      act={WORDS.unlink}
+      busy={unlinking.isPending}
+      onKeep={onClose}
+      onAct={() => unlinking.mutate()}
+    >
+      <FormFailure failure={unlinking.error ? asFailure(unlinking.error) : null} />
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,116 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ExternalLink } from 'lucide-react'
+import { useEffect } from 'react'
+import { asFailure } from '../../api/failure.ts'
+import { type SocialAccount, type StartedLink, socialQuery, unlink } from '../../api/social.ts'
+import { Button, buttonClass } from '../../ui/button.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
+import { FormFailure } from '../../ui/states.tsx'
+import { useCountdown } from '../../ui/use-countdown.ts'
+import { SOCIAL_WORDS as WORDS } from '../../words/social.ts'
+
+/** Waits until the person in the other tab has decided; the list of accounts, kept fresh by events, tells how. */
+export function WaitForApproval({ asked: { keyId, link }, onAgain, onClose }: WaitProps) {
+  const { data } = useQuery(socialQuery)
+  const account = data?.accounts.find(({ key }) => key.id === keyId)
+  const end = endOf(account, link)
+  if (end === 'linked' && account) return <NowLinked account={account} onClose={onClose} />
+  if (end !== null && end !== 'linked') return <Ended end={end} onAgain={onAgain} onClose={onClose} />
+  return <Waiting keyId={keyId} link={link} onClose={onClose} />
+}
+
+type WaitProps = {
+  asked: { keyId: string; link: StartedLink }
+  onAgain: () => void
+  onClose: () => void
+}
+
+type End = 'linked' | keyof typeof WORDS.ends
+
+/** How long a link lives (spec 3): it began so long before it expires. */
+const LINK_LIFETIME_MS = 10 * 60 * 1000
+
+/** Null while it waits. The list may still be from before the link, with an account that was linked earlier. */
+function endOf(account: SocialAccount | undefined, started: StartedLink): End | null {
+  if (!account) return null
+  const { link, state, linked_at: linkedAt } = account
+  const began = Date.parse(started.expires_at) - LINK_LIFETIME_MS
+  if (state === 'linked' && linkedAt !== null && Date.parse(linkedAt) >= began) return 'linked'
+  return link?.id === started.link_id && link.state !== 'waiting' ? link.state : null
+}
+
+function Waiting({ keyId, link, onClose }: { keyId: string; link: StartedLink; onClose: () => void }) {
+  const { left, start } = useCountdown()
+  const queries = useQueryClient()
+  const refresh = () => queries.invalidateQueries({ queryKey: socialQuery.queryKey })
+  const expiresAt = Date.parse(link.expires_at)
+  useEffect(() => start(Math.max(1, Math.ceil((expiresAt - Date.now()) / 1000))), [expiresAt])
+  // Time passes without an event: the list is asked once more when it is over.
+  useEffect(() => {
+    const timer = setTimeout(
+      () => void queries.invalidateQueries({ queryKey: socialQuery.queryKey }),
+      Math.max(0, expiresAt - Date.now()) + 1000,
+    )
+    return () => clearTimeout(timer)
+  }, [expiresAt, queries])
+  const cancelling = useMutation({
+    mutationFn: () => unlink(keyId),
+    onSuccess: async () => {
+      await refresh()
+      onClose()
+    },
+  })
+  return (
+    <Dialog title={WORDS.waitingTitle} onClose={onClose} firm>
+      <p>{WORDS.waitingText}</p>
+      <p className="text-[1.125rem] font-semibold" role="timer">
+        {WORDS.left(`${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`)}
+      </p>
+      <div className="flex flex-wrap items-center gap-2">
+        <a className={buttonClass('primary')} href={link.auth_url} target="_blank" rel="noopener noreferrer">
+          <ExternalLink size={16} aria-hidden />
+          {WORDS.openAgain}
+        </a>
+        <CopyButton label={WORDS.copyLink} text={link.auth_url} />
+      </div>
+      <p className="small text-muted">{WORDS.copyHint}</p>
+      <FormFailure failure={cancelling.error ? asFailure(cancelling.error) : null} />
+      <DialogButtons>
+        <Button onClick={onClose}>{WORDS.keepWaiting}</Button>
+        <Button busy={cancelling.isPending} onClick={() => cancelling.mutate()}>
+          {WORDS.stopWaiting}
+        </Button>
+      </DialogButtons>
+    </Dialog>
+  )
+}
+
+function NowLinked({ account, onClose }: { account: SocialAccount; onClose: () => void }) {
+  const who = account.account
+  return (
+    <Dialog title={WORDS.linkedTitle(who?.username ?? '')} onClose={onClose}>
+      <p role="status">{WORDS.linkedText(who?.name ?? '', account.key.name)}</p>
+      <p className="text-muted">{WORDS.wrongAccount}</p>
+      <DialogButtons>
+        <Button tone="primary" onClick={onClose}>
+          {WORDS.done}
+        </Button>
+      </DialogButtons>
+    </Dialog>
+  )
+}
+
+function Ended({ end, onAgain, onClose }: { end: keyof typeof WORDS.ends; onAgain: () => void; onClose: () => void }) {
+  return (
+    <Dialog title={WORDS.linkTitle} onClose={onClose}>
+      <p role="status">{WORDS.ends[end]}</p>
+      <DialogButtons>
+        <Button onClick={onClose}>{WORDS.cancel}</Button>
+        <Button tone="primary" onClick={onAgain}>
+          {end === 'expired' ? WORDS.mend.expired : WORDS.mend.refused}
+        </Button>
+      </DialogButtons>
+    </Dialog>
+  )
+}

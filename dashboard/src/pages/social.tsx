@@ -1,0 +1,94 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link2 } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import { asFailure } from '../api/failure.ts'
+import { type SocialAccount, socialQuery, unlink } from '../api/social.ts'
+import { SocialList } from '../features/social/social-list.tsx'
+import { Button } from '../ui/button.tsx'
+import { Page } from '../ui/page.tsx'
+import { Empty } from '../ui/states.tsx'
+import { toast } from '../ui/toast.ts'
+import { SHELL_WORDS } from '../words/shell.ts'
+import { SOCIAL_WORDS as WORDS } from '../words/social.ts'
+
+const LinkAccount = lazy(() =>
+  import('../features/social/link-account.tsx').then(({ LinkAccount }) => ({ default: LinkAccount })),
+)
+const UnlinkAccount = lazy(() =>
+  import('../features/social/unlink-account.tsx').then(({ UnlinkAccount }) => ({ default: UnlinkAccount })),
+)
+
+type Open =
+  | { readonly kind: 'link'; readonly account: SocialAccount | null }
+  | { readonly kind: 'unlink'; readonly account: SocialAccount }
+
+/** The social accounts of all keys. */
+export function Social() {
+  const asked = useQuery(socialQuery)
+  const [open, setOpen] = useState<Open | null>(null)
+  const queries = useQueryClient()
+  // A link that only waits has nothing to lose: it is cancelled without a question.
+  const cancelling = useMutation({
+    mutationFn: (keyId: string) => unlink(keyId),
+    onError: (error) => void toast(asFailure(error).message, { bad: true }),
+    onSettled: () => queries.invalidateQueries({ queryKey: socialQuery.queryKey }),
+  })
+  const { data } = asked
+  const close = () => setOpen(null)
+  return (
+    <Page
+      title={SHELL_WORDS.pagesOf.social}
+      lead={<Lead sandbox={data?.network === 'sandbox'} />}
+      actions={
+        <Button
+          tone="primary"
+          disabled={!data || data.accounts.length === 0}
+          onClick={() => setOpen({ kind: 'link', account: null })}
+        >
+          <Link2 size={16} aria-hidden />
+          {WORDS.link}
+        </Button>
+      }
+    >
+      {data?.network === null ? (
+        <section className="rounded-xl border border-line bg-surface pt-4">
+          <Empty>{WORDS.noNetwork}</Empty>
+        </section>
+      ) : (
+        <SocialList
+          state={{
+            rows: data?.accounts,
+            failure: asked.error ? asFailure(asked.error) : null,
+            onTryAgain: () => void asked.refetch(),
+          }}
+          scopes={data?.scopes ?? []}
+          doings={{
+            link: (account) => setOpen({ kind: 'link', account }),
+            unlink: (account) =>
+              account.account === null ? cancelling.mutate(account.key.id) : setOpen({ kind: 'unlink', account }),
+          }}
+        />
+      )}
+      <Suspense>
+        {open?.kind === 'link' && data && <LinkAccount social={data} chosen={open.account} onClose={close} />}
+        {open?.kind === 'unlink' && <UnlinkAccount account={open.account} onClose={close} />}
+      </Suspense>
+    </Page>
+  )
+}
+
+function Lead({ sandbox }: { sandbox: boolean }) {
+  return (
+    <p>
+      {WORDS.lead}{' '}
+      {sandbox && (
+        <>
+          {WORDS.sandbox}{' '}
+          <a href="/sandbox/social" target="_blank" rel="noopener" className="text-accent underline">
+            {WORDS.timeline}
+          </a>
+        </>
+      )}
+    </p>
+  )
+}

@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+
+setDefaultTimeout(120_000)
+
+type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
+
+type Look = (typeof ALL_LOOKS)[number]
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+async function makeKey(owner: Owner, name: string): Promise<{ id: string; secret: string }> {
+  const made = await (await owner.api('/api/keys', { name })).json()
+  return { id: made.key.id, secret: made.secret }
+}
+const act = async (secret: string, name: string, body: unknown) => {
+  const answer = await dashboard.as(secret, `/apis/v1/social/${name}_social`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return {
+    status: answer.status,
+    ...((await answer.json()) as { data: Record<string, string>; error?: { code: string } }),
+  }
+}
+const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+
+const CORNERS = [
+  { colorScheme: 'light', size: DESK },
+  { colorScheme: 'dark', size: PHONE },
+] as const
+const ALL_LOOKS = [...CORNERS, { colorScheme: 'dark', size: DESK }, { colorScheme: 'light', size: PHONE }] as const
+
+/** No finding and no sideways scroll: in both themes and at both widths, and in all four where the page is the most laden. */
+async function looksWell(page: Page, name: string, shown: string, looks: readonly Look[] = CORNERS): Promise<void> {
+  for (const { colorScheme, size } of looks) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize(size)
+    await page.getByText(shown).first().waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    expect(await sidewaysScroll(page)).toBe(0)
+    await screenshot(page, `${name}-${colorScheme}-${size.width}`)
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(DESK)
+}
+
+/** Presses the button that opens the consent page, and gives its tab. */
+async function consentTab(page: Page): Promise<Page> {
+  const [tab] = await Promise.all([
+    page.context().waitForEvent('page'),
+    page.getByRole('button', { name: 'Continue to the social network' }).click(),
+  ])
+  await tab.getByRole('heading', { name: 'Allow this gateway to use your account?' }).waitFor()
+  return tab
+}
+
+describe('social accounts', () => {
+  test('a person links an account, an app acts as it, and everybody sees it on the timeline', async () => {
+    const owner = await dashboard.signedIn()
+    const key = await makeKey(owner, 'my app')
+    const { page, complaints } = await dashboard.visit('/social')
+    await row(page, 'my app').getByText('Not linked').waitFor()
+    await looksWell(page, 'social-none', 'my app')
+
+    await page.getByRole('button', { name: 'Link account: my app' }).click()
+    const form = page.getByRole('dialog', { name: 'Link a social account' })
+    await form.waitFor()
+    expect(await form.getByRole('checkbox', { checked: true }).count()).toBe(7)
+    await looksWell(page, 'social-form', 'Link a social account')
+    const tab = await consentTab(page)
+    const waiting = page.getByRole('dialog', { name: 'Waiting for approval' })
+    await waiting.getByText(/^(10:00|9:\d\d) left$/).waitFor()
+    await looksWell(page, 'social-waiting', 'Waiting for approval')
+    await looksWell(tab, 'sandbox-consent', 'Continue as', ALL_LOOKS)
+    await tab.getByLabel(/Grace Hopper/).check()
+    await tab.getByRole('button', { name: 'Allow access' }).click()
+    await tab.getByRole('heading', { name: '@grace is linked' }).waitFor()
+    await looksWell(tab, 'social-callback', '@grace is linked')
+    await tab.close()
+    await page.getByRole('dialog', { name: '@grace is linked' }).getByText('now act as Grace Hopper').waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await row(page, 'my app').getByText('@grace').waitFor()
+    await row(page, 'my app').getByText('7 of 7').waitFor()
+
+    const post = await act(key.secret, 'post', { content: 'Hello from the app' })
+    const id = post.data['id']
+    const said = [
+      post.status,
+      (await act(key.secret, 'like', { tweet_id: id })).status,
+      (await act(key.secret, 'post', { content: 'A reply', in_reply_to_tweet_id: id })).status,
+      (await act(key.secret, 'post', { content: 'A quote', quote_tweet_id: id })).status,
+      (await act(key.secret, 'follow', { target_user_id: '1001' })).status,
+      (await act(key.secret, 'dm', { recipient_id: '1001', text: 'Hello Ada' })).status,
+    ]
+    expect(said).toEqual([200, 200, 200, 200, 200, 200])
+    const gone = await act(key.secret, 'post', { content: 'Soon gone' })
+    expect((await act(key.secret, 'delete', { tweet_id: gone.data['id'] })).status).toBe(200)
+
+    const network = await dashboard.visit('/sandbox/social')
+    const card = network.page.locator(`#post-${id}`)
+    await card.getByText('Hello from the app').waitFor()
+    await card.getByText('Liked by @grace').waitFor()
+    for (const words of ['A reply', `replies to ${id}`, 'A quote', `quotes ${id}`, '@grace follows @ada'])
+      await network.page.getByText(words).first().waitFor()
+    expect(await network.page.getByText('Soon gone').count()).toBe(0)
+    await looksWell(network.page, 'sandbox-timeline', 'Hello from the app')
+    await network.page.getByRole('link', { name: 'People' }).click()
+    await network.page.getByRole('link', { name: 'Apps and messages of @ada' }).click()
+    await network.page.getByText('Hello Ada').waitFor()
+    await looksWell(network.page, 'sandbox-person', 'Hello Ada')
+    expect(network.complaints()).toEqual([])
+    await network.page.close()
+
+    await page.goto(`${dashboard.origin}/keys/${key.id}`)
+    await page.getByText('@grace (Grace Hopper)').waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('access that is withdrawn at the network shows here by itself, and linking again mends it', async () => {
+    const owner = await dashboard.signedIn()
+    const key = await makeKey(owner, 'an app')
+    const { page } = await dashboard.visit('/social')
+    await page.getByRole('button', { name: 'Link account: an app' }).click()
+    const tab = await consentTab(page)
+    await tab.getByLabel(/Alan Turing/).check()
+    await tab.getByRole('button', { name: 'Allow access' }).click()
+    await tab.getByRole('heading', { name: '@alan is linked' }).waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await tab.goto(`${dashboard.origin}/sandbox/social/people/alan`)
+    await tab.getByRole('button', { name: 'Withdraw access' }).click()
+    await tab.getByText('No app has access.').waitFor()
+    await tab.close()
+    expect((await act(key.secret, 'follow', { target_user_id: '1001' })).error?.code).toBe('social_session_required')
+    await row(page, 'an app').getByText('Access withdrawn').waitFor()
+    await page.getByRole('button', { name: 'Link again: an app' }).waitFor()
+    await looksWell(page, 'social-withdrawn', 'Access withdrawn')
+    await page.close()
+  })
+
+  test('refused, cancelled, a permission that is missing, and unlinked: each says so and what to do', async () => {
+    const owner = await dashboard.signedIn()
+    const key = await makeKey(owner, 'the app')
+    const { page, complaints } = await dashboard.visit('/social')
+    await page.getByRole('button', { name: 'Link account: the app' }).click()
+    const denied = await consentTab(page)
+    await denied.getByRole('button', { name: 'Deny' }).click()
+    await denied.getByRole('heading', { name: 'Nothing was linked' }).waitFor()
+    await denied.close()
+    await page.getByText('The access was refused. Nothing was linked.').waitFor()
+    await page.getByRole('button', { name: 'Try again', exact: true }).click()
+    for (const words of ['Like and unlike', 'Send messages', 'Read messages', 'Follow and unfollow'])
+      await page.getByLabel(words).uncheck()
+    const tab = await consentTab(page)
+    await tab.getByRole('button', { name: 'Allow access' }).click()
+    await tab.getByRole('heading', { name: '@ada is linked' }).waitFor()
+    await tab.close()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await row(page, 'the app').getByText('3 of 7').waitFor()
+    expect((await act(key.secret, 'like', { tweet_id: '1' })).error?.code).toBe('insufficient_scope')
+    await row(page, 'the app').getByText('A request needed "Like and unlike".').waitFor()
+    await looksWell(page, 'social-missing', 'Missing permission', ALL_LOOKS)
+
+    await page.getByRole('button', { name: 'Add permission: the app' }).click()
+    const waitingTab = await consentTab(page)
+    await waitingTab.close()
+    await page.getByRole('button', { name: 'Close and keep waiting' }).click()
+    await row(page, 'the app').getByText('Waiting').waitFor()
+
+    await page.getByRole('button', { name: 'Unlink the account of the app' }).click()
+    const asked = page.getByRole('alertdialog', { name: 'Unlink @ada' })
+    expect(await axeFindings(page)).toEqual([])
+    await asked.getByRole('button', { name: 'Keep account' }).click()
+    await page.getByRole('button', { name: 'Unlink the account of the app' }).click()
+    await asked.getByRole('button', { name: 'Unlink' }).click()
+    await row(page, 'the app').getByText('Not linked').waitFor()
+    expect((await act(key.secret, 'post', { content: 'x' })).error?.code).toBe('social_session_required')
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('a link that waits can be cancelled; its page then leads nowhere', async () => {
+    const owner = await dashboard.signedIn()
+    await makeKey(owner, 'one app')
+    const { page } = await dashboard.visit('/social')
+    await page.getByRole('button', { name: 'Link account', exact: true }).click()
+    const tab = await consentTab(page)
+    await page.getByRole('button', { name: 'Cancel link' }).click()
+    await row(page, 'one app').getByText('Not linked').waitFor()
+    await tab.getByRole('button', { name: 'Allow access' }).click()
+    await tab.getByRole('heading', { name: 'This link was used already' }).waitFor()
+    await tab.close()
+    await page.close()
+  })
+})
