@@ -3,6 +3,7 @@ import type { FailureCode } from '../../core/failure'
 import { SCOPE_MEANINGS, SOCIAL_SCOPES } from '../../core/social/scopes'
 import type { RouteDocs } from './documented'
 import { instant, type JsonSchema, listOf, oneOf, orNull, record, ref, text, whole, yesOrNo } from './json-schema'
+import { KEY_FAILURES } from './key-failures'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from './owner-failures'
 
 const PAGE =
@@ -222,18 +223,7 @@ export const SOCIAL_LINK_DOCS: RouteDocs = {
   answers: {
     200: { description: 'Where to approve.', schema: ref('SocialLink'), examples: { link: LINK_EXAMPLE } },
   },
-  failures: [
-    ...BODY_FAILURES,
-    'missing_api_key',
-    'invalid_api_key',
-    'api_key_disabled',
-    'expired_api_key',
-    'ip_not_allowed',
-    'rate_limit_exceeded',
-    'internal_error',
-    'service_unavailable',
-    'upstream_unavailable',
-  ],
+  failures: [...BODY_FAILURES, ...KEY_FAILURES, 'upstream_unavailable'],
 }
 
 export const OWNER_SOCIAL_DOCS = {

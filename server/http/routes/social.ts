@@ -29,7 +29,8 @@ export function socialRoutes({
       async ({ request }) => {
         const exchange = desk.exchange(request)
         const caller = exchange.admitted?.caller
-        if (caller?.kind !== 'key') throw new Error('a call without a key reached a route that needs one')
+        if (caller?.kind !== 'key')
+          return exchange.refuse(failure('missing_api_key', 'An account is linked to an API key: send the key.'))
         const body = await readJson(request)
         const wish = body.ok ? linkWish(body.value) : body
         if (!wish.ok) return exchange.refuse(wish.error)
