@@ -183,7 +183,14 @@ const SCOPES = {
   ),
   minItems: 1,
 }
-const LINK_BODY = { type: 'object', properties: { scopes: SCOPES }, additionalProperties: false }
+const LINK_BODY = {
+  type: 'object',
+  properties: {
+    scopes: SCOPES,
+    key_id: text('With an access token: the API key to link to. A key links to itself, without it.'),
+  },
+  additionalProperties: false,
+}
 const LINK_EXAMPLE = {
   auth_url: PAGE + STATE,
   state: STATE,
@@ -223,7 +230,14 @@ export const SOCIAL_LINK_DOCS: RouteDocs = {
   answers: {
     200: { description: 'Where to approve.', schema: ref('SocialLink'), examples: { link: LINK_EXAMPLE } },
   },
-  failures: [...BODY_FAILURES, ...KEY_FAILURES, 'upstream_unavailable'],
+  failures: [
+    ...BODY_FAILURES,
+    ...KEY_FAILURES,
+    'insufficient_permissions',
+    'insufficient_scope',
+    'social_session_required',
+    'upstream_unavailable',
+  ],
 }
 
 export const OWNER_SOCIAL_DOCS = {
