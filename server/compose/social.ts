@@ -41,21 +41,22 @@ export function openSocial(config: Config, needs: SocialNeeds) {
 
 function composed(config: Config, needs: SocialNeeds, network: XNetwork, redirectUri: string): Social {
   const { clock, log, store, credentials, events } = needs
+  const keyOf = async (id: string) => {
+    const key = await credentials.byId(id as KeyId) // any text: an id that does not exist is found nowhere
+    return key && keyState(key, clock.now()) !== 'revoked' ? key : null
+  }
   const parts = {
     store,
     network,
     sealing: new KeyRing(config.sealingKeys),
     clock,
     redirectUri,
-    keyIsLive: async (id: KeyId) => {
-      const key = await credentials.byId(id)
-      return key !== null && keyState(key, clock.now()) !== 'revoked'
-    },
+    keyIsLive: async (id: KeyId) => (await keyOf(id)) !== null,
     onChange: ({ accountId, keyId }: SocialChange) => events.publish(accountId, { type: 'social', keyId }),
     onTrouble: (reason: string) => log.warn('social', { network: network.name, reason }),
   }
   const creditBuys = network.name === 'sandbox' || config.creditBuysPaidProviders
-  return { network, store, creditBuys, linking: new Linking(parts), accounts: new LinkedAccounts(parts) }
+  return { network, store, creditBuys, keyOf, linking: new Linking(parts), accounts: new LinkedAccounts(parts) }
 }
 
 function openNetwork(config: Config, redirectUri: string, clock: Clock) {

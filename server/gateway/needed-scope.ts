@@ -11,6 +11,7 @@ const FREE: Readonly<Record<string, Scope | 'any'>> = {
   models: 'any',
   model: 'any',
   keys: 'keys:write',
+  'social-link': 'social:write',
   // Each tool is judged by itself.
   mcp: 'any',
 }

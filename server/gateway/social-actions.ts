@@ -11,14 +11,15 @@ import {
   SOCIAL_UNLIKE,
   SOCIAL_USER,
 } from '../core/catalogue/social-actions'
-import { failure } from '../core/failure'
+import { type Failure, failure } from '../core/failure'
 import type { Provider, UpstreamFailure } from '../core/providers/provider'
-import { no, ok } from '../core/result'
+import { no, ok, type Result } from '../core/result'
 import type { LinkedAccounts, UseFailure } from '../core/social/linked-accounts'
+import type { LinkingKey } from '../core/social/linking'
 import type { SocialAction, SocialNetwork } from '../core/social/network'
 import type { SocialScope } from '../core/social/scopes'
 import type { SocialSession } from '../core/social/session'
-import type { Admitted } from './call'
+import type { Admitted, KnownCaller } from './call'
 
 /** An operation that a linked account does, and the provider of one call of it. */
 export interface SocialSale {
@@ -57,6 +58,8 @@ export const SOCIAL_SALES: readonly SocialSale[] = [
 export interface SocialParts {
   readonly accounts: LinkedAccounts
   readonly network: SocialNetwork
+  /** A key that still works, by its id; any text is taken. */
+  readonly keyOf: (id: string) => Promise<LinkingKey | null>
   /** Whether signup credit may pay: it buys nothing that costs the operator money, unless the operator says so. */
   readonly creditBuys: boolean
 }
@@ -77,9 +80,9 @@ function sale<T extends ParameterTable>(
     async call(input, signal) {
       if (!social) return no(refusal(failure('upstream_unavailable', 'No social network is set up on this gateway.')))
       if (caller.kind === 'anonymous') throw new Error('social operations are for known callers only')
-      // A linked account hangs on a key, and an app has none (spec-answers 10).
-      if (caller.kind === 'app') return no(refusal(APP_HAS_NO_LINK))
-      const outcome = await social.accounts.use(caller.key, scope, (actor, session) =>
+      const key = await actingKey(social, caller, Reflect.get(input, 'key_id'))
+      if (!key.ok) return no(refusal(key.error))
+      const outcome = await social.accounts.use(key.value, scope, (actor, session) =>
         social.network.act(actor, action(input, session), signal),
       )
       if (!outcome.ok) return no(told(outcome.error, operation.effect === 'write'))
@@ -90,10 +93,24 @@ function sale<T extends ParameterTable>(
   return { operation, provider }
 }
 
-const APP_HAS_NO_LINK = failure(
+const NO_KEY_NAMED = failure(
   'social_session_required',
-  'A linked social account belongs to an API key. Send that key instead of an access token.',
+  'A linked social account hangs on an API key: with an access token, name a key of the account as key_id.',
 )
+
+/** The key whose account acts: a key's own; for an app the one that it names, of its owner's keys that still work (spec-answers 10). */
+export async function actingKey(
+  { keyOf }: Pick<SocialParts, 'keyOf'>,
+  caller: KnownCaller,
+  named: unknown,
+): Promise<Result<LinkingKey, Failure>> {
+  if (caller.kind === 'key') {
+    if (named === undefined || named === caller.key.id) return ok(caller.key)
+    return no(failure('insufficient_permissions', 'An API key acts for itself: leave key_id out.', { param: 'key_id' }))
+  }
+  const key = typeof named === 'string' ? await keyOf(named) : null
+  return key?.accountId === caller.account.id ? ok(key) : no(NO_KEY_NAMED)
+}
 
 function refusal(problem: NonNullable<UpstreamFailure['failure']>): UpstreamFailure {
   return { kind: 'refused', reason: problem.code, failure: problem }

@@ -11,24 +11,31 @@ export interface LinkWish {
 }
 
 /**
- * The body of a request to link an account: `scopes`, and the text members named in `required`. Every wrong member and every
+ * The body of a request to link an account: `scopes`, and the text members named in `required` and `optional`. Every wrong member and every
  * unknown scope is named at once (spec 4.3).
  */
-export function linkWish(body: unknown, required: readonly string[] = []): Result<LinkWish, Failure> {
+export function linkWish(
+  body: unknown,
+  required: readonly string[] = [],
+  optional: readonly string[] = [],
+): Result<LinkWish, Failure> {
   if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body)))
     return no(wrongParameters([wrong('body', 'must be a JSON object', body)]))
   const { scopes, ...rest } = Object(body ?? {}) as Record<string, unknown>
-  const text = Object.fromEntries(required.map((name) => [name, String(rest[name] ?? '')]))
+  const named = [...required, ...optional]
+  const text = Object.fromEntries(
+    named.filter((name) => rest[name] !== undefined).map((name) => [name, String(rest[name])]),
+  )
   const errors = [
-    ...required
-      .filter((name) => typeof rest[name] !== 'string' || rest[name] === '')
+    ...named
+      .filter((name) => (rest[name] === undefined ? required.includes(name) : !isText(rest[name])))
       .map((name) =>
         rest[name] === undefined
           ? wrong(name, 'is required', null, 'missing_parameter')
           : wrong(name, 'must be text', rest[name]),
       ),
     ...Object.keys(rest)
-      .filter((name) => !required.includes(name))
+      .filter((name) => !named.includes(name))
       .map((name) => wrong(name.slice(0, 60), 'is not a member of this body', rest[name])),
   ]
   if (scopes !== undefined && (!Array.isArray(scopes) || scopes.length === 0 || scopes.length > 50))
@@ -39,6 +46,10 @@ export function linkWish(body: unknown, required: readonly string[] = []): Resul
     errors.push(wrong('scopes', `must be some of ${SOCIAL_SCOPES.join(' ')}; unknown: ${shown(unknown)}`, unknown))
   if (errors.length > 0) return no(wrongParameters(errors))
   return ok({ scopes: list.filter((scope): scope is SocialScope => isSocialScope(String(scope))), text })
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
 }
 
 function wrong(

@@ -57,16 +57,18 @@ function linkRecord(link: LinkAttempt, session: SocialSession | null, now: numbe
 
 /** One record for each spend pool of the account, under its newest key that still works. */
 export async function socialRecords(
-  social: Pick<Social, 'store'>,
+  social: Pick<Social, 'store' | 'network'>,
   credentials: CredentialStore,
   account: AccountId,
   now: number,
 ) {
-  const [keys, sessions, links] = await Promise.all([
+  const [keys, all, links] = await Promise.all([
     credentials.byAccount(account),
     social.store.sessionsOf(account),
     social.store.newestLinks(account),
   ])
+  // What was linked at a network that this gateway no longer works with cannot act.
+  const sessions = all.filter(({ network }) => network === social.network.name)
   const shown = new Map<string, ApiKey>()
   for (const key of keys) if (keyState(key, now) !== 'revoked' && !shown.has(key.poolId)) shown.set(key.poolId, key)
   // The account of keys that were all revoked must not get out of sight: it can still be withdrawn.

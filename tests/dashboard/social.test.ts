@@ -120,6 +120,7 @@ describe('social accounts', () => {
 
     await page.goto(`${dashboard.origin}/keys/${key.id}`)
     await page.getByText('@grace (Grace Hopper)').waitFor()
+    await page.getByText('Social account linked', { exact: true }).waitFor()
     await page.close()
     expect(complaints()).toEqual([])
   })

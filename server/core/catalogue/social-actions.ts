@@ -23,14 +23,27 @@ function id(description: string, example: string) {
   } as const satisfies TextRule
 }
 
+/** Which key's account acts, for a caller that has no key of its own. */
+const WHOSE = {
+  key_id: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 60,
+    pattern: { source: /^key_[0-9a-f]{32}$/, rule: 'must be the id of an API key of the account' },
+    description: 'With an access token: the API key whose linked account acts. A key acts for itself, without it.',
+  },
+} as const satisfies ParameterTable
+
 /** Ids that the documents show. */
 const USER = '1002'
 const POST = '1600000000000000'
 
 const FOLLOW = {
+  ...WHOSE,
   target_user_id: { ...id('Whom. Follow yourself is refused by the network.', USER), required: true },
 } as const
-const LIKE = { tweet_id: { ...id('Which post.', POST), required: true } } as const
+const LIKE = { ...WHOSE, tweet_id: { ...id('Which post.', POST), required: true } } as const
 const WRITE_POST = {
   content: {
     in: 'query',
@@ -43,6 +56,7 @@ const WRITE_POST = {
   },
   in_reply_to_tweet_id: id('Makes it a reply to this post.', POST),
   quote_tweet_id: id('Makes it a quote of this post.', POST),
+  ...WHOSE,
 } as const satisfies ParameterTable
 const MESSAGE = {
   recipient_id: { ...id('To whom.', USER), required: true },
@@ -55,6 +69,7 @@ const MESSAGE = {
     description: 'The text.',
     example: 'Hello',
   },
+  ...WHOSE,
 } as const satisfies ParameterTable
 const USER_LOOKUP = {
   username: {
@@ -67,6 +82,7 @@ const USER_LOOKUP = {
     example: 'grace',
   },
   id: id('Id of the user, where no `username` is given.', USER),
+  ...WHOSE,
 } as const satisfies ParameterTable
 const THREADS = {
   participant_id: id('Only the thread with this user.', USER),
@@ -86,6 +102,7 @@ const THREADS = {
     pattern: { source: /^[\w.:=-]+$/, rule: 'must be the next_token of an answer' },
     description: 'Goes on where an answer with this `next_token` ended.',
   },
+  ...WHOSE,
 } as const satisfies ParameterTable
 
 export const SOCIAL_FOLLOW: Operation<typeof FOLLOW> = {

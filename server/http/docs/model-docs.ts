@@ -1,17 +1,7 @@
 import type { FailureCode } from '../../core/failure'
 import type { RouteDocs } from './documented'
 import { listOf, oneOf, orNull, record, ref, text, whole, yesOrNo } from './json-schema'
-
-const KEY_FAILURES: readonly FailureCode[] = [
-  'missing_api_key',
-  'invalid_api_key',
-  'api_key_disabled',
-  'expired_api_key',
-  'ip_not_allowed',
-  'rate_limit_exceeded',
-  'internal_error',
-  'service_unavailable',
-]
+import { KEY_FAILURES } from './key-failures'
 
 const CALL_FAILURES: readonly FailureCode[] = [
   'missing_parameter',

@@ -3,6 +3,7 @@ import type { FailureCode } from '../../core/failure'
 import { SCOPE_MEANINGS, SOCIAL_SCOPES } from '../../core/social/scopes'
 import type { RouteDocs } from './documented'
 import { instant, type JsonSchema, listOf, oneOf, orNull, record, ref, text, whole, yesOrNo } from './json-schema'
+import { KEY_FAILURES } from './key-failures'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from './owner-failures'
 
 const PAGE =
@@ -182,7 +183,14 @@ const SCOPES = {
   ),
   minItems: 1,
 }
-const LINK_BODY = { type: 'object', properties: { scopes: SCOPES }, additionalProperties: false }
+const LINK_BODY = {
+  type: 'object',
+  properties: {
+    scopes: SCOPES,
+    key_id: text('With an access token: the API key to link to. A key links to itself, without it.'),
+  },
+  additionalProperties: false,
+}
 const LINK_EXAMPLE = {
   auth_url: PAGE + STATE,
   state: STATE,
@@ -224,14 +232,10 @@ export const SOCIAL_LINK_DOCS: RouteDocs = {
   },
   failures: [
     ...BODY_FAILURES,
-    'missing_api_key',
-    'invalid_api_key',
-    'api_key_disabled',
-    'expired_api_key',
-    'ip_not_allowed',
-    'rate_limit_exceeded',
-    'internal_error',
-    'service_unavailable',
+    ...KEY_FAILURES,
+    'insufficient_permissions',
+    'insufficient_scope',
+    'social_session_required',
     'upstream_unavailable',
   ],
 }

@@ -1,17 +1,6 @@
-import type { FailureCode } from '../../core/failure'
 import type { RouteDocs } from './documented'
 import { oneOf, orNull, record, ref, text } from './json-schema'
-
-const FAILURES_OF_KEYS: readonly FailureCode[] = [
-  'missing_api_key',
-  'invalid_api_key',
-  'api_key_disabled',
-  'expired_api_key',
-  'ip_not_allowed',
-  'rate_limit_exceeded',
-  'internal_error',
-  'service_unavailable',
-]
+import { KEY_FAILURES } from './key-failures'
 
 const NO_TOKENS = { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 }
 const SUMS = { requests: 3, failed_requests: 1, ...NO_TOKENS, charged_micros_usd: 10_000 }
@@ -73,7 +62,7 @@ export const USAGE_DOCS = {
       'Requests, tokens and charges over time. Without times: the last 30 days, or the last day in hours. At most 366 days of days, or 31 days of hours. `scope=account` needs an OAuth session: a key reads only its own.',
     access: 'key',
     answers: { 200: { description: 'The report.', schema: ref('UsageReport'), examples: { report: REPORT_EXAMPLE } } },
-    failures: ['invalid_parameter', 'insufficient_permissions', ...FAILURES_OF_KEYS],
+    failures: ['invalid_parameter', 'insufficient_permissions', ...KEY_FAILURES],
   },
   explained: {
     id: 'usageOfRequest',
@@ -95,7 +84,7 @@ export const USAGE_DOCS = {
         examples: { charged: { ...CALL_EXAMPLE, charge: CHARGE_EXAMPLE } },
       },
     },
-    failures: ['resource_not_found', ...FAILURES_OF_KEYS],
+    failures: ['resource_not_found', ...KEY_FAILURES],
   },
   balance: {
     id: 'creditsBalance',
@@ -106,7 +95,7 @@ export const USAGE_DOCS = {
     answers: {
       200: { description: 'The balance.', schema: ref('CreditsBalance'), examples: { balance: BALANCE_EXAMPLE } },
     },
-    failures: FAILURES_OF_KEYS,
+    failures: KEY_FAILURES,
   },
   whoami: {
     id: 'whoami',
@@ -141,6 +130,6 @@ export const USAGE_DOCS = {
         },
       },
     },
-    failures: FAILURES_OF_KEYS,
+    failures: KEY_FAILURES,
   },
 } as const satisfies Record<string, RouteDocs>

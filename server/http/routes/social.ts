@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia'
 import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
-import { SOCIAL_SALES } from '../../gateway/social-actions'
+import { countedOn } from '../../gateway/call'
+import { actingKey, SOCIAL_SALES } from '../../gateway/social-actions'
 import { callbackPage } from '../callback-page'
 import { dataDocs, routeParameters } from '../docs/data-docs'
 import { documented, UNDOCUMENTED } from '../docs/documented'
@@ -29,14 +30,16 @@ export function socialRoutes({
       async ({ request }) => {
         const exchange = desk.exchange(request)
         const caller = exchange.admitted?.caller
-        if (caller?.kind !== 'key') throw new Error('a call without a key reached a route that needs one')
+        if (!caller || caller.kind === 'anonymous') throw new Error('nobody known reached a route that needs a key')
         const body = await readJson(request)
-        const wish = body.ok ? linkWish(body.value) : body
+        const wish = body.ok ? linkWish(body.value, [], ['key_id']) : body
         if (!wish.ok) return exchange.refuse(wish.error)
         if (!social) return exchange.refuse(NO_NETWORK)
         const { id, address } = exchange.presented
-        const actor = { kind: 'owner', id: caller.key.id, address: formatAddress(address) } as const
-        const started = await social.linking.start(caller.key, wish.value.scopes, actor)
+        const key = await actingKey(social, caller, wish.value.text['key_id'])
+        if (!key.ok) return exchange.refuse(key.error)
+        const actor = { kind: 'owner', id: countedOn(caller).id, address: formatAddress(address) } as const
+        const started = await social.linking.start(key.value, wish.value.scopes, actor)
         return exchange.free(linkAnswer(started), { 'cache-control': 'no-store', 'x-gateway-request-id': id })
       },
       { parse: 'none', ...documented(SOCIAL_LINK_DOCS, REQUEST_ID_HEADER) },

@@ -128,12 +128,7 @@ describe('200', () => {
     const answer = await gateway.as(grace, '/apis/v1/social/dm_threads_social?count=2')
     const id = answer.headers.get('x-gateway-request-id')
     const { charge } = (await (await gateway.as(grace, `/v1/usage/${id}`)).json()) as { charge: { inputs: unknown } }
-    expect(charge.inputs).toEqual({
-      unit: 'message',
-      units: 2,
-      unit_price_micros_usd: 10_000,
-      lines: [{ item: 'message', units: 2, unit_price_micros_usd: 10_000, per: 1 }],
-    })
+    expect(charge.inputs).toMatchObject({ unit: 'message', units: 2, unit_price_micros_usd: 10_000 })
   })
 
   test('a profile by name, by id, and the own one: 0.010 USD', async () => {

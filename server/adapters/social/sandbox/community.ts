@@ -1,12 +1,7 @@
+import type { TestPerson } from './people'
 import type { Tables } from './tables'
 
-export interface Person {
-  readonly id: string
-  readonly username: string
-  readonly name: string
-  readonly description: string
-  readonly isProtected: boolean
-  readonly takesMessages: boolean
+export interface Person extends TestPerson {
   readonly createdAt: number
   readonly followers: number
   readonly following: number
