@@ -5,12 +5,15 @@ import type { ModelCalls } from './http/model-calls'
 import type { PricedCalls } from './http/priced'
 import { accountRoutes } from './http/routes/account'
 import { appRoutes } from './http/routes/apps'
+import { type BillingParts, billingRoutes } from './http/routes/billing'
+import { type CardMessageParts, cardMessageRoutes } from './http/routes/card-messages'
 import { type DataProviders, dataRoutes } from './http/routes/data'
 import { docsRoutes } from './http/routes/docs'
 import { eventRoutes } from './http/routes/events'
 import { type Checks, healthRoutes, type Sources } from './http/routes/health'
 import { keyRecordRoutes } from './http/routes/key-records'
 import { appKeyRoutes, keyRoutes } from './http/routes/keys'
+import { ledgerCsvRoutes } from './http/routes/ledger-csv'
 import { limitRequestRoutes } from './http/routes/limit-requests'
 import { mcpRoutes } from './http/routes/mcp'
 import { type MediaFiles, mediaRoutes } from './http/routes/media'
@@ -26,6 +29,7 @@ import { socialRoutes } from './http/routes/social'
 import { thumbnailRoutes } from './http/routes/thumbnail'
 import { tryRoutes } from './http/routes/try'
 import { usageRoutes } from './http/routes/usage'
+import { walletRoutes } from './http/routes/wallet'
 import { wellKnownRoutes } from './http/routes/well-known'
 import { ServedRoutes } from './http/served-routes'
 
@@ -50,6 +54,9 @@ export type AppParts = ArrivalsOptions & {
   Parameters<typeof ownerUsageRoutes>[0] &
   Parameters<typeof eventRoutes>[0] &
   Parameters<typeof ownerSocialRoutes>[0] &
+  Parameters<typeof walletRoutes>[0] &
+  BillingParts &
+  CardMessageParts &
   Parameters<typeof limitRequestRoutes>[0] &
   Parameters<typeof operatorRoutes>[0] &
   Parameters<typeof signInRoutes>[2] &
@@ -80,6 +87,10 @@ export function app(parts: AppParts) {
     .use(sandboxRoutes(parts.sandbox))
     .use(tryRoutes(parts, inner))
     .use(eventRoutes(parts))
+    .use(walletRoutes(parts))
+    .use(billingRoutes(parts))
+    .use(cardMessageRoutes(parts))
+    .use(ledgerCsvRoutes(parts))
     .use(limitRequestRoutes(parts))
     .use(operatorRoutes(parts))
     .use(settingsRoutes(parts))

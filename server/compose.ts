@@ -10,10 +10,10 @@ import { ensureIndex } from './adapters/websearch/local/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { agentFaces, composeAgents } from './compose/agents'
+import { composeBilling } from './compose/billing'
 import { composeModels } from './compose/models'
 import { indexSources } from './compose/own-documents'
 import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
-import { composePayments } from './compose/payments'
 import { openSocial } from './compose/social'
 import { openWebsearch } from './compose/websearch'
 import type { Config } from './config'
@@ -29,9 +29,6 @@ import { Ledger } from './core/ledger/ledger'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
-import { balanceFunding } from './gateway/funding/balance'
-import { offering, paymentFunding } from './gateway/funding/payment'
-import { unpaid } from './gateway/funding/unpaid'
 import { controlDesk } from './http/control'
 import { loadDashboard } from './http/dashboard-files'
 import { FrontDesk } from './http/front-desk'
@@ -92,11 +89,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const linked = openSocial(config, { ...core, clock, log, store: stores.social })
   const { identity, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
-  const rail = composePayments(config, { claims: stores.paymentClaims, clock, log, credit: async () => false })
-  // Whoever worked on a payment before this process is gone.
-  await rail.payments.recover()
-  const paymentAttemptsPerMinute = config.payments.attemptsPerMinute
-  const door = { ...core, clock, anonymousLimits, paymentAttemptsPerMinute }
+  const billing = await composeBilling(config, { ...core, clock, log })
+  const door = { ...core, clock, anonymousLimits, ...billing.door }
   const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies, baseUrl: config.baseUrl })
   const setupToken = new SetupToken()
   const models = await composeModels(config, { ...core, desk, store: stores.models, clock, log })
@@ -106,6 +100,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...linked,
     ...agentFaces(config, { ...core, identity, ownOrigins, clock }),
     desk,
+    ...billing.routes,
     identity,
     ...ownerSettings({ ...core, identity, config, clock, mailer, log }),
     providers,
@@ -120,7 +115,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
       ledger,
       prices,
       clock,
-      funding: waysToPay(core, rail.payments),
+      funding: billing.funding,
+      repeats: billing.repeats,
       onTrouble,
     }),
     thumbnails: new Thumbnails(
@@ -138,9 +134,10 @@ export async function compose(config: Config, surroundings: Surroundings) {
     /** Answers a request that came over the socket. */
     fetch: (request: Request) => web.fetch(desk.receive(request)),
     core,
-    rail,
+    rail: billing.rail,
     sandbox: linked.sandbox,
-    control: controlDesk({ ...core, identity, baseUrl: config.baseUrl }),
+    topUps: billing.routes.topUps,
+    control: controlDesk({ ...core, identity, baseUrl: config.baseUrl, network: () => billing.rail.network() }),
     accounts,
     setupToken,
     /** Whether nobody is operator yet. */
@@ -152,23 +149,11 @@ export async function compose(config: Config, surroundings: Surroundings) {
       core.events.end()
     },
     async close() {
-      await rail.close()
+      await billing.close()
       await providers.close?.()
       await linked.close()
       await stores.close()
     },
-  }
-}
-
-/** Who pays: the balance of a key, one payment for one call, or nobody, who is then told how to. */
-function waysToPay(
-  { ledger, limiter }: Awaited<ReturnType<typeof composeCore>>,
-  payments: ReturnType<typeof composePayments>['payments'],
-) {
-  return {
-    balance: offering(balanceFunding(ledger), payments),
-    payment: paymentFunding(payments, limiter),
-    none: offering(unpaid, payments),
   }
 }
 

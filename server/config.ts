@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { type CardSettings, cardSettings } from './config/card-payments'
 import { ConfigError } from './config/config-error'
 import { type MailConfig, mailConfig } from './config/mail'
 import { type ModelSettings, modelSettings } from './config/model-settings'
@@ -31,6 +32,7 @@ export interface Config {
   readonly websearch: WebsearchConfig
   readonly payments: PaymentSettings
   readonly social: SocialConfig
+  readonly cards: CardSettings | null
   readonly anonymousRpm: number
   readonly signUpRpm: number
   readonly mail: MailConfig | null
@@ -69,6 +71,7 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     websearch: websearchConfig(read),
     payments: paymentSettings(read, { secretKey: secret, baseUrl, isLoopback, environment: mode }),
     social: socialConfig(read, production),
+    cards: cardSettings(read, production),
     anonymousRpm: wholeNumber('ANON_RPM', read('ANON_RPM') ?? '60', 1, 1_000_000),
     signUpRpm: wholeNumber('SIGNUP_RPM', read('SIGNUP_RPM') ?? '10', 1, 1_000_000),
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),

@@ -1,5 +1,6 @@
 import {
   BookOpen,
+  CreditCard,
   Gauge,
   KeyRound,
   LayoutDashboard,
@@ -27,6 +28,8 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/', label: pagesOf.overview, icon: LayoutDashboard },
   { to: '/keys', label: pagesOf.keys, icon: KeyRound },
   // Then, as they come: /usage /playground /billing /social
+  // Then, as they come: /usage /playground /social /apps
+  { to: '/billing', label: pagesOf.billing, icon: CreditCard },
   { to: '/limits', label: pagesOf.limits, icon: Gauge },
   { to: '/apps', label: pagesOf.apps, icon: Plug },
   { to: '/docs', label: SHELL_WORDS.help, icon: BookOpen, outside: true },

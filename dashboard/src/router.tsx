@@ -92,6 +92,7 @@ const pages = [
   keys,
   page('/apps', () => import('./pages/apps.tsx'), 'Apps'),
   page('/keys/$id', () => import('./pages/key.tsx'), 'KeyPage'),
+  page('/billing', () => import('./pages/billing.tsx'), 'Billing'),
   page('/limits', () => import('./pages/limits.tsx'), 'Limits'),
   page('/settings', () => import('./pages/settings.tsx'), 'Settings'),
   page('/operator', () => import('./pages/operator.tsx'), 'Operator'),

@@ -8,4 +8,10 @@ export const LOCAL_COMMANDS: readonly Command[] = [
     usage: '',
     run: async (args, terminal) => terminal.out(await (await import('./local/index-command')).indexCommand(args)),
   },
+  {
+    name: 'wallet',
+    summary: 'a test wallet that pays for a call on the sandbox chain of the server that runs here',
+    usage: '',
+    run: async (args, terminal) => terminal.out(await (await import('./local/wallet-command')).walletCommand(args)),
+  },
 ]

@@ -2,8 +2,10 @@ import { join } from 'node:path'
 import type { SandboxChain } from '../adapters/payments/sandbox-chain/sandbox-chain'
 import type { Config } from '../config'
 import type { PaymentSettings, TempoSettings } from '../config/payments'
+import type { CardTopUps } from '../core/accounts/card-top-ups'
+import type { TopUps } from '../core/accounts/top-ups'
 import type { Clock } from '../core/clock'
-import type { Claim, ClaimStore } from '../core/payments/claim'
+import type { ClaimStore } from '../core/payments/claim'
 import type { PaymentMethod } from '../core/payments/method'
 import { Payments } from '../core/payments/payments'
 import { PUBLISHED_ACCOUNTS } from '../core/payments/published-accounts'
@@ -16,15 +18,16 @@ interface Parts {
   readonly claims: ClaimStore
   readonly clock: Clock
   readonly log: Log
-  /** Books a paid top-up. */
-  readonly credit: (claim: Claim) => Promise<boolean>
+  readonly topUps: TopUps
+  /** Where a card processor is configured. */
+  readonly cards: CardTopUps | null
 }
 
 /**
  * Payments for one request each. Their libraries and their network are opened by `open`, after the server listens: until then
  * whoever asks for an offer waits. Without a network that can be used there are no offers, and the log says why.
  */
-export function composePayments(config: Config, { claims, clock, log, credit }: Parts) {
+export function composePayments(config: Config, { claims, clock, log, topUps, cards }: Parts) {
   const { rail } = config.payments
   const opened = Promise.withResolvers<readonly PaymentMethod[]>()
   let settings: TempoSettings | null = null
@@ -36,12 +39,15 @@ export function composePayments(config: Config, { claims, clock, log, credit }: 
     methods: () => opened.promise,
     claims,
     clock,
+    elsewhere: async (claim) => (claim.method === 'card' && cards ? cards.fateOf(claim) : { kind: 'open' }),
     pause: (ms) => Bun.sleep(ms),
     onTrouble: (what, reason) => log.warn(what, { reason }),
   })
   if (rail === 'off') opened.resolve([])
   const work = async () => {
-    await payments.finishOpen(credit).catch((error: unknown) => log.error('payments', { reason: String(error) }))
+    await payments
+      .finishOpen((claim) => topUps.credit(claim))
+      .catch((error: unknown) => log.error('payments', { reason: String(error) }))
     if (!closed) job = setTimeout(() => void work(), JOB_MS)
   }
   const start = async (): Promise<void> => {
@@ -56,12 +62,19 @@ export function composePayments(config: Config, { claims, clock, log, credit }: 
     }
     await work()
   }
+  const open = (): Promise<void> => {
+    opening ??= start()
+    return opening
+  }
   return {
     payments,
     /** Opens the network. Free to repeat; never rejects. */
-    open: () => (opening ??= start()),
+    open,
     /** What a wallet on this machine must know; null while there is no way to pay. */
-    network: () => settings && { ...settings, sandbox: rail === 'sandbox' },
+    async network() {
+      await open()
+      return settings && { ...settings, sandbox: rail === 'sandbox' }
+    },
     async close() {
       closed = true
       await opening

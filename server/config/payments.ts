@@ -19,6 +19,8 @@ export interface PaymentSettings {
   /** The public host that challenges name. */
   readonly realm: string
   readonly attemptsPerMinute: number
+  /** Whether owners may top up by money that is worth nothing, for development. */
+  readonly sandboxTopUps: boolean
 }
 
 interface Surroundings {
@@ -36,12 +38,22 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 export function paymentSettings(read: Read, surroundings: Surroundings): PaymentSettings {
   const { secretKey, baseUrl } = surroundings
   const secret = Buffer.from(hkdfSync('sha256', secretKey, '', 'gateway payment challenges v1', 32)).toString('hex')
+  const chosen = rail(read, surroundings)
   return {
-    rail: rail(read, surroundings),
+    rail: chosen,
+    sandboxTopUps: sandboxTopUps(read, chosen, surroundings),
     secret: read('PAYMENTS_SECRET') ?? secret,
     realm: read('PAYMENTS_REALM') ?? new URL(baseUrl).hostname,
     attemptsPerMinute: whole('PAYMENTS_ATTEMPTS_RPM', read('PAYMENTS_ATTEMPTS_RPM') ?? '60', 1, 1_000_000),
   }
+}
+
+function sandboxTopUps(read: Read, chosen: PaymentSettings['rail'], { environment }: Surroundings): boolean {
+  const said = read('SANDBOX_TOPUPS') ?? String(chosen === 'sandbox')
+  if (said !== 'true' && said !== 'false') throw new ConfigError('SANDBOX_TOPUPS must be true or false')
+  if (said === 'true' && environment === 'production')
+    throw new ConfigError('SANDBOX_TOPUPS gives balance for nothing: production refuses it')
+  return said === 'true'
 }
 
 function rail(read: Read, { environment, isLoopback }: Surroundings): PaymentSettings['rail'] {

@@ -69,7 +69,8 @@ async function identify(door: Door, { credential, address, destination, at }: Pr
     // Judging one costs a signature and a question to the network, so tries are counted, apart from other requests.
     const limits = { ...door.anonymousLimits, rpm: door.paymentAttemptsPerMinute }
     const subjects = [{ name: `payments of ${limitSubject(address)}`, limits }]
-    return { caller: { kind: 'anonymous' }, subjects, refused: isForAnybody(destination) ? null : NEEDS_KEY }
+    const takes = isForAnybody(destination) || (destination.kind === 'free' && destination.takesPayment)
+    return { caller: { kind: 'anonymous' }, subjects, refused: takes ? null : NEEDS_KEY }
   }
   if (credential.kind === 'oauth_token') {
     const found = await identifyApp(door, credential, { address, at })

@@ -34,8 +34,8 @@ export type Destination =
       /** A further window beside the key's (spec 8): its name, and its requests per minute. */
       readonly window?: { readonly name: string; readonly rpm: number }
     }
-  /** A free route that needs a key, by the name that it has in the log. */
-  | { readonly kind: 'free'; readonly name: string }
+  /** A free route that needs a key, by the name that it has in the log; the wallet's also lets a payment in without one. */
+  | { readonly kind: 'free'; readonly name: string; readonly takesPayment?: true }
   /** A route for browsers that come back from elsewhere: anybody may, at the pace of its address. */
   | { readonly kind: 'open' }
   /** No such route, or a wrong method: the window is read, nothing is taken. */
@@ -103,9 +103,11 @@ export interface Wishes {
   readonly maxPrice: Money | null
   /** `X-Cost-Mode: quote`: say what it would cost; run and charge nothing. */
   readonly quote: boolean
+  /** `Idempotency-Key`: answer a repeat as the first one, without a second charge. Ignored without an account. */
+  readonly idempotencyKey: string | null
 }
 
-export type AnyOperation = Pick<Operation, 'takesConcurrency' | 'timeoutMs'> & { readonly name: SoldName }
+export type AnyOperation = Pick<Operation, 'takesConcurrency' | 'timeoutMs' | 'effect'> & { readonly name: SoldName }
 
 /** A priced call whose input was parsed. */
 export interface PricedCall<I> {
@@ -116,6 +118,8 @@ export interface PricedCall<I> {
   readonly input: I
   /** Equal for two tries of one request only (`fingerprintOf`). */
   readonly fingerprint: () => string
+  /** Headers of a success. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly wishes: Wishes
   /** Aborts when the caller hangs up. */
   readonly hangUp: AbortSignal
@@ -132,5 +136,7 @@ export type Outcome =
       /** Of a call that was paid for by itself. */
       readonly receipt: GivenReceipt | null
     }
+  /** Answered as the first time, and not charged again. */
+  | { readonly kind: 'repeated'; readonly body: string; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: 'quoted'; readonly quote: Quote; readonly balance: Money | null }
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }

@@ -1,7 +1,7 @@
 import type { PriceStore } from '../core/catalogue/prices'
 import type { Clock } from '../core/clock'
 import { formatAddress } from '../core/credentials/address'
-import { failure } from '../core/failure'
+import { type Failure, failure } from '../core/failure'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter } from '../core/limits/limiter'
 import { formatUsd, least, type Money, minus, ZERO } from '../core/money'
@@ -11,6 +11,7 @@ import { limitFailure } from './admit'
 import { type Admitted, countedOn, type Outcome, type PricedCall } from './call'
 import { forward } from './forward'
 import type { CreditUse, Funding } from './funding/funding'
+import type { FirstTurn, Repeats } from './repeats'
 
 export interface Counter {
   readonly limiter: Limiter
@@ -19,6 +20,7 @@ export interface Counter {
   readonly clock: Clock
   /** Who pays for a call with a key, for one with a payment of its own, and for one with neither. */
   readonly funding: { readonly balance: Funding; readonly payment: Funding; readonly none: Funding }
+  readonly repeats: Repeats
   readonly onTrouble: (provider: string, reason: string) => void
 }
 
@@ -28,7 +30,7 @@ export interface Counter {
  * its charge is durable; every failure releases.
  */
 export async function serve<I>(counter: Counter, call: PricedCall<I>): Promise<Outcome> {
-  const { admitted, operation, quote, wishes, hangUp } = call
+  const { admitted, operation, quote, wishes } = call
   const { caller } = admitted
   if (wishes.quote) return { kind: 'quoted', quote, balance: await spendable(counter, admitted) }
   if (wishes.maxPrice !== null && quote.most > wishes.maxPrice) return tooDear(quote.most, wishes.maxPrice)
@@ -36,31 +38,77 @@ export async function serve<I>(counter: Counter, call: PricedCall<I>): Promise<O
   if (!entered.ok)
     return { kind: 'refused', failure: limitFailure(entered.error, caller), readings: entered.error.readings }
   try {
-    // The stored answer of an `Idempotency-Key` is looked up here, before any money moves (it comes with the payments issue).
-    const use = creditUse(call.provider.onCredit)
-    const reserved = await fundingOf(counter, admitted).reserve(quote, admitted, operation, use, call.fingerprint)
-    if (!reserved.ok) return { kind: 'refused', failure: reserved.error }
-    const reservation = reserved.value
-    try {
-      const provider = (reservation.isCredit && call.provider.onCredit) || call.provider
-      const { deadline = Number.POSITIVE_INFINITY } = reservation
-      const timeoutMs = Math.max(0, Math.min(operation.timeoutMs, deadline - counter.clock.now()))
-      const answer = await forward(provider, call.input, timeoutMs, hangUp, counter.onTrouble)
-      if (!answer.ok) return { kind: 'refused', failure: answer.error }
-      if (hangUp.aborted) return { kind: 'refused', failure: failure('upstream_timeout', 'The caller hung up.') }
-      const charged = quote.charge(answer.value.units ?? 1)
-      const end = { status: 200, code: null, charged, now: counter.clock.now() }
-      const record = caller.kind !== 'anonymous' ? callRecord(admitted, operation.name, end) : null
-      const captured = await reservation.capture(charged.cost, record)
-      if (!captured.ok) return { kind: 'refused', failure: captured.error }
-      const { body, ageSeconds } = answer.value
-      return { kind: 'served', body, ...captured.value, ...(ageSeconds !== undefined && { ageSeconds }) }
-    } finally {
-      await reservation.release()
-    }
+    return await once(counter, call)
   } finally {
     await entered.value?.finish(0)
   }
+}
+
+/** Runs it, or answers it as the first time where its `Idempotency-Key` was there before, ahead of any money. */
+async function once<I>(counter: Counter, call: PricedCall<I>): Promise<Outcome> {
+  const { admitted, operation, wishes } = call
+  const { caller, presented } = admitted
+  if (wishes.idempotencyKey === null || caller.kind === 'anonymous') return (await bought(counter, call)).outcome
+  const turn = await counter.repeats.turn({
+    account: caller.account.id,
+    operation: operation.name,
+    key: wishes.idempotencyKey,
+    fingerprint: call.fingerprint(),
+    requestId: presented.id,
+    effect: operation.effect ?? 'read',
+  })
+  if (!turn.ok) return { kind: 'refused', failure: turn.error }
+  if (turn.value.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
+  const { first } = turn.value
+  let end: Ending = 'unknown'
+  try {
+    const result = await bought(counter, call, first)
+    end = result.end
+    return result.outcome
+  } finally {
+    await first.end(end)
+  }
+}
+
+type Ending = Parameters<FirstTurn['end']>[0]
+
+/** Money, upstream, charge. `end` tells whether anything can have happened. */
+async function bought<I>(
+  counter: Counter,
+  call: PricedCall<I>,
+  first: FirstTurn | null = null,
+): Promise<{ outcome: Outcome; end: Ending }> {
+  const { admitted, operation, quote, hangUp } = call
+  const { caller } = admitted
+  const refused = (problem: Failure, end: Ending) => ({ outcome: { kind: 'refused' as const, failure: problem }, end })
+  const use = creditUse(call.provider.onCredit)
+  const reserved = await fundingOf(counter, admitted).reserve(quote, admitted, operation, use, call.fingerprint)
+  if (!reserved.ok) return refused(reserved.error, 'nothing')
+  const reservation = reserved.value
+  try {
+    const provider = (reservation.isCredit && call.provider.onCredit) || call.provider
+    const { deadline = Number.POSITIVE_INFINITY } = reservation
+    const timeoutMs = Math.max(0, Math.min(operation.timeoutMs, deadline - counter.clock.now()))
+    const answer = await forward(provider, call.input, timeoutMs, hangUp, counter.onTrouble)
+    if (!answer.ok) return refused(answer.error, surelyNothing(answer.error) ? 'nothing' : 'unknown')
+    if (hangUp.aborted) return refused(failure('upstream_timeout', 'The caller hung up.'), 'unknown')
+    const charged = quote.charge(answer.value.units ?? 1)
+    const end = { status: 200, code: null, charged, now: counter.clock.now() }
+    const record = caller.kind !== 'anonymous' ? callRecord(admitted, operation.name, end) : null
+    const { body, ageSeconds } = answer.value
+    const captured = await reservation.capture(charged.cost, record, undefined, first?.answer(body, call.headers ?? {}))
+    if (!captured.ok) return refused(captured.error, 'unknown')
+    const age = ageSeconds === undefined ? {} : { ageSeconds }
+    return { outcome: { kind: 'served', body, ...captured.value, ...age }, end: 'done' }
+  } finally {
+    await reservation.release()
+  }
+}
+
+/** An upstream that refused the request itself did nothing; of any other failure nobody knows. */
+function surelyNothing({ code, passThrough }: Failure): boolean {
+  const { status = 500 } = passThrough ?? {}
+  return code === 'upstream_rate_limit' || code === 'invalid_parameter' || (status >= 400 && status < 500)
 }
 
 function creditUse(onCredit: object | null | undefined): CreditUse {

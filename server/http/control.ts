@@ -1,9 +1,9 @@
 import type { Actor } from '../core/audit'
 import { failure } from '../core/failure'
-import { no } from '../core/result'
+import { no, ok } from '../core/result'
 import { FAILURES } from './failures'
 import { readJson } from './json-body'
-import { type OperatorParts, operatorCommands } from './operator-commands'
+import { type Command, type OperatorParts, operatorCommands } from './operator-commands'
 
 /** The file of a data folder that operators' commands speak to: only who may read the folder is an operator here. */
 export const CONTROL_SOCKET = 'control.sock'
@@ -11,8 +11,15 @@ export const CONTROL_SOCKET = 'control.sock'
 const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
 /** Answers the operator's commands (`bun run gateway operator ...`), which reach the running server over its control socket. */
-export function controlDesk(parts: OperatorParts): (request: Request) => Promise<Response> {
-  const commands = new Map(Object.entries(operatorCommands(parts, CONSOLE)))
+export function controlDesk(
+  parts: OperatorParts & {
+    /** What a wallet on this machine must know; null where there is no way to pay. */
+    readonly network: () => Promise<unknown>
+  },
+): (request: Request) => Promise<Response> {
+  const commands = new Map(Object.entries<Command>(operatorCommands(parts, CONSOLE)))
+  // Not an operator's order: only who may open the socket is told, and only over it.
+  commands.set('payments', async () => ok({ network: await parts.network() }))
   return async (request) => {
     const name = new URL(request.url).pathname.slice(1)
     const command = commands.get(name)

@@ -53,6 +53,12 @@ const ENDPOINTS: readonly Endpoint[] = [
   free('/v1/keys/:id', 'keys', 'GET', 'PATCH'),
   ...['rotate', 'disable', 'enable', 'revoke'].map((change) => free(`/v1/keys/:id/${change}`, 'keys', 'POST')),
   free('/mcp', 'mcp', 'POST'),
+  {
+    path: '/v1/wallet/topups',
+    pattern: pathPattern('/v1/wallet/topups'),
+    methods: ['POST'],
+    destination: { kind: 'free', name: 'wallet-topup', takesPayment: true },
+  },
 ]
 
 /** Nearly every request is for a path without a parameter: it is found without a pattern. */

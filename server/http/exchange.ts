@@ -87,6 +87,12 @@ export class Exchange {
     return JSON.stringify(failureBody(problem, this.ids.own, this.path))
   }
 
+  /** The answer of an earlier request under the same `Idempotency-Key`: charged then, not now. */
+  repeated(body: string, more: Readonly<Record<string, string>>): Response {
+    this.note(200, null)
+    return this.send(200, body, { ...more, 'x-cost-micros-usd': '0', 'idempotency-replayed': 'true' })
+  }
+
   /** A success that cost nothing. */
   free(body: unknown, more: Record<string, string> = {}, status: 200 | 201 = 200): Response {
     this.note(status, null)

@@ -30,7 +30,7 @@ export interface OperatorParts {
 export type CommandBody = Readonly<Record<string, unknown>>
 export type OperatorCommand = 'list' | 'grant' | 'limits' | 'price' | 'requests' | 'approve' | 'decline' | 'reset-link'
 type Answer = Promise<Result<unknown, Failure>>
-type Command = (body: CommandBody) => Answer
+export type Command = (body: CommandBody) => Answer
 
 const CAPS_RULE = 'limits must be null or {rpm, tpm, concurrency}, whole numbers above 0'
 

@@ -28,6 +28,16 @@ export const WISHES = {
     description: 'USD. Refuse, before anything runs, when the request would cost more than this.',
     example: '0.5',
   },
+  'idempotency-key': {
+    in: 'header',
+    kind: 'text',
+    min: 1,
+    max: 255,
+    pattern: { source: /^[\x21-\x7e]{1,255}$/, rule: 'must be 1 to 255 visible ASCII characters' },
+    description:
+      'Your name of this request. The same key and request get the first answer again for 24 hours without a second charge; another request under the key is 409. Per account and operation; ignored without a key.',
+    example: '5f0c8a52-4d0a-4a44-9d5a-7d6c1d4b7c11',
+  },
   'x-cost-mode': {
     in: 'header',
     kind: 'enum',
@@ -78,16 +88,21 @@ export class PricedCalls {
     const { url } = this.desk.arrival(request)
     const fingerprint = () =>
       fingerprintOf({ method: request.method, path: url.pathname, query: url.searchParams, input })
+    const headers = route.headers?.(input) ?? {}
     // What changes something outside goes on to its end, and is charged, whoever still listens: to hang up is no way to get it free.
     const hangUp = operation.effect === 'write' ? new AbortController().signal : request.signal
-    const call = { admitted, operation, quote, provider, input, fingerprint, wishes, hangUp }
-    return told(exchange, operation, await serve(this.counter, call), route.headers?.(input) ?? {})
+    const call = { admitted, operation, quote, provider, input, fingerprint, headers, wishes, hangUp }
+    return told(exchange, operation, await serve(this.counter, call), headers)
   }
 }
 
 export function wishesOf(wished: Parameters<typeof WISHES>): Wishes {
   const most = wished['x-max-price-usd']
-  return { maxPrice: most === undefined ? null : parseUsd(most), quote: wished['x-cost-mode'] === 'quote' }
+  return {
+    maxPrice: most === undefined ? null : parseUsd(most),
+    quote: wished['x-cost-mode'] === 'quote',
+    idempotencyKey: wished['idempotency-key'] ?? null,
+  }
 }
 
 function told(
@@ -102,6 +117,8 @@ function told(
         ...headers,
         ...(outcome.ageSeconds !== undefined && { age: String(outcome.ageSeconds) }),
       })
+    case 'repeated':
+      return exchange.repeated(outcome.body, outcome.headers)
     case 'refused':
       return exchange.refuse(outcome.failure, outcome.readings)
     case 'quoted':

@@ -68,7 +68,8 @@ export const RULES: readonly Rule[] = [
     // SEAM: SpendPool is said in credentials and held in the ledger. To go when it has a file of its own.
     files: ['server/core/ledger/**'],
     may: [...BASE, SELF, PARAMETERS],
-    types: [OPERATION, USAGE_EVENT, 'server/core/credentials/api-key.ts'],
+    // The answer that a charge paid for goes down in the commit of the charge.
+    types: [OPERATION, USAGE_EVENT, 'server/core/credentials/api-key.ts', 'server/core/idempotency/kept-answer.ts'],
     packages: [CRYPTO],
   },
   // Events tell of calls and of money, which pass the journal.
@@ -165,6 +166,7 @@ export const RULES: readonly Rule[] = [
     types: [GATEWAY, PROVIDERS],
     packages: ['mppx', 'viem', CRYPTO],
   },
+  { files: ['server/adapters/payments/stripe/**'], may: [CORE, SELF], packages: ['stripe'] },
   // It starts the chain's program from an optional package, which it finds by name and never imports.
   {
     files: ['server/adapters/payments/sandbox-chain/**'],
@@ -179,7 +181,7 @@ export const RULES: readonly Rule[] = [
     // The generator of the documents is mounted as a route, and mended.
     files: ['server/http/routes/docs.ts'],
     may: ['server/http/docs/**'],
-    types: ['server/http/dashboard-files.ts'],
+    types: ['server/http/dashboard-files.ts', 'server/core/payments/payments.ts'],
     packages: ['elysia', '@elysiajs/swagger'],
   },
   {
@@ -256,7 +258,7 @@ export const RULES: readonly Rule[] = [
   {
     files: ['server/cli/local/**'],
     may: [SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', CORE],
-    packages: ['node:*', 'cli-progress'],
+    packages: ['node:*', 'cli-progress', 'mppx', 'viem'],
   },
   // Commands that work beside the server are loaded when they are called.
   { files: ['server/cli/local-commands.ts'], may: ['server/cli/local/**'], types: ['server/cli/command.ts'] },

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
 import type { ClaimStore, NewClaim, Taken } from '../../server/core/payments/claim'
-import { NOON, requestId } from '../support/ledger-parts'
+import { NOON } from '../support/ledger-parts'
+import { newClaim } from '../support/payment-claim'
 
 export interface ClaimsUnderTest {
   readonly one: ClaimStore
@@ -13,30 +14,6 @@ export interface ClaimsUnderTest {
   /** The store after a restart. */
   reopened(): Promise<ClaimStore>
   close(): Promise<void>
-}
-
-function newClaim(more: Partial<NewClaim> = {}): NewClaim {
-  const id = makeId('pay', NOON)
-  return {
-    id,
-    key: `challenge-${id}`,
-    purpose: 'call',
-    operation: 'image-search',
-    account: null,
-    method: 'tempo',
-    payer: `0xpayer-${id}`,
-    amount: micros(5000),
-    currency: '0x20c0',
-    binding: 'a request',
-    credentialHash: 'a credential',
-    transaction: `0x${id}`,
-    validBefore: NOON + 25_000,
-    requestId: requestId(),
-    clientRequestId: null,
-    leaseUntil: NOON + 1000,
-    createdAt: NOON,
-    ...more,
-  }
 }
 
 function attemptOf(taken: Taken): number {

@@ -282,7 +282,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         await store.credited({ account, part: 'paid', amount: micros(40), toppedUp: micros(40) })
         expect(await store.balance(account)).toEqual({
           ...{ credit: micros(1), paid: micros(42), posted: micros(43) },
-          ...{ held: ZERO, available: micros(43), toppedUp: micros(42) },
+          ...{ held: ZERO, available: micros(43), toppedUp: micros(42), debt: ZERO },
         })
       })
 

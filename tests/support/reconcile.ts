@@ -25,6 +25,11 @@ export async function reconcile(file: string): Promise<Reconciliation> {
         `SELECT a.id, a.${part} AS counter, coalesce(sum(iif(e.credit = a.id || '/${part}', e.amount, 0) - iif(e.debit = a.id || '/${part}', e.amount, 0)), 0) AS entries
          FROM accounts a LEFT JOIN entries e ON e.account_id = a.id GROUP BY a.id HAVING counter <> entries`,
       )
+    await check(
+      'the debt of an account is not the sum of its entries',
+      `SELECT a.id, a.debt AS counter, coalesce(sum(iif(e.debit = a.id || '/debt', e.amount, 0) - iif(e.credit = a.id || '/debt', e.amount, 0)), 0) AS entries
+       FROM accounts a LEFT JOIN entries e ON e.account_id = a.id GROUP BY a.id HAVING counter <> entries`,
+    )
     await check('a balance is below zero', 'SELECT id, credit, paid FROM accounts WHERE credit < 0 OR paid < 0')
     await check(
       'a charged call has not exactly its charge in the ledger',

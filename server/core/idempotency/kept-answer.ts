@@ -1,5 +1,40 @@
-/**
- * `reserved`: a write was begun, and nobody knows its outcome yet. `kept`: answered, and the answer is here. `too_large`: answered,
- * and the answer was not kept. `unknown`: begun, and nobody will ever know.
- */
+import type { AccountId, RequestId } from '../ids'
+
+/** `kept`: the answer is here. `too_large`: it was given, and not kept. `reserved`: a write was begun, and nobody knows how it ended. */
 export type KeptState = 'reserved' | 'kept' | 'too_large'
+
+/** What an `Idempotency-Key` of an account stands for, per operation (spec-answers 5). */
+export interface KeptAnswer {
+  readonly account: AccountId
+  readonly operation: string
+  readonly key: string
+  /** Of the request (`fingerprintOf`): another one under the same key is refused. */
+  readonly fingerprint: string
+  readonly state: KeptState
+  readonly requestId: RequestId
+  readonly body: string | null
+  readonly headers: Readonly<Record<string, string>>
+  readonly at: number
+}
+
+/** How long an answer is kept. */
+export const KEPT_MS = 24 * 3_600_000
+/** A larger answer is not kept; its repeat is told so. */
+export const KEPT_BYTES = 256 * 1024
+
+export type KeptPlace = Pick<KeptAnswer, 'account' | 'operation' | 'key'>
+
+/**
+ * What is kept under idempotency keys. The answer of a success comes with the commit of its charge (`JournalRecord.kept`), so
+ * that there is never one without the other.
+ */
+export interface KeptAnswers {
+  /** Sees every answer whose charge was acknowledged. */
+  find(place: KeptPlace, now: number): Promise<KeptAnswer | null>
+  /** Writes that a write begins under this key; durable when it resolves. False when the key is taken. */
+  reserve(answer: KeptAnswer): Promise<boolean>
+  /** Takes back a reservation whose write surely did not happen. */
+  free(place: KeptPlace, requestId: RequestId): Promise<void>
+  /** Forgets what is older than it is kept. */
+  prune(now: number): Promise<void>
+}

@@ -7,6 +7,8 @@ export type BalancePart = 'credit' | 'paid'
 /** Where money stands: a customer's part, or one of the house's own accounts. */
 export type LedgerAccount =
   | `${AccountId}/${BalancePart}`
+  /** What a refund took back that was spent already. */
+  | `${AccountId}/debt`
   | 'house/revenue'
   | 'house/signup_credit'
   | 'house/grants'
@@ -15,7 +17,16 @@ export type LedgerAccount =
   /** Calls that were paid for by themselves, by per-request payment. */
   | 'house/payments'
 
-export type EntryKind = 'charge' | 'reversal' | 'signup_credit' | 'grant' | 'top_up' | 'overrun' | 'payment'
+export type EntryKind =
+  | 'charge'
+  | 'reversal'
+  | 'signup_credit'
+  | 'grant'
+  | 'top_up'
+  | 'overrun'
+  | 'payment'
+  | 'refund'
+  | 'dispute'
 
 /**
  * One row of the append-only double-entry ledger: `amount` moves out of `debit` into `credit`. Because a row carries both
@@ -43,4 +54,6 @@ export interface AccountChange {
   readonly credit: number
   readonly paid: number
   readonly toppedUp: number
+  /** Debt that grew, or was paid back. */
+  readonly debt?: number
 }

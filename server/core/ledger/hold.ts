@@ -47,13 +47,20 @@ export interface Hold extends HoldRequest {
 export type HoldRefusal = 'pool_exhausted' | 'budget_exhausted' | 'insufficient_balance' | 'insufficient_paid_balance'
 export type SettleRefusal = 'unknown_hold' | 'settled_differently' | 'exceeds_hold' | 'settling'
 
+export interface TakenBack {
+  readonly paid: Money
+  readonly debt: Money
+}
+
 export interface Balance {
   readonly credit: Money
   readonly paid: Money
-  /** credit + paid: what the entries sum to. */
+  /** What a refund took back that was spent already. While there is any, nothing can be held. */
+  readonly debt: Money
+  /** credit + paid - debt: what the entries sum to. */
   readonly posted: Money
   readonly held: Money
-  /** posted - held: what a new hold can take. */
+  /** What a new hold can take: credit + paid - held, and nothing while there is debt. */
   readonly available: Money
   readonly toppedUp: Money
 }
@@ -88,6 +95,14 @@ export interface HoldStore {
     /** When the call began whose charge goes back. */
     at?: number
   }): Promise<void>
+  /**
+   * Takes back what was paid in: out of what is paid and not held, the rest becomes debt. At once, before it is durable, so that
+   * nobody spends it meanwhile; `undone` gives it back.
+   */
+  takeBack(account: AccountId, amount: Money): Promise<TakenBack>
+  /** Pays debt back out of money that comes in, at most all of it; gives how much. */
+  repay(account: AccountId, amount: Money): Promise<Money>
+  undone(account: AccountId, taken: TakenBack, toppedUp: Money): Promise<void>
   balance(account: AccountId): Promise<Balance | null>
   pool(pool: PoolId): Promise<(SpendPool & { readonly held: Money }) | null>
   /** Opens an account with nothing in it, or a pool with nothing spent. Repeating changes nothing. */
@@ -105,7 +120,7 @@ export interface HoldStore {
 
 /** Counters that live in memory, and so are filled from what the last commit left, before anything is served. */
 export interface RestorableCounters {
-  restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money): void
+  restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money, debt?: Money): void
   /** A kept hold, as it was granted: it is not judged again. */
   restoreHold(hold: Hold): void
   restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money): void

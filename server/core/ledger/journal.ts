@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../audit'
+import type { KeptAnswer } from '../idempotency/kept-answer'
 import type { AccountId, PoolId, RequestId } from '../ids'
 import type { CallRecord } from '../usage/call-record'
 import type { AccountChange, LedgerEntry } from './entry'
@@ -32,6 +33,8 @@ export interface JournalRecord {
   readonly keeps?: KeptHold
   /** A kept hold that this record ends. */
   readonly ends?: RequestId
+  /** The answer that this charge paid for, for its repeats. A record that undoes the call takes it back. */
+  readonly kept?: KeptAnswer
   readonly spent?: { readonly poolId: PoolId; readonly amount: number }
 }
 

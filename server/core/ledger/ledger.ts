@@ -1,12 +1,13 @@
 import type { AuditEntry } from '../audit'
 import type { Clock } from '../clock'
+import type { KeptAnswer } from '../idempotency/kept-answer'
 import { type AccountId, makeId, type PoolId, type RequestId, type TransactionId } from '../ids'
 import { type Money, micros, ZERO } from '../money'
 import { no, ok, type Result } from '../result'
 import type { CallRecord } from '../usage/call-record'
 import type { BalancePart, EntryKind, LedgerAccount, LedgerEntry } from './entry'
 import type { Balance, BudgetWindow, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
-import type { AccountOpening, Journal, JournalRecord, KeptHold } from './journal'
+import type { AccountOpening, AppendOutcome, Journal, JournalRecord, KeptHold } from './journal'
 
 export interface Settlement {
   readonly request: RequestId
@@ -29,6 +30,14 @@ export interface CreditRequest {
   /** Opens the account in the same commit. */
   readonly opening?: AccountOpening
   readonly audit?: AuditEntry
+}
+
+export interface TakeBackRequest {
+  readonly account: AccountId
+  readonly kind: Extract<EntryKind, 'refund' | 'dispute'>
+  readonly amount: Money
+  readonly description: string
+  readonly reference: string
 }
 
 const SOURCE: Record<CreditRequest['kind'], LedgerAccount> = {
@@ -92,14 +101,20 @@ export class Ledger {
 
   /**
    * Turns a hold into a charge, at most once per request; repeating it with the same amount gives the same answer. `overrun`:
-   * what the call cost above its hold; the house bears it.
+   * what the call cost above its hold; the house bears it. `kept`: its answer, written in the same commit.
    */
-  async capture(amount: Money, call: CallRecord, overrun = ZERO): Promise<Result<Settlement, CaptureRefusal>> {
+  async capture(
+    amount: Money,
+    call: CallRecord,
+    overrun = ZERO,
+    kept?: KeptAnswer,
+  ): Promise<Result<Settlement, CaptureRefusal>> {
     const fixed = await this.holds.fix(call.id, amount)
     if (!fixed.ok) return fixed
     if (!fixed.value.first) return ok({ request: call.id, amount })
     const { hold, split } = fixed.value
-    const outcome = await this.journal.append(this.charge(hold, split, call, overrun))
+    const charge = this.charge(hold, split, call, overrun)
+    const outcome = await this.journal.append(kept ? { ...charge, kept } : charge)
     if (outcome.kind === 'committed') {
       await this.holds.captured(call.id)
       this.kept.delete(call.id)
@@ -127,38 +142,94 @@ export class Ledger {
     if (end !== 'committed') this.onReversalFailure(request, 'a kept hold was not ended; the next start charges it')
   }
 
-  /** Books money that comes in. Durable when it resolves. */
+  /** Books money that comes in; what is paid in pays debt back first. Durable when it resolves. */
   async credit(request: CreditRequest): Promise<Result<LedgerEntry, CreditRefusal>> {
-    const entry: LedgerEntry = {
-      transaction: this.transaction(),
-      kind: request.kind,
-      accountId: request.account,
-      debit: SOURCE[request.kind],
-      credit: `${request.account}/${request.part}`,
-      amount: request.amount,
-      at: this.clock.now(),
-      requestId: null,
-      description: request.description,
-      reference: request.reference,
-    }
-    const toppedUp = request.kind === 'top_up' ? request.amount : ZERO
+    const { account, part, kind, amount } = request
+    const isTopUp = kind === 'top_up'
+    const repaid = isTopUp ? await this.holds.repay(account, amount) : ZERO
+    const rest = micros(amount - repaid)
+    const entry = this.entry(request, amount, SOURCE[kind], `${account}/${part}`)
+    const entries =
+      repaid === 0
+        ? [entry]
+        : [
+            { ...entry, amount: repaid, credit: `${account}/debt` as const },
+            ...(rest > 0 ? [{ ...entry, amount: rest, reference: null }] : []),
+          ]
+    const toppedUp = isTopUp ? amount : ZERO
     const outcome = await this.journal.append({
       ...(request.opening && { opening: request.opening }),
       ...(request.audit && { audit: request.audit }),
-      entries: [entry],
-      change: { accountId: request.account, credit: 0, paid: 0, toppedUp, [request.part]: request.amount },
+      entries,
+      change: { accountId: account, credit: 0, paid: 0, toppedUp, [part]: rest, ...(repaid > 0 && { debt: -repaid }) },
     })
     const follow = async () => {
-      await this.holds.openAccount(request.account)
-      await this.holds.credited({ account: request.account, part: request.part, amount: request.amount, toppedUp })
+      await this.holds.openAccount(account)
+      await this.holds.credited({ account, part, amount: rest, toppedUp })
     }
-    if (outcome.kind === 'refused') return no(outcome.constraint ? 'already_booked' : 'not_durable')
+    const forget = () => this.holds.undone(account, { paid: ZERO, debt: micros(-repaid) }, ZERO)
+    return this.booked(outcome, entry, follow, forget)
+  }
+
+  /**
+   * Takes back money that was paid in: a refund, or a dispute. What was spent already becomes debt, and nothing can be held until
+   * it is paid back. Durable when it resolves; the same reference is never booked twice.
+   */
+  async takeBack(request: TakeBackRequest): Promise<Result<LedgerEntry, CreditRefusal>> {
+    const { account, amount } = request
+    const taken = await this.holds.takeBack(account, amount)
+    const entry = this.entry(request, amount, `${account}/paid`, 'house/top_ups')
+    const entries: LedgerEntry[] = []
+    if (taken.paid > 0) entries.push({ ...entry, amount: taken.paid })
+    if (taken.debt > 0)
+      entries.push({
+        ...entry,
+        amount: taken.debt,
+        debit: `${account}/debt`,
+        reference: taken.paid > 0 ? null : entry.reference,
+      })
+    const change = { accountId: account, credit: 0, paid: -taken.paid, toppedUp: -amount, debt: taken.debt }
+    const outcome = await this.journal.append({ entries, change })
+    return this.booked(
+      outcome,
+      entry,
+      async () => undefined,
+      () => this.holds.undone(account, taken, amount),
+    )
+  }
+
+  /** What became of an entry: the counters follow when it is written, and forget what they did ahead when it is not. */
+  private async booked(
+    outcome: AppendOutcome,
+    entry: LedgerEntry,
+    follow: () => Promise<void>,
+    forget: () => Promise<void>,
+  ): Promise<Result<LedgerEntry, CreditRefusal>> {
+    if (outcome.kind === 'refused') {
+      await forget()
+      return no(outcome.constraint ? 'already_booked' : 'not_durable')
+    }
     if (outcome.kind === 'unknown') {
-      void outcome.fate.then((fate) => (fate === 'committed' ? follow() : undefined))
+      void outcome.fate.then((fate) => (fate === 'committed' ? follow() : forget()))
       return no('outcome_unknown')
     }
     await follow()
     return ok(entry)
+  }
+
+  private entry(
+    {
+      account,
+      kind,
+      description,
+      reference,
+    }: Pick<CreditRequest, 'account' | 'description' | 'reference'> & { kind: EntryKind },
+    amount: Money,
+    debit: LedgerAccount,
+    credit: LedgerAccount,
+  ): LedgerEntry {
+    const [transaction, at] = [this.transaction(), this.clock.now()]
+    return { transaction, kind, accountId: account, debit, credit, amount, at, requestId: null, description, reference }
   }
 
   balance(account: AccountId): Promise<Balance | null> {

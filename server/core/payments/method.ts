@@ -10,6 +10,8 @@ export interface Terms {
   /** For people; stands in the challenge (spec 2.4). */
   readonly description: string
   readonly binding: Binding
+  /** Whether the credential comes beside an API key, and so in `Payment-Authorization`. */
+  readonly besideKey?: boolean
 }
 
 /** One way to pay, as it is put into a 402 (spec 2.4). */

@@ -3,7 +3,7 @@ import type { Money } from '../money'
 import { no, ok, type Result } from '../result'
 import { type Binding, bindingOf, bindingText } from './binding'
 import type { Claim, NewClaim, PaymentPurpose } from './claim'
-import type { Offer, PaymentMethod, ReadCredential, ShownPayment } from './method'
+import type { Fate, Offer, PaymentMethod, ReadCredential, ShownPayment } from './method'
 import { Payment, type PaymentParts } from './payment'
 import type { PaymentRefusal, PaymentRefusalCode } from './refusal'
 
@@ -19,11 +19,15 @@ export interface Purchase {
   readonly clientRequestId: string | null
   /** Whose wallet a top-up fills. */
   readonly account: AccountId | null
+  /** Whether the credential comes beside an API key, and so in a header of its own. */
+  readonly besideKey?: boolean
 }
 
 export interface PaymentsOptions extends PaymentParts {
   /** The ways to pay, once they can be used: the network is opened after the server listens. */
   readonly methods: () => Promise<readonly PaymentMethod[]>
+  /** What became of a claim that is none of these methods': a top-up by card. */
+  readonly elsewhere?: (claim: Claim) => Promise<Fate>
 }
 
 /** The longest that one try may take, from its claim to its answer. */
@@ -50,9 +54,32 @@ export class Payments {
   /** A new challenge for each method. */
   async offers(purchase: Purchase): Promise<readonly Offer[]> {
     const methods = await this.options.methods()
-    const { amount, description } = purchase
     const binding = bindingOf(bound(purchase), null)
-    return Promise.all(methods.map((method) => method.offer({ amount, description, binding })))
+    return Promise.all(methods.map((method) => method.offer({ ...purchase, binding })))
+  }
+
+  /** How an amount can be paid, for documents. */
+  async waysFor(amount: Money) {
+    const methods = await this.options.methods()
+    return methods.map((method) => ({
+      method: method.name,
+      intent: 'charge' as const,
+      amount: String(method.units(amount)),
+      currency: method.currency,
+    }))
+  }
+
+  /** What we know of a credential that was shown here before, when it is the same to the letter. */
+  async claimOf(shown: ShownPayment): Promise<Claim | null> {
+    const found = await this.read(shown)
+    const claim = found.ok ? await this.options.claims.find(found.value.read.claimKey) : null
+    return found.ok && claim?.credentialHash === found.value.read.hash ? claim : null
+  }
+
+  /** Whose wallet a credential says that it fills. Believed only once `begin` has judged it. */
+  async accountIn(shown: ShownPayment): Promise<string | null> {
+    const found = await this.read(shown)
+    return found.ok ? (found.value.read.binding?.['account'] ?? null) : null
   }
 
   /** Judges a credential and claims it for this try. */
@@ -71,7 +98,7 @@ export class Payments {
       const covered = await this.isCovered(method, payer.value.payer, read.claimKey, purchase.amount)
       if (!covered.ok) return covered
     }
-    const claim = this.claimOf(purchase, method, read, binding, payer.value.payer)
+    const claim = this.newClaim(purchase, method, read, binding, payer.value.payer)
     const taken = await this.options.claims.take(claim, this.options.clock.now())
     if (taken.kind === 'refused') return no((await this.whyRefused(read.claimKey)) ?? USED)
     const payment = new Payment(this.options, method, read, claim, taken, this.deadline(read, taken.kind === 'prepaid'))
@@ -87,7 +114,10 @@ export class Payments {
   async finishOpen(credit: (claim: Claim) => Promise<boolean>): Promise<number> {
     const { claims, clock } = this.options
     const open = await claims.unfinished(clock.now(), 200)
-    for (const claim of open) await this.finish(claim, credit)
+    for (const claim of open)
+      await this.finish(claim, credit).catch((error: unknown) =>
+        this.options.onTrouble('payment', `${claim.id}: ${error}`),
+      )
     return open.length
   }
 
@@ -101,7 +131,7 @@ export class Payments {
     if (claim.state === 'working') return claims.release(claim.key, 'abandoned', false, clock.now())
     if (claim.state === 'settling') {
       const method = (await this.options.methods()).find(({ name }) => name === claim.method)
-      const fate = method ? await method.lookUp(claim) : { kind: 'open' as const }
+      const fate = await (method?.lookUp(claim) ?? this.options.elsewhere?.(claim) ?? OPEN)
       if (fate.kind === 'never') return claims.release(claim.key, 'never settled', false, clock.now())
       if (fate.kind === 'open') return onTrouble('payment', `${claim.id} is not settled yet`)
       await claims.settled(claim.key, fate.reference, clock.now())
@@ -179,7 +209,7 @@ export class Payments {
     return only === 'open' ? null : USED
   }
 
-  private claimOf(
+  private newClaim(
     purchase: Purchase,
     method: PaymentMethod,
     read: ReadCredential,
@@ -209,6 +239,8 @@ export class Payments {
     return Math.min(latest, handle.validBefore - SETTLE_MARGIN_MS)
   }
 }
+
+const OPEN: Fate = { kind: 'open' }
 
 const IN_PROGRESS: PaymentRefusal = {
   code: 'payment_in_progress',

@@ -30,9 +30,9 @@ export function balanceFunding(ledger: Ledger): Funding {
         )
       return ok({
         isCredit,
-        async capture(amount, call, overrun) {
+        async capture(amount, call, overrun, kept) {
           if (!call) throw new Error('a call of a key has its record')
-          const captured = await ledger.capture(amount, call, overrun)
+          const captured = await ledger.capture(amount, call, overrun, kept)
           if (captured.ok) return ok({ cost: amount, receipt: null })
           return no(
             failure('service_unavailable', 'The charge could not be recorded. You were not charged.', {

@@ -1,4 +1,5 @@
 import type { Failure } from '../../core/failure'
+import type { KeptAnswer } from '../../core/idempotency/kept-answer'
 import type { Money } from '../../core/money'
 import type { GivenReceipt } from '../../core/payments/receipt'
 import type { Result } from '../../core/result'
@@ -36,9 +37,14 @@ export interface Reservation {
   readonly isCredit?: boolean
   /**
    * Charges `amount`, at most what was reserved. Durable when it resolves to a success; nothing is charged otherwise. `overrun`:
-   * what the call cost above that; the house bears it.
+   * what the call cost above that; the house bears it. `kept`: the answer, for its repeats, in the same commit.
    */
-  capture(amount: Money, call: CallRecord | null, overrun?: Money): Promise<Result<Captured, Failure>>
+  capture(
+    amount: Money,
+    call: CallRecord | null,
+    overrun?: Money,
+    kept?: KeptAnswer,
+  ): Promise<Result<Captured, Failure>>
   /**
    * Makes the reservation outlive this process, for a stream: a start that finds it charges `call`. Again with a newer `call`
    * writes down how far the stream has come. False: not durable. Absent: this way to pay is not for streams.

@@ -25,7 +25,8 @@ export function agentGuide(document: OpenApiDocument, origin: string): string {
     '## How to authenticate',
     '',
     '- `Authorization: Bearer <API_KEY>` on every request below /apis and /v1. Ask your user for a key; do not sign up unasked.',
-    '- Without a key a priced route answers 402 with its price in `error.price`, and runs nothing.',
+    '- Without a key a data endpoint answers 402 with its price in `error.price`, and runs nothing.',
+    '- With a wallet you need no key: answer the `Payment` challenge of the 402 (`WWW-Authenticate`), then send the same request with `Authorization: Payment <CREDENTIAL>` and the same `X-Request-ID`. The answer has a `Payment-Receipt`. After 409 or 503 send the same credential again; never pay a second time.',
     '- Routes below /api are for the owner who is signed in (a cookie); they never take an API key.',
     '',
     document.info.description
@@ -48,7 +49,10 @@ export function agentGuide(document: OpenApiDocument, origin: string): string {
 
 function entry(method: string, path: string, operation: OpenApiOperation, inFull: boolean): string {
   const { summary, description, 'x-price': price, parameters = [], requestBody, responses } = operation
-  const cost = price ? `, ${price.amount} ${price.currency} per success` : ''
+  const ways = (operation['x-payment-info']?.offers ?? []).map(
+    (offer) => `${offer['method']} ${offer['amount']} of ${offer['currency']}`,
+  )
+  const cost = price ? `, ${[`${price.amount} ${price.currency}`, ...ways].join(' or ')} per success` : ''
   const head = `### ${method} ${path}: ${summary}${cost}`
   const body = requestBody?.content['application/json']?.schema
   const members = isLoose(body?.['properties']) ? Object.keys(body['properties']) : []

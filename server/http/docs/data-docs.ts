@@ -30,6 +30,8 @@ const DATA_FAILURES: readonly FailureCode[] = [
   'insufficient_balance',
   'not_acceptable',
   'payment_in_progress',
+  'idempotency_conflict',
+  'answer_not_kept',
   'estimated_price_exceeds_max_price',
   'rate_limit_exceeded',
   'upstream_rate_limit',

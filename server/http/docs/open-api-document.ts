@@ -3,6 +3,7 @@ import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
 import { OPERATIONS } from '../../core/catalogue/operations'
 import { TIER_LIMITS } from '../../core/limits/tier'
 import { formatUsd } from '../../core/money'
+import { BILLING_SCHEMAS } from './billing-schemas'
 import { curlSamples } from './curl-sample'
 import { TAGS } from './documented'
 import { ERROR_SCHEMAS } from './error-schemas'
@@ -32,6 +33,7 @@ export const COMPONENTS = {
     ...MODEL_SCHEMAS,
     ...KEY_SCHEMAS,
     ...LIMIT_REQUEST_SCHEMAS,
+    ...BILLING_SCHEMAS,
   },
   headers: RESPONSE_HEADERS,
   securitySchemes: {

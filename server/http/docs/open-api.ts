@@ -41,6 +41,8 @@ export interface OpenApiOperation {
   readonly requestBody?: OpenApiBody
   readonly responses: Readonly<Record<string, OpenApiResponse>>
   readonly 'x-price'?: Price
+  /** Ways to pay for one call by itself. */
+  readonly 'x-payment-info'?: { readonly offers: readonly Readonly<Record<string, string>>[] }
   readonly 'x-codeSamples'?: readonly CodeSample[]
 }
 
@@ -53,6 +55,10 @@ export interface Price {
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
+  readonly 'x-service-info'?: {
+    readonly categories: readonly string[]
+    readonly docs: Readonly<Record<string, string>>
+  }
   readonly info: {
     readonly title: string
     readonly version: string

@@ -1,5 +1,6 @@
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
+import type { Payments } from '../../core/payments/payments'
 import type { DashboardFiles } from '../dashboard-files'
 import { agentGuide } from '../docs/agent-guide'
 import { docsPage, missingDocsPage, scalarSettings } from '../docs/docs-page'
@@ -7,17 +8,24 @@ import { UNDOCUMENTED } from '../docs/documented'
 import { isLoose } from '../docs/mended-operation'
 import type { OpenApiDocument } from '../docs/open-api'
 import { COMPONENTS, GENERATOR_INFO, openApiDocument } from '../docs/open-api-document'
+import { withPaymentOffers } from '../docs/payment-discovery'
 import { signInPaths } from '../docs/sign-in-docs'
 
 const PAGE = '/docs'
 const DOCUMENT = '/openapi.json'
 const SCRIPT = '/vendor/scalar.js'
 
+interface DocsParts {
+  readonly baseUrl: string
+  readonly dashboard: DashboardFiles
+  readonly payments: Pick<Payments, 'waysFor'>
+}
+
 /**
  * Documents for callers: `/docs` to read, `/openapi.json` for programs, `/llms.txt` for agents. @elysiajs/swagger gathers
  * what the routes carry; its answers are mended before they go out (facts/dashboard.md 1.5).
  */
-export function docsRoutes({ baseUrl, dashboard }: { baseUrl: string; dashboard: DashboardFiles }) {
+export function docsRoutes({ baseUrl, dashboard, payments }: DocsParts) {
   const script = scriptAddress(dashboard)
   const generator = swagger({
     path: PAGE,
@@ -32,23 +40,29 @@ export function docsRoutes({ baseUrl, dashboard }: { baseUrl: string; dashboard:
   const html = handlerOf(PAGE)
   const generate = handlerOf(DOCUMENT)
   if (!(html instanceof Response) || typeof generate !== 'function') throw new Error('@elysiajs/swagger has changed')
-  let made: { readonly document: OpenApiDocument; readonly text: string } | null = null
-  // Made at the first question: only then are all routes there.
+  let made: Promise<{ readonly document: OpenApiDocument; readonly text: string }> | null = null
+  // Made at the first question: only then are all routes there, and the ways to pay open.
   const document = () => {
-    if (made) return made
-    const generated: unknown = generate()
-    const mended = openApiDocument(isLoose(generated) ? generated : {}, baseUrl)
-    made = { document: mended, text: JSON.stringify(mended) }
+    made ??= (async () => {
+      const generated: unknown = generate()
+      const mended = openApiDocument(isLoose(generated) ? generated : {}, baseUrl)
+      const offered = await withPaymentOffers(mended, (amount) => payments.waysFor(amount))
+      return { document: offered, text: JSON.stringify(offered) }
+    })()
     return made
   }
   return new Elysia({ name: 'docs' })
     .onAfterHandle(async ({ path }) => {
-      if (path === DOCUMENT) return text(document().text, 'application/json')
+      if (path === DOCUMENT) return text((await document()).text, 'application/json')
       if (path === PAGE) return script === null ? missingDocsPage() : docsPage(await html.clone().text())
       return undefined
     })
     .use(generator)
-    .get('/llms.txt', () => text(agentGuide(document().document, baseUrl), 'text/plain; charset=utf-8'), UNDOCUMENTED)
+    .get(
+      '/llms.txt',
+      async () => text(agentGuide((await document()).document, baseUrl), 'text/plain; charset=utf-8'),
+      UNDOCUMENTED,
+    )
 }
 
 function text(body: string, contentType: string): Response {

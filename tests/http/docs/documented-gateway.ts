@@ -16,7 +16,7 @@ export async function openDocumentedGateway() {
   const folder = temporaryFolder()
   const indexPath = join(folder.path, 'search.db')
   await buildIndex({ indexPath, ...writeFixtureProject(join(folder.path, 'project')) })
-  const gateway = await openHarness()
+  const gateway = await openHarness({ env: { SANDBOX_TOPUPS: 'true' } })
   const search = openLocalWebsearch({
     indexPath,
     baseUrl: gateway.config.baseUrl,

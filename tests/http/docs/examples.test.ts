@@ -13,6 +13,9 @@ setDefaultTimeout(60_000)
 type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
 type Owner = Awaited<ReturnType<Gateway['owner']>>
 
+/** Their success needs a payment, or the card processor's signature: tests/http/wallet-topups and card-top-ups make it. */
+const NEEDS_A_WALLET: ReadonlySet<string> = new Set(['walletTopUp', 'stripeWebhook'])
+
 let gateway: Gateway
 let owner: Owner
 let routes: DocumentedRoute[]
@@ -20,7 +23,7 @@ let problem: ReturnType<typeof bodyValidator>
 beforeAll(async () => {
   gateway = await openDocumentedGateway()
   owner = await gateway.owner()
-  routes = routesOf(gateway.document)
+  routes = routesOf(gateway.document).filter(({ operation }) => !NEEDS_A_WALLET.has(operation.operationId))
   problem = bodyValidator(gateway.document, 'closed')
 })
 afterAll(() => gateway.close())
@@ -41,7 +44,9 @@ async function accessToken(): Promise<string> {
 /** A fresh key of the owner that has made one call, under the names that samples know. */
 async function variables(path = ''): Promise<Record<string, string>> {
   const made = await owner.api('/api/keys', { name: `key ${crypto.randomUUID()}` })
-  const { key, secret } = (await made.json()) as { key: { id: string }; secret: string }
+  const told = await made.text()
+  expect(made.status, told).toBe(201)
+  const { key, secret } = JSON.parse(told) as { key: { id: string }; secret: string }
   const call = await gateway.as(secret, '/apis/v1/websearch/images/search?q=card')
   expect(call.status).toBe(200)
   if (path.startsWith('/apis/v1/social/')) await settleIn(secret)
@@ -112,7 +117,9 @@ async function exampleRequest(
   if (route.path.startsWith('/v1') || route.path.startsWith('/apis'))
     headers.set('authorization', `Bearer ${known[takesToken(route) ? 'ACCESS_TOKEN' : 'GATEWAY_API_KEY']}`)
   for (const { name, in: place, example } of shown) {
-    const values = Array.isArray(example) ? example : [example]
+    // A key stands for one request, and each of these is another one.
+    const sent = name === 'idempotency-key' && /^[0-9a-f-]{36}$/.test(String(example)) ? crypto.randomUUID() : example
+    const values = Array.isArray(sent) ? sent : [sent]
     for (const value of values.map((each) => (each === SHOWN_POST ? madePost : each)))
       if (place === 'query') url.searchParams.append(name, String(value))
       else if (place === 'header') headers.set(name, String(value))
@@ -141,7 +148,10 @@ describe('every documented example runs', () => {
   })
 
   test('each example of a parameter is taken, alone and with all others', async () => {
-    for (const route of routes) {
+    const isSocial = ({ path }: DocumentedRoute) => path.startsWith('/apis/v1/social/')
+    // Social last: its clock runs for hours, and making a key needs a sign-in of today.
+    for (const route of [...routes].sort((a, b) => Number(isSocial(a)) - Number(isSocial(b)))) {
+      if (isSocial(route)) owner = await gateway.owner()
       const shown = (route.operation.parameters ?? []).filter(({ example }) => example !== undefined)
       const required = shown.filter((parameter) => parameter.required)
       const optional = shown.filter((parameter) => !parameter.required)

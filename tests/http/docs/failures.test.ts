@@ -98,7 +98,7 @@ const CAUSES: Partial<Record<FailureCode, Cause>> = {
 /** A key restricted to the other operation. */
 const RESTRICTED: Readonly<Record<string, string>> = { images: 'llm-context', context: 'image-search' }
 
-/** These need a broken server, or a payment network: tests/http/unavailable, per-request-payment and the scenarios make them. */
+/** These need a broken server, or a payment network: tests/http/unavailable, per-request-payment, idempotency-key and the scenarios make them. */
 const NOT_MADE_HERE: readonly string[] = [
   'internal_error',
   'service_unavailable',
@@ -108,6 +108,8 @@ const NOT_MADE_HERE: readonly string[] = [
   'invalid_payload',
   'verification_failed',
   'payment_in_progress',
+  'idempotency_conflict',
+  'answer_not_kept',
   'payment_pending',
   'payment_network_unavailable',
 ]

@@ -50,27 +50,25 @@ const LONGEST_LIFE_MS = 10 * 60_000
  */
 export function tempoMethod(options: TempoOptions): PaymentMethod {
   const client = tempoClient(options)
-  const mppx = Mppx.create({
-    secretKey: options.secret,
-    realm: options.realm,
-    methods: [
-      tempo.charge({
-        currency: options.token as Address, // the configuration judged its form
-        recipient: options.recipient as Address,
-        decimals: options.decimals,
-        supportedModes: ['pull'],
-        getClient: () => client,
-      }),
-    ],
+  const charge = tempo.charge({
+    currency: options.token as Address, // the configuration judged its form
+    recipient: options.recipient as Address,
+    decimals: options.decimals,
+    supportedModes: ['pull'],
+    getClient: () => client,
   })
+  const signing = { secretKey: options.secret, realm: options.realm, methods: [charge] as const }
+  const mppx = Mppx.create(signing)
+  // Its challenges ask for the credential in `Payment-Authorization`; either instance judges what comes.
+  const besideKey = Mppx.create({ ...signing, requiresAuth: true })
   return {
     name: 'tempo',
     currency: options.token,
     units: (amount) => BigInt(amount) * 10n ** BigInt(options.decimals - 6),
-    async offer({ amount, description, binding }: Terms): Promise<Offer> {
+    async offer({ amount, description, binding, besideKey: beside }: Terms): Promise<Offer> {
       await options.freshen?.()
-      const charge = { amount: formatUsd(amount), description, meta: { ...binding }, chainId: options.chainId }
-      const challenge = await mppx.challenge.tempo.charge(charge)
+      const asked = { amount: formatUsd(amount), description, meta: { ...binding }, chainId: options.chainId }
+      const challenge = await (beside ? besideKey : mppx).challenge.tempo.charge(asked)
       return { method: 'tempo', challengeId: challenge.id, challenge: Challenge.serialize(challenge), more: {} }
     },
     async read(shown) {

@@ -14,6 +14,7 @@ export interface AccountCounters {
   readonly credit: Money
   readonly paid: Money
   readonly toppedUp: Money
+  readonly debt: Money
 }
 
 /** Accounts in memory, written through. Their money is in the counters and in the ledger, not here. */
@@ -37,9 +38,9 @@ export class LibsqlAccounts implements AccountStore {
         .where(after === null ? undefined : gt(accounts.id, after))
         .orderBy(accounts.id)
         .limit(RESTORED_AT_ONCE)
-    for await (const { credit, paid, toppedUp, debt: _debt, ...account } of restoredRows(page)) {
+    for await (const { credit, paid, toppedUp, debt, ...account } of restoredRows(page)) {
       this.ids.set(account.id, account)
-      found.push({ id: account.id, credit, paid, toppedUp })
+      found.push({ id: account.id, credit, paid, toppedUp, debt })
     }
     return found
   }

@@ -1,4 +1,6 @@
+import type { KeptAnswer } from '../../../core/idempotency/kept-answer'
 import type { KeyId } from '../../../core/ids'
+import type { LedgerEntry } from '../../../core/ledger/entry'
 import type { JournalRecord, KeptHold } from '../../../core/ledger/journal'
 import type { CallRecord } from '../../../core/usage/call-record'
 import type { Statement } from './worker-wire'
@@ -27,13 +29,19 @@ const UNDONE = `UPDATE requests SET status = 503, code = 'service_unavailable', 
 const ENTRIES = `INSERT INTO entries (transaction_id, kind, account_id, debit, credit, amount, at, request_id, description, reference)
   SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9
   FROM json_each(?)`
-const BALANCES = `UPDATE accounts SET credit = credit + j.c, paid = paid + j.p, topped_up = topped_up + j.t
-  FROM (SELECT value->>0 AS id, value->>1 AS c, value->>2 AS p, value->>3 AS t FROM json_each(?)) AS j
+const BALANCES = `UPDATE accounts SET credit = credit + j.c, paid = paid + j.p, topped_up = topped_up + j.t, debt = debt + j.d
+  FROM (SELECT value->>0 AS id, value->>1 AS c, value->>2 AS p, value->>3 AS t, value->>4 AS d FROM json_each(?)) AS j
   WHERE accounts.id = j.id`
 const POOLS = `UPDATE pools SET spent = spent + j.amount
   FROM (SELECT value->>0 AS id, value->>1 AS amount FROM json_each(?)) AS j WHERE pools.id = j.id`
 const KEEPS = `INSERT OR REPLACE INTO kept_holds (id, hold, call) SELECT value->>0, value->>1, value->>2 FROM json_each(?)`
 const ENDS = `DELETE FROM kept_holds WHERE id IN (SELECT value FROM json_each(?))`
+/** An answer takes the place of its own reservation, or of one that is over. */
+const KEPT = `INSERT INTO kept_answers (account_id, operation, key, fingerprint, state, request_id, body, headers, at)
+  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8 FROM json_each(?)
+  WHERE true ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint, state = excluded.state,
+    request_id = excluded.request_id, body = excluded.body, headers = excluded.headers, at = excluded.at`
+const NOT_KEPT = `DELETE FROM kept_answers WHERE request_id IN (SELECT value FROM json_each(?))`
 const ROLLUP = `INSERT INTO usage_rollup (account_id, slot, key_id, operation, status, model, requests,
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, charged)
   SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9, value->>10, value->>11
@@ -65,24 +73,13 @@ export function groupStatements(group: Group): Statement[] {
   )
   add(
     ENTRIES,
-    records.flatMap((record) =>
-      record.entries.map((e) => [
-        e.transaction,
-        e.kind,
-        e.accountId,
-        e.debit,
-        e.credit,
-        e.amount,
-        e.at,
-        e.requestId,
-        e.description,
-        e.reference,
-      ]),
-    ),
+    records.flatMap((record) => record.entries.map(entryRow)),
   )
   add(
     BALANCES,
-    summed(records.flatMap(({ change: c }) => (c ? [[[c.accountId], [c.credit, c.paid, c.toppedUp]]] : []))),
+    summed(
+      records.flatMap(({ change: c }) => (c ? [[[c.accountId], [c.credit, c.paid, c.toppedUp, c.debt ?? 0]]] : [])),
+    ),
   )
   add(POOLS, summed(records.flatMap(({ spent }) => (spent ? [[[spent.poolId], [spent.amount]]] : []))))
   add(ROLLUP, summed([...calls.filter((call) => call.counted).map(rollupRow), ...undone.flatMap(undoneRollupRows)]))
@@ -94,6 +91,14 @@ export function groupStatements(group: Group): Statement[] {
   add(
     ENDS,
     [...kept].flatMap(([id, keeps]) => (keeps ? [] : [id])),
+  )
+  add(
+    KEPT,
+    records.flatMap(({ kept }) => (kept ? [keptRow(kept)] : [])),
+  )
+  add(
+    NOT_KEPT,
+    undone.map((call) => call.id),
   )
   add(LAST_USED, lastUsed)
   add(
@@ -142,6 +147,16 @@ function summed(additions: readonly (readonly (readonly (string | number)[])[])[
     else rows.set(name, { key, amounts: amounts.map(Number) })
   }
   return [...rows.values()].map(({ key, amounts }) => [...key, ...amounts])
+}
+
+function entryRow(e: LedgerEntry): unknown[] {
+  const { transaction, kind, accountId, debit, credit, amount, at, requestId, description, reference } = e
+  return [transaction, kind, accountId, debit, credit, amount, at, requestId, description, reference]
+}
+
+function keptRow(k: KeptAnswer): unknown[] {
+  const headers = JSON.stringify(k.headers)
+  return [k.account, k.operation, k.key, k.fingerprint, k.state, k.requestId, k.body, headers, k.at]
 }
 
 function requestRow(call: CallRecord): unknown[] {

@@ -11,6 +11,7 @@ import { LibsqlAuditTrail } from './audit-trail'
 import { Connection } from './connection'
 import { LibsqlCredentials } from './credentials'
 import { databaseFile, lockDatabaseFile } from './database-file'
+import { LibsqlKeptAnswers } from './kept-answers'
 import { LibsqlLimitRequests } from './limit-requests'
 import { LibsqlModels } from './models'
 import { type OpenJournal, openJournal } from './open-journal'
@@ -53,6 +54,7 @@ export interface Stores {
   readonly reports: LibsqlUsageReports
   readonly statements: LibsqlStatements
   readonly paymentClaims: LibsqlPaymentClaims
+  readonly keptAnswers: LibsqlKeptAnswers
   /** Resolves when the tables have what was committed so far. Rejects when the database does not take it. */
   applied(): Promise<void>
   /** Whether the database answers now. */
@@ -112,8 +114,8 @@ async function openHeld(
   const accounts = new LibsqlAccounts(db)
   const now = options.clock.now()
   const prices = new LibsqlPrices(db)
-  for (const { id, credit, paid, toppedUp } of await accounts.restore())
-    counters.restoreAccount(id, credit, paid, toppedUp)
+  for (const { id, credit, paid, toppedUp, debt } of await accounts.restore())
+    counters.restoreAccount(id, credit, paid, toppedUp, debt)
   for (const { id, accountId, limit, spent } of await credentials.restore())
     counters.restorePool(id, accountId, limit, spent)
   for (const { id, budget, spent } of await credentials.restoreBudgets(now))
@@ -138,6 +140,7 @@ async function openHeld(
     reports: new LibsqlUsageReports(db, options.isCounted, applied),
     statements: new LibsqlStatements(db, applied),
     paymentClaims: new LibsqlPaymentClaims(db),
+    keptAnswers: new LibsqlKeptAnswers(db, applied),
     applied,
     ready: () =>
       reader.send({ op: 'batch', mode: 'read', statements: [{ sql: 'SELECT 1', args: [] }] }).then(

@@ -87,7 +87,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
   async owe(key: string, reason: string, now: number): Promise<void> {
     await this.db
       .update(payments)
-      .set({ state: 'paid_unserved', lastError: reason.slice(0, 500), updatedAt: now })
+      .set({ state: 'paid_unserved', leaseUntil: now, lastError: reason.slice(0, 500), updatedAt: now })
       .where(and(eq(payments.key, key), eq(payments.paid, true), ne(payments.state, 'served')))
   }
 

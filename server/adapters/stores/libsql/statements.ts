@@ -41,7 +41,7 @@ export class LibsqlStatements implements Statements {
       .orderBy(desc(entries.seq))
       .limit(2 * (limit + 1))
     const now = this.db
-      .select({ posted: sql<number>`${accounts.credit} + ${accounts.paid}` })
+      .select({ posted: sql<number>`${accounts.credit} + ${accounts.paid} - ${accounts.debt}` })
       .from(accounts)
       .where(eq(accounts.id, account))
     const [rows, [balance]] = await this.db.batch([page, now])

@@ -12,6 +12,7 @@ import type {
   RestorableCounters,
   SettleRefusal,
   Split,
+  TakenBack,
 } from '../../../core/ledger/hold'
 import { least, type Money, micros, minus, plus, ZERO } from '../../../core/money'
 import { no, ok, type Result } from '../../../core/result'
@@ -21,6 +22,7 @@ interface AccountCounters {
   posted: Record<BalancePart, Money>
   held: Record<BalancePart, Money>
   toppedUp: Money
+  debt: Money
 }
 interface PoolCounters {
   readonly accountId: AccountId
@@ -51,8 +53,8 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   private ended = new Map<RequestId, Hold & { captured: Split }>()
   private endedBefore = new Map<RequestId, Hold & { captured: Split }>()
 
-  restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money): void {
-    this.accounts.set(id, { posted: { credit, paid }, held: { credit: ZERO, paid: ZERO }, toppedUp })
+  restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money, debt = ZERO): void {
+    this.accounts.set(id, { posted: { credit, paid }, held: { credit: ZERO, paid: ZERO }, toppedUp, debt })
   }
 
   restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money): void {
@@ -84,6 +86,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     if (pool && pool.limit !== null && pool.spent + pool.held + request.amount > pool.limit) return no('pool_exhausted')
     const period = pool?.budget?.periodOf(request.at) ?? null
     if (period && pool?.budget?.allows(period, request.amount) === false) return no('budget_exhausted')
+    if (account.debt > 0) return no('insufficient_balance')
     const free = request.creditPays ? minus(account.posted.credit, account.held.credit) : ZERO
     const fromCredit = least(free, request.amount)
     const fromPaid = minus(request.amount, fromCredit)
@@ -158,13 +161,40 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     if (change.at !== undefined) pool.budget?.returned(change.at, change.amount)
   }
 
+  async takeBack(id: AccountId, amount: Money): Promise<TakenBack> {
+    const account = this.accountOf(id)
+    const paid = least(amount, minus(account.posted.paid, account.held.paid))
+    const taken = { paid, debt: minus(amount, paid) }
+    account.posted.paid = minus(account.posted.paid, taken.paid)
+    account.debt = plus(account.debt, taken.debt)
+    account.toppedUp = minus(account.toppedUp, amount)
+    return taken
+  }
+
+  async undone(id: AccountId, { paid, debt }: TakenBack, toppedUp: Money): Promise<void> {
+    const account = this.accountOf(id)
+    account.posted.paid = plus(account.posted.paid, paid)
+    account.debt = minus(account.debt, debt)
+    account.toppedUp = plus(account.toppedUp, toppedUp)
+  }
+
+  async repay(id: AccountId, amount: Money): Promise<Money> {
+    const account = this.accounts.get(id)
+    if (!account) return ZERO
+    const repaid = least(amount, account.debt)
+    account.debt = minus(account.debt, repaid)
+    return repaid
+  }
+
   async balance(id: AccountId): Promise<Balance | null> {
     const account = this.accounts.get(id)
     if (!account) return null
     const { credit, paid } = account.posted
     const posted = plus(credit, paid)
     const held = plus(account.held.credit, account.held.paid)
-    return { credit, paid, posted, held, available: minus(posted, held), toppedUp: account.toppedUp }
+    const { debt, toppedUp } = account
+    const available = debt > 0 ? ZERO : minus(posted, held)
+    return { credit, paid, debt, posted: minus(posted, debt), held, available, toppedUp }
   }
 
   async pool(id: PoolId) {

@@ -1,8 +1,7 @@
-import { sql } from 'drizzle-orm'
 import { index, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { KeptState } from '../../../../core/idempotency/kept-answer'
 import type { AccountId, RequestId } from '../../../../core/ids'
-import { instant, money } from '../columns'
+import { instant } from '../columns'
 
 /** What was answered under an `Idempotency-Key`, and what was begun under one. */
 export const keptAnswers = sqliteTable(
@@ -16,11 +15,12 @@ export const keptAnswers = sqliteTable(
     requestId: text('request_id').$type<RequestId>().notNull(),
     body: text(),
     headers: text({ mode: 'json' }).$type<Readonly<Record<string, string>>>().notNull(),
-    cost: money().notNull().default(sql`0`),
     at: instant('at').notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.operation, table.key] }),
     index('kept_answers_at').on(table.at),
+    // A charge that is undone takes its answer back.
+    index('kept_answers_request').on(table.requestId),
   ],
 )

@@ -1,0 +1,49 @@
+import type { Config } from '../config'
+import type { Clock } from '../core/clock'
+import type { KeptAnswers } from '../core/idempotency/kept-answer'
+import type { Ledger } from '../core/ledger/ledger'
+import type { Limiter } from '../core/limits/limiter'
+import type { ClaimStore } from '../core/payments/claim'
+import { balanceFunding } from '../gateway/funding/balance'
+import { offering, paymentFunding } from '../gateway/funding/payment'
+import { unpaid } from '../gateway/funding/unpaid'
+import type { Log } from '../log'
+import { composePayments } from './payments'
+import { composeRepeats } from './repeats'
+import { composeTopUps } from './top-ups'
+
+interface Parts {
+  readonly stores: { readonly paymentClaims: ClaimStore; readonly keptAnswers: KeptAnswers }
+  readonly ledger: Ledger
+  readonly limiter: Limiter
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** How money comes in: for one request, into the balance, and never twice for the same. */
+export async function composeBilling(config: Config, { stores, ledger, limiter, clock, log }: Parts) {
+  const { paymentClaims: claims, keptAnswers: kept } = stores
+  const { topUps, cards } = composeTopUps(config, { claims, ledger, clock, log })
+  const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null })
+  const { repeats, close } = composeRepeats(kept, clock, log)
+  // Whoever worked on a payment before this process is gone.
+  await rail.payments.recover()
+  const { payments } = rail
+  return {
+    rail,
+    door: { paymentAttemptsPerMinute: config.payments.attemptsPerMinute },
+    /** What the routes of wallets and owners need. */
+    routes: { claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
+    /** Who pays: the balance of a key, one payment for one call, or nobody, who is then told how to. */
+    funding: {
+      balance: offering(balanceFunding(ledger), payments),
+      payment: paymentFunding(payments, limiter),
+      none: offering(unpaid, payments),
+    },
+    repeats,
+    async close() {
+      close()
+      await rail.close()
+    },
+  }
+}

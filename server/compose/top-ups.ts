@@ -1,0 +1,40 @@
+import type { Config } from '../config'
+import { CardTopUps } from '../core/accounts/card-top-ups'
+import { TopUps } from '../core/accounts/top-ups'
+import type { Clock } from '../core/clock'
+import type { Ledger } from '../core/ledger/ledger'
+import type { CardCheckout } from '../core/payments/card-checkout'
+import type { ClaimStore } from '../core/payments/claim'
+import type { Log } from '../log'
+
+/** Top-ups, by card where a processor is configured. Its library is loaded when it is first needed. */
+export function composeTopUps(
+  config: Config,
+  { claims, ledger, clock, log }: { claims: ClaimStore; ledger: Ledger; clock: Clock; log: Log },
+) {
+  const topUps = new TopUps({ claims, ledger, clock })
+  const checkout = config.cards ? lazyCheckout(config, clock) : null
+  const onTrouble = (what: string, reason: string) => log.error(what, { reason })
+  const cards = checkout && {
+    checkout,
+    topUps: new CardTopUps({ card: checkout, claims, topUps, ledger, clock, onTrouble }),
+  }
+  return { topUps, cards }
+}
+
+function lazyCheckout({ cards, baseUrl }: Config, clock: Clock): CardCheckout {
+  let opened: Promise<CardCheckout> | null = null
+  const open = () => {
+    opened ??= import('../adapters/payments/stripe/stripe-checkout').then(({ stripeCheckout }) => {
+      if (!cards) throw new Error('no card processor is configured')
+      return stripeCheckout({ ...cards, returnUrl: `${baseUrl}/billing`, now: () => clock.now() })
+    })
+    return opened
+  }
+  return {
+    open: async (topUp) => (await open()).open(topUp),
+    state: async (page) => (await open()).state(page),
+    returns: async (payment) => (await open()).returns(payment),
+    message: async (body, signature) => (await open()).message(body, signature),
+  }
+}

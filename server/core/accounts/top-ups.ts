@@ -1,0 +1,163 @@
+import type { Clock } from '../clock'
+import { type AccountId, makeId, type RequestId } from '../ids'
+import type { Ledger } from '../ledger/ledger'
+import { formatUsd, type Money, micros, parseUsd } from '../money'
+import { fingerprintOf } from '../payments/binding'
+import type { Claim, ClaimStore } from '../payments/claim'
+import type { Offer, ShownPayment } from '../payments/method'
+import type { Payments, Purchase } from '../payments/payments'
+import type { GivenReceipt } from '../payments/receipt'
+import type { PaymentRefusal } from '../payments/refusal'
+import { no, ok, type Result } from '../result'
+
+/** The least and the most that one top-up may be. */
+const LEAST_TOP_UP: Money = micros(1_000_000)
+const MOST_TOP_UP: Money = micros(10_000_000_000)
+export const TOP_UP_OPERATION = 'wallet-topup'
+
+/** Who tops up, in which request. */
+export interface TopUpRequest {
+  readonly account: AccountId
+  readonly amount: Money
+  readonly requestId: RequestId
+  readonly clientRequestId: string | null
+  /** Whether the payment will come beside an API key, and so in a header of its own. */
+  readonly besideKey: boolean
+}
+
+export interface PaidTopUp {
+  readonly claim: Claim
+  /** Of the request that paid; null when it was paid by an earlier one. */
+  readonly receipt: GivenReceipt | null
+}
+
+/** An amount of USD with at most two decimals, within the bounds. */
+export function parseTopUp(text: string): Money | null {
+  const amount = /^\d{1,5}(\.\d{1,2})?$/.test(text) ? parseUsd(text) : null
+  return amount !== null && amount >= LEAST_TOP_UP && amount <= MOST_TOP_UP ? amount : null
+}
+
+/**
+ * Money that owners pay in. A claim is written before anything is charged, the ledger takes each claim once (its reference), and
+ * what is paid and not booked is booked by the job: so a top-up counts exactly once, whatever crashes.
+ */
+export class TopUps {
+  private readonly claims: ClaimStore
+  private readonly ledger: Ledger
+  private readonly clock: Clock
+
+  constructor(parts: { claims: ClaimStore; ledger: Ledger; clock: Clock }) {
+    this.claims = parts.claims
+    this.ledger = parts.ledger
+    this.clock = parts.clock
+  }
+
+  /** The challenges that a top-up can be paid by. */
+  offers(payments: Payments, request: TopUpRequest): Promise<readonly Offer[]> {
+    return payments.offers(purchaseOf(request))
+  }
+
+  /** Pays by a credential. The same one again gets the same top-up again, and nothing more. */
+  async pay(
+    payments: Payments,
+    request: TopUpRequest,
+    shown: ShownPayment,
+  ): Promise<Result<PaidTopUp, PaymentRefusal>> {
+    const begun = await payments.begin(purchaseOf(request), shown)
+    if (!begun.ok) {
+      const before = await payments.claimOf(shown)
+      return before && this.isOf(before, request) ? ok({ claim: before, receipt: null }) : begun
+    }
+    const payment = begun.value
+    try {
+      const settled = await payment.settle()
+      if (!settled.ok) return settled
+      const claim = await this.claims.find(payment.claim.key)
+      if (!claim || !(await this.credit(claim))) return no(PENDING)
+      const receipt = await payment.served()
+      return ok({ claim: { ...claim, state: 'served' }, receipt })
+    } finally {
+      await payment.release('not booked yet')
+    }
+  }
+
+  /** A top-up by money that is worth nothing, for development; it is named so. */
+  async payInSandbox(account: AccountId, amount: Money, requestId: RequestId): Promise<Claim | null> {
+    const now = this.clock.now()
+    const id = makeId('pay', now)
+    const key = `sandbox:${id}`
+    const taken = await this.claims.take(
+      {
+        id,
+        key,
+        purpose: 'top_up',
+        operation: TOP_UP_OPERATION,
+        account,
+        method: 'sandbox',
+        payer: 'sandbox',
+        amount,
+        currency: 'USD',
+        binding: '',
+        credentialHash: id,
+        transaction: id,
+        validBefore: null,
+        requestId,
+        clientRequestId: null,
+        leaseUntil: now + 60_000,
+        createdAt: now,
+      },
+      now,
+    )
+    if (taken.kind === 'refused' || !(await this.claims.settling(key, taken.attempt, now))) return null
+    await this.claims.settled(key, 'sandbox', now)
+    const claim = await this.claims.find(key)
+    if (!claim || !(await this.credit(claim))) return null
+    await this.claims.served(key, now)
+    return this.claims.find(key)
+  }
+
+  /** Books a paid top-up, once. True when it is booked, by this call or an earlier one. */
+  async credit(claim: Claim): Promise<boolean> {
+    const { account, amount, method, reference, id } = claim
+    if (!account) throw new Error(`top-up ${id} belongs to no account`)
+    const named =
+      method === 'sandbox' ? 'Sandbox top-up, no money moved' : `Top-up of ${formatUsd(amount)} USD by ${method}`
+    const booked = await this.ledger.credit({
+      account,
+      part: 'paid',
+      kind: 'top_up',
+      amount,
+      description: method === 'sandbox' ? named : `${named}, ${reference ?? ''}`,
+      reference: `top_up:${id}`,
+    })
+    return booked.ok || booked.error === 'already_booked'
+  }
+
+  private isOf(claim: Claim, { account, amount }: TopUpRequest): boolean {
+    return (
+      claim.purpose === 'top_up' && claim.state === 'served' && claim.account === account && claim.amount === amount
+    )
+  }
+}
+
+const PENDING: PaymentRefusal = {
+  code: 'payment_pending',
+  reason: 'The payment went through and is not booked yet; it will be. Ask again with the same credential.',
+}
+
+function purchaseOf({ account, amount, requestId, clientRequestId, besideKey }: TopUpRequest): Purchase {
+  const description = `Wallet top-up of ${formatUsd(amount)} USD`
+  // Not of the request, but of what it buys: the same top-up may be asked for in any form.
+  const what = { method: 'POST', path: '/v1/wallet/topups', query: [], input: { amount: formatUsd(amount) } }
+  return {
+    purpose: 'top_up',
+    operation: TOP_UP_OPERATION,
+    amount,
+    description,
+    fingerprint: fingerprintOf(what),
+    requestId,
+    clientRequestId,
+    account,
+    besideKey,
+  }
+}

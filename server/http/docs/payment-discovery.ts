@@ -1,0 +1,45 @@
+import { type Money, parseUsd } from '../../core/money'
+import type { OpenApiDocument, OpenApiOperation } from './open-api'
+
+/** One way to pay for a call by itself, as the discovery of the `Payment` scheme writes it. The 402 decides. */
+export interface PaymentWay {
+  readonly method: string
+  readonly intent: 'charge'
+  /** In the token's smallest unit. */
+  readonly amount: string
+  /** Address of the token's contract. */
+  readonly currency: string
+}
+
+const DESCRIPTION = 'An API key or this payment can be used.'
+
+/** The document with what wallets look for: who serves what (`x-service-info`), and what a call costs by which method. */
+export async function withPaymentOffers(
+  document: OpenApiDocument,
+  waysFor: (amount: Money) => Promise<readonly PaymentWay[]>,
+): Promise<OpenApiDocument> {
+  const offered = async (operation: OpenApiOperation): Promise<OpenApiOperation> => {
+    const amount = parseUsd(operation['x-price']?.amount ?? '')
+    // Only what may be called without a key can be paid for by itself.
+    const isPayable = operation.security.some((way) => Object.keys(way).length === 0)
+    const ways = amount !== null && isPayable ? await waysFor(amount) : []
+    if (ways.length === 0) return operation
+    return { ...operation, 'x-payment-info': { offers: ways.map((way) => ({ ...way, description: DESCRIPTION })) } }
+  }
+  const paths = await Promise.all(
+    Object.entries(document.paths).map(async ([path, item]) => {
+      const operations = Object.entries(item).map(
+        async ([method, operation]) => [method, await offered(operation)] as const,
+      )
+      return [path, Object.fromEntries(await Promise.all(operations))] as const
+    }),
+  )
+  return {
+    ...document,
+    'x-service-info': {
+      categories: ['data', 'search', 'ai'],
+      docs: { apiReference: '/docs', homepage: '/', llms: '/llms.txt' },
+    },
+    paths: Object.fromEntries(paths),
+  }
+}

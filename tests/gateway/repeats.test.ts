@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Repeats } from '../../server/gateway/repeats'
+import { accountId, call, charge, NOON, openTestStores, requestId, type TestStores } from '../support/ledger-parts'
+
+let stores: TestStores
+const account = accountId()
+const clock = { now: () => NOON }
+const asked = (key: string, effect: 'read' | 'write' = 'write', fingerprint = 'a request') => ({
+  account,
+  operation: 'post-social',
+  key,
+  fingerprint,
+  requestId: requestId(),
+  effect,
+})
+/** The turns of a process that has just started. */
+const repeats = () => new Repeats(stores.keptAnswers, clock)
+async function first(key: string, effect?: 'read' | 'write') {
+  const turn = await repeats().turn(asked(key, effect))
+  if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
+  return turn.value.first
+}
+const verdict = async (key: string, effect?: 'read' | 'write') => {
+  const turn = await repeats().turn(asked(key, effect))
+  return turn.ok ? turn.value.kind : turn.error.code
+}
+
+beforeAll(async () => {
+  stores = await openTestStores()
+})
+afterAll(() => stores.close())
+
+describe('a write under an Idempotency-Key (spec-answers 5)', () => {
+  test('is reserved durably before its upstream is called: after a crash its repeat is outcome_unknown, never a second send', async () => {
+    await first('crash')
+    expect(await verdict('crash')).toBe('outcome_unknown')
+  })
+
+  test('that surely did not happen frees its key', async () => {
+    await (await first('refused')).end('nothing')
+    expect(await verdict('refused')).toBe('first')
+  })
+
+  test('of unknown outcome keeps it', async () => {
+    await (await first('timeout')).end('unknown')
+    expect(await verdict('timeout')).toBe('outcome_unknown')
+  })
+
+  test('that was charged is answered again, from the commit of its charge', async () => {
+    const owner = await stores.account()
+    const turn = await first('done')
+    const record = call(owner, 5000)
+    const kept = turn.answer('{"data":1}', { 'x-a': 'b' })
+    expect((await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })).kind).toBe('committed')
+    await turn.end('done')
+    const again = await repeats().turn(asked('done'))
+    expect(again).toEqual({ ok: true, value: { kind: 'repeat', body: '{"data":1}', headers: { 'x-a': 'b' } } })
+  })
+
+  test('whose charge was undone is not answered from it', async () => {
+    const owner = await stores.account()
+    const record = call(owner, 5000)
+    const turn = await repeats().turn({ ...asked('undone', 'read'), requestId: record.id })
+    if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
+    const kept = turn.value.first.answer('{}', {})
+    await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })
+    const { entries } = charge(owner, 5000, { call: record })
+    const back = entries.map((entry) => ({
+      ...entry,
+      kind: 'reversal' as const,
+      debit: entry.credit,
+      credit: entry.debit,
+    }))
+    const change = { accountId: owner, credit: 5000, paid: 0, toppedUp: 0 }
+    await stores.journal.append({ undoes: record, entries: back, change })
+    await turn.value.first.end('unknown')
+    expect(await verdict('undone', 'read')).toBe('first')
+  })
+})
+
+describe('a read', () => {
+  test('reserves nothing: after a crash it runs again', async () => {
+    await first('read', 'read')
+    expect(await verdict('read', 'read')).toBe('first')
+  })
+})
+
+test('of many writes under one key at once one is first, on two processes as well', async () => {
+  const turns = await Promise.all(Array.from({ length: 6 }, () => verdict('many')))
+  expect(turns.filter((kind) => kind === 'first')).toHaveLength(1)
+  expect(turns.filter((kind) => kind === 'outcome_unknown')).toHaveLength(5)
+})

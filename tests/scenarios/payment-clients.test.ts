@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { Challenge, Receipt } from 'mppx'
+import { PUBLISHED_ACCOUNTS } from '../../server/core/payments/published-accounts'
+import '../support/patience'
+import { reconcile } from '../support/reconcile'
+import { dataFolder, removeFolder, type ServerProcess, startServer } from '../support/server-process'
+
+const ROOT = join(import.meta.dir, '..', '..')
+const PATH = '/apis/v1/websearch/images/search?q=card'
+
+/** The clients that strangers come with, against the real server and its own sandbox chain. */
+describe('payment clients', () => {
+  let folder: string
+  let server: ServerProcess
+  let rpcUrl: string
+
+  beforeAll(async () => {
+    folder = await dataFolder()
+    server = await startServer(folder, { PAYMENTS: 'sandbox' })
+    rpcUrl = (/MPPX_RPC_URL=(\S+)/.exec(await gateway('wallet', 'show')) ?? [])[1] ?? ''
+  })
+  afterAll(async () => {
+    await server.kill('SIGTERM')
+    expect((await reconcile(join(folder, 'gateway.db'))).problems).toEqual([])
+    await removeFolder(folder)
+  })
+
+  async function run(
+    command: readonly string[],
+    env: Record<string, string> = {},
+  ): Promise<{ code: number; out: string }> {
+    const child = Bun.spawn([process.execPath, ...command], {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder, DATA_DIR: folder, ...env },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [out, problems, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ])
+    return { code, out: out + problems }
+  }
+  async function gateway(...args: string[]): Promise<string> {
+    const { code, out } = await run(['server/cli/main.ts', ...args])
+    expect(code, out).toBe(0)
+    return out
+  }
+  const mppx = (...args: string[]) =>
+    run(['node_modules/mppx/dist/bin.js', ...args], {
+      MPPX_PRIVATE_KEY: PUBLISHED_ACCOUNTS[0].key,
+      MPPX_RPC_URL: rpcUrl,
+      MPPX_CONFIG: join(import.meta.dir, '..', 'support', 'mppx.config.mjs'),
+      NO_UPDATE_NOTIFIER: '1',
+      CI: '1',
+    })
+
+  test('the two commands of the README pay on chain and show answer and receipt', async () => {
+    expect(await gateway('wallet', 'fund')).toContain('has 1.000000 USD')
+    const out = await gateway('wallet', 'pay', `${server.url}${PATH}`)
+    expect(out).toContain(`200 ${server.url}`)
+    expect(out).toMatch(/receipt: \{"method":"tempo","status":"success","reference":"0x[0-9a-f]{64}"/)
+    expect(out).toContain('"type":"images"')
+  })
+
+  test('the CLI of the payment library pays and gets the result', async () => {
+    const { code, out } = await mppx(`${server.url}${PATH}`, '-i')
+    expect(code, out).toBe(0)
+    expect(out).toContain('"type":"images"')
+    const receipt = /payment-receipt: (\S+)/i.exec(out)?.[1] ?? ''
+    expect(Receipt.deserialize(receipt)).toMatchObject({ method: 'tempo', status: 'success' })
+  })
+
+  test('mppx validate: discovery, every challenge and a payment, all green', async () => {
+    const { code, out } = await mppx('validate', server.url, '-y', '--query', 'q=cats')
+    expect(out, out.slice(-3000)).toMatch(/Summary: .*[0-9]+ passed/)
+    expect(out).not.toContain('failed')
+    expect(code, out).toBe(0)
+  })
+
+  test('the offer of the documents is the offer of the 402, and the realm is the host', async () => {
+    const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+      'x-service-info': { docs: { llms: string } }
+      paths: Record<string, { get: { 'x-payment-info': { offers: { amount: string; currency: string }[] } } }>
+    }
+    const { request, realm } = Challenge.deserialize(
+      (await fetch(`${server.url}${PATH}`)).headers.get('www-authenticate') ?? '',
+    )
+    const [offer] = document.paths['/apis/v1/websearch/images/search']?.get['x-payment-info'].offers ?? []
+    expect([offer?.amount, offer?.currency]).toEqual([String(request['amount']), String(request['currency'])])
+    expect(realm).toBe(new URL(server.url).hostname)
+    expect(document['x-service-info'].docs.llms).toBe('/llms.txt')
+    expect(await (await fetch(`${server.url}/llms.txt`)).text()).toContain(
+      `0.005 USD or tempo 5000 of ${offer?.currency}`,
+    )
+  })
+})
