@@ -14,6 +14,7 @@ import { eventRoutes } from './http/routes/events'
 import { type Checks, healthRoutes, type Sources } from './http/routes/health'
 import { keyRecordRoutes } from './http/routes/key-records'
 import { appKeyRoutes, keyRoutes } from './http/routes/keys'
+import { ledgerCsvRoutes } from './http/routes/ledger-csv'
 import { limitRequestRoutes } from './http/routes/limit-requests'
 import { mcpRoutes } from './http/routes/mcp'
 import { type MediaFiles, mediaRoutes } from './http/routes/media'
@@ -91,6 +92,7 @@ export function app(parts: AppParts) {
     .use(walletRoutes(parts))
     .use(billingRoutes(parts))
     .use(cardMessageRoutes(parts))
+    .use(ledgerCsvRoutes(parts))
     .use(limitRequestRoutes(parts))
     .use(operatorRoutes(parts))
     .use(settingsRoutes(parts))

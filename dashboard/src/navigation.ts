@@ -3,6 +3,7 @@ import {
   BarChart3,
   BookOpen,
   FlaskConical,
+  CreditCard,
   Gauge,
   KeyRound,
   LayoutDashboard,
@@ -30,6 +31,8 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/', label: pagesOf.overview, icon: LayoutDashboard },
   { to: '/keys', label: pagesOf.keys, icon: KeyRound },
   // Then, as they come: /usage /playground /billing /social
+  // Then, as they come: /usage /playground /social /apps
+  { to: '/billing', label: pagesOf.billing, icon: CreditCard },
   { to: '/limits', label: pagesOf.limits, icon: Gauge },
   { to: '/apps', label: pagesOf.apps, icon: Plug },
   // Then, as they come: /usage /playground /billing

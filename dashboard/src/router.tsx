@@ -109,6 +109,7 @@ const pages = [
   keys,
   page('/apps', () => import('./pages/apps.tsx'), 'Apps'),
   page('/keys/$id', () => import('./pages/key.tsx'), 'KeyPage'),
+  page('/billing', () => import('./pages/billing.tsx'), 'Billing'),
   page('/limits', () => import('./pages/limits.tsx'), 'Limits'),
   page('/social', () => import('./pages/social.tsx'), 'Social'),
   page('/settings', () => import('./pages/settings.tsx'), 'Settings'),

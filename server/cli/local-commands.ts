@@ -10,7 +10,7 @@ export const LOCAL_COMMANDS: readonly Command[] = [
   },
   {
     name: 'wallet',
-    summary: 'a test wallet that pays for a call on the sandbox chain of the gateway here',
+    summary: 'a test wallet that pays for a call on the sandbox chain of the server that runs here',
     usage: '',
     run: async (args, terminal) => terminal.out(await (await import('./local/wallet-command')).walletCommand(args)),
   },

@@ -7,6 +7,7 @@ const FREE: Readonly<Record<string, Scope | 'any'>> = {
   usage: 'usage:read',
   'usage-request': 'usage:read',
   balance: 'usage:read',
+  'wallet-topup': 'wallet:topup',
   whoami: 'any',
   models: 'any',
   model: 'any',

@@ -114,6 +114,25 @@ export const BILLING_DOCS = {
     },
     failures: ['invalid_parameter', 'insufficient_permissions', ...OWNER_FAILURES],
   },
+  ledgerCsv: {
+    id: 'ledgerCsv',
+    tag: 'Activity',
+    summary: 'Movements of money as CSV',
+    description: 'All of them, newest first.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'The file.',
+        contentType: 'text/csv',
+        schema: { type: 'string' },
+        examples: {
+          csv: 'time_utc,transaction_id,kind,description,amount_usd,balance_after_usd,request_id\r\n',
+        },
+        headers: ['Content-Disposition'],
+      },
+    },
+    failures: OWNER_FAILURES,
+  },
   stripe: {
     id: 'stripeWebhook',
     tag: 'Account',

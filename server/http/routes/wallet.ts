@@ -90,7 +90,7 @@ async function accountOf(
   shown: ShownPayment | null,
 ): Promise<Result<AccountId, Failure>> {
   const caller = exchange.admitted?.caller
-  if (caller?.kind === 'key') return ok(caller.account.id)
+  if (caller && caller.kind !== 'anonymous') return ok(caller.account.id)
   const named = shown ? await payments.accountIn(shown) : null
   if (named === null) return no(failure('missing_api_key', 'A top-up needs an API key: whose wallet is it?'))
   return ok(named as AccountId) // whether it is one is judged by the signature of the challenge

@@ -46,7 +46,9 @@ describe('/docs', () => {
 
   test('without its script says so and leads to the document', async () => {
     const dashboard = await loadDashboard(join(DIST, 'nothing-here'))
-    const app = new Elysia().use(docsRoutes({ baseUrl: 'http://localhost', dashboard, payments: { waysFor: async () => [] } }))
+    const app = new Elysia().use(
+      docsRoutes({ baseUrl: 'http://localhost', dashboard, payments: { waysFor: async () => [] } }),
+    )
     const answer = await app.handle(new Request('http://localhost/docs'))
     const html = await answer.text()
     expect(answer.status).toBe(200)

@@ -1,0 +1,74 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { type LedgerLine, ledgerQuery } from '../../api/billing.ts'
+import { asFailure } from '../../api/failure.ts'
+import { buttonClass } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { costUsd } from '../../ui/money.ts'
+import { Empty } from '../../ui/states.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { TimeAgo } from '../../ui/time.tsx'
+import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
+
+const { columns: HEADS } = WORDS
+
+const COLUMNS: readonly Column<LedgerLine>[] = [
+  { id: 'at', head: HEADS.at, cell: ({ at }) => <TimeAgo at={at} /> },
+  { id: 'what', head: HEADS.what, cell: (line) => <What line={line} /> },
+  { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
+  {
+    id: 'after',
+    head: HEADS.after,
+    numeric: true,
+    cell: ({ balance_after_micros_usd }) => costUsd(balance_after_micros_usd),
+  },
+]
+
+function What({ line: { kind, description } }: { line: LedgerLine }) {
+  return (
+    <span className="grid">
+      <span className="font-medium">{WORDS.kinds[kind]}</span>
+      <span className="small text-muted wrap-anywhere">{description}</span>
+    </span>
+  )
+}
+
+/** Every movement of money on the account, newest first. */
+export function LedgerCard() {
+  const found = useInfiniteQuery(ledgerQuery)
+  return (
+    <Card
+      title={WORDS.ledger}
+      flush
+      aside={
+        <a href="/api/transactions.csv" download className={buttonClass()}>
+          {WORDS.csv}
+        </a>
+      }
+    >
+      <Table
+        caption={WORDS.ledgerTable}
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+        state={{
+          rows: found.data?.pages.flatMap(({ transactions }) => transactions),
+          failure: found.error ? asFailure(found.error) : null,
+          onTryAgain: () => void found.refetch(),
+          more: found.hasNextPage ? { busy: found.isFetchingNextPage, onMore: () => void found.fetchNextPage() } : null,
+        }}
+        card={(line) => (
+          <div className="grid gap-1">
+            <div className="flex items-start justify-between gap-4">
+              <What line={line} />
+              <span className="font-medium">{costUsd(line.amount_micros_usd)}</span>
+            </div>
+            <div className="small flex justify-between gap-4 text-muted">
+              <TimeAgo at={line.at} />
+              <span>{costUsd(line.balance_after_micros_usd)}</span>
+            </div>
+          </div>
+        )}
+        empty={<Empty>{WORDS.noLedger}</Empty>}
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,78 @@
+import { useQuery } from '@tanstack/react-query'
+import { accountQuery } from '../../api/account.ts'
+import { type OnePayment, paymentsQuery } from '../../api/billing.ts'
+import { asFailure } from '../../api/failure.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Card } from '../../ui/card.tsx'
+import { costUsd } from '../../ui/money.ts'
+import { Empty } from '../../ui/states.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { TimeAgo } from '../../ui/time.tsx'
+import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
+
+const { columns: HEADS } = WORDS
+const TONES = {
+  working: 'neutral',
+  released: 'bad',
+  settling: 'warn',
+  settled: 'ok',
+  served: 'ok',
+  paid_unserved: 'warn',
+} as const
+
+const COLUMNS: readonly Column<OnePayment>[] = [
+  { id: 'at', head: HEADS.at, cell: ({ created_at }) => <TimeAgo at={created_at} /> },
+  { id: 'state', head: HEADS.state, cell: (payment) => <State payment={payment} /> },
+  { id: 'what', head: HEADS.what, cell: ({ operation, method }) => `${operation} · ${method}` },
+  { id: 'payer', head: HEADS.payer, cell: ({ payer }) => <code className="code wrap-anywhere">{payer}</code> },
+  {
+    id: 'request',
+    head: HEADS.request,
+    cell: ({ request_id }) => <code className="code wrap-anywhere">{request_id}</code>,
+  },
+  { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
+]
+
+function State({ payment: { state, error } }: { payment: OnePayment }) {
+  return (
+    <span className="grid justify-items-start gap-1">
+      <Badge tone={TONES[state]}>{WORDS.paymentStates[state]}</Badge>
+      {error && <span className="small text-muted wrap-anywhere">{error}</span>}
+    </span>
+  )
+}
+
+/** Calls that were paid for by themselves, apart from accounts: operators see them. */
+export function PaymentsCard() {
+  const { data: account } = useQuery(accountQuery)
+  const found = useQuery({ ...paymentsQuery, enabled: account?.operator === true })
+  if (account?.operator !== true) return null
+  return (
+    <Card title={WORDS.payments} flush>
+      <p className="px-4 pb-3 text-muted sm:px-6">{WORDS.paymentsText}</p>
+      <Table
+        caption={WORDS.paymentsTable}
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+        state={{
+          rows: found.data?.payments,
+          failure: found.error ? asFailure(found.error) : null,
+          onTryAgain: () => void found.refetch(),
+        }}
+        card={(payment) => (
+          <div className="grid gap-1">
+            <div className="flex items-start justify-between gap-4">
+              <State payment={payment} />
+              <span className="font-medium">{costUsd(payment.amount_micros_usd)}</span>
+            </div>
+            <code className="code wrap-anywhere">{payment.payer}</code>
+            <span className="small text-muted">
+              <TimeAgo at={payment.created_at} />
+            </span>
+          </div>
+        )}
+        empty={<Empty>{WORDS.noPayments}</Empty>}
+      />
+    </Card>
+  )
+}

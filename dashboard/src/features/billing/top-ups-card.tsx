@@ -1,0 +1,62 @@
+import { useQuery } from '@tanstack/react-query'
+import { type TopUp, topUpsQuery } from '../../api/billing.ts'
+import { asFailure } from '../../api/failure.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Card } from '../../ui/card.tsx'
+import { costUsd } from '../../ui/money.ts'
+import { Empty } from '../../ui/states.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { TimeAgo } from '../../ui/time.tsx'
+import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
+
+const { columns: HEADS } = WORDS
+const TONES = { pending: 'warn', paid: 'ok', failed: 'bad' } as const
+
+const COLUMNS: readonly Column<TopUp>[] = [
+  { id: 'at', head: HEADS.at, cell: ({ created_at }) => <TimeAgo at={created_at} /> },
+  { id: 'state', head: HEADS.state, cell: ({ state }) => <Badge tone={TONES[state]}>{WORDS.states[state]}</Badge> },
+  { id: 'method', head: HEADS.method, cell: ({ method }) => methodName(method) },
+  {
+    id: 'reference',
+    head: HEADS.reference,
+    cell: ({ reference }) => <code className="code wrap-anywhere">{reference ?? '-'}</code>,
+  },
+  { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
+]
+
+function methodName(method: string): string {
+  return Object.entries(WORDS.methodNames).find(([name]) => name === method)?.[1] ?? method
+}
+
+/** Money paid in: pending, then paid. A paid one with its reference is the receipt. */
+export function TopUpsCard() {
+  const found = useQuery(topUpsQuery)
+  return (
+    <Card title={WORDS.topUps} flush>
+      <Table
+        caption={WORDS.topUpsTable}
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+        state={{
+          rows: found.data?.topups,
+          failure: found.error ? asFailure(found.error) : null,
+          onTryAgain: () => void found.refetch(),
+        }}
+        card={(row) => (
+          <div className="grid gap-1">
+            <div className="flex items-center justify-between gap-4">
+              <Badge tone={TONES[row.state]}>{WORDS.states[row.state]}</Badge>
+              <span className="font-medium">{costUsd(row.amount_micros_usd)}</span>
+            </div>
+            <div className="small flex justify-between gap-4 text-muted">
+              <span>{methodName(row.method)}</span>
+              <TimeAgo at={row.created_at} />
+            </div>
+            <code className="code wrap-anywhere">{row.reference ?? '-'}</code>
+          </div>
+        )}
+        empty={<Empty>{WORDS.noTopUps}</Empty>}
+      />
+    </Card>
+  )
+}
