@@ -65,8 +65,8 @@ export const WHOAMI: Command = {
     const me = await api.json('GET', '/v1/whoami')
     printed(terminal, values, { url: api.url, ...me }, () =>
       table(
-        ['', ''],
-        Object.entries({ gateway: api.url, ...me }).map(([name, value]) => [
+        ['GATEWAY', api.url],
+        Object.entries(me).map(([name, value]) => [
           name,
           Array.isArray(value) ? value.join(' ') : String(value ?? '-'),
         ]),

@@ -8,6 +8,7 @@ import { type Money, ZERO } from '../money'
 import { no, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AccountSettingsStore } from './account-settings'
+import type { Connections } from './connections'
 import type { IdentitySettings } from './identity'
 import { wrong } from './key-form'
 import type { KeyOwner, Keys } from './keys'
@@ -20,7 +21,7 @@ export interface Leaver extends KeyOwner {
 }
 
 /**
- * Ends an account at its owner's wish: keys revoked, address, name, password, sessions and every source address gone. The
+ * Ends an account at its owner's wish: keys revoked, apps disconnected, address, name, password, sessions and every source address gone. The
  * ledger and the usage stay, of somebody unknown; what is left of the balance is forfeited. Free to repeat after a failure.
  */
 export class AccountClosing {
@@ -29,6 +30,7 @@ export class AccountClosing {
     accounts: AccountStore
     keys: Keys
     credentials: CredentialStore
+    connections: Pick<Connections, 'disconnect'>
     settings: AccountSettingsStore
     ledger: Ledger
     clock: Clock
@@ -42,7 +44,7 @@ export class AccountClosing {
 
   /** The balance that was forfeited. */
   async close(owner: Leaver, body: unknown): Promise<Result<Money, Failure>> {
-    const { identity, accounts, settings, ledger, clock } = this.parts
+    const { identity, accounts, connections, settings, ledger, clock } = this.parts
     const { account, email } = owner
     const repeated: unknown = Reflect.get(Object(body), 'email')
     if (typeof repeated !== 'string' || repeated.trim().toLowerCase() !== email.toLowerCase())
@@ -53,6 +55,7 @@ export class AccountClosing {
       )
     for (const farewell of this.parts.farewells) await farewell(owner)
     await this.revokeKeys(owner)
+    await connections.disconnect(account, 'all', owner.actor)
     const forfeited = (await ledger.balance(account.id))?.posted ?? ZERO
     const at = clock.now()
     await accounts.update(

@@ -1,33 +1,18 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
-import { answerApp, appQuery, limitApp } from '../../api/apps.ts'
-import { asFailure } from '../../api/failure.ts'
-import { Button } from '../../ui/button.tsx'
-import { FormFailure, Loading } from '../../ui/states.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { answerApp, appQuery } from '../../api/apps.ts'
+import { Loading } from '../../ui/states.tsx'
 import { APP_WORDS as WORDS } from '../../words/apps.ts'
-import { AccessList } from './access-list.tsx'
-import { LimitField, limitTyped } from './limit-field.tsx'
+import { AppAnswer } from './app-answer.tsx'
 
-/** An app's request, and the owner's answer. The limit stands before the access does. */
+/** An app's request, and the owner's answer. */
 export function ConsentForm({ request }: { request: string }) {
   const query = new URLSearchParams(request)
   const clientId = query.get('client_id') ?? ''
   const scopes = (query.get('scope') ?? '').split(' ').filter(Boolean)
   const app = useQuery(appQuery(clientId))
-  const [typed, setTyped] = useState<string | null>(null)
-  const known = app.data?.app
-  const limit = typed ?? String(known?.spending_limit ?? '')
-  const answering = useMutation({
-    mutationFn: async (accept: boolean) => {
-      const wanted = limitTyped(limit)
-      if (accept && wanted !== 'wrong' && wanted !== (known?.spending_limit ?? null)) await limitApp(clientId, wanted)
-      return answerApp(request, accept)
-    },
-    onSuccess: (address) => window.location.assign(address),
-  })
   if (app.isPending) return <Loading rows={4} />
-  if (!known) return <p role="alert">{WORDS.expired}</p>
-  const wrong = limitTyped(limit) === 'wrong'
+  if (!app.data) return <p role="alert">{WORDS.expired}</p>
+  const known = app.data.app
   return (
     <div className="grid gap-5">
       <h2 className="wrap-anywhere">{WORDS.asksTitle(known.name)}</h2>
@@ -36,20 +21,17 @@ export function ConsentForm({ request }: { request: string }) {
       ) : (
         <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{WORDS.unverified}</p>
       )}
-      <AccessList scopes={scopes} />
-      <p className="text-muted">
-        {WORDS.backTo} <span className="code wrap-anywhere text-text">{redirectHost(query)}</span>
-      </p>
-      <LimitField value={limit} wrong={wrong} onChange={setTyped} />
-      <FormFailure failure={answering.error ? asFailure(answering.error) : null} />
-      <div className="grid grid-cols-2 gap-2">
-        <Button disabled={answering.isPending} onClick={() => answering.mutate(false)}>
-          {WORDS.deny}
-        </Button>
-        <Button tone="primary" busy={answering.isPending || wrong} onClick={() => answering.mutate(true)}>
-          {WORDS.allow}
-        </Button>
-      </div>
+      <AppAnswer
+        clientId={clientId}
+        scopes={scopes}
+        limit={known.spending_limit}
+        answer={(accept) => answerApp(request, accept)}
+        onDone={(address) => window.location.assign(address)}
+      >
+        <p className="text-muted">
+          {WORDS.backTo} <span className="code wrap-anywhere text-text">{redirectHost(query)}</span>
+        </p>
+      </AppAnswer>
     </div>
   )
 }

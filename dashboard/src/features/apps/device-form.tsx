@@ -1,13 +1,12 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { answerDevice, appQuery, type DeviceRequest, deviceRequest, limitApp } from '../../api/apps.ts'
+import { answerDevice, appQuery, type DeviceRequest, deviceRequest } from '../../api/apps.ts'
 import { asFailure } from '../../api/failure.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 import { FormFailure, Loading } from '../../ui/states.tsx'
 import { APP_WORDS as WORDS } from '../../words/apps.ts'
-import { AccessList } from './access-list.tsx'
-import { LimitField, limitTyped } from './limit-field.tsx'
+import { AppAnswer } from './app-answer.tsx'
 
 type Step =
   | { kind: 'code' }
@@ -45,32 +44,16 @@ export function DeviceForm({ code: given }: { code: string }) {
   )
 }
 
-function DeviceAnswer({
-  code,
-  request,
-  onDone,
-}: {
-  code: string
-  request: DeviceRequest
-  onDone: (allowed: boolean) => void
-}) {
+function DeviceAnswer({ code, request, onDone }: DeviceAnswerProps) {
   const clientId = request.clientId ?? ''
   const app = useQuery(appQuery(clientId))
-  const [typed, setTyped] = useState<string | null>(null)
-  const known = app.data?.app
-  const limit = typed ?? String(known?.spending_limit ?? '')
-  const answering = useMutation({
-    mutationFn: async (accept: boolean) => {
-      const wanted = limitTyped(limit)
-      if (accept && wanted !== 'wrong' && wanted !== (known?.spending_limit ?? null)) await limitApp(clientId, wanted)
-      await answerDevice(code, accept)
-      return accept
-    },
-    onSuccess: onDone,
-  })
   if (app.isPending) return <Loading rows={4} />
-  if (!known) return <p role="alert">{WORDS.wrongCode}</p>
-  const wrong = limitTyped(limit) === 'wrong'
+  if (!app.data) return <p role="alert">{WORDS.wrongCode}</p>
+  const known = app.data.app
+  const answer = async (accept: boolean) => {
+    await answerDevice(code, accept)
+    return accept
+  }
   return (
     <div className="grid gap-5">
       <p>
@@ -79,17 +62,15 @@ function DeviceAnswer({
       </p>
       {!known.first_party && <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{WORDS.unverified}</p>}
       <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{WORDS.phishing}</p>
-      <AccessList scopes={request.scopes} />
-      <LimitField value={limit} wrong={wrong} onChange={setTyped} />
-      <FormFailure failure={answering.error ? asFailure(answering.error) : null} />
-      <div className="grid grid-cols-2 gap-2">
-        <Button disabled={answering.isPending} onClick={() => answering.mutate(false)}>
-          {WORDS.deny}
-        </Button>
-        <Button tone="primary" busy={answering.isPending || wrong} onClick={() => answering.mutate(true)}>
-          {WORDS.allow}
-        </Button>
-      </div>
+      <AppAnswer
+        clientId={clientId}
+        scopes={request.scopes}
+        limit={known.spending_limit}
+        answer={answer}
+        onDone={onDone}
+      />
     </div>
   )
 }
+
+type DeviceAnswerProps = { code: string; request: DeviceRequest; onDone: (allowed: boolean) => void }
