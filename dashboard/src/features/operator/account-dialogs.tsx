@@ -8,7 +8,12 @@ import { useOrder } from './use-order.ts'
 
 type DialogProps = { account: AccountLine; onClose: () => void }
 
-export function GrantDialog({ account, onClose }: DialogProps) {
+/** Asks the operator for what belongs to the order. */
+export function AccountDialog({ what, ...rest }: DialogProps & { what: 'grant' | 'limits' }) {
+  return what === 'grant' ? <GrantDialog {...rest} /> : <LimitsDialog {...rest} />
+}
+
+function GrantDialog({ account, onClose }: DialogProps) {
   // One reference per dialog: pressed twice, or again after a cut, it is booked once.
   const [reference] = useState(() => crypto.randomUUID())
   const order = useOrder(
@@ -45,7 +50,7 @@ export function GrantDialog({ account, onClose }: DialogProps) {
   )
 }
 
-export function LimitsDialog({ account, onClose }: DialogProps) {
+function LimitsDialog({ account, onClose }: DialogProps) {
   const [own, setOwn] = useState(true)
   const order = useOrder((limits: Caps | null) => setLimits(account.id, limits), WORDS.limitsSet, onClose)
   return (

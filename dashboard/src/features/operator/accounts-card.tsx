@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Ellipsis } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, lazy, Suspense, useState } from 'react'
 import { asFailure } from '../../api/failure.ts'
 import { type AccountLine, accountsQuery } from '../../api/operator.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -14,7 +14,10 @@ import { TimeAgo } from '../../ui/time.tsx'
 import { KIT_WORDS } from '../../words/kit.ts'
 import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
 import { SHELL_WORDS } from '../../words/shell.ts'
-import { GrantDialog, LimitsDialog } from './account-dialogs.tsx'
+
+const AccountDialog = lazy(() =>
+  import('./account-dialogs.tsx').then(({ AccountDialog }) => ({ default: AccountDialog })),
+)
 
 const { accountColumns: HEADS } = WORDS
 const MICROS = 1_000_000
@@ -25,7 +28,6 @@ export function AccountsCard() {
   const [search, setSearch] = useState('')
   const [doing, setDoing] = useState<Doing>(null)
   const accounts = useInfiniteQuery(accountsQuery(search))
-  const close = () => setDoing(null)
   const menu = (account: AccountLine) => <AccountMenu account={account} onChoose={setDoing} />
   return (
     <Card title={WORDS.accounts} flush aside={<Search onSearch={setSearch} search={search} />}>
@@ -54,8 +56,11 @@ export function AccountsCard() {
         )}
         empty={<Empty action={<Button onClick={() => setSearch('')}>{WORDS.clear}</Button>}>{WORDS.noAccounts}</Empty>}
       />
-      {doing?.what === 'grant' && <GrantDialog account={doing.account} onClose={close} />}
-      {doing?.what === 'limits' && <LimitsDialog account={doing.account} onClose={close} />}
+      {doing && (
+        <Suspense>
+          <AccountDialog what={doing.what} account={doing.account} onClose={() => setDoing(null)} />
+        </Suspense>
+      )}
     </Card>
   )
 }

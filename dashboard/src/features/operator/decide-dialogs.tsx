@@ -8,7 +8,12 @@ import { useOrder } from './use-order.ts'
 
 type DialogProps = { request: WaitingRequest; onClose: () => void }
 
-export function ApproveDialog({ request, onClose }: DialogProps) {
+/** Asks the operator for what belongs to the decision. */
+export function DecideDialog({ how, ...rest }: DialogProps & { how: 'approve' | 'decline' }) {
+  return how === 'approve' ? <ApproveDialog {...rest} /> : <DeclineDialog {...rest} />
+}
+
+function ApproveDialog({ request, onClose }: DialogProps) {
   const [own, setOwn] = useState(false)
   const order = useOrder(
     (body: { reason?: string; limits?: Caps }) => approve(request.id, body),
@@ -47,7 +52,7 @@ export function ApproveDialog({ request, onClose }: DialogProps) {
   )
 }
 
-export function DeclineDialog({ request, onClose }: DialogProps) {
+function DeclineDialog({ request, onClose }: DialogProps) {
   const order = useOrder((reason: string) => decline(request.id, reason), WORDS.declined, onClose)
   return (
     <OrderForm

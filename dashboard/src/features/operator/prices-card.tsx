@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { asFailure } from '../../api/failure.ts'
 import { pricesQuery, setPrice } from '../../api/operator.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -8,8 +8,9 @@ import { Card } from '../../ui/card.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
-import { PriceDialog } from './price-dialog.tsx'
 import { useOrder } from './use-order.ts'
+
+const PriceDialog = lazy(() => import('./price-dialog.tsx').then(({ PriceDialog }) => ({ default: PriceDialog })))
 
 interface Row {
   readonly operation: string
@@ -88,10 +89,12 @@ export function PricesCard() {
         empty={null}
       />
       {setting && prices.data && (
-        <PriceDialog
-          operations={prices.data.catalogue.map(({ operation }) => operation)}
-          onClose={() => setSetting(false)}
-        />
+        <Suspense>
+          <PriceDialog
+            operations={prices.data.catalogue.map(({ operation }) => operation)}
+            onClose={() => setSetting(false)}
+          />
+        </Suspense>
       )}
     </Card>
   )

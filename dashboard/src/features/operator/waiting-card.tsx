@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { asFailure } from '../../api/failure.ts'
 import { type WaitingRequest, waitingQuery } from '../../api/operator.ts'
 import { Button } from '../../ui/button.tsx'
@@ -9,7 +9,8 @@ import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
-import { ApproveDialog, DeclineDialog } from './decide-dialogs.tsx'
+
+const DecideDialog = lazy(() => import('./decide-dialogs.tsx').then(({ DecideDialog }) => ({ default: DecideDialog })))
 
 const { waitingColumns: HEADS } = WORDS
 
@@ -49,7 +50,6 @@ export function WaitingCard() {
     { id: 'at', head: HEADS.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
     { id: 'act', head: HEADS.act, silent: true, cell: answer },
   ]
-  const close = () => setDeciding(null)
   return (
     <Card title={WORDS.waiting} flush>
       <Table
@@ -71,8 +71,11 @@ export function WaitingCard() {
         )}
         empty={<Empty>{WORDS.noneWaiting}</Empty>}
       />
-      {deciding?.how === 'approve' && <ApproveDialog request={deciding.request} onClose={close} />}
-      {deciding?.how === 'decline' && <DeclineDialog request={deciding.request} onClose={close} />}
+      {deciding && (
+        <Suspense>
+          <DecideDialog how={deciding.how} request={deciding.request} onClose={() => setDeciding(null)} />
+        </Suspense>
+      )}
     </Card>
   )
 }
