@@ -76,7 +76,7 @@ export function questionQueries(question: string, most: number): string[] {
 function shortened(text: string): string {
   return text
     .trim()
-    .replace(/^["']|["']$/g, '')
+    .replace(/^["']|["'?!.\s]+$/g, '')
     .split(/\s+/)
     .slice(0, 40)
     .join(' ')
