@@ -30,19 +30,12 @@ const { pagesOf } = SHELL_WORDS
 export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/', label: pagesOf.overview, icon: LayoutDashboard },
   { to: '/keys', label: pagesOf.keys, icon: KeyRound },
-  // Then, as they come: /usage /playground /billing /social
-  // Then, as they come: /usage /playground /social /apps
-  { to: '/billing', label: pagesOf.billing, icon: CreditCard },
-  { to: '/limits', label: pagesOf.limits, icon: Gauge },
-  { to: '/apps', label: pagesOf.apps, icon: Plug },
-  // Then, as they come: /usage /playground /billing
-  { to: '/limits', label: pagesOf.limits, icon: Gauge },
-  { to: '/social', label: pagesOf.social, icon: AtSign },
-  // Then: /apps
   { to: '/usage', label: pagesOf.usage, icon: BarChart3 },
   { to: '/playground', label: pagesOf.playground, icon: FlaskConical },
-  // Then, as they come: /billing /social /apps
+  { to: '/billing', label: pagesOf.billing, icon: CreditCard },
   { to: '/limits', label: pagesOf.limits, icon: Gauge },
+  { to: '/social', label: pagesOf.social, icon: AtSign },
+  { to: '/apps', label: pagesOf.apps, icon: Plug },
   { to: '/docs', label: SHELL_WORDS.help, icon: BookOpen, outside: true },
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
   { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true },
