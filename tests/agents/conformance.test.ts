@@ -129,4 +129,8 @@ test('the inspector’s command line lists and calls tools with a key', async ()
   const called = await inspector('tools/call', '--tool-name', 'image_search', '--tool-arg', 'q=card')
   expect(called.output).toContain('"results"')
   expect(called.code).toBe(0)
+  // A long tool, over a real socket.
+  const research = ['--tool-arg', 'model=sandbox/extract', '--tool-arg', 'query=otters']
+  const long = await inspector('tools/call', '--tool-name', 'deep_research', ...research)
+  expect(long.output).toContain('"chat.completion"')
 })

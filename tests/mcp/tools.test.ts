@@ -158,6 +158,35 @@ describe('a tool', () => {
   })
 })
 
+test('deep research is a tool: searches and a model, charged together, answered by a stream', async () => {
+  gateway.context.answer = async () => ({
+    ok: true,
+    value: {
+      body: '{"grounding":{"generic":[{"url":"https://a.example","title":"Otters","snippets":["Otters hold hands."]}]},"sources":{}}',
+    },
+  })
+  const before = await balance()
+  const { headers, message } = await callTool(
+    gateway,
+    key,
+    'deep_research',
+    { model: 'sandbox/extract', query: 'How do otters sleep?', max_searches: 2, max_price_usd: '0.05' },
+    { _meta: { progressToken: 'p' } },
+  )
+  expect(headers.get('content-type')).toContain('text/event-stream')
+  expect(message.result?.isError).toBeUndefined()
+  expect(message.result?.structuredContent).toMatchObject({ object: 'chat.completion', model: 'sandbox/extract' })
+  const cost = Number(message.result?._meta?.['gateway/cost_micros_usd'])
+  expect(cost).toBeGreaterThan(0)
+  expect(before - (await balance())).toBe(cost)
+  const { message: dear } = await callTool(gateway, key, 'deep_research', {
+    model: 'sandbox/extract',
+    query: 'x',
+    max_price_usd: 'a lot',
+  })
+  expect(dear.result?.structuredContent).toMatchObject({ error: { code: 'invalid_parameter' } })
+})
+
 describe('cancel', () => {
   const never = () => {
     const seen = Promise.withResolvers<AbortSignal>()

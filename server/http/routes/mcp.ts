@@ -4,6 +4,7 @@ import { type PriceStore, priceOf } from '../../core/catalogue/prices'
 import { failure } from '../../core/failure'
 import { countedOn } from '../../gateway/call'
 import { accountTools } from '../../mcp/account-tools'
+import { RESEARCH_TOOL } from '../../mcp/research-tool'
 import { RunningCalls } from '../../mcp/running-calls'
 import { answerMcp, calledTool } from '../../mcp/server'
 import { catalogueTools, type ToolCall } from '../../mcp/tool'
@@ -32,7 +33,7 @@ export function mcpRoutes(parts: McpParts, inner: InnerCalls) {
   const hosts = new Set([...ownOrigins].map((origin) => new URL(origin).host))
   return new Elysia({ name: 'mcp' }).post(
     '/mcp',
-    async ({ request }) => {
+    async ({ request, server }) => {
       const exchange = desk.exchange(request)
       const origin = request.headers.get('origin')
       if (origin !== null && !ownOrigins.has(origin))
@@ -50,6 +51,7 @@ export function mcpRoutes(parts: McpParts, inner: InnerCalls) {
       const { account } = admitted.caller
       const tools = [
         ...catalogueTools((operation) => priceOf(prices, OPERATIONS[operation.name].name, account.id).amount),
+        RESEARCH_TOOL,
         ...accountTools(CALLER_USAGE_QUERY),
       ]
       const called = calledTool(body.value, tools)
@@ -57,6 +59,8 @@ export function mcpRoutes(parts: McpParts, inner: InnerCalls) {
       // As HTTP, so that a client can ask its owner for more and come back (RFC 6750 3.1).
       if (problem?.code === 'insufficient_scope') return exchange.refuse(problem)
       const caller = countedOn(admitted.caller).id
+      // A long call may be silent for longer than the server lets a connection be.
+      if (called?.isLong) server?.timeout(desk.original(request), 0)
       cancelled(body.value, caller, running)
       const answer = await answerMcp({
         request,

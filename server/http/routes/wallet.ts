@@ -83,7 +83,7 @@ function shownPayment({ presented }: Exchange, headers: Headers): ShownPayment |
   return text ? { scheme: 'payment', text } : null
 }
 
-/** The key's account; without a key the one that the challenge is bound to, which only we can have written. */
+/** The account of the key or app; without either the one that the challenge is bound to, which only we can have written. */
 async function accountOf(
   exchange: Exchange,
   payments: Payments,

@@ -251,3 +251,17 @@ describe('keys, by an app (spec-answers 10)', () => {
     expect((await gateway.call('/v1/keys')).status).toBe(401)
   })
 })
+
+test('a top-up is started with wallet:topup, for the owner’s account, and not without', async () => {
+  const start = (token: string) =>
+    gateway.as(token, '/v1/wallet/topups', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ amount: '10.00' }),
+    })
+  const allowed = await app.connect('wallet:topup offline_access', ['/v1'])
+  // Payment is asked for: the challenge is bound to the account.
+  expect((await start(allowed.access_token)).status).toBe(402)
+  const refused = await start(tokens.access_token)
+  expect([refused.status, (await errorOf(refused)).code]).toEqual([403, 'insufficient_scope'])
+})
