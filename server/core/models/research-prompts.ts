@@ -65,23 +65,20 @@ export function plannedQueries(reply: string, most: number, made: readonly strin
 
 /** Searches by the question itself, where a model plans none: the whole, and its parts. */
 export function questionQueries(question: string, most: number): string[] {
-  const parts = question.split(/[?;\n]+|\s+and\s+/i).map(shortened)
-  const whole = shortened(question.replaceAll('\n', ' '))
+  const parts = question
+    .slice(0, 10 * MOST_QUERY_LENGTH)
+    .split(/[?;\n]+|\s+and\s+/i)
+    .map(shortened)
+  const whole = shortened(question)
   return [...new Set([whole, ...parts.filter((part) => part.split(' ').length > 2)])]
     .filter((query) => query !== '')
     .slice(0, most)
 }
 
-/** What a search takes: 1 to 600 characters, at most 75 words (spec 4.2). */
+/** What a search takes: 1 to 600 characters, at most 75 words (spec 4.2). Cut first: a pattern's time grows with the text. */
 function shortened(text: string): string {
-  return text
-    .trim()
-    .replace(/^["']|["'?!.\s]+$/g, '')
-    .split(/\s+/)
-    .slice(0, 40)
-    .join(' ')
-    .slice(0, MOST_QUERY_LENGTH)
-    .trim()
+  const cut = text.trim().slice(0, MOST_QUERY_LENGTH).split(/\s+/).slice(0, 40).join(' ')
+  return cut.replace(/^["']|["'?!.\s]+$/g, '').trim()
 }
 
 /** Each sentence of each source on a line of its own, with the source's number behind it; no more than fits. */
