@@ -38,7 +38,7 @@ export const SOCIAL: Command = {
   post TEXT [--reply-to ID] [--quote ID]
   dm ID TEXT, threads
 
-A linked account hangs on an API key: set GATEWAY_API_KEY.
+A linked account hangs on an API key: set GATEWAY_API_KEY, or name the key with --key-id KEY when signed in.
 A write carries a name of its own, so that a repeat after a lost answer is not done twice; --name TEXT gives it.
 
 ${COMMON_USAGE}`,
@@ -48,6 +48,7 @@ ${COMMON_USAGE}`,
       'reply-to': { type: 'string' },
       quote: { type: 'string' },
       name: { type: 'string' },
+      'key-id': { type: 'string' },
     })
     const [what = '', ...rest] = positionals
     const action = Object.hasOwn(ACTIONS, what) ? ACTIONS[what] : undefined
@@ -81,8 +82,13 @@ function inputOf(what: string, { takes }: Action, rest: readonly string[]): Reco
   return Object.fromEntries(takes.map((name, i) => [name, given[i] ?? '']))
 }
 
-function also(values: { 'reply-to'?: string | undefined; quote?: string | undefined }): Record<string, string> {
+function also(values: {
+  'reply-to'?: string | undefined
+  quote?: string | undefined
+  'key-id'?: string | undefined
+}): Record<string, string> {
   return {
+    ...(values['key-id'] !== undefined && { key_id: values['key-id'] }),
     ...(values['reply-to'] !== undefined && { in_reply_to_tweet_id: values['reply-to'] }),
     ...(values.quote !== undefined && { quote_tweet_id: values.quote }),
   }

@@ -1,0 +1,30 @@
+import { expect, test } from 'bun:test'
+import { openHarness } from '../support/harness'
+import { oauthApp } from '../support/oauth'
+import '../support/patience'
+import { openCli } from './fake-terminal'
+
+test('social: link and post by a key that is named, signed in; each write carries a name of its own', async () => {
+  const gateway = await openHarness()
+  const owner = await gateway.owner()
+  const app = oauthApp(gateway, owner)
+  await using cli = await openCli(gateway, {
+    browser: async (address) => {
+      const { location } = await app.visit(new URL(address))
+      const { body } = await app.decide(location!, true)
+      await fetch(String(body.url))
+      return true
+    },
+  })
+  expect((await cli.run('login')).code).toBe(0)
+  const made = (await (await owner.api('/api/keys', { name: 'social' })).json()) as { key: { id: string } }
+  const linked = await cli.run('social', 'link', '--key-id', made.key.id)
+  expect(`${linked.code} ${linked.err}`).toStartWith('0')
+  expect(linked.out).toContain('http')
+  const posted = await cli.run('social', 'post', 'hello', 'world', '--key-id', made.key.id)
+  expect([posted.code, posted.err]).toEqual([1, expect.stringContaining('social_session_required')])
+  const sent = cli.sent.at(-1)!
+  expect(await sent.json()).toEqual({ content: 'hello world', key_id: made.key.id })
+  expect(sent.headers.get('idempotency-key')).toMatch(/^[0-9a-f-]{36}$/)
+  await gateway.close()
+})
