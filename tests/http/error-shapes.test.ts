@@ -40,12 +40,12 @@ describe('the shape of failures (spec 7, spec-answers 2)', () => {
 
     test('/v1/messages wraps it the Anthropic way', async () => {
       const answer = await gateway.as(key, '/v1/messages', { method: 'POST', body: '{}' })
-      expect(answer.status).toBe(404)
+      expect(answer.status).toBe(415)
       expect(await answer.json()).toEqual({
         type: 'error',
         error: {
           type: 'invalid_request_error',
-          code: 'unknown_endpoint',
+          code: 'unsupported_media_type',
           message: expect.any(String),
           request_id: answer.headers.get('x-gateway-request-id'),
         },
@@ -54,15 +54,15 @@ describe('the shape of failures (spec 7, spec-answers 2)', () => {
 
     test('/v1beta/* wraps it the Google way, with our code as reason', async () => {
       const answer = await gateway.as(key, '/v1beta/models/m:generateContent', { method: 'POST', body: '{}' })
-      expect(answer.status).toBe(404)
+      expect(answer.status).toBe(415)
       expect(await answer.json()).toEqual({
         error: {
-          code: 404,
+          code: 415,
           message: expect.any(String),
-          status: 'NOT_FOUND',
+          status: 'FAILED_PRECONDITION',
           type: 'invalid_request_error',
           request_id: answer.headers.get('x-gateway-request-id'),
-          details: [expect.objectContaining({ reason: 'unknown_endpoint' })],
+          details: [expect.objectContaining({ reason: 'unsupported_media_type' })],
         },
       })
     })

@@ -64,7 +64,6 @@ describe('methods and paths (spec 4, spec-answers 2)', () => {
     '/v1/%75sage',
     '/v1/nothing',
     '/v1beta',
-    '/mcp',
     '/mcp/nothing',
   ])('%s is 404 unknown_endpoint, and never the route it looks like', async (path) => {
     const before = asked()
