@@ -167,7 +167,10 @@ export class Ledger {
       await this.holds.openAccount(account)
       await this.holds.credited({ account, part, amount: rest, toppedUp })
     }
-    const forget = () => this.holds.undone(account, { paid: ZERO, debt: micros(-repaid) }, ZERO)
+    // Only who had debt has counters that went ahead; a new account has none at all yet.
+    const forget = async () => {
+      if (repaid > 0) await this.holds.undone(account, { paid: ZERO, debt: micros(-repaid) }, ZERO)
+    }
     return this.booked(outcome, entry, follow, forget)
   }
 

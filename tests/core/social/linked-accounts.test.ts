@@ -197,7 +197,9 @@ describe('unlinking', () => {
     social.advance(TWO_HOURS)
     const gate = Promise.withResolvers<void>()
     social.network.refreshGate = gate.promise
+    const renewals = social.network.refreshes
     const call = social.like(key)
+    while (social.network.refreshes === renewals) await new Promise((resolve) => setImmediate(resolve))
     const revoked = social.network.revoked.length
     await social.accounts.unlink(session, OWNER, social.unlinkSignal)
     gate.resolve()
