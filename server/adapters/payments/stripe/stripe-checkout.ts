@@ -35,7 +35,7 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
   return {
     async open({ id, account, email, amount }) {
       const expiresAt = options.now() + PAGE_MS
-      const page = await stripe.checkout.sessions.create(
+      const asking = stripe.checkout.sessions.create(
         {
           mode: 'payment',
           customer_email: email,
@@ -55,11 +55,12 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
         // The same top-up asked for twice, by a lost reply, is one page.
         { idempotencyKey: id },
       )
+      const page = await answered(asking)
       if (!page.url) throw new Error('Stripe gave a page without an address')
       return { id: page.id, url: page.url, expiresAt }
     },
     async state(id): Promise<CardState> {
-      const page = await stripe.checkout.sessions.retrieve(id)
+      const page = await answered(stripe.checkout.sessions.retrieve(id))
       return {
         state: page.payment_status === 'paid' ? 'paid' : page.status === 'expired' ? 'expired' : 'open',
         amount: fromCents(page.amount_total ?? 0),
@@ -68,12 +69,12 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
       }
     },
     async returns(payment): Promise<readonly CardReturn[]> {
-      const { data } = await stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 })
+      const { data } = await answered(stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 }))
       const page = data[0]?.id
       if (!page) return []
       const [refunds, disputes] = await Promise.all([
-        stripe.refunds.list({ payment_intent: payment, limit: 100 }),
-        stripe.disputes.list({ payment_intent: payment, limit: 100 }),
+        answered(stripe.refunds.list({ payment_intent: payment, limit: 100 })),
+        answered(stripe.disputes.list({ payment_intent: payment, limit: 100 })),
       ])
       return [
         ...refunds.data
@@ -101,6 +102,20 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
         throw error
       }
     },
+  }
+}
+
+/** The processor did not do what it was asked: whoever asked is told to come back, and nothing was written (core/unavailable). */
+class CardProcessorUnavailable extends Error {
+  readonly unavailable = true
+}
+
+async function answered<T>(asking: Promise<T>): Promise<T> {
+  try {
+    return await asking
+  } catch (error) {
+    if (!(error instanceof Stripe.errors.StripeError)) throw error
+    throw new CardProcessorUnavailable(`Stripe: ${error.type}`, { cause: error })
   }
 }
 
