@@ -128,10 +128,11 @@ describe('by keyboard alone', () => {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Escape')
     await page.getByRole('menu').waitFor({ state: 'detached' })
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Actions for typed')
+    // Focus comes back a moment after the menu is gone.
+    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Actions for typed')
     await page.getByRole('link', { name: 'Usage' }).click()
     await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor()
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
+    await page.waitForFunction(() => document.activeElement?.id === 'main')
     expect(await page.title()).toBe('Usage · Gateway')
     await page.close()
   })
