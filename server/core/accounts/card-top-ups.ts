@@ -57,7 +57,8 @@ export class CardTopUps {
         operation: TOP_UP_OPERATION,
         account,
         method: 'card',
-        payer: email,
+        // Never the address: the row outlives an account that is closed, and its owner has a right to be forgotten.
+        payer: account,
         amount,
         currency: 'USD',
         binding: '',
