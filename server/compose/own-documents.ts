@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
 import { ensureIndex } from '../adapters/websearch/local/ensure-index'
 import { OwnIndex } from '../adapters/websearch/local/own/own-index'
+import { indexSources } from './index-sources'
 
 export interface OwnDocumentsOptions {
   readonly dataDir: string
@@ -12,13 +12,7 @@ export interface OwnDocumentsOptions {
   readonly onBuild: (done: number, total: number) => void
 }
 
-const ROOT = join(import.meta.dir, '../..')
 const USER_AGENT = 'paid-api-gateway/0.1 (index)'
-
-/** Where the search index of an install lives, and what it is made of. */
-export function indexSources(dataDir: string) {
-  return { indexPath: join(dataDir, 'search.db'), nodeModules: join(ROOT, 'node_modules'), projectRoot: ROOT }
-}
 
 /** The documents an operator adds to the index of an install; the index is built first where it is missing or old. */
 export async function openOwnDocuments({ dataDir, allowPrivate, onBuild }: OwnDocumentsOptions): Promise<OwnIndex> {

@@ -1,4 +1,3 @@
-import { openSmtpMailer } from '../adapters/mail/smtp-mailer'
 import type { Config } from '../config'
 import type { AccountSettingsStore } from '../core/accounts/account-settings'
 import { AccountClosing, type Leaver } from '../core/accounts/closing'
@@ -18,9 +17,16 @@ import type { Log } from '../log'
 /** How long the network may take for each account that is unlinked. */
 const UNLINK_MS = 5_000
 
-/** The mailer of the configuration; null where no mail is set up. */
+/** The mailer of the configuration; null where no mail is set up. Its library is loaded with the first message. */
 export function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
-  return mail && openSmtpMailer(mail)
+  return (
+    mail && {
+      async send(message) {
+        const { openSmtpMailer } = await import('../adapters/mail/smtp-mailer')
+        await openSmtpMailer(mail).send(message)
+      },
+    }
+  )
 }
 
 /** What the Settings page changes. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { buildIndex, indexFingerprint } from '../../server/adapters/websearch/local/build-index'
 import { indexCommand } from '../../server/cli/local/index-command'
-import { indexSources } from '../../server/compose/own-documents'
+import { indexSources } from '../../server/compose/index-sources'
 import { temporaryFolder, writeFiles, writeFixtureProject } from '../adapters/websearch-local/fixture-index'
 
 const folder = temporaryFolder()
