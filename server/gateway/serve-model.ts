@@ -1,3 +1,4 @@
+import { boundedBytes } from '../core/bounded-bytes'
 import { type Failure, failure } from '../core/failure'
 import type { BackendAnswer } from '../core/models/backend'
 import { isJson } from '../core/models/model-request'
@@ -180,22 +181,10 @@ function seenIn({ call }: JudgedCall, body: Uint8Array): Seen | null {
 }
 
 async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<ArrayBuffer>, string>> {
-  const chunks: Uint8Array[] = []
-  let length = 0
   try {
-    for await (const chunk of answer.body) {
-      length += chunk.byteLength
-      if (length > MOST_ANSWER_BYTES) return no('an answer that is too long')
-      chunks.push(chunk)
-    }
+    const whole = await boundedBytes(answer.body, MOST_ANSWER_BYTES)
+    return whole ? ok(whole) : no('an answer that is too long')
   } catch (error) {
     return no(error instanceof Error ? error.name : 'the answer was cut')
   }
-  const whole = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, at)
-    at += chunk.byteLength
-  }
-  return ok(whole)
 }

@@ -1,3 +1,4 @@
+import { boundedBytes } from '../core/bounded-bytes'
 import { type Failure, failure } from '../core/failure'
 import { no, ok, type Result } from '../core/result'
 
@@ -48,17 +49,9 @@ async function inTime<T>(reading: Promise<T | 'cut'>, mostMs: number | undefined
 }
 
 async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer> | 'too large' | 'cut'> {
-  if (!request.body) return new Uint8Array()
-  const chunks: Uint8Array<ArrayBuffer>[] = []
-  let length = 0
   try {
-    for await (const chunk of request.body) {
-      length += chunk.byteLength
-      if (length > maxBytes) return 'too large'
-      chunks.push(chunk)
-    }
+    return (await boundedBytes(request.body, maxBytes)) ?? 'too large'
   } catch {
     return 'cut'
   }
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
 }

@@ -1,3 +1,4 @@
+import { boundedBytes } from '../../core/bounded-bytes'
 import { no, ok, type Result } from '../../core/result'
 import type { Refusal } from './error-shape'
 import { askingForConsent } from './oauth-request'
@@ -122,23 +123,12 @@ async function readJson(request: Request): Promise<Result<string | null, EarlyRe
 async function readCapped(request: Request): Promise<Result<Uint8Array, EarlyRefusal>> {
   const tooLarge = () => refuse(413, null, `The body may have at most ${MOST_BODY_BYTES} bytes.`)
   if (Number(request.headers.get('content-length') ?? 0) > MOST_BODY_BYTES) return tooLarge()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  const reader = request.body?.getReader()
-  if (reader === undefined) return ok(new Uint8Array())
   try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      length += read.value.length
-      if (length > MOST_BODY_BYTES) {
-        await reader.cancel()
-        return tooLarge()
-      }
-      chunks.push(read.value)
-    }
+    const bytes = await boundedBytes(request.body, MOST_BODY_BYTES)
+    return bytes ? ok(bytes) : tooLarge()
   } catch {
     return refuse(400, null, 'The body could not be read.')
   }
-  return ok(Buffer.concat(chunks))
 }
 
 /** `fe80::1%eth0` is an address with the name of a network card of ours; the library knows addresses only. */

@@ -1,3 +1,4 @@
+import { boundedBytes } from '../../core/bounded-bytes'
 import { no, ok, type Result } from '../../core/result'
 import { judgedRegistration } from './oauth-registration'
 
@@ -118,14 +119,7 @@ function parsed(text: string): unknown {
 }
 
 async function cappedText(request: Request, most: number): Promise<string | null> {
-  let length = 0
-  const chunks: Uint8Array[] = []
-  for await (const chunk of request.body ?? []) {
-    length += chunk.byteLength
-    if (length > most) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  return (await boundedBytes(request.body, most))?.toString('utf8') ?? null
 }
 
 function parsedError(body: string): { error?: string; description?: string } {

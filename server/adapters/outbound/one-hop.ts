@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import { boundedBytes } from '../../core/bounded-bytes'
 import type { OutboundAnswer, OutboundProblem, OutboundProblemKind } from '../../core/outbound/outbound-fetch'
 import { no, ok, type Result } from '../../core/result'
 
@@ -97,19 +98,12 @@ async function read(response: Response, hop: Hop): Promise<Result<Uint8Array<Arr
     await discard(response)
     return tooLarge
   }
-  if (!response.body) return ok(new Uint8Array())
-  const chunks: Uint8Array<ArrayBuffer>[] = []
-  let length = 0
   try {
-    for await (const chunk of response.body) {
-      length += chunk.byteLength
-      if (length > maxBytes) return tooLarge // leaving the loop cancels the stream
-      chunks.push(chunk)
-    }
+    const bytes = await boundedBytes(response.body, maxBytes)
+    return bytes ? ok(new Uint8Array(bytes)) : tooLarge
   } catch (error) {
     return no(deadline.problem('cut', `${url.host}: ${codeOf(error)}`))
   }
-  return ok(new Uint8Array(Buffer.concat(chunks, length)))
 }
 
 /** Only gzip was asked for. It is unpacked off this thread and stops at the limit, so that no small answer makes a large one. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { boundedBytes } from '../../../core/bounded-bytes'
 import type { Transport } from '../x/wire'
 import { SandboxApi } from './api'
 import { consentPage, decided, isApp, oauthError, type SandboxApp, tokenEndpoint } from './authorize'
@@ -109,14 +110,8 @@ export class SandboxNetwork {
 /** The request with its body read; null when that is too large, whatever its header says of it. */
 async function withBoundedBody(request: Request): Promise<Request | null> {
   if (!request.body) return request
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of request.body) {
-    length += chunk.byteLength
-    if (length > MAX_BODY_BYTES) return null
-    chunks.push(chunk)
-  }
-  return new Request(request.url, { method: request.method, headers: request.headers, body: Buffer.concat(chunks) })
+  const body = await boundedBytes(request.body, MAX_BODY_BYTES)
+  return body && new Request(request.url, { method: request.method, headers: request.headers, body })
 }
 
 /** A browser says where a form comes from; what says nothing is a script, which no other site can make of a browser. */

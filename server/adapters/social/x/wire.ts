@@ -1,3 +1,5 @@
+import { boundedBytes } from '../../../core/bounded-bytes'
+
 /** How requests get to the network: over the internet, or to the sandbox in this very process. It follows no redirect. */
 export type Transport = (url: string, init: RequestInit & { readonly signal: AbortSignal }) => Promise<Response>
 
@@ -75,15 +77,9 @@ export async function send(transport: Transport, request: WireRequest, signal: A
 }
 
 async function textOf(response: Response): Promise<string> {
-  if (!response.body) return ''
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body) {
-    length += chunk.byteLength
-    if (length > MAX_BYTES) throw new Error('AnswerTooLarge')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  const bytes = await boundedBytes(response.body, MAX_BYTES)
+  if (!bytes) throw new Error('AnswerTooLarge')
+  return bytes.toString('utf8')
 }
 
 /** The name of what went wrong, never its message: that can hold an address. */
