@@ -1,6 +1,6 @@
 import type { Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import { no, type Result } from '../core/result'
-import { DEADLINE } from './forward'
+import { callWithin } from './call-within'
 
 type Answer = Result<ProviderAnswer, UpstreamFailure>
 
@@ -54,32 +54,12 @@ async function attempts<I>(
   let first: Answer | null = null
   for (const [i, provider] of providers.entries()) {
     const share = Math.max(1, Math.floor((end - performance.now()) / (providers.length - i)))
-    const answer = await attempt(provider, input, share, signal)
+    const late = `${provider.name} did not answer within its share of the time`
+    const answer = await callWithin(provider, input, share, signal, late)
     if (answer.ok || answer.error.kind === 'invalid_input') return answer
     first ??= answer
     if (signal.aborted) break
     if (i < providers.length - 1) onTrouble(provider.name, answer.error.reason)
   }
   return first ?? no({ kind: 'unavailable', reason: 'there is no source' })
-}
-
-/** One source with its share of the time, also when it does not listen, or throws. */
-async function attempt<I>(provider: Provider<I>, input: I, shareMs: number, caller: AbortSignal): Promise<Answer> {
-  const abort = new AbortController()
-  const ended = Promise.withResolvers<Answer>()
-  const end = () => {
-    abort.abort(caller.aborted ? caller.reason : DEADLINE)
-    ended.resolve(no({ kind: 'timeout', reason: `${provider.name} did not answer within its share of the time` }))
-  }
-  const timer = setTimeout(end, shareMs)
-  caller.addEventListener('abort', end, { once: true })
-  if (caller.aborted) end()
-  try {
-    return await Promise.race([ended.promise, provider.call(input, abort.signal)])
-  } catch (error) {
-    return no({ kind: 'error', reason: error instanceof Error ? error.message : String(error) })
-  } finally {
-    clearTimeout(timer)
-    caller.removeEventListener('abort', end)
-  }
 }

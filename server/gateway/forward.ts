@@ -1,20 +1,15 @@
 import { type Failure, failure } from '../core/failure'
 import type { Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import { no, ok, type Result } from '../core/result'
+import { callWithin } from './call-within'
 
 /** Most bytes of an upstream's answer (spec-answers 2). */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
-/** Tells a source that its time is over; a caller who hangs up says nothing about the source. */
-export const DEADLINE = new DOMException('the deadline of the call', 'TimeoutError')
-
 /** What an upstream says about our own credential or balance with it; a caller must never take it for its own. */
 const ABOUT_US = new Set([401, 402, 403])
 
-/**
- * Calls the provider under one deadline and one abort signal: the caller's hanging up and the timeout both end it, also when
- * the provider does not listen. Whatever the provider does, a throw included, comes out as an answer or as a failure.
- */
+/** Calls the provider, and says in our words what it failed with. Whatever it does, a throw included, is an answer or a failure. */
 export async function forward<I>(
   provider: Provider<I>,
   input: I,
@@ -22,18 +17,8 @@ export async function forward<I>(
   caller: AbortSignal,
   onTrouble: (provider: string, reason: string) => void,
 ): Promise<Result<ProviderAnswer, Failure>> {
-  const abort = new AbortController()
-  const ended = Promise.withResolvers<Result<ProviderAnswer, UpstreamFailure>>()
-  const hangUp = () => {
-    abort.abort(caller.aborted ? undefined : DEADLINE)
-    ended.resolve(no({ kind: 'timeout', reason: 'no answer before the deadline, or before the caller hung up' }))
-  }
-  const timer = setTimeout(hangUp, timeoutMs)
-  caller.addEventListener('abort', hangUp, { once: true })
-  if (caller.aborted) hangUp()
-  const answer = await Promise.race([ended.promise, called(provider, input, abort.signal)])
-  clearTimeout(timer)
-  caller.removeEventListener('abort', hangUp)
+  const late = 'no answer before the deadline, or before the caller hung up'
+  const answer = await callWithin(provider, input, timeoutMs, caller, late)
   if (!answer.ok) {
     if (answer.error.kind !== 'refused') onTrouble(provider.name, answer.error.reason)
     return no(told(answer.error))
@@ -43,19 +28,6 @@ export async function forward<I>(
     return no(failure('upstream_error', 'The source sent an answer that is too large. You were not charged.'))
   }
   return ok(answer.value)
-}
-
-/** The provider's answer, its throws included. */
-async function called<I>(
-  provider: Provider<I>,
-  input: I,
-  signal: AbortSignal,
-): Promise<Result<ProviderAnswer, UpstreamFailure>> {
-  try {
-    return await provider.call(input, signal)
-  } catch (error) {
-    return no({ kind: 'error', reason: error instanceof Error ? error.message : String(error) })
-  }
 }
 
 /** A text has at most three bytes per unit of its length, so that most are not counted. */
