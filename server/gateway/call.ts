@@ -125,6 +125,13 @@ export interface PricedCall<I> {
   readonly hangUp: AbortSignal
 }
 
+/** What a call would cost, which was not run; and what the caller could spend now. */
+export interface Quoted {
+  readonly kind: 'quoted'
+  readonly quote: Pick<Quote, 'most' | 'version' | 'fixed'>
+  readonly balance: Money | null
+}
+
 /** How a priced call ended. */
 export type Outcome =
   | {
@@ -138,5 +145,5 @@ export type Outcome =
     }
   /** Answered as the first time, and not charged again. */
   | { readonly kind: 'repeated'; readonly body: string; readonly headers: Readonly<Record<string, string>> }
-  | { readonly kind: 'quoted'; readonly quote: Quote; readonly balance: Money | null }
+  | Quoted
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }

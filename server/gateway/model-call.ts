@@ -12,7 +12,7 @@ import { type Metered, type ModelWire, metered, type Seen, type WirePath } from 
 import { costOfLines, tokenLines } from '../core/models/token-price'
 import { least, type Money, minus, ZERO } from '../core/money'
 import type { CallRecord } from '../core/usage/call-record'
-import type { Admitted, Wishes } from './call'
+import type { Admitted, Quoted, Wishes } from './call'
 import type { Funding, Reservation } from './funding/funding'
 import type { OpenStreams } from './open-streams'
 import { callRecord } from './serve'
@@ -76,7 +76,7 @@ export type ModelOutcome =
       readonly body: ReadableStream<Uint8Array>
       readonly readings: Readings
     }
-  | { readonly kind: 'quoted'; readonly most: Money; readonly version: string; readonly balance: Money | null }
+  | Quoted
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }
 
 /** How a call came to its end, as the log has it beside a status of 200. */

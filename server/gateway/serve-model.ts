@@ -37,7 +37,11 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
   const { model, most, bounds, subjects } = judged
   const { admitted, wishes } = call
   if (wishes.quote)
-    return { kind: 'quoted', most, version: model.priceVersion, balance: await spendable(counter, admitted) }
+    return {
+      kind: 'quoted',
+      quote: { most, version: model.priceVersion, fixed: false },
+      balance: await spendable(counter, admitted),
+    }
   if (wishes.maxPrice !== null && most > wishes.maxPrice) return tooDear(most, wishes.maxPrice)
   const key = admitted.caller.kind === 'anonymous' ? '' : countedOn(admitted.caller).id
   const family = model.family && (await counter.limiter.countRequest([windowOf(key, model.family)]))

@@ -4,7 +4,7 @@ import type { Readings } from '../core/limits/limiter'
 import { formatUsd, type Money } from '../core/money'
 import type { CallRecord } from '../core/usage/call-record'
 import { limitFailure } from './admit'
-import type { Admitted, Wishes } from './call'
+import type { Admitted, Quoted, Wishes } from './call'
 import {
   DeepResearch,
   LONGEST_RESEARCH_MS,
@@ -49,7 +49,7 @@ export type ResearchOutcome =
       readonly hangUp: () => void
       readonly readings: Readings
     }
-  | { readonly kind: 'quoted'; readonly most: Money; readonly version: string; readonly balance: Money | null }
+  | Quoted
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }
 
 const OPERATION = 'deep-research'
@@ -72,8 +72,10 @@ export async function serveResearch(parts: ResearchParts, call: ResearchCall): P
   )
   if (!asked) return tooDear(call, searchPrice, wishes)
   const most = mostResearchCost(asked, searchPrice)
-  const version = model.value.priceVersion
-  if (wishes.quote) return { kind: 'quoted', most, version, balance: await spendable(parts, admitted) }
+  if (wishes.quote) {
+    const quote = { most, version: model.value.priceVersion, fixed: false }
+    return { kind: 'quoted', quote, balance: await spendable(parts, admitted) }
+  }
   const likely = likelyResearchTokens(asked)
   const tooMany = moreThanMinute(likely - asked.cap, asked.cap, admitted.subjects)
   if (tooMany) return { kind: 'refused', failure: tooMany }

@@ -1,10 +1,10 @@
 import type { Failure } from '../core/failure'
 import type { Journal } from '../core/ledger/journal'
 import type { Readings } from '../core/limits/limiter'
-import type { Money } from '../core/money'
+import { formatUsd, type Money } from '../core/money'
 import type { GivenReceipt } from '../core/payments/receipt'
 import { forbidden } from '../gateway/admit'
-import type { Admitted, Destination, Presented, TurnedAway } from '../gateway/call'
+import type { Admitted, Destination, Presented, Quoted, TurnedAway } from '../gateway/call'
 import { callRecord } from '../gateway/serve'
 import { FAILURES, failureBody, failureResponse } from './failures'
 import { limitHeaders } from './limit-headers'
@@ -78,8 +78,16 @@ export class Exchange {
   }
 
   /** What a call would cost, which is not run. */
-  quoted(quote: object): Response {
-    return this.free({ quote }, { 'x-cost-micros-usd': '0', 'cache-control': 'no-store' })
+  quoted(operation: string, { quote, balance }: Quoted): Response {
+    const { most, fixed, version } = quote
+    const told = {
+      operation,
+      price: { mode: fixed ? 'fixed' : 'most', currency: 'USD', amount: formatUsd(most) },
+      cost_micros_usd: most,
+      price_version: version,
+      available_micros_usd: balance,
+    }
+    return this.free({ quote: told }, { 'x-cost-micros-usd': '0', 'cache-control': 'no-store' })
   }
 
   /** The body of a failure that comes behind the headers of a stream. */

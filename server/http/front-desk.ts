@@ -4,7 +4,7 @@ import type { Failure } from '../core/failure'
 import type { KeyId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
 import { admit, type Door, readmit } from '../gateway/admit'
-import type { Credential, Presented } from '../gateway/call'
+import type { Admitted, Credential, Presented } from '../gateway/call'
 import { clientAddress } from './client-address'
 import { destinationOf } from './endpoints'
 import { Exchange } from './exchange'
@@ -129,6 +129,14 @@ export class FrontDesk {
   /** The exchange of a gated request, when the door came as far as opening one. */
   find(request: Request): Exchange | null {
     return this.exchanges.get(request) ?? null
+  }
+
+  /** The exchange of a call that the door let in, with what it found out. A call that was turned away reaches no route. */
+  passed(request: Request): { readonly exchange: Exchange; readonly admitted: Admitted } {
+    const exchange = this.exchange(request)
+    const { admitted } = exchange
+    if (!admitted) throw new Error('a call that was turned away reached its route')
+    return { exchange, admitted }
   }
 
   /** The exchange of a request that passed the door; a route behind it cannot run otherwise. */

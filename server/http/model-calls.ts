@@ -1,14 +1,12 @@
 import type { ModelOperationName } from '../core/catalogue/operation'
-import { parseParameters } from '../core/catalogue/parameters'
 import { failure, wrongParameters } from '../core/failure'
 import type { ModelWire, WirePath } from '../core/models/model-wire'
-import { formatUsd } from '../core/money'
 import type { ModelCounter, ModelOutcome } from '../gateway/model-call'
 import { serveModel } from '../gateway/serve-model'
 import type { Exchange } from './exchange'
 import type { FrontDesk } from './front-desk'
 import { readJsonBytes } from './json-body'
-import { WISHES, wishesOf } from './priced'
+import { readWishes } from './wishes'
 
 /** Most bytes of a model call's body (spec-answers 2). */
 const MOST_BODY_BYTES = 32 * 1024 * 1024
@@ -38,13 +36,11 @@ export class ModelCalls {
 
   /** Answers a request that passed the door. */
   async answer(request: Request, server: IdleTimer, { operation, wire, path }: ModelTarget): Promise<Response> {
-    const exchange = this.desk.exchange(request)
-    const { admitted } = exchange
-    if (!admitted) throw new Error('a call that was turned away reached its route')
+    const { exchange, admitted } = this.desk.passed(request)
     // A long body, and a model that thinks for minutes, are no idle connections: our own clocks bound both.
     server?.timeout(this.desk.original(request), 0)
-    const wished = parseParameters(WISHES, { query: () => [], header: (name) => request.headers.get(name) })
-    if (!wished.ok) return exchange.refuse(wrongParameters(wished.error))
+    const wishes = readWishes((name) => request.headers.get(name))
+    if (!wishes.ok) return exchange.refuse(wrongParameters(wishes.error))
     const bytes = await readJsonBytes(request, MOST_BODY_BYTES, BODY_DEADLINE_MS)
     if (!bytes.ok) return exchange.refuse(bytes.error)
     if (!bytes.value) return exchange.refuse(failure('invalid_request', 'The body is missing.'))
@@ -61,7 +57,7 @@ export class ModelCalls {
       path,
       bytes: bytes.value,
       headers,
-      wishes: wishesOf(wished.value),
+      wishes: wishes.value,
       hangUp: request.signal,
       failureJson: (problem) => exchange.failureJson(problem),
     })
@@ -84,12 +80,6 @@ function told(exchange: Exchange, operation: ModelOperationName, outcome: ModelO
     case 'refused':
       return exchange.refuse(outcome.failure, outcome.readings)
     case 'quoted':
-      return exchange.quoted({
-        operation,
-        price: { mode: 'most', currency: 'USD', amount: formatUsd(outcome.most) },
-        cost_micros_usd: outcome.most,
-        price_version: outcome.version,
-        available_micros_usd: outcome.balance,
-      })
+      return exchange.quoted(operation, outcome)
   }
 }

@@ -1,7 +1,5 @@
-import { parseParameters } from '../core/catalogue/parameters'
 import { type Failure, failure, wrongParameters } from '../core/failure'
 import { isJson, listOf, positive } from '../core/models/model-request'
-import { formatUsd } from '../core/money'
 import { no, ok, type Result } from '../core/result'
 import type { ResearchParts, ResearchState } from '../gateway/deep-research'
 import { type ResearchCall, type ResearchEvent, type ResearchOutcome, serveResearch } from '../gateway/serve-research'
@@ -9,7 +7,7 @@ import type { Exchange } from './exchange'
 import type { FrontDesk } from './front-desk'
 import { readJson } from './json-body'
 import type { IdleTimer } from './model-calls'
-import { WISHES, wishesOf } from './priced'
+import { readWishes } from './wishes'
 
 const SEARCHES = { most: 10, usual: 4 }
 const CAP = { most: 16_384, usual: 1024 }
@@ -26,17 +24,15 @@ export class ResearchCalls {
   }
 
   async answer(request: Request, server: IdleTimer): Promise<Response> {
-    const exchange = this.desk.exchange(request)
-    const { admitted } = exchange
-    if (!admitted) throw new Error('a call that was turned away reached its route')
+    const { exchange, admitted } = this.desk.passed(request)
     server?.timeout(this.desk.original(request), 0)
-    const wished = parseParameters(WISHES, { query: () => [], header: (name) => request.headers.get(name) })
-    if (!wished.ok) return exchange.refuse(wrongParameters(wished.error))
+    const wishes = readWishes((name) => request.headers.get(name))
+    if (!wishes.ok) return exchange.refuse(wrongParameters(wishes.error))
     const read = await readJson(request)
     if (!read.ok) return exchange.refuse(read.error)
     const asked = askedOf(read.value)
     if (!asked.ok) return exchange.refuse(asked.error)
-    const call = { ...asked.value, admitted, wishes: wishesOf(wished.value), hangUp: request.signal }
+    const call = { ...asked.value, admitted, wishes: wishes.value, hangUp: request.signal }
     return told(exchange, call, await serveResearch(this.parts, call), this.parts.clock.now())
   }
 }
@@ -95,13 +91,7 @@ function told(exchange: Exchange, call: ResearchCall, outcome: ResearchOutcome, 
     case 'refused':
       return exchange.refuse(outcome.failure, outcome.readings)
     case 'quoted':
-      return exchange.quoted({
-        operation: 'deep-research',
-        price: { mode: 'most', currency: 'USD', amount: formatUsd(outcome.most) },
-        cost_micros_usd: outcome.most,
-        price_version: outcome.version,
-        available_micros_usd: outcome.balance,
-      })
+      return exchange.quoted('deep-research', outcome)
   }
 }
 

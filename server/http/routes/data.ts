@@ -5,8 +5,9 @@ import type { Operation } from '../../core/catalogue/operation'
 import type { Provider } from '../../core/providers/provider'
 import { dataDocs, routeParameters } from '../docs/data-docs'
 import { documented } from '../docs/documented'
-import { type PricedCalls, type PricedRoute, WISHES } from '../priced'
+import type { PricedCalls, PricedRoute } from '../priced'
 import { REQUEST_ID_HEADER } from '../request-ids'
+import { WISHES } from '../wishes'
 
 export interface DataProviders {
   readonly images: Provider<ImageSearchInput>

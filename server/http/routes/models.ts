@@ -9,10 +9,10 @@ import { MODEL_DOCS } from '../docs/model-docs'
 import type { FrontDesk } from '../front-desk'
 import { GENERATE_PATH } from '../google-path'
 import type { IdleTimer, ModelCalls } from '../model-calls'
-import { WISHES } from '../priced'
 import { REQUEST_ID_HEADER } from '../request-ids'
 import type { ResearchCalls } from '../research-calls'
 import { wireModel } from '../wire-model'
+import { WISHES } from '../wishes'
 
 const PLAIN = { model: null, stream: false, events: false }
 

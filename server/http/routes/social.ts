@@ -10,9 +10,10 @@ import { SOCIAL_LINK_DOCS } from '../docs/social-docs'
 import type { FrontDesk } from '../front-desk'
 import { readJson } from '../json-body'
 import { linkWish } from '../link-scopes'
-import { type PricedCalls, WISHES } from '../priced'
+import type { PricedCalls } from '../priced'
 import { REQUEST_ID_HEADER } from '../request-ids'
 import { linkAnswer, NO_NETWORK, type Social } from '../social-record'
+import { WISHES } from '../wishes'
 
 /** Linking an account (spec 4.3), and what a linked account does and reads (spec-answers 7). */
 export function socialRoutes({
