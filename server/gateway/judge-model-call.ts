@@ -29,13 +29,12 @@ export function judgeModelCall(counter: ModelCounter, call: ModelCall): Result<J
         `A file, sound or film has no bound for its tokens at ${model.id}: its context_tokens are not known here.`,
       ),
     )
-  const subjects = model.family
-    ? [...admitted.subjects, windowOf(countedOn(caller).id, model.family)]
-    : admitted.subjects
+  const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
+  const subjects = family ? [...admitted.subjects, family] : admitted.subjects
   const tooMany = moreThanMinute(bounds.input.likely, bounds.output, subjects)
   if (tooMany) return no(tooMany)
   const most = mostCost(model.price, { input: bounds.input.most, output: bounds.output })
-  return ok({ call, request, model, cap, bounds, most, subjects })
+  return ok({ call, request, model, cap, bounds, most, subjects, family })
 }
 
 /** The model of this id, where the caller may call it on this route. */

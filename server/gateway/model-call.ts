@@ -60,6 +60,8 @@ export interface JudgedCall {
   readonly bounds: TokenBounds
   readonly most: Money
   readonly subjects: readonly Subject[]
+  /** The window of its model's family, which is among `subjects`: it counts requests of its own (spec 8). */
+  readonly family: Subject | null
 }
 
 export type ModelOutcome =

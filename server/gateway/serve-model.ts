@@ -4,8 +4,7 @@ import type { BackendAnswer } from '../core/models/backend'
 import { isJson } from '../core/models/model-request'
 import type { Seen } from '../core/models/model-wire'
 import { no, ok, type Result } from '../core/result'
-import { limitFailure, windowOf } from './admit'
-import { countedOn } from './call'
+import { limitFailure } from './admit'
 import { told } from './forward'
 import type { CreditUse, Reservation } from './funding/funding'
 import { judgeModelCall } from './judge-model-call'
@@ -34,7 +33,7 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
   const judging = judgeModelCall(counter, call)
   if (!judging.ok) return { kind: 'refused', failure: judging.error }
   const judged = judging.value
-  const { model, most, bounds, subjects } = judged
+  const { model, most, bounds, subjects, family } = judged
   const { admitted, wishes } = call
   if (wishes.quote)
     return {
@@ -43,9 +42,8 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
       balance: await spendable(counter, admitted),
     }
   if (wishes.maxPrice !== null && most > wishes.maxPrice) return tooDear(most, wishes.maxPrice)
-  const key = admitted.caller.kind === 'anonymous' ? '' : countedOn(admitted.caller).id
-  const family = model.family && (await counter.limiter.countRequest([windowOf(key, model.family)]))
-  if (family && !family.ok) return { kind: 'refused', failure: limitFailure(family.error, admitted.caller) }
+  const counted = family && (await counter.limiter.countRequest([family]))
+  if (counted && !counted.ok) return { kind: 'refused', failure: limitFailure(counted.error, admitted.caller) }
   const entered = await counter.limiter.enter(subjects, bounds.input.likely + bounds.output)
   if (!entered.ok)
     return { kind: 'refused', failure: limitFailure(entered.error, admitted.caller), readings: entered.error.readings }

@@ -28,6 +28,14 @@ export interface Arrival {
   readonly url: URL
 }
 
+/** What a request of our own making goes by. */
+interface Inner {
+  readonly credential: Credential
+  readonly address: Address
+  /** Of the call that it is a part of; null when it is judged like any other. */
+  readonly admitted: Admitted | null
+}
+
 /** The part of Bun's server that tells who is at the other end. Null in a call that came over no socket. */
 export type Sockets = { requestIP(request: Request): { readonly address: string } | null } | null
 
@@ -39,8 +47,7 @@ export class FrontDesk {
   private readonly options: FrontDeskOptions
   private readonly arrivals = new WeakMap<Request, Arrival>()
   private readonly exchanges = new WeakMap<Request, Exchange>()
-  private readonly lent = new WeakMap<Request, { readonly credential: Credential; readonly address: Address }>()
-  private readonly admissions = new WeakMap<Request, Exchange>()
+  private readonly inner = new WeakMap<Request, Inner>()
   private readonly received = new WeakMap<Request, { readonly original: Request; readonly badHost: boolean }>()
 
   constructor(options: FrontDeskOptions) {
@@ -69,17 +76,19 @@ export class FrontDesk {
 
   /** Lets a request of our own making go by this key, as if it came from where `from` came from. */
   lend(request: Request, key: KeyId, from: Request): void {
-    this.lent.set(request, { credential: { kind: 'own_key', id: key }, address: this.arrival(from).address })
+    this.inner.set(request, {
+      credential: { kind: 'own_key', id: key },
+      address: this.arrival(from).address,
+      admitted: null,
+    })
   }
 
   /**
    * Lets a request of our own making go on the admission of the one it is a part of: who calls was judged and its request was
    * counted there. What the caller may do is judged again, for the new address.
    */
-  lendAdmission(request: Request, exchange: Exchange, from: Request): void {
-    this.admissions.set(request, exchange)
-    const { credential } = exchange.presented
-    this.lent.set(request, { credential, address: this.arrival(from).address })
+  lendAdmission(request: Request, { presented, admitted }: Exchange, from: Request): void {
+    this.inner.set(request, { credential: presented.credential, address: this.arrival(from).address, admitted })
   }
 
   arrive(request: Request, sockets: Sockets): Arrival {
@@ -89,7 +98,7 @@ export class FrontDesk {
     const address = clientAddress(peer ?? UNKNOWN, request.headers, this.options.trustedProxies)
     const arrival = {
       ids: requestIds(request.headers, at),
-      address: this.lent.get(request)?.address ?? address,
+      address: this.inner.get(request)?.address ?? address,
       at,
       url: new URL(request.url),
     }
@@ -110,16 +119,16 @@ export class FrontDesk {
     closed: Failure | null = null,
   ): Promise<Exchange> {
     const { door, journal, baseUrl } = this.options
+    const inner = this.inner.get(request)
     const presented: Presented = {
       id: ids.own,
       clientRequestId: ids.client,
       at,
-      credential: this.lent.get(request)?.credential ?? presentedCredential(request.headers, request.url, path),
+      credential: inner?.credential ?? presentedCredential(request.headers, request.url, path),
       address,
       destination: closed ? { kind: 'nowhere', failure: closed } : destinationOf(request.method, path),
     }
-    const lent = this.admissions.get(request)?.admitted
-    const verdict = lent ? readmit(lent, presented) : await admit(door, presented)
+    const verdict = inner?.admitted ? readmit(inner.admitted, presented) : await admit(door, presented)
     const found = verdict.ok ? verdict.value : verdict.error
     const exchange = new Exchange({ verdict: found, ids, path, journal, now: () => door.clock.now(), origin: baseUrl })
     this.exchanges.set(request, exchange)
