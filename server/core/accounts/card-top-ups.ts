@@ -5,7 +5,7 @@ import type { Money } from '../money'
 import type { CardCheckout, CardMessage } from '../payments/card-checkout'
 import type { Claim, ClaimStore } from '../payments/claim'
 import type { Fate } from '../payments/method'
-import { TOP_UP_OPERATION, type TopUps } from './top-ups'
+import { type TopUps, topUpClaim } from './top-ups'
 
 /** After the page has ended, so long until the job asks what became of it. */
 const PATIENCE_MS = 60_000
@@ -49,29 +49,13 @@ export class CardTopUps {
     const id = makeId('pay', now)
     const page = await this.card.open({ id, account, email, amount })
     const key = keyOf(page.id)
-    const taken = await this.claims.take(
-      {
-        id,
-        key,
-        purpose: 'top_up',
-        operation: TOP_UP_OPERATION,
-        account,
-        method: 'card',
-        // Never the address: the row outlives an account that is closed, and its owner has a right to be forgotten.
-        payer: account,
-        amount,
-        currency: 'USD',
-        binding: '',
-        credentialHash: page.id,
-        transaction: page.id,
-        validBefore: page.expiresAt,
-        requestId,
-        clientRequestId: null,
-        leaseUntil: page.expiresAt + PATIENCE_MS,
-        createdAt: now,
-      },
-      now,
-    )
+    const newClaim = topUpClaim({
+      ...{ id, key, account, amount, requestId },
+      // Never the address: the row outlives an account that is closed, and its owner has a right to be forgotten.
+      ...{ method: 'card', payer: account, transaction: page.id },
+      ...{ validBefore: page.expiresAt, leaseUntil: page.expiresAt + PATIENCE_MS, createdAt: now },
+    })
+    const taken = await this.claims.take(newClaim, now)
     // From here on only the processor knows.
     if (taken.kind !== 'refused') await this.claims.settling(key, taken.attempt, now)
     const claim = await this.claims.find(key)
@@ -102,9 +86,7 @@ export class CardTopUps {
     const fate = await this.fateOf(claim)
     if (fate.kind === 'open') return
     if (fate.kind === 'never') return this.claims.release(key, 'the page expired', false, this.clock.now())
-    await this.claims.settled(key, fate.reference, this.clock.now())
-    const paid = await this.claims.find(key)
-    if (paid && (await this.topUps.credit(paid))) await this.claims.served(key, this.clock.now())
+    await this.topUps.book(key, fate.reference)
   }
 
   private async bookReturns(payment: string): Promise<void> {

@@ -3,7 +3,7 @@ import { type AccountId, makeId, type RequestId } from '../ids'
 import type { Ledger } from '../ledger/ledger'
 import { formatUsd, type Money, micros, parseUsd } from '../money'
 import { fingerprintOf } from '../payments/binding'
-import type { Claim, ClaimStore } from '../payments/claim'
+import type { Claim, ClaimStore, NewClaim } from '../payments/claim'
 import type { Offer, ShownPayment } from '../payments/method'
 import type { Payments, Purchase } from '../payments/payments'
 import type { GivenReceipt } from '../payments/receipt'
@@ -13,7 +13,7 @@ import { no, ok, type Result } from '../result'
 /** The least and the most that one top-up may be. */
 const LEAST_TOP_UP: Money = micros(1_000_000)
 const MOST_TOP_UP: Money = micros(10_000_000_000)
-export const TOP_UP_OPERATION = 'wallet-topup'
+const TOP_UP_OPERATION = 'wallet-topup'
 
 /** Who tops up, in which request. */
 export interface TopUpRequest {
@@ -29,6 +29,21 @@ export interface PaidTopUp {
   readonly claim: Claim
   /** Of the request that paid; null when it was paid by an earlier one. */
   readonly receipt: GivenReceipt | null
+}
+
+/** A claim that no challenge stands behind: a processor knows it by its `transaction`, which stands for the credential too. */
+export function topUpClaim(
+  known: Omit<NewClaim, 'purpose' | 'operation' | 'currency' | 'binding' | 'credentialHash' | 'clientRequestId'>,
+): NewClaim {
+  return {
+    ...known,
+    purpose: 'top_up',
+    operation: TOP_UP_OPERATION,
+    currency: 'USD',
+    binding: '',
+    credentialHash: known.transaction,
+    clientRequestId: null,
+  }
 }
 
 /** An amount of USD with at most two decimals, within the bounds. */
@@ -86,34 +101,23 @@ export class TopUps {
     const now = this.clock.now()
     const id = makeId('pay', now)
     const key = `sandbox:${id}`
-    const taken = await this.claims.take(
-      {
-        id,
-        key,
-        purpose: 'top_up',
-        operation: TOP_UP_OPERATION,
-        account,
-        method: 'sandbox',
-        payer: 'sandbox',
-        amount,
-        currency: 'USD',
-        binding: '',
-        credentialHash: id,
-        transaction: id,
-        validBefore: null,
-        requestId,
-        clientRequestId: null,
-        leaseUntil: now + 60_000,
-        createdAt: now,
-      },
-      now,
-    )
+    const claim = topUpClaim({
+      ...{ id, key, account, amount, requestId },
+      ...{ method: 'sandbox', payer: 'sandbox', transaction: id },
+      ...{ validBefore: null, leaseUntil: now + 60_000, createdAt: now },
+    })
+    const taken = await this.claims.take(claim, now)
     if (taken.kind === 'refused' || !(await this.claims.settling(key, taken.attempt, now))) return null
-    await this.claims.settled(key, 'sandbox', now)
+    return (await this.book(key, 'sandbox')) ? this.claims.find(key) : null
+  }
+
+  /** The money of a claim is there: books it, and ends the claim. False when it is not booked yet; the job tries again. */
+  async book(key: string, reference: string): Promise<boolean> {
+    await this.claims.settled(key, reference, this.clock.now())
     const claim = await this.claims.find(key)
-    if (!claim || !(await this.credit(claim))) return null
-    await this.claims.served(key, now)
-    return this.claims.find(key)
+    if (!claim || !(await this.credit(claim))) return false
+    await this.claims.served(key, this.clock.now())
+    return true
   }
 
   /** Books a paid top-up, once. True when it is booked, by this call or an earlier one. */

@@ -3,7 +3,7 @@ import { no, ok, type Result } from '../result'
 import type { ClaimStore, NewClaim, Taken } from './claim'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from './method'
 import { type GivenReceipt, type Receipt, receiptText } from './receipt'
-import type { PaymentRefusal } from './refusal'
+import { type PaymentRefusal, PENDING } from './refusal'
 
 const LOOK_UPS = 3
 const LOOK_UP_PAUSE_MS = 150
@@ -67,11 +67,7 @@ export class Payment {
     }
     this.parts.onTrouble('payment', `${this.claim.id}: ${outcome.reason}`)
     await claims.letGo(key, outcome.reason, clock.now())
-    return no({
-      code: 'payment_pending',
-      reason:
-        'The network has not told yet whether this payment went through. Ask again with the same credential; do not pay a second time.',
-    })
+    return no(PENDING)
   }
 
   /** The answer goes out now. */

@@ -5,7 +5,7 @@ import { type Binding, bindingOf, bindingText } from './binding'
 import type { Claim, NewClaim, PaymentPurpose } from './claim'
 import type { Fate, Offer, PaymentMethod, ReadCredential, ShownPayment } from './method'
 import { Payment, type PaymentParts } from './payment'
-import type { PaymentRefusal, PaymentRefusalCode } from './refusal'
+import { type PaymentRefusal, type PaymentRefusalCode, PENDING } from './refusal'
 
 /** One thing that somebody pays for by itself. */
 export interface Purchase {
@@ -249,11 +249,6 @@ const IN_PROGRESS: PaymentRefusal = {
 const USED: PaymentRefusal = {
   code: 'invalid_challenge',
   reason: 'This credential has already been used.',
-}
-const PENDING: PaymentRefusal = {
-  code: 'payment_pending',
-  reason:
-    'The network has not told yet whether this payment went through. Ask again with the same credential; do not pay a second time.',
 }
 const NETWORK: PaymentRefusal = {
   code: 'payment_network_unavailable',

@@ -15,6 +15,13 @@ export interface PaymentRefusal {
   readonly reason: string
 }
 
+/** Its fate is open: only the network knows. */
+export const PENDING: PaymentRefusal = {
+  code: 'payment_pending',
+  reason:
+    'The network has not told yet whether this payment went through. Ask again with the same credential; do not pay a second time.',
+}
+
 /** Codes whose payment may still happen, or has: a challenge beside them would invite to pay twice. */
 const FATE_OPEN: ReadonlySet<string> = new Set([
   'payment_in_progress',
