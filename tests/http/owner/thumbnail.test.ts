@@ -102,12 +102,15 @@ describe('GET /api/thumbnail', () => {
     hold = gate.promise
     const before = asked.length
     const many = Array.from({ length: 17 }, (_, i) => thumbnail(at(`/many${i}`)))
+    // Which of the 17 comes too late is anyone's guess; the 16 others cannot answer before the gate is open.
+    const refused = await Promise.race(many)
+    expect(await refusalOf(refused)).toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
     while (asked.length < before + 16) await Bun.sleep(1)
-    expect(await refusalOf(many[16] as Promise<Response>)).toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
     const other = thumbnail(at('/many99'), await gateway.owner())
     gate.resolve()
     hold = null
-    expect((await Promise.all([...many.slice(0, 16), other])).every((answer) => answer.status === 200)).toBe(true)
+    const served = (await Promise.all([...many, other])).filter((answer) => answer !== refused)
+    expect(served.map((answer) => answer.status)).toEqual(Array(17).fill(200))
     expect((await thumbnail(at('/many16'))).status).toBe(200)
   })
 })
