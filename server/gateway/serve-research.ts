@@ -17,7 +17,7 @@ import {
   researchCost,
 } from './deep-research'
 import type { Reservation } from './funding/funding'
-import { moreThanMinute, soldModel } from './judge-model-call'
+import { isSold, moreThanMinute, soldModel } from './judge-model-call'
 import { type EndCode, giveBack } from './model-call'
 import { callRecord, creditUse, spendable } from './serve'
 import { reserveTokens } from './serve-model'
@@ -31,6 +31,8 @@ export interface ResearchCall {
   readonly stream: boolean
   readonly wishes: Wishes
   readonly hangUp: AbortSignal
+  /** Told which model of the catalogue the call is of, once that is known. */
+  readonly onModel: (id: string) => void
 }
 
 /** What a job tells while it runs, in order; the last one is `done` or `failed`. */
@@ -63,6 +65,7 @@ export async function serveResearch(parts: ResearchParts, call: ResearchCall): P
   const { caller } = admitted
   if (caller.kind === 'anonymous') throw new Error('the door let nobody known pass to a model')
   const model = soldModel(parts, caller, call.model, 'chat_completions')
+  if (isSold(model)) call.onModel(call.model)
   if (!model.ok) return { kind: 'refused', failure: model.error }
   const searchPrice = priceOf(parts.prices, 'llm-context', caller.account.id).amount
   const asked = within(

@@ -59,6 +59,7 @@ export class ModelCalls {
       headers,
       wishes: wishes.value,
       hangUp: request.signal,
+      onModel: (model) => exchange.about(model),
       failureJson: (problem) => exchange.failureJson(problem),
     })
     return told(exchange, operation, outcome)

@@ -32,7 +32,8 @@ export class ResearchCalls {
     if (!read.ok) return exchange.refuse(read.error)
     const asked = askedOf(read.value)
     if (!asked.ok) return exchange.refuse(asked.error)
-    const call = { ...asked.value, admitted, wishes: wishes.value, hangUp: request.signal }
+    const onModel = (model: string) => exchange.about(model)
+    const call = { ...asked.value, admitted, wishes: wishes.value, hangUp: request.signal, onModel }
     return told(exchange, call, await serveResearch(this.parts, call), this.parts.clock.now())
   }
 }
