@@ -48,6 +48,8 @@ export interface ModelCall extends Keyed {
   readonly path: WirePath
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>>
+  /** Told which model of the catalogue the call is of, once that is known: the row of a refusal names it. */
+  readonly onModel: (id: string) => void
   /** The body of a failure behind the 200 of a stream, in the shape of the route. */
   readonly failureJson: (failure: Failure) => string
 }

@@ -18,7 +18,7 @@ import {
   researchCost,
 } from './deep-research'
 import type { Reservation } from './funding/funding'
-import { moreThanMinute, soldModel } from './judge-model-call'
+import { isSold, moreThanMinute, soldModel } from './judge-model-call'
 import { type EndCode, giveBack } from './model-call'
 import { type FirstTurn, GivenBytes } from './repeats'
 import { callRecord, creditUse, spendable } from './serve'
@@ -31,6 +31,8 @@ export interface ResearchCall extends Keyed {
   readonly maxSearches: number
   readonly cap: number
   readonly stream: boolean
+  /** Told which model of the catalogue the call is of, once that is known. */
+  readonly onModel: (id: string) => void
   /** How the wire writes what a job tells. */
   readonly wire: ResearchWire
 }
@@ -76,6 +78,7 @@ export async function serveResearch(parts: ResearchParts, call: ResearchCall): P
   const { caller } = admitted
   if (caller.kind === 'anonymous') throw new Error('the door let nobody known pass to a model')
   const model = soldModel(parts, caller, call.model, 'chat_completions')
+  if (isSold(model)) call.onModel(call.model)
   if (!model.ok) return { kind: 'refused', failure: model.error }
   const searchPrice = priceOf(parts.prices, 'llm-context', caller.account.id).amount
   const asked = affordable(

@@ -212,15 +212,15 @@ function setChallenge(headers: Headers, problem: Failure): void {
   headers.append('www-authenticate', `Bearer realm="gateway"${bare ? '' : `, error="${problem.code}"`}`)
 }
 
-/** Whether an access token would help, or a better one: always on `/mcp`, elsewhere when one was shown. */
+/** Whether an access token would help, or a better one: always of the MCP server, elsewhere when one was shown. */
 function asksForToken({ code }: Failure, path: string): boolean {
   if (code === 'invalid_token' || code === 'insufficient_scope') return true
-  return path === '/mcp' && FAILURES[code].status === 401
+  return path.startsWith('/mcp') && FAILURES[code].status === 401
 }
 
 /** Where an app finds who gives tokens, and what to ask for (RFC 6750 3, RFC 9728 5.1). */
 function tokenChallenge({ code, param }: Failure, path: string, origin: string): string {
-  const resource = path === '/mcp' ? '/mcp' : path.startsWith('/apis/') ? '/apis/v1' : '/v1'
+  const resource = path.startsWith('/mcp') ? '/mcp' : path.startsWith('/apis/') ? '/apis/v1' : '/v1'
   const scope = code === 'insufficient_scope' && param ? param : FIRST_SCOPES
   const parts = [
     'Bearer realm="gateway"',

@@ -71,6 +71,7 @@ export class ModelCalls {
       wishes: wishes.value,
       fingerprint,
       hangUp: request.signal,
+      onModel: (model) => exchange.about(model),
       failureJson: (problem) => exchange.failureJson(problem),
     })
     return told(exchange, operation, outcome)

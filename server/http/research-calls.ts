@@ -44,6 +44,7 @@ export class ResearchCalls {
       admitted,
       wishes: wishes.value,
       hangUp: request.signal,
+      onModel: (model: string) => exchange.about(model),
       fingerprint: () => fingerprintOf({ method: 'POST', path: '/v1/deep-research', query: [], input: asked.value }),
       wire: completionWire(exchange, asked.value.model, this.parts.clock.now()),
     }

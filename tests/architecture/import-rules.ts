@@ -137,6 +137,7 @@ export const RULES: readonly Rule[] = [
       '@mozilla/readability',
       'eld',
       'gpt-tokenizer',
+      'htmlparser2',
       'linkedom',
       'node-html-markdown',
       'stemmer',
@@ -147,13 +148,13 @@ export const RULES: readonly Rule[] = [
     files: ['server/adapters/websearch/local/**'],
     may: [CORE, PASSAGES, SELF, 'server/adapters/websearch/goggles/**', 'server/adapters/websearch/*.ts'],
     types: [GATEWAY, PROVIDERS],
-    packages: ['@libsql/client', 'node:*', 'image-size', 'linkedom', 'unpdf'],
+    packages: ['@libsql/client', 'node:*', 'htmlparser2', 'image-size', 'unpdf'],
   },
   {
     // One wire, two addresses: the real network and the sandbox, whose people live in a libSQL file of their own.
     files: ['server/adapters/social/**'],
     may: [CORE, SELF],
-    packages: ['@libsql/client', 'node:*', 'image-size', 'linkedom', 'unpdf'],
+    packages: ['@libsql/client', 'node:*'],
   },
   { files: ['server/adapters/sealing/**'], may: [CORE, SELF], packages: [CRYPTO] },
   // Calls to other people's servers, behind the port of core/outbound.
