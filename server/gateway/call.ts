@@ -135,6 +135,13 @@ export interface Quoted {
   readonly balance: Money | null
 }
 
+/** Answered as the first time, and not charged again. */
+export interface Repeated {
+  readonly kind: 'repeated'
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /** How a priced call ended. */
 export type Outcome =
   | {
@@ -146,7 +153,6 @@ export type Outcome =
       /** Of a call that was paid for by itself. */
       readonly receipt: GivenReceipt | null
     }
-  /** Answered as the first time, and not charged again. */
-  | { readonly kind: 'repeated'; readonly body: string; readonly headers: Readonly<Record<string, string>> }
+  | Repeated
   | Quoted
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }

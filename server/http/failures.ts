@@ -76,6 +76,9 @@ export const WAIT: ReadonlySet<FailureCode> = new Set([
   'payment_network_unavailable',
 ])
 
+/** No retry mends these: the SDKs of OpenAI and Anthropic would try a 409 again, and heed `x-should-retry`. */
+const FINAL: ReadonlySet<FailureCode> = new Set(['idempotency_conflict', 'answer_not_kept', 'outcome_unknown'])
+
 /** Seconds to wait where a failure that promises `Retry-After` does not know better. */
 const DEFAULT_RETRY_AFTER = 1
 
@@ -115,6 +118,7 @@ export function failureResponse(
     headers.set('content-type', problem.passThrough.contentType)
     return new Response(problem.passThrough.body, { status: problem.passThrough.status, headers })
   }
+  if (FINAL.has(problem.code)) headers.set('x-should-retry', 'false')
   headers.set('content-type', problem.offers ? 'application/problem+json' : 'application/json')
   if (problem.allow) headers.set('allow', problem.allow.join(', '))
   if (status === 402 || (status === 401 && !OF_SESSIONS.has(problem.code))) setChallenge(headers, problem)
