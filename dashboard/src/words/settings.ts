@@ -21,7 +21,8 @@ export const SETTINGS_WORDS = {
   passwordText: 'A new password signs out every other session.',
   appsToo: (count: number) =>
     count === 1 ? 'Also disconnect the connected app' : `Also disconnect all ${count} connected apps`,
-  appsTooHint: 'The command line is one of them. Leave it on when somebody else may have been signed in as you.',
+  appsTooHint:
+    'Apps and the command line then have to be let in again. Leave it on when somebody else may have been signed in as you.',
   currentPassword: 'Current password',
   newPassword: 'New password',
   changePassword: 'Change password',
