@@ -21,6 +21,10 @@ export interface SocialStore {
   session(pool: PoolId): Promise<SocialSession | null>
   /** Newest first. */
   sessionsOf(account: AccountId): Promise<readonly SocialSession[]>
+  /** Of every account, revoked ones too. */
+  everySession(): Promise<readonly SocialSession[]>
+  /** Puts other sealed forms of the same tokens in their place. False when they are not `before` any more. */
+  replaceTokens(id: SocialSessionId, before: SessionTokens, after: SessionTokens): Promise<boolean>
   /** False when the session is not there any more, or was revoked: the tokens are then of no use. */
   saveTokens(id: SocialSessionId, tokens: SessionTokens, refreshedAt: number): Promise<boolean>
   /** False when it was revoked or removed already. */
