@@ -93,7 +93,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const door = { ...core, clock, anonymousLimits, ...billing.door }
   const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies, baseUrl: config.baseUrl })
   const setupToken = new SetupToken()
-  const models = await composeModels(config, core, { desk, search: providers.context, clock, log })
+  const models = await composeModels(config, core, { ...billing, desk, search: providers.context, clock, log })
   let draining = false
   const web = app({
     ...core,
