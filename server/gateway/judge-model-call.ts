@@ -18,6 +18,7 @@ export function judgeModelCall(counter: ModelCounter, call: ModelCall): Result<J
   if (!read.ok) return read
   const request = read.value
   const sold = soldModel(counter, caller, request.model, wire.route)
+  if (isSold(sold)) call.onModel(request.model)
   if (!sold.ok) return sold
   const model = sold.value
   const cap = request.cap ?? defaultCap(counter, model)
@@ -62,6 +63,11 @@ export function soldModel(
       }),
     )
   return ok(model)
+}
+
+/** Whether there is such a model, be it not for this caller or on this route. A name that a caller made up is not written down. */
+export function isSold(sold: Result<Model, Failure>): boolean {
+  return sold.ok || sold.error.code !== 'unknown_model'
 }
 
 function defaultCap(counter: ModelCounter, model: Model): number {

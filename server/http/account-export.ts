@@ -58,7 +58,7 @@ async function* exported(parts: ExportParts, owner: Owner): AsyncGenerator<strin
   yield `,\n"keys":${JSON.stringify(await Promise.all(keys.map((key) => keyRecord(key, { ...parts, now: parts.now() }))))}`
   const wishes = await limitRequests.list({ accountId, status: null }, PAGE, null)
   yield `,\n"limit_requests":${JSON.stringify(wishes.map(wireLimitRequest))}`
-  const ofAccount = { accountId, keyId: null, operation: null, status: null, from: null, to: null }
+  const ofAccount = { accountId, keyId: null, operation: null, status: null, model: null, from: null, to: null }
   yield* list('changes', (after) => audit.ofAccount(accountId, PAGE, after), historyEntry)
   yield* list('transactions', (after) => statements.transactions(accountId, PAGE, after), wireTransaction)
   yield* list('requests', (after) => reports.requests(ofAccount, PAGE, after), wireCall)

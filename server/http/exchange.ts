@@ -27,6 +27,7 @@ export class Exchange {
   private readonly journal: Pick<Journal, 'note'>
   private readonly now: () => number
   private readonly origin: string
+  private model: string | null = null
 
   constructor(parts: {
     verdict: Admitted | TurnedAway
@@ -50,6 +51,11 @@ export class Exchange {
   /** Why the door turned the call away, or null. */
   get turnedAway(): Failure | null {
     return 'failure' in this.verdict ? this.verdict.failure : null
+  }
+
+  /** Names the model that the call is of, for its row where nobody else writes one. */
+  about(model: string): void {
+    this.model = model
   }
 
   /** A success that was charged: its row went down with the charge. */
@@ -155,7 +161,8 @@ export class Exchange {
     const { destination } = this.presented
     const operation =
       destination.kind === 'priced' ? destination.operation : destination.kind === 'free' ? destination.name : 'none'
-    this.journal.note(callRecord(this.verdict, operation, { status, code, charged: null, now: this.now() }))
+    const record = callRecord(this.verdict, operation, { status, code, charged: null, now: this.now() })
+    this.journal.note(this.model === null ? record : { ...record, model: this.model })
   }
 }
 

@@ -3,6 +3,7 @@ import type { Allowlist } from '../core/credentials/allowlist'
 import type { Failure } from '../core/failure'
 import type { KeyId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
+import type { ShownPayment } from '../core/payments/method'
 import { admit, type Door, readmit } from '../gateway/admit'
 import type { Admitted, Credential, Destination, Presented } from '../gateway/call'
 import { clientAddress } from './client-address'
@@ -91,6 +92,15 @@ export class FrontDesk {
     this.inner.set(request, { credential: presented.credential, address: this.arrival(from).address, admitted })
   }
 
+  /** Lets a request of our own making be paid for by what `from` brought along: it is judged like any other. */
+  lendPayment(request: Request, shown: ShownPayment, from: Request): void {
+    this.inner.set(request, {
+      credential: { kind: 'payment', shown },
+      address: this.arrival(from).address,
+      admitted: null,
+    })
+  }
+
   arrive(request: Request, sockets: Sockets): Arrival {
     const at = this.options.door.clock.now()
     const { original } = this.received.get(request) ?? { original: request }
@@ -117,10 +127,11 @@ export class FrontDesk {
     path: string,
     { ids, address, at }: Arrival,
     closed: Failure | null = null,
+    goal = destinationOf(request.method, path),
   ): Promise<Exchange> {
     const { door, journal, baseUrl } = this.options
     const inner = this.inner.get(request)
-    const destination: Destination = closed ? { kind: 'nowhere', failure: closed } : destinationOf(request.method, path)
+    const destination: Destination = closed ? { kind: 'nowhere', failure: closed } : goal
     const presented: Presented = {
       id: ids.own,
       clientRequestId: ids.client,
@@ -135,6 +146,12 @@ export class FrontDesk {
     const exchange = new Exchange({ verdict: found, ids, path, journal, now: () => door.clock.now(), origin: baseUrl })
     this.exchanges.set(request, exchange)
     return exchange
+  }
+
+  /** Counts a request on its address that was let in uncounted, because what pays might have stood in its body (`paysInside`). */
+  count(request: Request): Promise<Exchange> {
+    const arrival = this.arrival(request)
+    return this.open(request, arrival.url.pathname, arrival, null, { kind: 'open' })
   }
 
   /** The exchange of a gated request, when the door came as far as opening one. */

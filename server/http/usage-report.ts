@@ -60,6 +60,7 @@ export interface UsageWho {
   readonly keyId: CredentialId | null
   readonly operation?: string | null
   readonly status?: number | null
+  readonly model?: string | null
 }
 
 /** The body of `/v1/usage` and `/api/usage`. */
@@ -90,9 +91,9 @@ export async function usageReport(
     throw new Failed(wrongParameters([wrong]))
   }
   const range = { from: start * 1000, to: end * 1000 }
-  const { accountId, keyId, operation = null, status = null } = who
+  const { accountId, keyId, operation = null, status = null, model = null } = who
   const edges = boundaries(range.from, range.to, width, query.timezone)
-  const figures = await reports.usage({ accountId, keyId, operation, status, ...range }, edges, grouping)
+  const figures = await reports.usage({ accountId, keyId, operation, status, model, ...range }, edges, grouping)
   const summary = summarise(figures, edges, range)
   return {
     scope: who.scope,

@@ -5,6 +5,8 @@ import type { Workshop } from './workshop'
 
 const ACCOUNTS = 1000
 const DAYS = 90
+/** Has no divisor in common with what parts the accounts and the operations, so that each has calls of all. */
+const MODELS = 7
 const DAY_MS = 86_400_000
 /** Rows of one statement, so that progress can be told. */
 const STEP = 1_000_000
@@ -23,7 +25,8 @@ export interface SeededUsage {
 }
 
 /**
- * A database of `rows` calls over 90 days and 1000 accounts with their entries and rollups, a tenth of them of one account.
+ * A database of `rows` calls over 90 days and 1000 accounts with their entries and rollups, a tenth of them of one account, a
+ * third of them of one of seven models.
  * Two accounts have owners who signed up and keys that work; the rest is made by SQL, with every safety off, and with the
  * indexes built at the end.
  */
@@ -85,22 +88,25 @@ async function fillRequests(client: Client, rows: number, now: number): Promise<
         ${first} + CAST(i * ${(DAYS * DAY_MS) / rows} AS INTEGER) AS at,
         CASE WHEN i % 10 = 0 THEN 0 ELSE 1 + i * 2654435761 % 999983 % ${ACCOUNTS - 1} END AS account,
         i * 40503 % 65521 % ${KEYS_EACH} AS key,
+        i % 3 = 1 AS ofModel,
         CASE i % 53 WHEN 7 THEN 502 WHEN 11 THEN 400 ELSE 200 END AS status FROM n)
       INSERT INTO requests (id, client_request_id, account_id, key_id, operation, at, status, code, latency_ms, address,
-        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, price_version, unit_price, units)
-      SELECT printf('req_%012x70008%015x', at, i), NULL, a.id, k.id, iif(i % 3 = 0, 'llm-context', 'image-search'), at, status,
+        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, price_version, unit_price, units, model, usage_source)
+      SELECT printf('req_%012x70008%015x', at, i), NULL, a.id, k.id, CASE i % 3 WHEN 0 THEN 'llm-context' WHEN 1 THEN 'chat-completions' ELSE 'image-search' END, at, status,
         CASE status WHEN 502 THEN 'upstream_error' WHEN 400 THEN 'invalid_parameter' END, 40 + i % 200, '203.0.113.7',
-        0, 0, 0, 0, iif(status = 200, 5000, 0), iif(status = 200, '2.0.0', NULL), iif(status = 200, 5000, NULL),
-        iif(status = 200, 1, NULL)
+        iif(ofModel, 1200, 0), iif(ofModel, 300, 0), iif(ofModel, 400, 0), iif(ofModel, 50, 0),
+        iif(status = 200, 5000, 0), iif(status = 200, '2.0.0', NULL), iif(status = 200, 5000, NULL),
+        iif(status = 200, 1, NULL), iif(ofModel, 'model-' || i % ${MODELS}, NULL), iif(ofModel AND status = 200, 'exact', NULL)
       FROM calls JOIN seed_accounts a ON a.n = account JOIN seed_keys k ON k.n = account * ${KEYS_EACH} + key`)
     process.stderr.write(`seeded ${Math.min(from + STEP, rows).toLocaleString('en')} calls\n`)
   }
 }
 
-const ROLLUP = `INSERT INTO usage_rollup (account_id, slot, key_id, operation, status, requests, input_tokens, output_tokens,
-    cache_read_tokens, cache_write_tokens, charged)
-  SELECT account_id, at / 900000 AS slot, key_id, operation, status, count(*), 0, 0, 0, 0, sum(cost) FROM requests
-  GROUP BY account_id, slot, key_id, operation, status`
+const ROLLUP = `INSERT INTO usage_rollup (account_id, slot, key_id, operation, status, model, requests, input_tokens,
+    output_tokens, cache_read_tokens, cache_write_tokens, charged)
+  SELECT account_id, at / 900000 AS slot, key_id, operation, status, coalesce(model, '') AS called, count(*), sum(input_tokens),
+    sum(output_tokens), sum(cache_read_tokens), sum(cache_write_tokens), sum(cost) FROM requests
+  GROUP BY account_id, slot, key_id, operation, status, called`
 
 const ENTRIES = `INSERT INTO entries (transaction_id, kind, account_id, debit, credit, amount, at, request_id, description)
   SELECT 'txn_' || substr(id, 5), 'charge', account_id, account_id || '/credit', 'house/revenue', cost, at, id, operation

@@ -42,11 +42,20 @@ describe('bun run gateway index', () => {
       `${docs}: 2 added, 0 changed, 0 removed, 0 unchanged\n`,
     )
     expect(await indexCommand(['list'])).toMatch(/1 {2}\S+handbook {2}Acme {2}https:\/\/acme\.example\/ +2 +2 +0/)
-    expect(await indexCommand(['status'])).toMatch(/^PAGES +PASSAGES +PICTURES +BUILT\n\d+ +\d+ +\d+ /)
+    expect(await indexCommand(['status'])).toMatch(/^PAGES +PASSAGES +PICTURES +BUILT-IN +BUILT\n\d+ +\d+ +\d+ +yes +/)
     rmSync(join(docs, 'b.txt'))
     expect(JSON.parse(await indexCommand(['add', docs, '--json']))).toMatchObject([{ removed: 1, unchanged: 1 }])
     expect(await indexCommand(['remove', docs])).toBe(`${docs}: removed\n`)
     expect(await indexCommand(['list'])).toStartWith('Nothing was added yet')
+  })
+
+  test('built-in stands for what every install brings', async () => {
+    await indexCommand(['add', docs])
+    expect(await indexCommand(['remove', docs, 'built-in'])).toBe(`built-in: removed\n${docs}: removed\n`)
+    expect(JSON.parse(await indexCommand(['status', '--json']))).toMatchObject({ built_in: 'no', documents: '0' })
+    expect(await indexCommand(['remove', 'built-in'])).toBe('built-in: removed\n')
+    expect(await indexCommand(['add', docs])).toStartWith(`${docs}: 1 added`)
+    expect(JSON.parse(await indexCommand(['status', '--json']))).toMatchObject({ built_in: 'no', documents: '1' })
   })
 
   test('what cannot be done is refused in one line', async () => {

@@ -12,7 +12,7 @@ statementsContract('libSQL', async () => {
     async foreignCursor(account) {
       for (let i = 0; i < 3; i++) stores.journal.note(call(account, null))
       await stores.journal.drained()
-      const all = { accountId: account, keyId: null, operation: null, status: null, from: null, to: null }
+      const all = { accountId: account, keyId: null, operation: null, status: null, model: null, from: null, to: null }
       const next = (await stores.reports.requests(all, 1, null))?.next
       if (!next) throw new Error('one page only')
       return next

@@ -39,6 +39,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
           operation: minute % 3 ? 'image-search' : 'llm-context',
           clientRequestId: minute % 10 ? null : 'mine',
           tokens,
+          ...(minute % 3 ? {} : { model: minute % 2 ? 'gpt' : 'claude' }),
         } as const
         written.push(call(account, minute % 4 ? 5 : null, more))
         written.push(call(account, null, { at: more.at, operation: 'free', counted: false, status: 200, code: null }))
@@ -48,9 +49,9 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
     })
     afterAll(() => parts.close())
 
-    const question = { keyId: null, operation: null, status: null }
+    const question = { keyId: null, operation: null, status: null, model: null }
     const filter = (more: Partial<RequestFilter> = {}): RequestFilter => ({
-      ...{ accountId: account, keyId: null, operation: null, status: null, from: null, to: null },
+      ...{ accountId: account, keyId: null, operation: null, status: null, model: null, from: null, to: null },
       ...more,
     })
     const sum = (list: readonly UsageSums[]) => ({
@@ -136,7 +137,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
         key: (record: CallRecord) => record.keyId,
         operation: (record: CallRecord) => record.operation,
         status: (record: CallRecord) => String(record.status),
-        model: () => '',
+        model: (record: CallRecord) => record.model ?? '',
       } as const
       for (const [from, to] of [
         [NOON, NOON + 3 * HOUR],
@@ -159,7 +160,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
         }
     })
 
-    test('are cut by key, operation and status, from the rollup and from the log alike', async () => {
+    test('are cut by key, operation, status and model, from the rollup and from the log alike', async () => {
       for (const [from, to] of [
         [NOON, NOON + 3 * HOUR],
         [NOON + 7 * MINUTE, NOON + 12 * MINUTE],
@@ -172,6 +173,8 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
         expect(byOperation).toEqual(expected((record) => inside(record) && record.operation === 'llm-context'))
         const byStatus = await whole({ ...ask, status: 502 })
         expect(byStatus).toEqual(expected((record) => inside(record) && record.status === 502))
+        const byModel = await whole({ ...ask, model: 'claude' })
+        expect(byModel).toEqual(expected((record) => inside(record) && record.model === 'claude'))
       }
     })
 
@@ -221,7 +224,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       for (const record of written) expect(found.get(record.id)).toEqual(record)
     })
 
-    test('filter the list by key, operation, status and time', async () => {
+    test('filter the list by key, operation, status, model and time', async () => {
       const chosen = {
         keyId: 'key_a',
         operation: 'image-search',
@@ -235,6 +238,9 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
         .map((r) => r.id)
       expect(ids.length).toBeGreaterThan(0)
       expect((await pages(filter(chosen), 3)).map((record) => record.id)).toEqual(ids.reverse())
+      const ofModel = written.filter((record) => record.model === 'gpt').map((record) => record.id)
+      expect(ofModel.length).toBeGreaterThan(0)
+      expect((await pages(filter({ model: 'gpt' }), 3)).map((record) => record.id)).toEqual(ofModel.reverse())
     })
 
     test("find one call by our id or the caller's, the newest of several, and never another account's", async () => {

@@ -150,7 +150,7 @@ describe('a tool', () => {
     expect((await left()) - (await left())).toBe(1)
     await gateway.core.stores.applied()
     const page = await gateway.core.reports.requests(
-      { accountId: own.id, keyId: its.id as never, operation: null, status: null, from: null, to: null },
+      { accountId: own.id, keyId: its.id as never, operation: null, status: null, model: null, from: null, to: null },
       10,
       null,
     )

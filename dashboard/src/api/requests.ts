@@ -8,6 +8,7 @@ export interface RequestsAsked {
   readonly key?: string | undefined
   readonly operation?: string | undefined
   readonly status?: number | undefined
+  readonly model?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
 }

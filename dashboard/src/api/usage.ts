@@ -12,11 +12,12 @@ export interface UsageAsked {
   readonly key?: string | undefined
   readonly operation?: string | undefined
   readonly status?: number | undefined
+  readonly model?: string | undefined
   readonly group_by?: UsageGrouping | undefined
 }
 
 export type UsageGrouping = 'key' | 'operation' | 'status' | 'model'
-export type UsageFilter = Pick<UsageAsked, 'key' | 'operation' | 'status'>
+export type UsageFilter = Pick<UsageAsked, 'key' | 'operation' | 'status' | 'model'>
 
 export const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
@@ -35,11 +36,14 @@ export function askedOf(span: UsageSpan, filter: UsageFilter = {}): UsageAsked {
   return { start_time: span.start, end_time: span.end, bucket_width: span.width, timezone: TIME_ZONE, ...filter }
 }
 
+/** What reports call the model of calls that have none, such as a search. */
+export const NO_MODEL = ''
+
 /** Groups that are drawn apart; what is left is one more, "Other". */
 const MOST_SERIES = 5
 
 export interface UsageSeries {
-  /** As reports name it: the id of a key, an operation, a status. Null: all the rest. */
+  /** As reports name it: the id of a key, an operation, a status, a model. Null: all the rest. */
   readonly name: string | null
   /** One per bucket of the total. */
   readonly buckets: readonly UsageSums[]
@@ -52,7 +56,7 @@ export interface UsageSeries {
 export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGrouping) {
   const total = useQuery(usageQuery({ ...askedOf(span, filter), group_by: by }))
   const groups = total.data?.groups ?? []
-  const largest = by === 'model' ? [] : groups.slice(0, MOST_SERIES)
+  const largest = groups.filter(({ name }) => name !== NO_MODEL).slice(0, MOST_SERIES)
   const each = useQueries({
     queries: largest.map(({ name }) => usageQuery(askedOf(span, { ...filter, ...narrowed(by, String(name)) }))),
   })
@@ -62,8 +66,9 @@ export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGr
       : [],
   )
   const buckets = total.data?.buckets ?? []
-  const rest =
-    drawn.length < groups.length ? [{ name: null, buckets: buckets.map((sums, at) => without(sums, drawn, at)) }] : []
+  const others = groups.filter(({ name }) => !drawn.some((series) => series.name === String(name)))
+  const name = others.length === 1 && others[0]?.name === NO_MODEL ? NO_MODEL : null
+  const rest = others.length > 0 ? [{ name, buckets: buckets.map((sums, at) => without(sums, drawn, at)) }] : []
   const isWhole = each.every(({ data }) => data !== undefined)
   return { total, groups, buckets, series: isWhole ? [...drawn, ...rest] : null }
 }
@@ -72,7 +77,7 @@ export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGr
 export function narrowed(by: UsageGrouping, name: string): UsageFilter {
   if (by === 'key') return { key: name }
   if (by === 'operation') return { operation: name }
-  return by === 'status' ? { status: Number(name) } : {}
+  return by === 'status' ? { status: Number(name) } : { model: name }
 }
 
 /** How a key of a report is called. Two of the same name, as after a rotation, are told apart by their last four. */

@@ -1,9 +1,10 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Download } from 'lucide-react'
 import { csvAddress } from '../api/requests.ts'
-import { type UsageView, viewFilter, viewSpan } from '../api/usage-view.ts'
+import { isFiltered, NO_FILTER, type UsageView, viewFilter, viewSpan } from '../api/usage-view.ts'
 import { UsageControls } from '../features/usage/usage-controls.tsx'
 import { UsageFigures } from '../features/usage/usage-figures.tsx'
+import { UsageModels } from '../features/usage/usage-models.tsx'
 import { UsageOverTime } from '../features/usage/usage-over-time.tsx'
 import { UsageRequests } from '../features/usage/usage-requests.tsx'
 import { buttonClass } from '../ui/button.tsx'
@@ -15,10 +16,11 @@ import { USAGE_WORDS as WORDS } from '../words/usage.ts'
 
 const TABS = [
   { value: 'chart', text: WORDS.chart },
+  { value: 'models', text: WORDS.models },
   { value: 'requests', text: WORDS.log },
 ] as const
 
-/** What was used and what it cost, over a span, by key, endpoint or status; and every request of it. */
+/** What was used and what it cost, over a span, by key, endpoint, status or model; the tokens of models; and every request of it. */
 export function Usage() {
   const view = useSearch({ from: '/shell/usage' })
   const navigate = useNavigate({ from: '/usage' })
@@ -27,7 +29,6 @@ export function Usage() {
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true })
   const filter = viewFilter(view)
   const asked = span && { ...filter, from: instant(span.start), to: instant(span.end) }
-  const filtered = filter.key !== undefined || filter.operation !== undefined || filter.status !== undefined
   return (
     <Page
       title={SHELL_WORDS.pagesOf.usage}
@@ -50,14 +51,10 @@ export function Usage() {
           <UsageFigures span={span} filter={filter} />
           <Tabs label={WORDS.views} tabs={TABS} chosen={view.tab} onChoose={(tab) => onView({ tab })}>
             <div className="grid gap-6 pt-1">
-              {view.tab === 'chart' ? (
-                <UsageOverTime view={view} span={span} onView={onView} />
-              ) : (
-                <UsageRequests
-                  asked={asked}
-                  filtered={filtered}
-                  onClear={() => onView({ key: undefined, operation: undefined, status: undefined })}
-                />
+              {view.tab === 'chart' && <UsageOverTime view={view} span={span} onView={onView} />}
+              {view.tab === 'models' && <UsageModels view={view} span={span} onView={onView} />}
+              {view.tab === 'requests' && (
+                <UsageRequests asked={asked} filtered={isFiltered(view)} onClear={() => onView(NO_FILTER)} />
               )}
             </div>
           </Tabs>

@@ -54,13 +54,23 @@ function columnsOf(
   return [
     { id: 'at', head: columns.at, cell: ({ at }) => <TimeAgo at={at} /> },
     { id: 'key', head: columns.key, cell: ({ key_id: id }) => keyLabel(id) },
-    { id: 'operation', head: columns.operation, cell: ({ operation }) => operationWords(operation) },
+    { id: 'operation', head: columns.operation, cell: (row) => <Called {...row} /> },
     { id: 'status', head: columns.status, cell: (row) => <StatusBadge {...row} /> },
     ...long,
     { id: 'cost', head: columns.cost, numeric: true, cell: (row) => costUsd(row.cost_micros_usd) },
     { id: 'latency', head: columns.latency, numeric: true, cell: (row) => WORDS.latency(row.latency_ms) },
     { id: 'more', head: columns.more, silent: true, numeric: true, cell: (row) => <Opener row={row} onOpen={open} /> },
   ]
+}
+
+/** What was called, and of a call of a model which. */
+function Called({ operation, model }: Pick<RequestRow, 'operation' | 'model'>) {
+  return (
+    <>
+      {operationWords(operation)}
+      {model !== null && <span className="code block text-muted wrap-anywhere">{model}</span>}
+    </>
+  )
 }
 
 function tokenWords({ input_tokens: input, output_tokens: output }: RequestRow): string {
@@ -79,7 +89,9 @@ function RequestCard({ row, keyLabel, onOpen }: CardProps) {
   return (
     <div className="grid gap-2">
       <div className="flex items-center justify-between gap-2">
-        <span className="font-medium">{operationWords(row.operation)}</span>
+        <span className="min-w-0 font-medium">
+          <Called {...row} />
+        </span>
         <StatusBadge {...row} />
       </div>
       <div className="flex items-center justify-between gap-2">

@@ -7,10 +7,14 @@ export interface RequestRow {
   readonly at: string
   readonly key_id: string
   readonly operation: string
+  readonly model: string | null
   readonly status: number
   readonly code: string | null
   readonly input_tokens: number
   readonly output_tokens: number
+  readonly cache_read_tokens: number
+  readonly cache_write_tokens: number
+  readonly usage_source: 'exact' | 'estimated' | null
   readonly cost_micros_usd: number
   readonly latency_ms: number
   readonly ip: string

@@ -14,9 +14,10 @@ export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
     [columns.at, exactTime(row.at)],
     [columns.status, <StatusBadge key="status" {...row} />],
     [columns.operation, operationWords(row.operation)],
+    ...(row.model === null ? [] : [[columns.model, <Code key="model">{row.model}</Code>] as const]),
     [columns.key, keyLabel(row.key_id)],
     [columns.cost, costUsd(row.cost_micros_usd)],
-    [columns.tokens, WORDS.tokens(grouped(row.input_tokens), grouped(row.output_tokens))],
+    ...tokenFacts(row),
     [columns.latency, WORDS.latency(row.latency_ms)],
     [columns.ip, <Code key="ip">{row.ip}</Code>],
     [columns.id, <Code key="id">{row.id}</Code>],
@@ -44,6 +45,16 @@ export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
 }
 
 type RequestSheetProps = { row: RequestRow; keyLabel: (id: string) => string; onClose: () => void }
+
+/** The tokens of a call of a model: how many, which of them met a cache, and who counted. */
+function tokenFacts(row: RequestRow): readonly (readonly [string, ReactNode])[] {
+  const { input_tokens: input, output_tokens: output, cache_read_tokens: read, cache_write_tokens: written } = row
+  return [
+    [WORDS.columns.tokens, WORDS.tokens(grouped(input), grouped(output))],
+    ...(read + written === 0 ? [] : [[WORDS.cache, WORDS.cached(grouped(read), grouped(written))] as const]),
+    ...(row.usage_source === null ? [] : [[WORDS.counted, WORDS.source[row.usage_source]] as const]),
+  ]
+}
 
 function Code({ children }: { children: ReactNode }) {
   return <span className="code wrap-anywhere">{children}</span>

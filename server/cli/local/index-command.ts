@@ -21,6 +21,8 @@ all of a change or nothing of it.
   list              what was added
   remove PATH|URL|NUMBER...
                     takes it out again
+                    "built-in" stands for the documents that every install brings: take them out to sell your own alone,
+                    add them to have them back; it stays so
   status            what the index holds in all
 
   --json   prints the answer as JSON
@@ -32,32 +34,44 @@ Exit codes: 0 done, 1 refused or nothing could be read, 2 wrong usage.
 type Documents = Awaited<ReturnType<typeof openOwnDocuments>>
 type Report = Awaited<ReturnType<Documents['add']>>
 
+/** What every install brings, as a place to add and to remove. */
+const BUILT_IN = 'built-in'
 const SETTLED_MS = 500
 const ADDRESS_INTERVAL_MS = 15 * 60_000
 
 /** Runs one command on the index of this machine; resolves to what it prints. */
 export async function indexCommand(args: readonly string[]): Promise<string> {
   const { values, positionals } = parsed(args)
-  const [command, ...rest] = positionals
+  const [command, ...named] = positionals
   if (values.help || !command) return INDEX_HELP
   if (!['add', 'list', 'remove', 'status'].includes(command))
     throw new Misused(`there is no index command "${command}"; see --help`)
-  if (['add', 'remove'].includes(command) !== rest.length > 0)
-    throw new Misused(`"index ${command}" takes ${rest.length > 0 ? 'no' : 'at least one'} argument; see --help`)
+  if (['add', 'remove'].includes(command) !== named.length > 0)
+    throw new Misused(`"index ${command}" takes ${named.length > 0 ? 'no' : 'at least one'} argument; see --help`)
   if (values.url !== undefined && !/^https?:\/\/./.test(values.url))
     throw new Misused(`--url must be an http or https address, not "${values.url}"`)
-  const building = bar('building the index')
-  const documents = await openOwnDocuments({
-    dataDir: resolve(process.env['DATA_DIR'] || 'data'),
-    allowPrivate: values['allow-private'] ?? false,
-    onBuild: building.show,
-  })
-  building.stop()
-  if (command === 'add') return added(documents, rest, values)
-  if (command === 'remove') return removed(documents, rest)
-  const said = command === 'list' ? await documents.list() : await documents.totals()
-  if (values.json) return `${JSON.stringify(said, null, 2)}\n`
+  const documents = await opened(values, named.includes(BUILT_IN) ? command === 'add' : undefined)
+  const rest = named.filter((location) => location !== BUILT_IN)
+  const said = named.includes(BUILT_IN) ? `${BUILT_IN}: ${command === 'add' ? 'added' : 'removed'}\n` : ''
+  if (command === 'add') return (values.json ? '' : said) + (await added(documents, rest, values))
+  if (command === 'remove') return said + (await removed(documents, rest))
+  const answer = command === 'list' ? await documents.list() : await documents.totals()
+  if (values.json) return `${JSON.stringify(answer, null, 2)}\n`
   return command === 'list' ? listing(await documents.list()) : totals((await documents.totals()) ?? {})
+}
+
+async function opened(options: Options, builtIn: boolean | undefined): Promise<Documents> {
+  const building = bar('building the index')
+  try {
+    return await openOwnDocuments({
+      dataDir: resolve(process.env['DATA_DIR'] || 'data'),
+      allowPrivate: options['allow-private'] ?? false,
+      ...(builtIn === undefined ? {} : { builtIn }),
+      onBuild: building.show,
+    })
+  } finally {
+    building.stop()
+  }
 }
 
 function parsed(args: readonly string[]) {
@@ -85,7 +99,7 @@ async function added(documents: Documents, locations: readonly string[], options
   const read = (location: string) => addOne(documents, location, options)
   const reports = []
   for (const location of locations) reports.push(await read(location))
-  if (options.watch) {
+  if (options.watch && locations.length > 0) {
     process.stdout.write(reports.map(reported).join(''))
     await follow(locations, async (location) => process.stdout.write(reported(await read(location))))
   }
@@ -173,8 +187,16 @@ function listing(sources: Awaited<ReturnType<Documents['list']>>): string {
 
 function totals(meta: Readonly<Record<string, string>>): string {
   return table(
-    ['PAGES', 'PASSAGES', 'PICTURES', 'BUILT'],
-    [[meta['documents'] ?? '0', meta['passages'] ?? '0', meta['images'] ?? '0', meta['built_at'] ?? '-']],
+    ['PAGES', 'PASSAGES', 'PICTURES', 'BUILT-IN', 'BUILT'],
+    [
+      [
+        meta['documents'] ?? '0',
+        meta['passages'] ?? '0',
+        meta['images'] ?? '0',
+        meta['built_in'] ?? '-',
+        meta['built_at'] ?? '-',
+      ],
+    ],
   )
 }
 

@@ -10,6 +10,7 @@ export interface UsageQuestion {
   readonly keyId: CredentialId | null
   readonly operation: string | null
   readonly status: number | null
+  readonly model: string | null
   /** Milliseconds; from inclusive, to exclusive. */
   readonly from: number
   readonly to: number
@@ -31,6 +32,7 @@ export interface RequestFilter {
   readonly keyId: CredentialId | null
   readonly operation: string | null
   readonly status: number | null
+  readonly model: string | null
   readonly from: number | null
   readonly to: number | null
 }

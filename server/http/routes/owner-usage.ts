@@ -44,6 +44,14 @@ const WHICH = {
     description: 'Only calls that ended with this status.',
     example: 200,
   },
+  model: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 128,
+    description: 'Only calls of this model.',
+    example: 'sandbox/echo',
+  },
 } as const satisfies ParameterTable
 
 const FILTER = {
@@ -78,6 +86,11 @@ const CSV_HEAD = [
   'tokens_out',
   'cost_usd',
   'latency_ms',
+  // Later columns stand at the end, so that who reads by place goes on reading the same.
+  'model',
+  'tokens_cache_read',
+  'tokens_cache_write',
+  'usage_source',
 ]
 /** Rows of one question: enough that a long file is not made of many, few enough to hold. */
 const CSV_PAGE = 5_000
@@ -97,13 +110,14 @@ export function ownerUsageRoutes(parts: {
       async ({ request }) => {
         const { accountId } = await owners.owner(request)
         const query = queryOf(GROUPED, request)
-        const { key, operation, status, group_by } = query
+        const { key, operation, status, model, group_by } = query
         const who = {
           scope: 'account',
           accountId,
           keyId: (key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
           operation: operation ?? null,
           status: status ?? null,
+          model: model ?? null,
         } as const
         return usageReport(reports, query, who, group_by ?? null, now())
       },
@@ -160,7 +174,11 @@ function csvCall(call: CallRecord, key: ApiKey | undefined): string {
   const time = new Date(call.at).toISOString()
   const cost = formatUsd(call.charged?.cost ?? ZERO)
   const whose = [key?.name ?? '', key?.last4 ?? '']
-  return csvLine([time, id, ...whose, operation, status, code, tokens.input, tokens.output, cost, latencyMs])
+  const counted = [tokens.cacheRead, tokens.cacheWrite, call.usageSource ?? null]
+  return csvLine([
+    ...[time, id, ...whose, operation, status, code, tokens.input, tokens.output, cost, latencyMs],
+    ...[call.model ?? null, ...counted],
+  ])
 }
 
 /** The whole filter, page by page as the reader takes it, so that its length costs no memory. */
@@ -189,13 +207,14 @@ function csvStream(
 
 function filterOf(
   accountId: AccountId,
-  query: { key?: string; operation?: string; status?: number; from?: string; to?: string },
+  query: { key?: string; operation?: string; status?: number; model?: string; from?: string; to?: string },
 ): RequestFilter {
   return {
     accountId,
     keyId: (query.key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
     operation: query.operation ?? null,
     status: query.status ?? null,
+    model: query.model ?? null,
     from: query.from === undefined ? null : parseInstant(query.from),
     to: query.to === undefined ? null : parseInstant(query.to),
   }

@@ -6,7 +6,7 @@ import type { RequestFilter } from '../../../server/core/usage/reports'
 import { call, NOON, openTestStores, type TestStores } from '../../support/ledger-parts'
 
 const WINDOW = 7
-const EVERYTHING = { keyId: null, operation: null, status: null, from: null, to: null }
+const EVERYTHING = { keyId: null, operation: null, status: null, model: null, from: null, to: null }
 
 let stores: TestStores
 let account: AccountId
@@ -29,6 +29,7 @@ beforeAll(async () => {
       keyId: i % 30 === 3 ? 'key_idle' : 'key_busy',
       operation: i % 20 === 4 ? 'llm-context' : 'image-search',
       status: i % 2 ? 502 : 200,
+      ...(i % 20 === 7 && { model: 'rare' }),
     }),
   )
   for (const record of log) stores.journal.note(record)
@@ -59,6 +60,7 @@ test('a walk through short pages finds every call of a filter once, for any page
     [{ keyId: 'key_idle' }, (r) => r.keyId === 'key_idle'],
     [{ keyId: 'key_none' }, () => false],
     [{ operation: 'llm-context' }, (r) => r.operation === 'llm-context'],
+    [{ model: 'rare' }, (r) => r.model === 'rare'],
     [{ status: 200 }, (r) => r.status === 200],
     [{ status: 502 }, (r) => r.status === 502],
     [{ keyId: 'key_busy', status: 502 }, (r) => r.keyId === 'key_busy' && r.status === 502],
@@ -72,9 +74,10 @@ test('a walk through short pages finds every call of a filter once, for any page
       expect(idsOf((await pages(filter, limit)).flat())).toEqual(newestFirst(chosen))
 })
 
-test('a page of a key or an operation looks at no more calls than the window has', async () => {
+test('a page of a key, an operation or a model looks at no more calls than the window has', async () => {
   expect((await pages({ keyId: 'key_none' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
   expect((await pages({ operation: 'llm-context' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
+  expect((await pages({ model: 'rare' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
 })
 
 test('a page of no filter, of a time or of failures is full', async () => {

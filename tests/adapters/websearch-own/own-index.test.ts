@@ -228,6 +228,22 @@ describe('an address', () => {
     }
   })
 
+  test('of a sitemap that is no list: what it named before it went astray is read', async () => {
+    pages.clear()
+    const server = serve()
+    const at = (path: string) => `http://127.0.0.1:${server.port}${path}`
+    const body = `<urlset><url><loc><![CDATA[${at('/one')}]]></loc></url>${'<x>'.repeat(1_000_000)}<loc>${at('/two')}</loc>`
+    pages.set('/sitemap.xml', { body, type: 'application/xml' })
+    pages.set('/one', { body: 'Propolis one', type: 'text/plain' })
+    pages.set('/two', { body: 'Propolis two', type: 'text/plain' })
+    try {
+      expect(await own.add({ location: at('/sitemap.xml') })).toMatchObject({ added: 1, unreadable: [] })
+      expect(urls(await ask('propolis'))).toEqual([at('/one')])
+    } finally {
+      await server.stop(true)
+    }
+  })
+
   test('that is not public is refused, unless the operator allows it', async () => {
     const server = serve()
     const guarded = new OwnIndex({ indexPath, fetch: openGuardedFetch({ userAgent: 'test' }) })
@@ -264,6 +280,27 @@ describe('list, remove and status', () => {
       before!['passages'],
       before!['images'],
     ])
+  })
+})
+
+describe('what every install brings', () => {
+  test('can be taken out: only what was added is on sale, also after a rebuild, and until it is put back', async () => {
+    await own.add({ location: docs, baseUrl: 'https://docs.example/' })
+    const [builtIn] = urls(await ask('walnut'))
+    expect(builtIn).toBeString()
+    await ensureIndex({ indexPath, ...sources, builtIn: false })
+    expect(urls(await ask('walnut', { spellcheck: false }))).toEqual([])
+    expect(urls(await ask('fermented honey'))).toEqual(['https://docs.example/plain.txt'])
+    expect(await own.totals()).toMatchObject({ built_in: 'no', documents: '3', images: '1' })
+
+    writeFiles(sources.projectRoot, { 'docs/new.md': '# Walnut\n\nOf the project.\n' })
+    expect(await ensureIndex({ indexPath, ...sources })).toEqual({ documents: 3, passages: 3, images: 1 })
+    expect(await ensureIndex({ indexPath, ...sources, builtIn: false })).toBeNull()
+    expect(await own.add({ location: docs })).toMatchObject({ unchanged: 3 })
+
+    await ensureIndex({ indexPath, ...sources, builtIn: true })
+    expect(urls(await ask('walnut', { spellcheck: false }))).toContain(builtIn!)
+    expect(await own.totals()).toMatchObject({ built_in: 'yes' })
   })
 })
 

@@ -98,6 +98,25 @@ describe('an HTML page', () => {
     expect(typeof pageContent(html, 'https://a.example/').markdown).toBe('string')
   })
 
+  // What the readers of trees would need minutes for: their time grows with the square of each of these.
+  test.each([
+    ['elements in one another', '<b>'],
+    ['elements side by side', '<p>a '],
+    ['line breaks in one paragraph', 'a<br>'],
+    ['signs that begin no tag', '<'],
+    ['tables in one another', '<table><tr><td>'],
+    ['sections that never end', '<section><header></header>'],
+  ])('of three million characters of %s is read as plain text, with what it says of itself', (_, flood) => {
+    const head =
+      '<html><head><title>Flood</title><meta name="description" content="Of tags."></head><body><h2>Known</h2>'
+    const words = '<p>The words before it &amp; <b>more</b>.</p><nav>Menu</nav>'
+    const html = `${head}${words}${flood.repeat(Math.floor(2_900_000 / flood.length))}`
+    const page = pageContent(html, 'https://a.example/')
+    expect(page).toMatchObject({ title: 'Flood', description: 'Of tags.' })
+    expect(page.markdown).toStartWith('## Known\n\nThe words before it & more')
+    expect(page.markdown).not.toContain('Menu')
+  })
+
   test('takes no address that is not of the web', () => {
     const html =
       '<link rel="canonical" href="javascript:alert(1)"><link rel="icon" href="file:///etc/passwd"><img src="data:x"><p>x</p>'

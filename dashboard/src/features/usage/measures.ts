@@ -14,6 +14,12 @@ export function measured(measure: UsageView['measure'], sums: UsageSums | undefi
       return sums.failed_requests
     case 'tokens':
       return sums.input_tokens + sums.output_tokens
+    case 'input':
+      return sums.input_tokens
+    case 'output':
+      return sums.output_tokens
+    case 'cached':
+      return sums.cache_read_tokens
   }
 }
 

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { keyNamesQuery } from '../../api/keys.ts'
-import { askedOf, type UsageFilter, usageQuery, useKeyLabels } from '../../api/usage.ts'
+import { askedOf, NO_MODEL, type UsageFilter, usageQuery, useKeyLabels } from '../../api/usage.ts'
 import type { UsageSpan } from '../../api/usage-range.ts'
-import { GROUPS, MEASURES, RANGES, type UsageView } from '../../api/usage-view.ts'
+import { GROUPS, isFiltered, MEASURES, NO_FILTER, RANGES, type UsageView } from '../../api/usage-view.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { operationWords } from '../../words/requests.ts'
@@ -10,7 +10,6 @@ import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
 
 /** Which span, which calls. All of it stands in the address. */
 export function UsageControls({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
-  const filtered = view.key !== undefined || view.operation !== undefined || view.status !== undefined
   return (
     <div className="flex flex-wrap items-end gap-2">
       <Select
@@ -21,8 +20,8 @@ export function UsageControls({ view, span, onView }: UsageControlsProps & { spa
       />
       {view.range === 'custom' && <Dates view={view} onView={onView} />}
       <Filters view={view} span={span} onView={onView} />
-      {filtered && (
-        <Button tone="quiet" onClick={() => onView({ key: undefined, operation: undefined, status: undefined })}>
+      {isFiltered(view) && (
+        <Button tone="quiet" onClick={() => onView(NO_FILTER)}>
           {WORDS.clear}
         </Button>
       )}
@@ -66,6 +65,7 @@ function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan 
   const label = useKeyLabels()
   const operations = useSeen(span, 'operation', view.operation)
   const statuses = useSeen(span, 'status', view.status === undefined ? undefined : String(view.status))
+  const models = useSeen(span, 'model', view.model)
   const chosen = (filter: UsageFilter) => onView(filter)
   return (
     <>
@@ -84,6 +84,14 @@ function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan 
         value={view.operation ?? ''}
         onChange={(event) => chosen({ operation: event.target.value || undefined })}
       />
+      {models.length > 0 && (
+        <Select
+          label={WORDS.modelFilter}
+          options={[{ value: '', text: WORDS.allModels }, ...models.map((value) => ({ value, text: value }))]}
+          value={view.model ?? ''}
+          onChange={(event) => chosen({ model: event.target.value || undefined })}
+        />
+      )}
       <Select
         label={WORDS.statusFilter}
         options={[{ value: '', text: WORDS.allStatuses }, ...statuses.map((value) => ({ value, text: value }))]}
@@ -95,10 +103,14 @@ function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan 
 }
 
 /** What there is to filter by: what was seen in the span, and what is chosen. */
-function useSeen(span: UsageSpan | null, by: 'operation' | 'status', chosen: string | undefined): readonly string[] {
+function useSeen(
+  span: UsageSpan | null,
+  by: 'operation' | 'status' | 'model',
+  chosen: string | undefined,
+): readonly string[] {
   const asked = { ...askedOf(span ?? NO_SPAN), group_by: by }
   const groups = useQuery({ ...usageQuery(asked), enabled: span !== null }).data?.groups ?? []
-  const names = groups.map(({ name }) => String(name))
+  const names = groups.map(({ name }) => String(name)).filter((name) => name !== NO_MODEL)
   return [...new Set([...names, ...(chosen === undefined ? [] : [chosen])])].sort()
 }
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { narrowed, type UsageFilter, type UsageReport } from '../../api/usage.ts'
+import { NO_MODEL, narrowed, type UsageFilter, type UsageReport } from '../../api/usage.ts'
 import type { UsageView } from '../../api/usage-view.ts'
 import { costUsd, percent, shortCount } from '../../ui/money.ts'
 import { type Column, Table } from '../../ui/table.tsx'
@@ -17,16 +17,12 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
     {
       id: 'name',
       head: columns.name,
-      cell: ({ name }) => (
-        <button
-          type="button"
-          className="min-h-6 rounded-md text-left font-medium text-accent hover:underline"
-          aria-label={WORDS.show(label(String(name)))}
-          onClick={() => onNarrow(narrowed(by, String(name)))}
-        >
-          {label(String(name))}
-        </button>
-      ),
+      cell: ({ name }) =>
+        name === NO_MODEL ? (
+          WORDS.noModel
+        ) : (
+          <GroupName label={label(String(name))} onNarrow={() => onNarrow(narrowed(by, String(name)))} />
+        ),
     },
     { id: 'requests', head: columns.requests, numeric: true, cell: (group) => shortCount(group.requests) },
     { id: 'failed', head: columns.failed, numeric: true, cell: (group) => shortCount(group.failed_requests) },
@@ -70,6 +66,20 @@ type UsageGroupsProps = {
   label: (name: string) => string
   onNarrow: (filter: UsageFilter) => void
   empty: ReactNode
+}
+
+/** The name of a group; a press leads to its requests. */
+export function GroupName({ label, onNarrow }: { label: string; onNarrow: () => void }) {
+  return (
+    <button
+      type="button"
+      className="min-h-6 min-w-32 rounded-md text-left font-medium wrap-anywhere text-accent hover:underline"
+      aria-label={WORDS.show(label)}
+      onClick={onNarrow}
+    >
+      {label}
+    </button>
+  )
 }
 
 function tokensOf({ input_tokens: input, output_tokens: output }: Group): number {

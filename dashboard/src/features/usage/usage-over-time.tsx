@@ -1,5 +1,5 @@
 import { asFailure } from '../../api/failure.ts'
-import { TIME_ZONE, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
+import { NO_MODEL, TIME_ZONE, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
 import type { UsageSpan } from '../../api/usage-range.ts'
 import { type UsageView, viewFilter } from '../../api/usage-view.ts'
 import { Card } from '../../ui/card.tsx'
@@ -21,7 +21,8 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
   const now = useNow()
   const label = (name: string) =>
     view.group === 'key' ? keyLabel(name) : view.group === 'operation' ? operationWords(name) : name
-  const names = (series ?? []).map(({ name }) => (name === null ? CHART_WORDS.other : label(name)))
+  const named = (name: string) => (name === NO_MODEL ? WORDS.noModel : label(name))
+  const names = (series ?? []).map(({ name }) => (name === null ? CHART_WORDS.other : named(name)))
   const slots = chartSlots(
     buckets,
     (at) => (series ?? []).map(({ buckets: sums }) => measured(view.measure, sums[at])),

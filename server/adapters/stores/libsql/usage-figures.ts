@@ -74,6 +74,7 @@ export class LibsqlUsageFigures {
           question.keyId ? eq(keyId, question.keyId) : undefined,
           question.operation ? eq(operation, question.operation) : undefined,
           question.status === null ? undefined : eq(status, question.status),
+          question.model === null ? undefined : eq(model, question.model),
         ),
       )
       .groupBy(keyId, operation, status, model)
@@ -122,13 +123,14 @@ function sumsOfSlots(
   const within = (edge: number) => Math.min(Math.max(Math.ceil(edge / SLOT_MS), slots.first), slots.end)
   const ranges = edges.slice(1).map((edge, i) => [within(edges[i] ?? edge), within(edge)])
   const column = grouping && COLUMNS[grouping]
-  const { accountId, slot, status, keyId, operation, model: _model, ...counted } = usageRollup
+  const { accountId, slot, status, keyId, operation, model, ...counted } = usageRollup
   const chosen = and(
     eq(accountId, question.accountId),
     sql`${slot} >= span.value->>0 AND ${slot} < span.value->>1`,
     question.keyId ? eq(keyId, question.keyId) : undefined,
     question.operation ? eq(operation, question.operation) : undefined,
     question.status === null ? undefined : eq(status, question.status),
+    question.model === null ? undefined : eq(model, question.model),
   )
   const failed = sql`sum(iif(${status} < 400, 0, ${counted.requests}))`
   const bucket = sql`

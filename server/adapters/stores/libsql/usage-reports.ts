@@ -69,6 +69,7 @@ export class LibsqlUsageReports implements UsageReports {
           filter.keyId ? eq(requests.keyId, filter.keyId) : undefined,
           filter.operation ? eq(requests.operation, filter.operation) : undefined,
           filter.status === null ? undefined : eq(requests.status, filter.status),
+          filter.model === null ? undefined : eq(requests.model, filter.model),
           // Word for word the condition of the index requests_failed, or SQLite would not use it.
           filter.status === null || filter.status === 200 ? undefined : sql`${requests.status} <> 200`,
         ),
@@ -144,6 +145,6 @@ export class LibsqlUsageReports implements UsageReports {
 }
 
 /** Whether a page could look through a long log for few calls. Failures by status alone have an index. */
-function mayMatchRarely({ keyId, operation, status }: RequestFilter): boolean {
-  return keyId !== null || operation !== null || status === 200
+function mayMatchRarely({ keyId, operation, status, model }: RequestFilter): boolean {
+  return keyId !== null || operation !== null || model !== null || status === 200
 }

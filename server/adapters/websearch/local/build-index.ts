@@ -3,9 +3,9 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { iconImages } from './icon-images'
 import type { IndexDocument, IndexImage } from './index-document'
-import { beginDraft, readIndex } from './index-file'
+import { beginDraft, hasBuiltIn, readIndex } from './index-file'
 import { whileAlone } from './index-lock'
-import { BUILDER_VERSION } from './index-schema'
+import { BUILDER_VERSION, WITHOUT_BUILT_IN } from './index-schema'
 import type { IndexCounts, IndexWriter } from './index-writer'
 import { type InstalledPackage, installedPackages, readManifest } from './installed-packages'
 import { keptOf, sectioned } from './own/own-tables'
@@ -38,12 +38,19 @@ export async function indexFingerprint(sources: IndexSources): Promise<string> {
   return fingerprintOf(sources, packages, project)
 }
 
+/** What of an index file is asked for, beside what it is made of. */
+export interface BuildWishes {
+  readonly indexPath: string
+  /** Whether what every install brings is in it; as in the present index when absent, and yes where there is none. */
+  readonly builtIn?: boolean
+}
+
 /**
  * Builds the index file anew and puts it at `indexPath` in one step: a reader has the old one or the new one, never a part.
  * Works on the calling thread for seconds; a process that serves calls `ensureIndex` instead.
  */
 export function buildIndex(
-  sources: IndexSources & { readonly indexPath: string },
+  sources: IndexSources & BuildWishes,
   onProgress: (progress: BuildProgress) => void = () => {},
 ): Promise<IndexCounts> {
   return mkdir(dirname(sources.indexPath), { recursive: true }).then(() =>
@@ -52,18 +59,23 @@ export function buildIndex(
 }
 
 async function buildAlone(
-  sources: IndexSources & { readonly indexPath: string },
+  sources: IndexSources & BuildWishes,
   onProgress: (progress: BuildProgress) => void,
 ): Promise<IndexCounts> {
   const builtAt = new Date().toISOString()
+  const builtIn = sources.builtIn ?? (await hasBuiltIn(sources.indexPath))
   const draft = await beginDraft(sources.indexPath, false)
   try {
     // First what operators added: of two documents with one address the first is kept.
     await readIndex(sources.indexPath, async (client) => (await keptOf(client)).copyTo(draft.writer))
     const packages = await installedPackages(sources.nodeModules)
     const project = await projectFiles(sources.projectRoot)
-    await writeAll(draft.writer, sources, packages, onProgress)
-    return await draft.publish({ fingerprint: fingerprintOf(sources, packages, project), built_at: builtAt })
+    if (builtIn) await writeAll(draft.writer, sources, packages, onProgress)
+    return await draft.publish({
+      fingerprint: fingerprintOf(sources, packages, project),
+      built_at: builtAt,
+      ...(builtIn ? {} : { [WITHOUT_BUILT_IN]: '1' }),
+    })
   } catch (problem) {
     await draft.discard()
     throw problem

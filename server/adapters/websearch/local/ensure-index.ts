@@ -1,9 +1,9 @@
-import { type BuildProgress, type IndexSources, indexFingerprint } from './build-index'
-import { readIndex } from './index-file'
+import { type BuildProgress, type BuildWishes, type IndexSources, indexFingerprint } from './build-index'
+import { hasBuiltIn, readIndex } from './index-file'
 import type { IndexCounts } from './index-writer'
 import { selectRows } from './select-rows'
 
-export type BuildRequest = IndexSources & { readonly indexPath: string }
+export type BuildRequest = IndexSources & BuildWishes
 export type BuildAnswer =
   | { readonly progress: BuildProgress }
   | { readonly counts: IndexCounts }
@@ -14,14 +14,16 @@ export interface EnsureIndexOptions extends BuildRequest {
 }
 
 /**
- * Has an index of these sources at `indexPath`. Does nothing when the one there was built from the same; otherwise builds
+ * Has an index of these sources at `indexPath`, with what is wished. Does nothing when the one there is it; otherwise builds
  * on a thread of its own, so that the caller goes on serving, and puts the new file in place in one step. Answers what was
  * built, or null when nothing had to be. A failed build throws and leaves the old file as it was.
  */
 export async function ensureIndex(options: EnsureIndexOptions): Promise<IndexCounts | null> {
   const { onProgress = () => {}, ...request } = options
   const wanted = await indexFingerprint(request)
-  if ((await storedFingerprint(request.indexPath)) === wanted) return null
+  const { indexPath, builtIn } = request
+  const isWished = builtIn === undefined || builtIn === (await hasBuiltIn(indexPath))
+  if (isWished && (await storedFingerprint(indexPath)) === wanted) return null
   return buildInWorker(request, onProgress)
 }
 

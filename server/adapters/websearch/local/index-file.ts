@@ -4,7 +4,9 @@ import { copyFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Client, createClient } from '@libsql/client'
+import { WITHOUT_BUILT_IN } from './index-schema'
 import { IndexWriter } from './index-writer'
+import { selectRows } from './select-rows'
 
 /** A file that is being written and older than this was left behind by a process that died. */
 const STALE_MS = 10 * 60_000
@@ -55,6 +57,14 @@ export async function readIndex<T>(indexPath: string, read: (client: Client) => 
   } finally {
     client.close()
   }
+}
+
+/** Whether an index holds what every install brings; where there is none, it will. */
+export async function hasBuiltIn(indexPath: string): Promise<boolean> {
+  const without = await readIndex(indexPath, (client) =>
+    selectRows(client, 'SELECT 1 FROM meta WHERE key = ?', [WITHOUT_BUILT_IN]),
+  )
+  return (without?.length ?? 0) === 0
 }
 
 async function removeStale(indexPath: string): Promise<void> {

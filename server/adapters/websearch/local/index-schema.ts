@@ -1,6 +1,9 @@
 /** Raised with every change to what the builder writes, so that an index of an older one is built anew. */
 export const BUILDER_VERSION = 5
 
+/** The row of `meta` that says that the operator took out what every install brings. */
+export const WITHOUT_BUILT_IN = 'without_built_in'
+
 /** Passages of a document have the rowids `id * 4096 + position`: a row knows its document without a lookup. */
 export const PASSAGES_PER_DOCUMENT = 4096
 

@@ -3,6 +3,8 @@ import { parseHTML } from 'linkedom'
 import { NodeHtmlMarkdown } from 'node-html-markdown'
 import { type PageImage, pageImages } from './page-images'
 import type { PagePlace } from './page-place'
+import { NOT_CONTENT, plainText } from './plain-text'
+import { readablePart } from './readable-part'
 import { structuredData } from './structured-data'
 
 /** Adult content: none, of adult themes, or explicit. */
@@ -30,14 +32,16 @@ export interface PageContent {
 
 /** More HTML than this is not read: the reader's time grows with the size of the tree. */
 const MOST_HTML_CHARACTERS = 3_000_000
-/** Pages that people write stand below half of it. */
-const MOST_DEPTH = 100
 
-/** The main content of an HTML page and what it says of itself. `url` is where it came from. */
+/**
+ * The main content of an HTML page and what it says of itself. `url` is where it came from. A page that is built to keep a
+ * reader busy, or is too large for one, is read as plain text; what it says of itself counts as far as it could be read.
+ */
 export function pageContent(html: string, url: string): PageContent {
-  const read = html.slice(0, MOST_HTML_CHARACTERS)
-  // The parser gives a document without its root only an empty body.
-  const { document } = parseHTML(/<html[\s>]/i.test(read) ? read : `<html><body>${read}</body></html>`)
+  const whole = html.slice(0, MOST_HTML_CHARACTERS)
+  const end = readablePart(whole)
+  const read = end === null ? whole : whole.slice(0, end)
+  const document = documentOf(read)
   const base = absolute(document.querySelector('base[href]')?.getAttribute('href'), url) ?? url
   const meta = metaReader(document)
   const data = structuredData(document)
@@ -71,7 +75,7 @@ export function pageContent(html: string, url: string): PageContent {
     ...(siteName ? { siteName } : {}),
     ...(place ? { place } : {}),
     // Last: the reader takes the tree apart.
-    markdown: mainContent(document),
+    markdown: end === null ? mainContent(document) : plainText(whole),
   }
 }
 
@@ -92,16 +96,23 @@ function metaReader(document: HtmlDocument): Meta {
   return (name) => found.get(name)
 }
 
+/** The parser gives a document without its root only an empty body. */
+function documentOf(html: string): HtmlDocument {
+  return parseHTML(/<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`).document
+}
+
 function mainContent(document: HtmlDocument): string {
   const body = document.querySelector('body')?.innerHTML ?? ''
   const whole = body.trim() === '' ? (document.documentElement?.innerHTML ?? '') : body
-  if (isTooDeep(document)) return plainText(whole)
-  const content = articleOf(document) ?? whole.replaceAll(NOT_CONTENT, '')
-  return NodeHtmlMarkdown.translate(content, { bulletMarker: '-' }).trim()
+  return NodeHtmlMarkdown.translate(articleOf(document) ?? contentOf(whole), { bulletMarker: '-' }).trim()
 }
 
-/** What is never the content of a page, where no article can be told. */
-const NOT_CONTENT = /<(head|title|script|style|nav|header|footer|noscript)\b[\s\S]*?<\/\1>/gi
+/** A page in which no article can be told, without what is never content. */
+function contentOf(html: string): string {
+  const document = documentOf(`<html><body>${html}</body></html>`)
+  for (const element of document.querySelectorAll([...NOT_CONTENT].join(','))) element.remove()
+  return document.querySelector('body')?.innerHTML ?? ''
+}
 
 /** The article of a page, as HTML; null where there is none, or the tree is too broken to tell. */
 function articleOf(document: HtmlDocument): string | null {
@@ -111,27 +122,6 @@ function articleOf(document: HtmlDocument): string | null {
   } catch {
     return null
   }
-}
-
-/** Readability's time grows faster than the square of how deep elements stand in one another: 500 deep take seconds. */
-function isTooDeep(document: HtmlDocument): boolean {
-  const waiting: { readonly element: Element | null; readonly depth: number }[] = [
-    { element: document.documentElement, depth: 0 },
-  ]
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    if (next.depth > MOST_DEPTH) return true
-    for (const element of next.element?.children ?? []) waiting.push({ element, depth: next.depth + 1 })
-  }
-  return false
-}
-
-function plainText(html: string): string {
-  return html
-    .replaceAll(NOT_CONTENT, '')
-    .replaceAll(/<(?:p|div|br|li|tr|h[1-6])\b[^>]*>/gi, '\n\n')
-    .replaceAll(/<[^>]*>/g, ' ')
-    .replaceAll(/\n\s*\n\s*/g, '\n\n')
-    .trim()
 }
 
 function text(element: { readonly textContent: string | null } | null): string | undefined {

@@ -5,6 +5,7 @@ import type { OutboundFetch } from '../../../../core/outbound/outbound-fetch'
 import type { IndexImage } from '../index-document'
 import { beginDraft, type IndexDraft, readIndex } from '../index-file'
 import { whileAlone } from '../index-lock'
+import { WITHOUT_BUILT_IN } from '../index-schema'
 import { selectRows } from '../select-rows'
 import { type OwnContent, type SourceSettings, Unreadable } from './own-content'
 import { removeFile, type SourceRow, sourceRows, writeFile, writeSource } from './own-tables'
@@ -110,11 +111,15 @@ export class OwnIndex {
     return listed ?? []
   }
 
-  /** What the index holds in all: documents, passages, images, and when it was built. Null when there is none. */
+  /**
+   * What the index holds in all: documents, passages, images, whether what every install brings is among them, and when it was
+   * built. Null when there is none.
+   */
   totals(): Promise<Record<string, string> | null> {
     return readIndex(this.#options.indexPath, async (client) => {
       const rows = await selectRows<{ key: string; value: string }>(client, 'SELECT key, value FROM meta', [])
-      return Object.fromEntries(rows.map(({ key, value }) => [key, value]))
+      const { [WITHOUT_BUILT_IN]: without, ...meta } = Object.fromEntries(rows.map(({ key, value }) => [key, value]))
+      return { ...meta, built_in: without === undefined ? 'yes' : 'no' }
     })
   }
 

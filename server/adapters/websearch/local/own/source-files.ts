@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { DOMParser } from 'linkedom'
+import { Parser } from 'htmlparser2'
 import type { OutboundFetch } from '../../../../core/outbound/outbound-fetch'
 import { type RawFile, type SourceSettings, Unreadable } from './own-content'
 import { formOf } from './read-own-file'
@@ -17,6 +17,7 @@ const MOST_FILE_BYTES = 50_000_000
 const MOST_PAGE_BYTES = 16_000_000
 const MOST_SITEMAP_PAGES = 50_000
 const MOST_SITEMAPS = 500
+const MOST_SITEMAP_DEPTH = 20
 const PAGE_TIMEOUT_MS = 20_000
 const MOST_REDIRECTS = 5
 
@@ -110,11 +111,36 @@ function xmlOf({ bytes, contentType }: RawFile): string {
   return new TextDecoder().decode(isPacked ? gunzipSync(bytes, { maxOutputLength: MOST_FILE_BYTES }) : bytes)
 }
 
+/** What a sitemap names, up to where it stops looking like one: those that are stand three deep. */
 function sitemapOf(file: RawFile): { readonly isIndex: boolean; readonly addresses: readonly string[] } {
   const xml = xmlOf(file)
-  const document = new DOMParser().parseFromString(xml, 'text/xml')
-  const addresses = [...document.querySelectorAll('loc')].map((place) => (place.textContent ?? '').trim())
-  return { isIndex: /<sitemapindex\b/.test(xml.slice(0, 2000)), addresses }
+  const addresses: string[] = []
+  const open: string[] = []
+  const parser = new Parser(
+    {
+      onopentagname(name) {
+        if (open.push(name) > MOST_SITEMAP_DEPTH) parser.pause()
+        if (isLoc(name)) addresses.push('')
+      },
+      ontext(text) {
+        if (isLoc(open.at(-1))) addresses.push((addresses.pop() ?? '') + text)
+      },
+      onclosetag() {
+        open.pop()
+      },
+    },
+    { xmlMode: true },
+  )
+  parser.write(xml)
+  return {
+    isIndex: /<sitemapindex\b/.test(xml.slice(0, 2000)),
+    addresses: addresses.map((address) => address.trim()).filter((address) => address !== ''),
+  }
+}
+
+/** Also under a prefix, as some generators write it. */
+function isLoc(name: string | undefined): boolean {
+  return name === 'loc' || name === 'sm:loc'
 }
 
 /** A name for a source that was given none: the host of an address, or the name of the folder. */

@@ -1,0 +1,163 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { asFailure } from '../../api/failure.ts'
+import { askedOf, NO_MODEL, TIME_ZONE, type UsageReport, type UsageSums, usageQuery } from '../../api/usage.ts'
+import type { UsageSpan } from '../../api/usage-range.ts'
+import { type UsageView, viewFilter } from '../../api/usage-view.ts'
+import { buttonClass } from '../../ui/button.tsx'
+import { Card, Figure, Figures } from '../../ui/card.tsx'
+import { chartSlots } from '../../ui/chart-slots.ts'
+import { costUsd, grouped, percent, shortCount } from '../../ui/money.ts'
+import { Empty, Failed, Loading } from '../../ui/states.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { useNow } from '../../ui/time.tsx'
+import { UsageChart } from '../../ui/usage-chart.tsx'
+import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
+import { GroupName } from './usage-groups.tsx'
+
+type Group = NonNullable<UsageReport['groups']>[number]
+
+/** The kinds of tokens, as they are priced: input that met no cache, read from one, written to one, output. */
+const KINDS: readonly (readonly [string, (sums: UsageSums) => number])[] = [
+  [WORDS.kind.plain, (sums) => sums.input_tokens - sums.cache_read_tokens - sums.cache_write_tokens],
+  [WORDS.kind.read, (sums) => sums.cache_read_tokens],
+  [WORDS.kind.write, (sums) => sums.cache_write_tokens],
+  [WORDS.kind.output, (sums) => sums.output_tokens],
+]
+
+/** What models took and gave over a span: tokens by kind over time, and each model with its cache and its cost. */
+export function UsageModels({ view, span, onView }: UsageModelsProps) {
+  const report = useQuery(usageQuery({ ...askedOf(span, viewFilter(view)), group_by: 'model' }))
+  const now = useNow()
+  const { data } = report
+  const models = (data?.groups ?? []).filter(({ name }) => name !== NO_MODEL)
+  if (!data)
+    return report.error ? (
+      <Failed failure={asFailure(report.error)} onTryAgain={() => void report.refetch()} />
+    ) : (
+      <Loading rows={6} />
+    )
+  if (models.length === 0)
+    return (
+      <Card title={WORDS.byModel} flush>
+        <Empty
+          action={
+            <Link to="/playground" className={buttonClass()}>
+              {WORDS.tryModel}
+            </Link>
+          }
+        >
+          {WORDS.noModels}
+        </Empty>
+      </Card>
+    )
+  const slots = chartSlots(data.buckets, (at) => KINDS.map(([, of]) => countOf(data.buckets[at], of)), now)
+  return (
+    <>
+      {report.error && (
+        <Failed failure={asFailure(report.error)} onTryAgain={() => void report.refetch()} oldShown={true} />
+      )}
+      <ModelFigures models={models} />
+      <Card title={WORDS.kinds}>
+        <UsageChart
+          title={WORDS.kinds}
+          slots={slots}
+          series={KINDS.map(([name]) => name)}
+          format={(value) => shortCount(Math.round(value))}
+          zone={TIME_ZONE}
+        />
+      </Card>
+      <Card title={WORDS.byModel} flush>
+        <ModelTable models={models} onNarrow={(model) => onView({ model, tab: 'requests' })} />
+      </Card>
+    </>
+  )
+}
+
+type UsageModelsProps = { view: UsageView; span: UsageSpan; onView: (part: Partial<UsageView>) => void }
+
+function countOf(sums: UsageSums | undefined, of: (sums: UsageSums) => number): number {
+  return sums ? of(sums) : 0
+}
+
+function sumOf(models: readonly Group[], of: (group: Group) => number): number {
+  return models.reduce((sum, group) => sum + of(group), 0)
+}
+
+function ModelFigures({ models }: { models: readonly Group[] }) {
+  const input = sumOf(models, (group) => group.input_tokens)
+  const output = sumOf(models, (group) => group.output_tokens)
+  const read = sumOf(models, (group) => group.cache_read_tokens)
+  return (
+    <Figures>
+      <Figure label={WORDS.inputTokens} value={shortCount(input)} title={grouped(input)} />
+      <Figure label={WORDS.outputTokens} value={shortCount(output)} title={grouped(output)} />
+      <Figure label={WORDS.cacheShare} value={percent(read, input)}>
+        {WORDS.cacheShareOf(shortCount(read), shortCount(input))}
+      </Figure>
+      <Figure label={WORDS.modelSpend} value={costUsd(sumOf(models, (group) => group.charged_micros_usd))}>
+        {WORDS.modelCalls(shortCount(sumOf(models, (group) => group.requests)))}
+      </Figure>
+    </Figures>
+  )
+}
+
+/** The figures of a model, in the order of the columns behind its name. */
+const FIGURES: readonly { id: keyof typeof WORDS.modelColumns; of: (group: Group) => number; money?: true }[] = [
+  { id: 'requests', of: (group) => group.requests },
+  { id: 'failed', of: (group) => group.failed_requests },
+  { id: 'input', of: (group) => group.input_tokens },
+  { id: 'read', of: (group) => group.cache_read_tokens },
+  { id: 'write', of: (group) => group.cache_write_tokens },
+  { id: 'output', of: (group) => group.output_tokens },
+  { id: 'cost', of: (group) => group.charged_micros_usd, money: true },
+]
+
+function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: (model: string) => void }) {
+  const heads = WORDS.modelColumns
+  const figure = (value: number, money: true | undefined) =>
+    money ? costUsd(value) : <span title={grouped(value)}>{shortCount(value)}</span>
+  const hits = (groups: readonly Group[]) =>
+    percent(
+      sumOf(groups, (group) => group.cache_read_tokens),
+      sumOf(groups, (group) => group.input_tokens),
+    )
+  const columns: readonly Column<Group>[] = [
+    {
+      id: 'model',
+      head: heads.model,
+      cell: ({ name }) => <GroupName label={String(name)} onNarrow={() => onNarrow(String(name))} />,
+    },
+    ...FIGURES.map(
+      ({ id, of, money }): Column<Group> => ({
+        id,
+        head: heads[id],
+        numeric: true,
+        cell: (group) => figure(of(group), money),
+      }),
+    ),
+    { id: 'hits', head: heads.hits, numeric: true, cell: (group) => hits([group]) },
+  ]
+  return (
+    <Table
+      caption={WORDS.modelTable}
+      columns={columns}
+      rowKey={({ name }) => String(name)}
+      state={{ rows: models, failure: null, onTryAgain: () => undefined }}
+      empty={null}
+      foot={
+        <tr>
+          <th scope="row" className="px-4 py-3 text-left font-medium sm:px-6">
+            {WORDS.sum}
+          </th>
+          {FIGURES.map(({ id, of, money }) => (
+            <td key={id} className="px-3 py-3 text-right">
+              {figure(sumOf(models, of), money)}
+            </td>
+          ))}
+          <td className="px-3 py-3 pr-4 text-right sm:pr-6">{hits(models)}</td>
+        </tr>
+      }
+    />
+  )
+}

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Dashboard, openDashboard } from '../support/browser'
+import { PRICE } from '../support/model-gateway'
+import { fitsEverybody, left } from '../support/page-checks'
+import { openAi, openVendor, type VendorDouble } from '../support/vendor-double'
+import '../support/patience'
+
+let vendor: VendorDouble
+let folder: string
+let dashboard: Dashboard
+beforeAll(async () => {
+  vendor = openVendor(() => openAi.plain('Hi', { input: 100, output: 40, cached: 60 }))
+  folder = await mkdtemp(join(tmpdir(), 'gateway-models-'))
+  const file = join(folder, 'models.json')
+  const upstream = { kind: 'openai', base_url: `${vendor.origin}/v1` }
+  await writeFile(
+    file,
+    JSON.stringify({ models: [{ id: 'acme/large', upstream, price: PRICE, recharge_required: false }] }),
+  )
+  dashboard = await openDashboard({ env: { MODELS_FILE: file, CREDIT_BUYS_PAID_PROVIDERS: 'true' } })
+})
+afterAll(async () => {
+  await dashboard.close()
+  vendor.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** An owner with a key. */
+async function ownerWithKey() {
+  const owner = await dashboard.signedIn()
+  const made = await (await owner.api('/api/keys', { name: 'web' })).json()
+  const secret: string = made.secret
+  const chat = async (model: string) => {
+    const answer = await dashboard.as(secret, '/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model, max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] }),
+    })
+    return answer.status
+  }
+  return { owner, secret, chat }
+}
+
+describe('usage by model', () => {
+  test('shows tokens by kind, the cache and the cost of each model, and leads to its requests', async () => {
+    const { secret, chat } = await ownerWithKey()
+    expect(await chat('acme/large')).toBe(200)
+    expect(await chat('acme/large')).toBe(200)
+    expect(await chat('sandbox/echo')).toBe(200)
+    await dashboard.as(secret, '/apis/v1/websearch/images/search?q=card')
+    const tab = await dashboard.visit('/usage?range=24h')
+    const { page } = tab
+    await page.getByRole('tab', { name: 'Models' }).click()
+    const row = page.getByRole('row').filter({ hasText: 'acme/large' })
+    await row.waitFor()
+    // Requests, failed, input, cache read, cache write, output, cost, cache share.
+    expect(await row.getByRole('cell').allTextContents()).toEqual([
+      ...['2', '0', '200', '120', '0', '80', '$0.00115', '60 %'],
+    ])
+    await page.locator('dl > div').filter({ hasText: 'Spend on models' }).getByText('$0.00115').waitFor()
+    await page.getByText('Show as table').click()
+    const chart = page.getByRole('table', { name: 'Tokens by kind' })
+    expect(await chart.getByRole('columnheader').allTextContents()).toEqual([
+      ...['Time', 'Input', 'Cache read', 'Cache write', 'Output', 'Total'],
+    ])
+    expect(await chart.getByRole('row').last().textContent()).toContain('120')
+    await page.getByText('Show as table').click()
+    await page.locator('.recharts-bar-rectangle').first().waitFor()
+    await fitsEverybody(page, 'usage-models')
+    await page.getByRole('button', { name: 'Show requests of acme/large' }).click()
+    await page.waitForURL('**tab=requests**')
+    const log = page.getByRole('table', { name: 'Request log' })
+    await log.getByText('acme/large').first().waitFor()
+    expect(await log.getByRole('row').count()).toBe(3)
+    expect(await page.getByLabel('Model').inputValue()).toBe('acme/large')
+    expect(await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href')).toContain('model=acme%2Flarge')
+    await log
+      .getByRole('button', { name: /^Details/ })
+      .first()
+      .click()
+    const sheet = page.getByRole('dialog', { name: 'Request' })
+    await sheet.getByText('60 read from a cache, 0 written to one').waitFor()
+    await sheet.getByText('The vendor: exact').waitFor()
+    await left(tab)
+  })
+
+  test('draws spend by model, what has none apart, and says so where no model was called', async () => {
+    const { secret, chat } = await ownerWithKey()
+    await dashboard.as(secret, '/apis/v1/websearch/images/search?q=card')
+    const tab = await dashboard.visit('/usage?range=24h&tab=models')
+    const { page } = tab
+    await page.getByText('No model was called in this span.').waitFor()
+    await page.getByRole('link', { name: 'Try a model' }).waitFor()
+    expect(await chat('acme/large')).toBe(200)
+    await page.getByRole('tab', { name: 'Chart' }).click()
+    await page.getByLabel('Group by').selectOption('model')
+    const groups = page.getByRole('table', { name: 'Usage by model' })
+    await groups.getByRole('row').filter({ hasText: 'acme/large' }).getByText('$0.000575').waitFor()
+    await groups.getByRole('row').filter({ hasText: 'No model' }).getByText('$0.005').waitFor()
+    await page.locator('.recharts-bar-rectangle').first().waitFor()
+    await page.getByText('Show as table').click()
+    const heads = page.getByRole('table', { name: 'Spend by model' }).getByRole('columnheader')
+    expect(await heads.allTextContents()).toEqual(['Time', 'acme/large', 'No model', 'Total'])
+    await left(tab)
+  })
+})
