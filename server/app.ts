@@ -28,6 +28,7 @@ import { type SandboxSite, sandboxRoutes } from './http/routes/sandbox'
 import { settingsRoutes } from './http/routes/settings'
 import { signInRoutes } from './http/routes/sign-in'
 import { socialRoutes } from './http/routes/social'
+import { topUpRoutes } from './http/routes/top-ups'
 import { thumbnailRoutes } from './http/routes/thumbnail'
 import { tryRoutes } from './http/routes/try'
 import { usageRoutes } from './http/routes/usage'
@@ -59,6 +60,7 @@ export type AppParts = ArrivalsOptions & {
   Parameters<typeof ownerSocialRoutes>[0] &
   Parameters<typeof walletRoutes>[0] &
   BillingParts &
+  Parameters<typeof topUpRoutes>[0] &
   CardMessageParts &
   Parameters<typeof limitRequestRoutes>[0] &
   Parameters<typeof priceRoutes>[0] &
@@ -93,6 +95,7 @@ export function app(parts: AppParts) {
     .use(eventRoutes(parts))
     .use(walletRoutes(parts))
     .use(billingRoutes(parts))
+    .use(topUpRoutes(parts))
     .use(cardMessageRoutes(parts))
     .use(ledgerCsvRoutes(parts))
     .use(limitRequestRoutes(parts))
