@@ -15,6 +15,7 @@ import type { Provider } from '../core/providers/provider'
 import { balanceFunding } from '../gateway/funding/balance'
 import type { ModelCounter } from '../gateway/model-call'
 import { OpenStreams } from '../gateway/open-streams'
+import type { Repeats } from '../gateway/repeats'
 import type { FrontDesk } from '../http/front-desk'
 import { ModelCalls } from '../http/model-calls'
 import { ResearchCalls } from '../http/research-calls'
@@ -36,12 +37,13 @@ export async function composeModels(
     readonly desk: FrontDesk
     /** What research searches with. */
     readonly search: Provider<LlmContextInput>
+    readonly repeats: Repeats
     readonly clock: Clock
     readonly log: Log
   },
 ) {
   const { stores, ledger, limiter, journal, prices } = core
-  const { desk, search, clock, log } = parts
+  const { desk, search, repeats, clock, log } = parts
   const { file, sandbox, keyOf, defaultOutputTokens } = config.models
   const onTrouble = (upstream: string, reason: string) => log.warn('model upstream', { upstream, reason })
   const fixed = [
@@ -56,6 +58,7 @@ export async function composeModels(
     journal,
     clock,
     funding: balanceFunding(ledger),
+    repeats,
     // Unlimited sign-ups must not spend the operator's money (spec-answers 4).
     creditBuysPaid: config.creditBuysPaidProviders,
     streams: new OpenStreams(),

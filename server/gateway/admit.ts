@@ -28,6 +28,7 @@ export async function admit(door: Door, presented: Presented): Promise<Result<Ad
   const turnAway = (problem: Failure, readings: Readings) => no({ presented, caller, failure: problem, readings })
   if (presented.destination.kind === 'nowhere')
     return turnAway(presented.destination.failure, await door.limiter.read(subjects))
+  if (paysInside(presented)) return ok({ presented, caller, subjects, readings: await door.limiter.read(subjects) })
   const counted = await door.limiter.countRequest(subjects)
   const readings = counted.ok ? counted.value : counted.error.readings
   if (caller.kind !== 'anonymous') {
@@ -55,7 +56,8 @@ export function readmit(admitted: Admitted, presented: Presented): Result<Admitt
 /** Why this caller may not go there, or null. */
 export function forbidden(caller: Caller, destination: Destination): Failure | null {
   if (caller.kind === 'app') return scopeProblem(caller, destination)
-  return caller.kind === 'key' && !permits(caller.key, destination) ? NOT_IN_LIST : null
+  if (caller.kind === 'anonymous') return isForAnybody(destination) ? null : NEEDS_KEY
+  return permits(caller.key, destination) ? null : NOT_IN_LIST
 }
 
 async function identify(door: Door, { credential, address, destination, at }: Presented): Promise<Identified> {
@@ -109,6 +111,10 @@ const NEEDS_KEY = failure('missing_api_key', 'This route needs an API key: send 
 function isForAnybody(destination: Destination): boolean {
   const { kind } = destination
   return kind === 'nowhere' || kind === 'open' || (kind === 'priced' && destination.payable === true)
+}
+
+function paysInside({ credential, destination }: Presented): boolean {
+  return credential.kind === 'none' && destination.kind === 'open' && destination.paysInside === true
 }
 
 /** A window of a key's beside its own, for requests alone (spec-answers 9). */

@@ -36,8 +36,11 @@ export type Destination =
     }
   /** A free route that needs a key, by the name that it has in the log; the wallet's also lets a payment in without one. */
   | { readonly kind: 'free'; readonly name: string; readonly takesPayment?: true }
-  /** A route for browsers that come back from elsewhere: anybody may, at the pace of its address. */
-  | { readonly kind: 'open' }
+  /**
+   * A route for anybody, at the pace of its address. `paysInside`: what pays may stand in the body, so that whoever shows nothing is
+   * counted only once that was read (`FrontDesk.count`).
+   */
+  | { readonly kind: 'open'; readonly paysInside?: true }
   /** No such route, or a wrong method: the window is read, nothing is taken. */
   | { readonly kind: 'nowhere'; readonly failure: Failure }
 
@@ -132,6 +135,13 @@ export interface Quoted {
   readonly balance: Money | null
 }
 
+/** Answered as the first time, and not charged again. */
+export interface Repeated {
+  readonly kind: 'repeated'
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /** How a priced call ended. */
 export type Outcome =
   | {
@@ -143,7 +153,6 @@ export type Outcome =
       /** Of a call that was paid for by itself. */
       readonly receipt: GivenReceipt | null
     }
-  /** Answered as the first time, and not charged again. */
-  | { readonly kind: 'repeated'; readonly body: string; readonly headers: Readonly<Record<string, string>> }
+  | Repeated
   | Quoted
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }

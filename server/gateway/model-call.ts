@@ -1,6 +1,7 @@
 import type { ModelOperationName } from '../core/catalogue/operation'
 import type { Clock } from '../core/clock'
 import type { Failure } from '../core/failure'
+import type { KeptAnswer } from '../core/idempotency/kept-answer'
 import type { Journal } from '../core/ledger/journal'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter, Readings, Subject } from '../core/limits/limiter'
@@ -12,10 +13,12 @@ import { type Metered, type ModelWire, metered, type Seen, type WirePath } from 
 import { costOfLines, tokenLines } from '../core/models/token-price'
 import { least, type Money, minus, ZERO } from '../core/money'
 import type { CallRecord } from '../core/usage/call-record'
-import type { Admitted, Quoted, Wishes } from './call'
+import type { Quoted, Repeated } from './call'
 import type { Funding, Reservation } from './funding/funding'
 import type { OpenStreams } from './open-streams'
+import type { FirstTurn, Repeats } from './repeats'
 import { callRecord } from './serve'
+import type { Keyed } from './turn-of'
 
 export interface ModelCounter {
   readonly catalogue: ModelCatalogue
@@ -26,6 +29,7 @@ export interface ModelCounter {
   readonly clock: Clock
   readonly streams: OpenStreams
   readonly funding: Funding
+  readonly repeats: Repeats
   /** Whether signup credit pays for models that need a top-up; for the others it does. */
   readonly creditBuysPaid: boolean
   /** The output cap of a call that names none, of a model that has none of its own. */
@@ -38,15 +42,12 @@ export interface ModelCounter {
 }
 
 /** A call of a model, before its body is judged. */
-export interface ModelCall {
-  readonly admitted: Admitted
+export interface ModelCall extends Keyed {
   readonly operation: ModelOperationName
   readonly wire: ModelWire
   readonly path: WirePath
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>>
-  readonly wishes: Wishes
-  readonly hangUp: AbortSignal
   /** Told which model of the catalogue the call is of, once that is known: the row of a refusal names it. */
   readonly onModel: (id: string) => void
   /** The body of a failure behind the 200 of a stream, in the shape of the route. */
@@ -80,6 +81,7 @@ export type ModelOutcome =
       readonly body: ReadableStream<Uint8Array>
       readonly readings: Readings
     }
+  | Repeated
   | Quoted
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }
 
@@ -109,17 +111,21 @@ export function recordOf(
   return { record, cost, overrun: real > most ? minus(real, most) : ZERO, metered: counted }
 }
 
-/** Charges a call for what went through. Whatever the vendor says, the caller pays at most what was held. */
+/**
+ * Charges a call for what went through. Whatever the vendor says, the caller pays at most what was held. `kept`: its answer, for
+ * its repeats, in the same commit.
+ */
 export async function charge(
   counter: ModelCounter,
   judged: JudgedCall,
   reservation: Reservation,
   seen: Seen,
   code: EndCode,
+  kept?: KeptAnswer,
 ) {
   const { record, cost, overrun, metered: counted } = recordOf(counter, judged, seen, code)
   if (overrun > 0) counter.onOverrun(record.id, judged.model.id, overrun)
-  return { captured: await reservation.capture(cost, record, overrun), tokens: counted.tokens }
+  return { captured: await reservation.capture(cost, record, overrun, kept), tokens: counted.tokens }
 }
 
 /** What a call under way has taken. */
@@ -127,6 +133,10 @@ export interface Taken {
   readonly judged: JudgedCall
   readonly reservation: Reservation
   readonly ticket: { finish(tokens: number): Promise<void> }
+  /** Set under an `Idempotency-Key`. */
+  readonly first: FirstTurn | null
+  /** Aborts when the work is to stop. */
+  readonly stop: AbortSignal
 }
 
 /** Ends a call without a charge, or after it. Free to repeat. */

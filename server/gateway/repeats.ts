@@ -14,9 +14,11 @@ export type Turn =
 export interface FirstTurn {
   /** What goes down in the same commit as the charge. */
   answer(body: string | Uint8Array, headers: Readonly<Record<string, string>>): KeptAnswer
+  /** The same, for a stream that broke off and is charged for what went through: its repeat is refused, and not charged again. */
+  cut(): KeptAnswer
   /**
-   * `done`: charged and kept. `nothing`: surely nothing happened, the key is free again. `unknown`: of a write, whose repeat is then
-   * refused rather than sent a second time.
+   * `done`: charged and kept. `nothing`: surely nothing happened, the key is free again. `unknown`: of what was reserved, whose
+   * repeat is then refused rather than sent a second time.
    */
   end(how: 'done' | 'nothing' | 'unknown'): Promise<void>
 }
@@ -24,12 +26,30 @@ export interface FirstTurn {
 export interface Asked extends KeptPlace {
   readonly fingerprint: string
   readonly requestId: RequestId
+  /** `write`: of what is not simply done again, a write or a stream. */
   readonly effect: 'read' | 'write'
+}
+
+/** Keeps what a stream has given so far, for as long as that may be kept at all. */
+export class GivenBytes {
+  private readonly parts: Uint8Array[] = []
+  private size = 0
+
+  push(bytes: Uint8Array): void {
+    // The part that goes above the bound stays, so that the whole is seen to be too large.
+    if (this.size <= KEPT_BYTES) this.parts.push(bytes)
+    this.size += bytes.length
+  }
+
+  whole(): Uint8Array {
+    return Buffer.concat(this.parts)
+  }
 }
 
 /**
  * `Idempotency-Key` (spec-answers 5): per account and operation, the same key and request get the first answer again for 24 h,
- * without a second charge. A repeat in flight waits for the first; a write is reserved durably before its upstream is called.
+ * without a second charge. A repeat in flight waits for the first; a write or a stream is reserved durably before its upstream
+ * is called.
  */
 export class Repeats {
   private readonly kept: KeptAnswers
@@ -77,6 +97,7 @@ export class Repeats {
           if (Buffer.byteLength(text) > KEPT_BYTES) return { ...blank, state: 'too_large' }
           return { ...blank, state: 'kept', body: text, headers }
         },
+        cut: () => ({ ...blank, state: 'cut' }),
         end: async (how) => {
           try {
             if (how === 'nothing' && effect === 'write') await this.kept.free(asked, requestId)
@@ -99,6 +120,13 @@ function judged(known: KeptAnswer, asked: Asked): Result<Turn, Failure> {
       return no(
         failure('answer_not_kept', 'This request was answered and charged; its answer was too large to be kept.'),
       )
+    case 'cut':
+      return no(
+        failure(
+          'answer_not_kept',
+          'The answer to this request broke off and was charged for what went through; it is not kept.',
+        ),
+      )
     case 'kept':
       return ok({ kind: 'repeat', body: known.body ?? '', headers: known.headers })
   }
@@ -106,5 +134,5 @@ function judged(known: KeptAnswer, asked: Asked): Result<Turn, Failure> {
 
 const UNKNOWN = failure(
   'outcome_unknown',
-  'A write was begun under this Idempotency-Key and its outcome is not known. It is not sent a second time; look whether it happened.',
+  'A request was begun under this Idempotency-Key and its outcome is not known. It is not sent a second time; look whether it happened.',
 )

@@ -18,8 +18,10 @@ import {
   recordOf,
   type Taken,
 } from './model-call'
+import type { FirstTurn } from './repeats'
 import { spendable, tooDear } from './serve'
 import { meteredStream } from './stream'
+import { stopOf, turnOf, within } from './turn-of'
 
 /** Most bytes of a plain answer; with pictures in it, a model's is longer than a search's. */
 const MOST_ANSWER_BYTES = 64 * 1024 * 1024
@@ -33,7 +35,7 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
   const judging = judgeModelCall(counter, call)
   if (!judging.ok) return { kind: 'refused', failure: judging.error }
   const judged = judging.value
-  const { model, most, bounds, subjects, family } = judged
+  const { model, most } = judged
   const { admitted, wishes } = call
   if (wishes.quote)
     return {
@@ -42,6 +44,17 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
       balance: await spendable(counter, admitted),
     }
   if (wishes.maxPrice !== null && most > wishes.maxPrice) return tooDear(most, wishes.maxPrice)
+  const turn = await turnOf(counter.repeats, call, call.operation, judged.request.stream)
+  if (!turn.ok) return { kind: 'refused', failure: turn.error }
+  if (turn.value?.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
+  const { first = null } = turn.value ?? {}
+  return within(first, () => bought(counter, judged, first))
+}
+
+/** Tokens and a place, money, upstream, charge. */
+async function bought(counter: ModelCounter, judged: JudgedCall, first: FirstTurn | null): Promise<ModelOutcome> {
+  const { call, bounds, subjects, family } = judged
+  const { admitted } = call
   const counted = family && (await counter.limiter.countRequest([family]))
   if (counted && !counted.ok) return { kind: 'refused', failure: limitFailure(counted.error, admitted.caller) }
   const entered = await counter.limiter.enter(subjects, bounds.input.likely + bounds.output)
@@ -53,7 +66,7 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
     await ticket.finish(0)
     return { kind: 'refused', failure: reserved.error, readings: await counter.limiter.read(subjects) }
   }
-  const taken = { judged, reservation: reserved.value, ticket }
+  const taken = { judged, reservation: reserved.value, ticket, first, stop: stopOf(call, first) }
   try {
     return await forwarded(counter, taken)
   } catch (error) {
@@ -102,7 +115,7 @@ async function forwarded(counter: ModelCounter, taken: Taken): Promise<ModelOutc
   const { call, request, model, cap, subjects } = judged
   const opened = await counter.backend.open(
     { model, wire: call.wire, request, path: call.path, cap, headers: call.headers },
-    call.hangUp,
+    taken.stop,
   )
   if (!opened.ok) {
     await giveBack(taken, 0)
@@ -136,7 +149,7 @@ async function streamed(counter: ModelCounter, taken: Taken, answer: BackendAnsw
 }
 
 async function plain(counter: ModelCounter, taken: Taken, answer: BackendAnswer): Promise<ModelOutcome> {
-  const { judged, reservation } = taken
+  const { judged, reservation, first, stop } = taken
   const body = await wholeBody(answer)
   answer.close()
   const refused = async (problem: Failure): Promise<ModelOutcome> => {
@@ -157,7 +170,8 @@ async function plain(counter: ModelCounter, taken: Taken, answer: BackendAnswer)
     judged,
     reservation,
     seen,
-    judged.call.hangUp.aborted ? 'caller_hung_up' : null,
+    stop.aborted ? 'caller_hung_up' : null,
+    first?.answer(body.value, { 'content-type': answer.contentType }),
   )
   await giveBack(taken, tokens.input + tokens.output)
   if (!captured.ok) return { kind: 'refused', failure: captured.error }

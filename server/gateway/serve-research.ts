@@ -1,10 +1,11 @@
 import { priceOf } from '../core/catalogue/prices'
 import { type Failure, failure } from '../core/failure'
+import type { KeptAnswer } from '../core/idempotency/kept-answer'
 import type { Readings } from '../core/limits/limiter'
 import { formatUsd, type Money } from '../core/money'
 import type { CallRecord } from '../core/usage/call-record'
 import { limitFailure } from './admit'
-import type { Admitted, Quoted, Wishes } from './call'
+import type { Quoted, Repeated, Wishes } from './call'
 import {
   DeepResearch,
   LONGEST_RESEARCH_MS,
@@ -19,42 +20,54 @@ import {
 import type { Reservation } from './funding/funding'
 import { isSold, moreThanMinute, soldModel } from './judge-model-call'
 import { type EndCode, giveBack } from './model-call'
+import { type FirstTurn, GivenBytes } from './repeats'
 import { callRecord, creditUse, spendable } from './serve'
 import { reserveTokens } from './serve-model'
+import { type Keyed, stopOf, turnOf, within } from './turn-of'
 
-export interface ResearchCall {
-  readonly admitted: Admitted
+export interface ResearchCall extends Keyed {
   readonly model: string
   readonly question: string
   readonly maxSearches: number
   readonly cap: number
   readonly stream: boolean
-  readonly wishes: Wishes
-  readonly hangUp: AbortSignal
   /** Told which model of the catalogue the call is of, once that is known. */
   readonly onModel: (id: string) => void
+  /** How the wire writes what a job tells. */
+  readonly wire: ResearchWire
 }
 
-/** What a job tells while it runs, in order; the last one is `done` or `failed`. */
+export interface ResearchWire {
+  /** The answer of a job that tells nothing before its end. */
+  whole(state: ResearchState): string
+  event(event: ResearchEvent): string
+}
+
+/** What a job tells while it runs, in order: first `begun`, and last `done` or `failed`. */
 export type ResearchEvent =
+  | { readonly kind: 'begun' }
   | { readonly kind: 'progress'; readonly progress: ResearchProgress }
   | { readonly kind: 'done'; readonly state: ResearchState; readonly cost: Money }
   | { readonly kind: 'failed'; readonly failure: Failure }
 
 export type ResearchOutcome =
-  | { readonly kind: 'served'; readonly state: ResearchState; readonly cost: Money; readonly readings: Readings }
+  | { readonly kind: 'served'; readonly body: string; readonly cost: Money; readonly readings: Readings }
   | {
       readonly kind: 'streaming'
       /** Runs the job; resolves when it has told everything and is charged. */
-      readonly run: (tell: (event: ResearchEvent) => void) => Promise<void>
+      readonly run: (tell: (text: string) => void) => Promise<void>
       /** The caller is gone. */
       readonly hangUp: () => void
       readonly readings: Readings
     }
+  | Repeated
   | Quoted
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }
 
 const OPERATION = 'deep-research'
+const JSON_ANSWER = { 'content-type': 'application/json' }
+/** What a stream of its events is sent as. */
+export const EVENTS = { 'content-type': 'text/event-stream' }
 
 /**
  * A research job as one priced call: the most it can cost is held, and it is charged for its parts: each search at the
@@ -68,7 +81,7 @@ export async function serveResearch(parts: ResearchParts, call: ResearchCall): P
   if (isSold(model)) call.onModel(call.model)
   if (!model.ok) return { kind: 'refused', failure: model.error }
   const searchPrice = priceOf(parts.prices, 'llm-context', caller.account.id).amount
-  const asked = within(
+  const asked = affordable(
     { model: model.value, question: call.question, maxSearches: call.maxSearches, cap: call.cap },
     searchPrice,
     wishes,
@@ -82,25 +95,39 @@ export async function serveResearch(parts: ResearchParts, call: ResearchCall): P
   const likely = likelyResearchTokens(asked)
   const tooMany = moreThanMinute(likely - asked.cap, asked.cap, admitted.subjects)
   if (tooMany) return { kind: 'refused', failure: tooMany }
+  const turn = await turnOf(parts.repeats, call, OPERATION, call.stream)
+  if (!turn.ok) return { kind: 'refused', failure: turn.error }
+  if (turn.value?.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
+  const { first = null } = turn.value ?? {}
+  return within(first, () => begun(parts, call, { asked, most, likely, first }))
+}
+
+/** Tokens and a place, money, the job. */
+async function begun(
+  parts: ResearchParts,
+  call: ResearchCall,
+  { asked, most, likely, first }: Begun,
+): Promise<ResearchOutcome> {
+  const { admitted } = call
   const entered = await parts.limiter.enter(admitted.subjects, likely)
   if (!entered.ok)
-    return { kind: 'refused', failure: limitFailure(entered.error, caller), readings: entered.error.readings }
+    return { kind: 'refused', failure: limitFailure(entered.error, admitted.caller), readings: entered.error.readings }
   const ticket = entered.value
   const reserved = await reserveTokens(
     parts,
-    { admitted, operation: OPERATION, model: model.value, most },
+    { admitted, operation: OPERATION, model: asked.model, most },
     creditUse(parts.search.onCredit),
   )
   if (!reserved.ok) {
     await ticket.finish(0)
     return { kind: 'refused', failure: reserved.error, readings: await parts.limiter.read(admitted.subjects) }
   }
-  const job = new Job(parts, call, asked, most, { ticket, reservation: reserved.value })
+  const job = new Job(parts, call, asked, most, { ticket, reservation: reserved.value, first })
   return call.stream ? job.streaming() : job.whole()
 }
 
 /** With as many searches as the caller's own bound allows; null when not even one. */
-function within(asked: ResearchAsked, searchPrice: Money, { maxPrice }: Wishes): ResearchAsked | null {
+function affordable(asked: ResearchAsked, searchPrice: Money, { maxPrice }: Wishes): ResearchAsked | null {
   if (maxPrice === null) return asked
   for (let maxSearches = asked.maxSearches; maxSearches > 0; maxSearches--)
     if (mostResearchCost({ ...asked, maxSearches }, searchPrice) <= maxPrice) return { ...asked, maxSearches }
@@ -116,9 +143,17 @@ function tooDear(call: ResearchCall, searchPrice: Money, { maxPrice }: Wishes): 
   }
 }
 
+interface Begun {
+  readonly asked: ResearchAsked
+  readonly most: Money
+  readonly likely: number
+  readonly first: FirstTurn | null
+}
+
 interface Taken {
   readonly ticket: { finish(tokens: number): Promise<void> }
   readonly reservation: Reservation
+  readonly first: FirstTurn | null
 }
 
 /** One job with what it has taken; gives it back on every way out. */
@@ -129,13 +164,16 @@ class Job {
   private readonly taken: Taken
   private readonly abort = new AbortController()
   private readonly research: DeepResearch
-  private tell: (event: ResearchEvent) => void = () => undefined
+  private readonly given = new GivenBytes()
+  private readonly stop: AbortSignal
+  private send: (text: string) => void = () => undefined
 
   constructor(parts: ResearchParts, call: ResearchCall, asked: ResearchAsked, most: Money, taken: Taken) {
     this.parts = parts
     this.call = call
     this.most = most
     this.taken = taken
+    this.stop = stopOf(call, taken.first)
     const { caller } = call.admitted
     const account = caller.kind === 'anonymous' ? null : caller.account.id
     // On signup credit only that part of the sources is asked which costs the operator nothing.
@@ -147,16 +185,19 @@ class Job {
 
   /** Works, and then answers. Nobody has seen anything of a job that failed, so that it costs nothing. */
   async whole(): Promise<ResearchOutcome> {
-    const { admitted, hangUp } = this.call
+    const { admitted, wire } = this.call
+    const { stop } = this
     const problem = await this.work()
     const read = () => this.parts.limiter.read(admitted.subjects)
-    if (problem && !(hangUp.aborted && this.research.hasBegun)) {
+    if (problem && !(stop.aborted && this.research.hasBegun)) {
       await giveBack(this.taken, 0)
       return { kind: 'refused', failure: problem, readings: await read() }
     }
-    const captured = await this.charge(hangUp.aborted ? 'caller_hung_up' : null)
+    const body = wire.whole(this.research.state)
+    const kept = this.taken.first?.answer(body, JSON_ANSWER)
+    const captured = await this.charge(stop.aborted ? 'caller_hung_up' : null, kept)
     if (!captured.ok) return { kind: 'refused', failure: captured.error, readings: await read() }
-    return { kind: 'served', state: this.research.state, cost: captured.value.cost, readings: await read() }
+    return { kind: 'served', body, cost: captured.value.cost, readings: await read() }
   }
 
   async streaming(): Promise<ResearchOutcome> {
@@ -168,14 +209,17 @@ class Job {
     return {
       kind: 'streaming',
       run: (tell) => this.told(tell),
-      hangUp: () => this.abort.abort(),
+      hangUp: () => {
+        if (!this.taken.first) this.abort.abort()
+      },
       readings: await this.parts.limiter.read(this.call.admitted.subjects),
     }
   }
 
-  private async told(tell: (event: ResearchEvent) => void): Promise<void> {
-    this.tell = tell
-    const done = this.work().then((problem) => this.ended(problem, tell))
+  private async told(send: (text: string) => void): Promise<void> {
+    this.send = send
+    this.tell({ kind: 'begun' })
+    const done = this.work().then((problem) => this.ended(problem))
     this.parts.streams.add(this, () => {
       this.abort.abort()
       return done
@@ -183,27 +227,42 @@ class Job {
     await done.finally(() => this.parts.streams.delete(this))
   }
 
-  private async ended(problem: Failure | null, tell: (event: ResearchEvent) => void): Promise<void> {
+  private async ended(problem: Failure | null): Promise<void> {
     const { state, hasBegun } = this.research
+    const { first } = this.taken
     const isGone = this.abort.signal.aborted
     if (problem && !(isGone ? hasBegun : state.text !== '')) {
       const end = { status: 502, code: problem.code, charged: null, now: this.parts.clock.now() }
       this.parts.journal.note(callRecord(this.call.admitted, OPERATION, end))
       await giveBack(this.taken, 0)
-      return tell({ kind: 'failed', failure: problem })
+      await first?.end('nothing')
+      return this.tell({ kind: 'failed', failure: problem })
     }
-    const captured = await this.charge(problem ? (isGone ? 'caller_hung_up' : 'stream_cut') : null)
-    if (!captured.ok) return tell({ kind: 'failed', failure: captured.error })
-    if (problem) return tell({ kind: 'failed', failure: problem })
-    tell({ kind: 'done', state: this.research.state, cost: captured.value.cost })
+    // Written before it is charged, so that the repeats get it too.
+    const last = this.written({ kind: 'done', state, cost: researchCost(state, this.most) })
+    const kept = problem ? first?.cut() : first?.answer(this.given.whole(), EVENTS)
+    const captured = await this.charge(problem ? (isGone ? 'caller_hung_up' : 'stream_cut') : null, kept)
+    await first?.end(captured.ok ? 'done' : 'unknown')
+    if (!captured.ok) return this.tell({ kind: 'failed', failure: captured.error })
+    if (problem) return this.tell({ kind: 'failed', failure: problem })
+    this.send(last)
+  }
+
+  private tell(event: ResearchEvent): void {
+    this.send(this.written(event))
+  }
+
+  private written(event: ResearchEvent): string {
+    const text = this.call.wire.event(event)
+    if (this.taken.first) this.given.push(new TextEncoder().encode(text))
+    return text
   }
 
   private async work(): Promise<Failure | null> {
-    const { hangUp } = this.call
     const stop = () => this.abort.abort()
     const timer = setTimeout(stop, LONGEST_RESEARCH_MS)
-    hangUp.addEventListener('abort', stop, { once: true })
-    if (hangUp.aborted) stop()
+    this.stop.addEventListener('abort', stop, { once: true })
+    if (this.stop.aborted) stop()
     try {
       return await this.research.run()
     } catch (error) {
@@ -211,12 +270,13 @@ class Job {
       return failure('internal_error', 'Something broke on our side.')
     } finally {
       clearTimeout(timer)
-      hangUp.removeEventListener('abort', stop)
+      this.stop.removeEventListener('abort', stop)
     }
   }
 
   private progressed(progress: ResearchProgress): void {
-    if (progress.step !== 'text' && this.call.stream) void this.writeDown()
+    if (!this.call.stream) return
+    if (progress.step !== 'text') void this.writeDown()
     this.tell({ kind: 'progress', progress })
   }
 
@@ -225,11 +285,13 @@ class Job {
     return (await this.taken.reservation.keep?.(this.record('gateway_restarted'))) ?? false
   }
 
-  private async charge(code: EndCode) {
+  private async charge(code: EndCode, kept?: KeptAnswer) {
     const record = this.record(code)
     const captured = await this.taken.reservation.capture(
       record.charged?.cost ?? researchCost(this.research.state, this.most),
       record,
+      undefined,
+      kept,
     )
     await giveBack(this.taken, record.tokens.input + record.tokens.output)
     return captured

@@ -1,7 +1,9 @@
 import { type Failure, failure } from '../core/failure'
+import type { KeptAnswer } from '../core/idempotency/kept-answer'
 import type { BackendAnswer } from '../core/models/backend'
 import type { StreamMeter } from '../core/models/model-wire'
 import { charge, type EndCode, giveBack, type ModelCounter, recordOf, type Taken } from './model-call'
+import { GivenBytes } from './repeats'
 import { callRecord } from './serve'
 
 /** So much text after the last time is written down as what a start would charge: some two thousand tokens. */
@@ -14,12 +16,13 @@ const WRITTEN_DOWN_BYTES = 8192
  * - it ends: what the vendor counted, or an estimate of what went through;
  * - the caller hangs up: the same, up to then; the input, which the upstream had taken, in any case;
  * - the upstream breaks off or tells of a failure: the same, up to then; nothing, where nothing had come.
+ * Under an `Idempotency-Key` it goes on when the caller hangs up, to its end, so that a repeat gets the whole of it (ADR 17).
  */
 export function meteredStream(counter: ModelCounter, taken: Taken, answer: BackendAnswer): ReadableStream<Uint8Array> {
   const stream = new MeteredStream(counter, taken, answer)
   return new ReadableStream<Uint8Array>({
     pull: (controller) => stream.pull(controller),
-    cancel: () => stream.hangUp(),
+    cancel: () => stream.callerGone(),
   })
 }
 
@@ -30,13 +33,20 @@ class MeteredStream {
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>
   private readonly meter: StreamMeter
   private readonly deadline: ReturnType<typeof setTimeout>
-  private readonly onAbort = () => void this.hangUp()
+  private readonly onDeadline = () => void this.hangUp()
+  private readonly onGone = () => void this.callerGone()
   private settled: Promise<Failure | null> | null = null
   private writtenDown = 0
   /** When the read that is under way began; null while none is. */
   private waitingSince: number | null = null
   private watchdog: ReturnType<typeof setTimeout>
   private silent = false
+  /** What the caller was given, for its repeats; null without a key. */
+  private readonly given: GivenBytes | null
+  /** The read for the caller that is under way. */
+  private pulling: Promise<void> = Promise.resolve()
+  /** Set when the caller is gone and the stream goes on without. */
+  private goingOn: Promise<void> | null = null
 
   constructor(counter: ModelCounter, taken: Taken, answer: BackendAnswer) {
     const { call, request } = taken.judged
@@ -45,26 +55,52 @@ class MeteredStream {
     this.answer = answer
     this.reader = answer.body.getReader()
     this.meter = call.wire.meter(request, call.path)
-    this.deadline = setTimeout(this.onAbort, counter.longestStreamMs)
+    this.given = taken.first ? new GivenBytes() : null
+    this.deadline = setTimeout(this.onDeadline, counter.longestStreamMs)
     this.watchdog = setTimeout(() => this.watch(), answer.idleMs)
-    call.hangUp.addEventListener('abort', this.onAbort, { once: true })
+    call.hangUp.addEventListener('abort', this.onGone, { once: true })
     counter.streams.add(this, () => this.hangUp())
-    if (call.hangUp.aborted) this.onAbort()
+    if (call.hangUp.aborted) this.onGone()
   }
 
   /** Gives the caller what came next. */
-  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+  pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    this.pulling = this.goingOn ?? this.pulled(controller)
+    return this.pulling
+  }
+
+  /** Ends it; or, under a key, goes on without the caller. Free to repeat. */
+  async callerGone(): Promise<void> {
+    if (!this.given) return this.hangUp()
+    this.goingOn ??= this.pulling.then(async () => {
+      while (await this.next(() => undefined));
+    })
+    await this.goingOn
+  }
+
+  private async pulled(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const more = await this.next((bytes) => {
+      if (!this.goingOn) controller.enqueue(bytes)
+    })
+    if (!more) close(controller)
+  }
+
+  /** Gives what came next. False: that was the end. */
+  private async next(give: (bytes: Uint8Array) => void): Promise<boolean> {
     for (;;) {
       const next = await this.read()
       if (this.settled !== null) {
         await this.settled
-        return close(controller)
+        return false
       }
-      if (next === null) return this.finish(controller, 'cut')
-      if (next === 'end') return this.finish(controller, 'end')
-      if (this.meter.isComplete && this.meter.ending.length > 0) return this.finish(controller, 'end', next)
+      if (next === null) return this.finish(give, 'cut')
+      if (next === 'end') return this.finish(give, 'end')
+      if (this.meter.isComplete && this.meter.ending.length > 0) return this.finish(give, 'end', next)
       this.writeDown()
-      if (next.length > 0) return controller.enqueue(next)
+      if (next.length === 0) continue
+      this.given?.push(next)
+      give(next)
+      return true
     }
   }
 
@@ -88,16 +124,13 @@ class MeteredStream {
     }
   }
 
-  private async finish(
-    controller: ReadableStreamDefaultController<Uint8Array>,
-    how: 'end' | 'cut',
-    last?: Uint8Array,
-  ): Promise<void> {
+  private async finish(give: (bytes: Uint8Array) => void, how: 'end' | 'cut', last?: Uint8Array): Promise<false> {
     const { call } = this.taken.judged
     const rest = last ?? this.meter.close()
     const whole = how === 'end' && this.meter.isComplete && !this.meter.hasFailed
+    if (whole) for (const bytes of [rest, this.meter.ending]) this.given?.push(bytes)
     const problem = await this.settle(whole ? null : this.hasAnything ? 'stream_cut' : 'nothing')
-    if (rest.length > 0) controller.enqueue(rest)
+    if (rest.length > 0) give(rest)
     const told =
       problem ??
       (whole || this.meter.hasFailed
@@ -106,9 +139,9 @@ class MeteredStream {
             this.silent ? 'upstream_timeout' : 'upstream_error',
             'The model broke off in the middle of its answer.',
           ))
-    if (told) controller.enqueue(new TextEncoder().encode(call.wire.errorEvent(call.failureJson(told), call.path)))
-    else if (this.meter.ending.length > 0) controller.enqueue(this.meter.ending)
-    close(controller)
+    if (told) give(new TextEncoder().encode(call.wire.errorEvent(call.failureJson(told), call.path)))
+    else if (this.meter.ending.length > 0) give(this.meter.ending)
+    return false
   }
 
   private get hasAnything(): boolean {
@@ -129,7 +162,7 @@ class MeteredStream {
     clearTimeout(this.watchdog)
     const { counter, taken } = this
     const { call } = taken.judged
-    call.hangUp.removeEventListener('abort', this.onAbort)
+    call.hangUp.removeEventListener('abort', this.onGone)
     this.answer.close()
     void this.reader.cancel().catch(() => undefined) // it may have ended by itself
     try {
@@ -142,16 +175,25 @@ class MeteredStream {
   /** Charges, or lets go. */
   private async ended(code: EndCode | 'nothing'): Promise<Failure | null> {
     const { counter, taken } = this
+    const { first } = taken
     const { call } = taken.judged
     if (code === 'nothing') {
       const end = { status: 502, code: 'upstream_error', charged: null, now: counter.clock.now() }
       counter.journal.note({ ...callRecord(call.admitted, call.operation, end), model: taken.judged.model.id })
       await giveBack(taken, 0)
+      await first?.end('nothing')
       return null
     }
-    const { captured, tokens } = await charge(counter, taken.judged, taken.reservation, this.meter.seen, code)
+    const kept = code === null ? this.whole() : first?.cut()
+    const { captured, tokens } = await charge(counter, taken.judged, taken.reservation, this.meter.seen, code, kept)
     await giveBack(taken, tokens.input + tokens.output)
+    await first?.end(captured.ok ? 'done' : 'unknown')
     return captured.ok ? null : captured.error
+  }
+
+  private whole(): KeptAnswer | undefined {
+    if (!this.given) return undefined
+    return this.taken.first?.answer(this.given.whole(), { 'content-type': this.answer.contentType })
   }
 
   /** From time to time, what a start would charge if this process died now. Nobody waits for it. */

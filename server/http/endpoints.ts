@@ -54,6 +54,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   free('/v1/keys/:id', 'keys', 'GET', 'PATCH'),
   ...['rotate', 'disable', 'enable', 'revoke'].map((change) => free(`/v1/keys/:id/${change}`, 'keys', 'POST')),
   free('/mcp', 'mcp', 'POST'),
+  { ...open('/mcp/paid'), methods: ['POST'], destination: { kind: 'open', paysInside: true } },
   {
     path: '/v1/wallet/topups',
     pattern: pathPattern('/v1/wallet/topups'),

@@ -76,6 +76,9 @@ export const WAIT: ReadonlySet<FailureCode> = new Set([
   'payment_network_unavailable',
 ])
 
+/** No retry mends these: the SDKs of OpenAI and Anthropic would try a 409 again, and heed `x-should-retry`. */
+const FINAL: ReadonlySet<FailureCode> = new Set(['idempotency_conflict', 'answer_not_kept', 'outcome_unknown'])
+
 /** Seconds to wait where a failure that promises `Retry-After` does not know better. */
 const DEFAULT_RETRY_AFTER = 1
 
@@ -115,6 +118,7 @@ export function failureResponse(
     headers.set('content-type', problem.passThrough.contentType)
     return new Response(problem.passThrough.body, { status: problem.passThrough.status, headers })
   }
+  if (FINAL.has(problem.code)) headers.set('x-should-retry', 'false')
   headers.set('content-type', problem.offers ? 'application/problem+json' : 'application/json')
   if (problem.allow) headers.set('allow', problem.allow.join(', '))
   if (status === 402 || (status === 401 && !OF_SESSIONS.has(problem.code))) setChallenge(headers, problem)
@@ -208,15 +212,15 @@ function setChallenge(headers: Headers, problem: Failure): void {
   headers.append('www-authenticate', `Bearer realm="gateway"${bare ? '' : `, error="${problem.code}"`}`)
 }
 
-/** Whether an access token would help, or a better one: always on `/mcp`, elsewhere when one was shown. */
+/** Whether an access token would help, or a better one: always of the MCP server, elsewhere when one was shown. */
 function asksForToken({ code }: Failure, path: string): boolean {
   if (code === 'invalid_token' || code === 'insufficient_scope') return true
-  return path === '/mcp' && FAILURES[code].status === 401
+  return path.startsWith('/mcp') && FAILURES[code].status === 401
 }
 
 /** Where an app finds who gives tokens, and what to ask for (RFC 6750 3, RFC 9728 5.1). */
 function tokenChallenge({ code, param }: Failure, path: string, origin: string): string {
-  const resource = path === '/mcp' ? '/mcp' : path.startsWith('/apis/') ? '/apis/v1' : '/v1'
+  const resource = path.startsWith('/mcp') ? '/mcp' : path.startsWith('/apis/') ? '/apis/v1' : '/v1'
   const scope = code === 'insufficient_scope' && param ? param : FIRST_SCOPES
   const parts = [
     'Bearer realm="gateway"',

@@ -3,6 +3,7 @@ import type { Allowlist } from '../core/credentials/allowlist'
 import type { Failure } from '../core/failure'
 import type { KeyId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
+import type { ShownPayment } from '../core/payments/method'
 import { admit, type Door, readmit } from '../gateway/admit'
 import type { Admitted, Credential, Presented } from '../gateway/call'
 import { clientAddress } from './client-address'
@@ -91,6 +92,15 @@ export class FrontDesk {
     this.inner.set(request, { credential: presented.credential, address: this.arrival(from).address, admitted })
   }
 
+  /** Lets a request of our own making be paid for by what `from` brought along: it is judged like any other. */
+  lendPayment(request: Request, shown: ShownPayment, from: Request): void {
+    this.inner.set(request, {
+      credential: { kind: 'payment', shown },
+      address: this.arrival(from).address,
+      admitted: null,
+    })
+  }
+
   arrive(request: Request, sockets: Sockets): Arrival {
     const at = this.options.door.clock.now()
     const { original } = this.received.get(request) ?? { original: request }
@@ -117,6 +127,7 @@ export class FrontDesk {
     path: string,
     { ids, address, at }: Arrival,
     closed: Failure | null = null,
+    goal = destinationOf(request.method, path),
   ): Promise<Exchange> {
     const { door, journal, baseUrl } = this.options
     const inner = this.inner.get(request)
@@ -126,13 +137,19 @@ export class FrontDesk {
       at,
       credential: inner?.credential ?? presentedCredential(request.headers, request.url, path),
       address,
-      destination: closed ? { kind: 'nowhere', failure: closed } : destinationOf(request.method, path),
+      destination: closed ? { kind: 'nowhere', failure: closed } : goal,
     }
     const verdict = inner?.admitted ? readmit(inner.admitted, presented) : await admit(door, presented)
     const found = verdict.ok ? verdict.value : verdict.error
     const exchange = new Exchange({ verdict: found, ids, path, journal, now: () => door.clock.now(), origin: baseUrl })
     this.exchanges.set(request, exchange)
     return exchange
+  }
+
+  /** Counts a request on its address that was let in uncounted, because what pays might have stood in its body (`paysInside`). */
+  count(request: Request): Promise<Exchange> {
+    const arrival = this.arrival(request)
+    return this.open(request, arrival.url.pathname, arrival, null, { kind: 'open' })
   }
 
   /** The exchange of a gated request, when the door came as far as opening one. */

@@ -1,6 +1,7 @@
 import type { ModelOperationName } from '../core/catalogue/operation'
 import { failure, wrongParameters } from '../core/failure'
 import type { ModelWire, WirePath } from '../core/models/model-wire'
+import { digestOf, fingerprintOf } from '../core/payments/binding'
 import { estimateModelCall } from '../gateway/judge-model-call'
 import type { ModelCounter, ModelOutcome } from '../gateway/model-call'
 import { serveModel } from '../gateway/serve-model'
@@ -49,21 +50,32 @@ export class ModelCalls {
     if (!wishes.ok) return exchange.refuse(wrongParameters(wishes.error))
     const bytes = await readJsonBytes(request, MOST_BODY_BYTES, BODY_DEADLINE_MS)
     if (!bytes.ok) return exchange.refuse(bytes.error)
-    if (!bytes.value) return exchange.refuse(failure('invalid_request', 'The body is missing.'))
+    const body = bytes.value
+    if (!body) return exchange.refuse(failure('invalid_request', 'The body is missing.'))
     const headers = Object.fromEntries(
       PASSED_ON.flatMap((name) => {
         const value = request.headers.get(name)
         return value === null ? [] : [[name, value]]
       }),
     )
+    const { pathname } = this.desk.arrival(request).url
+    // Byte for byte: what vendors have in their bodies is not ours to judge equal.
+    const fingerprint = () =>
+      fingerprintOf({
+        method: request.method,
+        path: pathname,
+        query: [],
+        input: { path, headers, body: digestOf(body) },
+      })
     const outcome = await serveModel(this.counter, {
       admitted,
       operation,
       wire,
       path,
-      bytes: bytes.value,
+      bytes: body,
       headers,
       wishes: wishes.value,
+      fingerprint,
       hangUp: request.signal,
       onModel: (model) => exchange.about(model),
       failureJson: (problem) => exchange.failureJson(problem),
@@ -84,6 +96,8 @@ function told(exchange: Exchange, operation: ModelOperationName, outcome: ModelO
       )
     case 'streaming':
       return exchange.streamed(outcome.body, outcome.contentType, outcome.readings)
+    case 'repeated':
+      return exchange.repeated(outcome.body, outcome.headers)
     case 'refused':
       return exchange.refuse(outcome.failure, outcome.readings)
     case 'quoted':

@@ -1,8 +1,15 @@
 import { type Failure, failure, wrongParameters } from '../core/failure'
 import { isJson, listOf, positive } from '../core/models/model-request'
+import { fingerprintOf } from '../core/payments/binding'
 import { no, ok, type Result } from '../core/result'
 import type { ResearchParts, ResearchState } from '../gateway/deep-research'
-import { type ResearchCall, type ResearchEvent, type ResearchOutcome, serveResearch } from '../gateway/serve-research'
+import {
+  EVENTS,
+  type ResearchCall,
+  type ResearchOutcome,
+  type ResearchWire,
+  serveResearch,
+} from '../gateway/serve-research'
 import type { Exchange } from './exchange'
 import type { FrontDesk } from './front-desk'
 import { readJson } from './json-body'
@@ -32,9 +39,16 @@ export class ResearchCalls {
     if (!read.ok) return exchange.refuse(read.error)
     const asked = askedOf(read.value)
     if (!asked.ok) return exchange.refuse(asked.error)
-    const onModel = (model: string) => exchange.about(model)
-    const call = { ...asked.value, admitted, wishes: wishes.value, hangUp: request.signal, onModel }
-    return told(exchange, call, await serveResearch(this.parts, call), this.parts.clock.now())
+    const call = {
+      ...asked.value,
+      admitted,
+      wishes: wishes.value,
+      hangUp: request.signal,
+      onModel: (model: string) => exchange.about(model),
+      fingerprint: () => fingerprintOf({ method: 'POST', path: '/v1/deep-research', query: [], input: asked.value }),
+      wire: completionWire(exchange, asked.value.model, this.parts.clock.now()),
+    }
+    return told(exchange, await serveResearch(this.parts, call))
   }
 }
 
@@ -74,25 +88,48 @@ function lastUserText(messages: unknown): string {
     .join('\n')
 }
 
-function told(exchange: Exchange, call: ResearchCall, outcome: ResearchOutcome, now: number): Response {
-  const frame = { id: `research-${exchange.presented.id}`, created: Math.floor(now / 1000), model: call.model }
+function told(exchange: Exchange, outcome: ResearchOutcome): Response {
   switch (outcome.kind) {
-    case 'served': {
-      const message = { role: 'assistant', content: outcome.state.text, refusal: null }
-      const body = {
-        ...frame,
-        object: 'chat.completion',
-        choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
-        ...endOf(outcome.state),
-      }
-      return exchange.served(JSON.stringify(body), outcome.cost, null, {}, outcome.readings)
-    }
+    case 'served':
+      return exchange.served(outcome.body, outcome.cost, null, {}, outcome.readings)
     case 'streaming':
-      return exchange.streamed(eventsOf(exchange, frame, outcome), 'text/event-stream', outcome.readings)
+      return exchange.streamed(streamOf(outcome), EVENTS['content-type'], outcome.readings)
+    case 'repeated':
+      return exchange.repeated(outcome.body, outcome.headers)
     case 'refused':
       return exchange.refuse(outcome.failure, outcome.readings)
     case 'quoted':
       return exchange.quoted('deep-research', outcome)
+  }
+}
+
+/** A job as a chat completion, or as chunks of one; what it is at stands beside them under `research`. */
+function completionWire(exchange: Exchange, model: string, now: number): ResearchWire {
+  const frame = { id: `research-${exchange.presented.id}`, created: Math.floor(now / 1000), model }
+  const chunk = (delta: object, more: object = {}, finish: string | null = null) => {
+    const choices = [{ index: 0, delta, logprobs: null, finish_reason: finish }]
+    return `data: ${JSON.stringify({ ...frame, object: 'chat.completion.chunk', choices, ...more })}\n\n`
+  }
+  return {
+    whole(state) {
+      const message = { role: 'assistant', content: state.text, refusal: null }
+      const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
+      return JSON.stringify({ ...frame, object: 'chat.completion', choices, ...endOf(state) })
+    },
+    event(event) {
+      switch (event.kind) {
+        case 'begun':
+          return chunk({ role: 'assistant', content: '' })
+        case 'progress':
+          return event.progress.step === 'text'
+            ? chunk({ content: event.progress.text })
+            : chunk({}, { research: event.progress })
+        case 'failed':
+          return `data: ${exchange.failureJson(event.failure)}\n\n`
+        case 'done':
+          return `${chunk({}, { ...endOf(event.state), cost_micros_usd: event.cost }, 'stop')}data: [DONE]\n\n`
+      }
+    },
   }
 }
 
@@ -108,12 +145,8 @@ function endOf({ tokens, citations, queries }: ResearchState) {
   }
 }
 
-/** The job as chunks of a chat completion; what it is at stands beside them under `research`. */
-function eventsOf(
-  exchange: Exchange,
-  frame: object,
-  { run, hangUp }: Extract<ResearchOutcome, { kind: 'streaming' }>,
-): ReadableStream<Uint8Array> {
+/** The job runs while it is read, and is told when its reader is gone. */
+function streamOf({ run, hangUp }: Extract<ResearchOutcome, { kind: 'streaming' }>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let gone = false
   return new ReadableStream<Uint8Array>({
@@ -121,22 +154,7 @@ function eventsOf(
       const send = (text: string) => {
         if (!gone) controller.enqueue(encoder.encode(text))
       }
-      const chunk = (delta: object, more: object = {}, finish: string | null = null) =>
-        send(
-          `data: ${JSON.stringify({ ...frame, object: 'chat.completion.chunk', choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...more })}\n\n`,
-        )
-      const tell = (event: ResearchEvent) => {
-        if (event.kind === 'failed') return send(`data: ${exchange.failureJson(event.failure)}\n\n`)
-        if (event.kind === 'done') {
-          chunk({}, { ...endOf(event.state), cost_micros_usd: event.cost }, 'stop')
-          return send('data: [DONE]\n\n')
-        }
-        const { progress } = event
-        if (progress.step === 'text') chunk({ content: progress.text })
-        else chunk({}, { research: progress })
-      }
-      chunk({ role: 'assistant', content: '' })
-      void run(tell).finally(() => {
+      void run(send).finally(() => {
         if (!gone) controller.close()
       })
     },

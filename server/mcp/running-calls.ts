@@ -4,11 +4,15 @@
  * cancelled.
  */
 export class RunningCalls {
-  private readonly calls = new Map<string, Set<AbortController>>()
+  private readonly calls = new Map<string | symbol, Set<AbortController>>()
 
-  /** A signal that aborts when the call is cancelled, or when `hangUp` does. `end` must be called once. */
-  begin(caller: string, id: string | number, hangUp: AbortSignal): { readonly signal: AbortSignal; end(): void } {
-    const name = nameOf(caller, id)
+  /** A signal that aborts when the call is cancelled, or when `hangUp` does. `end` must be called once. Nobody's call is found by none. */
+  begin(
+    caller: string | null,
+    id: string | number,
+    hangUp: AbortSignal,
+  ): { readonly signal: AbortSignal; end(): void } {
+    const name = caller === null ? Symbol('nobody') : nameOf(caller, id)
     const abort = new AbortController()
     const hungUp = () => abort.abort()
     hangUp.addEventListener('abort', hungUp, { once: true })

@@ -1,9 +1,9 @@
--- Posts one chat completion again and again: wrk -s models.lua URL -- KEY plain|stream [CUSTOM_HOST]. Prints one JSON line.
+-- Posts one chat completion again and again: wrk -s models.lua URL -- KEY plain|stream|paced [CUSTOM_HOST]. Prints one JSON line.
 wrk.method = "POST"
 wrk.headers["content-type"] = "application/json"
 wrk.headers["x-portkey-provider"] = "openai"
 function init(args)
-  local stream = args[2] == "stream" and '"stream":true,' or ""
+  local stream = args[2] == "plain" and "" or '"stream":true,"user":"' .. args[2] .. '",'
   wrk.body = '{' .. stream .. '"model":"gpt-4o-mini","max_tokens":500,"messages":[{"role":"user","content":"' .. string.rep("hello ", 60) .. '"}]}'
   wrk.headers["authorization"] = "Bearer " .. args[1]
   wrk.headers["x-portkey-custom-host"] = args[3]

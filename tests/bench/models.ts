@@ -7,7 +7,7 @@ import { FEEDER_CORE, SERVER_CORE, type Workshop } from './workshop'
 import { type Burst, burst, type Target } from './wrk'
 
 interface ModelsRow {
-  readonly kind: 'plain' | 'stream'
+  readonly kind: 'plain' | 'stream' | 'paced'
   readonly connections: number
   readonly control: readonly Burst[]
   readonly gateway: readonly Burst[]
@@ -53,7 +53,7 @@ export async function measureModels(
   })
   const rows: ModelsRow[] = []
   let served = 0
-  for (const kind of ['plain', 'stream'] as const) {
+  for (const kind of ['plain', 'stream', 'paced'] as const) {
     const control = target(kind, proxy.ready, proxy.pid)
     const ours = target(kind, gateway.ready.split(' ')[0] ?? '', gateway.pid)
     const theirs = portkey.skipped === null ? target(kind, portkey.port, portkey.pid) : null
@@ -91,7 +91,7 @@ export function describeModels({ rows, served, charges, problems }: ModelsResult
           2,
         )
   return [
-    'A chat completion of 150 tokens, plain or as 60 events; upstream 0 ms, one core each. Bars: plain >= 0.35x, stream >= 0.85x of the bare pipe.',
+    'A chat completion, one core each: plain; as a stream of 60 events that take no time; paced, as 100 events 5 ms apart. Bars: plain >= 0.35x, streams >= 0.85x of the bare pipe.',
     table(
       [
         '',

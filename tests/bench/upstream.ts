@@ -41,11 +41,16 @@ const LAST = new TextEncoder().encode(
   `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'gpt-4o-mini', choices: [], usage: { prompt_tokens: 70, completion_tokens: 150, total_tokens: 220 } })}\n\ndata: [DONE]\n\n`,
 )
 
-function chatStream(): Response {
+/** As many events as a model of 200 tokens a second sends in half a second, each as it is made. */
+const PACED = Array.from({ length: 100 }, () => new TextEncoder().encode(chunk({ content: ' words' }, { usage: null })))
+const PACE_MS = 5
+
+function chatStream(chunks: readonly Uint8Array[], paceMs: number): Response {
   let next = 0
   const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
-      const bytes = next < CHUNKS.length ? CHUNKS[next] : next === CHUNKS.length ? LAST : undefined
+    async pull(controller) {
+      if (paceMs > 0) await Bun.sleep(paceMs)
+      const bytes = next < chunks.length ? chunks[next] : next === chunks.length ? LAST : undefined
       next++
       if (bytes) controller.enqueue(bytes)
       else controller.close()
@@ -64,7 +69,8 @@ const server = Bun.serve({
     const path = request.url.slice(request.url.indexOf('/', 8))
     if (path.includes('chat/completions')) {
       const asked = await request.text()
-      if (asked.includes('"stream":true')) return chatStream()
+      if (asked.includes('"user":"paced"')) return chatStream(PACED, PACE_MS)
+      if (asked.includes('"stream":true')) return chatStream(CHUNKS, 0)
       return new Response(CHAT, { headers: JSON_TYPE })
     }
     const [, bytes = 0, ms = 0] = path.split('/', 3).map(Number)

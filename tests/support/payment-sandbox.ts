@@ -81,6 +81,8 @@ export async function openPaymentSandbox() {
     payer(account: PrivateKeyAccount = PAYER, fetching: typeof fetch = fetch) {
       return Mppx.create({ polyfill: false, fetch: fetching, methods: [tempo({ account, getClient: () => client })] })
     },
+    /** How a client of any protocol pays out of this wallet. */
+    wallet: (account: PrivateKeyAccount = PAYER) => tempo({ account, getClient: () => client }),
     /** Sends money between two wallets, beside the gateway. */
     transfer: (from: PrivateKeyAccount, to: string, amount: bigint) => send(from, transferOf(to, amount)),
     /** Sends nearly all that a wallet has to a stranger; fees come out of the rest. */

@@ -49,15 +49,16 @@ const EVENTS = { 'content-type': 'text/event-stream' }
 /** A stream of these events, each a chunk of its own; `after` runs at the end: it may break the stream or never come back. */
 export function eventStream(
   events: readonly string[],
-  after: (controller: ReadableStreamDefaultController<Uint8Array>) => void = (controller) => controller.close(),
+  after: (controller: ReadableStreamDefaultController<Uint8Array>) => void | Promise<void> = (controller) =>
+    controller.close(),
 ): Response {
   let next = 0
   return new Response(
     new ReadableStream<Uint8Array>({
       pull(controller) {
         const event = events[next++]
-        if (event === undefined) after(controller)
-        else controller.enqueue(encoder.encode(event))
+        if (event === undefined) return after(controller)
+        controller.enqueue(encoder.encode(event))
       },
     }),
     { headers: EVENTS },

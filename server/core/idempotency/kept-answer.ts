@@ -1,7 +1,10 @@
 import type { AccountId, RequestId } from '../ids'
 
-/** `kept`: the answer is here. `too_large`: it was given, and not kept. `reserved`: a write was begun, and nobody knows how it ended. */
-export type KeptState = 'reserved' | 'kept' | 'too_large'
+/**
+ * `kept`: the answer is here. `too_large`: it was given, and not kept. `cut`: it broke off, and was charged for what went through.
+ * `reserved`: what is not simply done again was begun, a write or a stream, and nobody knows how it ended.
+ */
+export type KeptState = 'reserved' | 'kept' | 'too_large' | 'cut'
 
 /** What an `Idempotency-Key` of an account stands for, per operation (spec-answers 5). */
 export interface KeptAnswer {
@@ -31,9 +34,9 @@ export type KeptPlace = Pick<KeptAnswer, 'account' | 'operation' | 'key'>
 export interface KeptAnswers {
   /** Sees every answer whose charge was acknowledged. */
   find(place: KeptPlace, now: number): Promise<KeptAnswer | null>
-  /** Writes that a write begins under this key; durable when it resolves. False when the key is taken. */
+  /** Writes that a write or a stream begins under this key; durable when it resolves. False when the key is taken. */
   reserve(answer: KeptAnswer): Promise<boolean>
-  /** Takes back a reservation whose write surely did not happen. */
+  /** Takes back a reservation of what surely did not happen. */
   free(place: KeptPlace, requestId: RequestId): Promise<void>
   /** Forgets what is older than it is kept. */
   prune(now: number): Promise<void>

@@ -16,13 +16,14 @@ import {
   unsold,
   wrong,
 } from './model-request'
-import { type ModelWire, type Seen, type StreamMeter, stringBytes } from './model-wire'
+import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from './model-wire'
 import { jsonOf, latin1, SseEvents, type Verdict } from './sse-events'
 import { openAiUsage } from './token-usage'
 
-const TEXTS = ['content', 'arguments', 'refusal', 'reasoning', 'reasoning_content']
+const TEXTS = stringMembers('content', 'arguments', 'refusal', 'reasoning', 'reasoning_content')
 /** As it stands in every event of a stream whose usage was asked for. */
 const NO_USAGE = ',"usage":null'
+const NOT_TEXT_ALONE = /\[DONE\]|"error"|"usage"\s*:\s*\{/
 const NONE: Uint8Array = new Uint8Array()
 
 /** OpenAI's chat completions, which Ollama, vLLM, LM Studio and many more speak (facts/upstreams 6.1). */
@@ -108,7 +109,10 @@ class ChatMeter implements StreamMeter {
   private counts: TokenCounts | null = null
   private text = 0
   private readonly shown: boolean
-  private readonly events = new SseEvents((event) => this.judge(event))
+  private readonly events = new SseEvents(
+    (event) => this.judge(event),
+    (events) => this.judgeMany(events),
+  )
 
   /** `shown`: the caller asked for the usage; otherwise it does not see what we asked for. */
   constructor(shown: boolean) {
@@ -125,6 +129,15 @@ class ChatMeter implements StreamMeter {
 
   close(): Uint8Array {
     return this.events.end()
+  }
+
+  /** Events of text alone, which nearly all are. */
+  private judgeMany(events: string): string | null {
+    if (NOT_TEXT_ALONE.test(events)) return null
+    const passed = this.shown ? events : events.replaceAll(NO_USAGE, '')
+    if (!this.shown && passed.includes('"usage"')) return null
+    this.text += stringBytes(events, TEXTS)
+    return passed
   }
 
   private judge(event: Uint8Array): Verdict {

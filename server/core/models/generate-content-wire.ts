@@ -17,11 +17,11 @@ import {
   unsold,
   wrong,
 } from './model-request'
-import { type ModelWire, type Seen, type StreamMeter, stringBytes } from './model-wire'
+import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from './model-wire'
 import { dataOf, latin1, SseEvents, type Verdict } from './sse-events'
 import { geminiUsage } from './token-usage'
 
-const TEXTS = ['text', 'name']
+const TEXTS = stringMembers('text', 'name')
 const NONE: Uint8Array = new Uint8Array()
 
 /** Gemini's generateContent and its streamed form (facts/upstreams 6.3). Protobuf's JSON takes members in two spellings. */

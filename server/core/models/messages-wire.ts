@@ -16,11 +16,11 @@ import {
   unsold,
   wrong,
 } from './model-request'
-import { type ModelWire, type Seen, type StreamMeter, stringBytes } from './model-wire'
+import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from './model-wire'
 import { jsonOf, latin1, SseEvents, type Verdict } from './sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from './token-usage'
 
-const TEXTS = ['text', 'partial_json', 'thinking']
+const TEXTS = stringMembers('text', 'partial_json', 'thinking')
 const NONE: Uint8Array = new Uint8Array()
 
 /** Tools that run at the caller's side. Others run at the vendor's, for a price of their own. */
@@ -94,6 +94,9 @@ function blocksOf(holder: unknown): InputParts[] {
   })
 }
 
+/** A type of event that is more than content; in the text of an answer it only means a closer look. */
+const NOT_CONTENT_ALONE = /message_(?:start|delta|stop)|\berror\b/
+
 class MessagesMeter implements StreamMeter {
   ending: Uint8Array = NONE
   isComplete = false
@@ -101,7 +104,10 @@ class MessagesMeter implements StreamMeter {
   private counts: AnthropicCounts | null = null
   private isFinal = false
   private text = 0
-  private readonly events = new SseEvents((event) => this.judge(event))
+  private readonly events = new SseEvents(
+    (event) => this.judge(event),
+    (events) => this.judgeMany(events),
+  )
 
   get seen(): Seen {
     const counts: TokenCounts | null = this.counts && fromAnthropic(this.counts)
@@ -119,6 +125,13 @@ class MessagesMeter implements StreamMeter {
 
   close(): Uint8Array {
     return this.events.end()
+  }
+
+  /** Events of content blocks alone, which nearly all are. */
+  private judgeMany(events: string): string | null {
+    if (NOT_CONTENT_ALONE.test(events)) return null
+    this.text += stringBytes(events, TEXTS)
+    return events
   }
 
   private judge(event: Uint8Array): Verdict {

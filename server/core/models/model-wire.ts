@@ -80,19 +80,19 @@ export function metered(seen: Seen, expected: { readonly input: number; readonly
   }
 }
 
-/** The bytes of the string members of these names, in JSON that nobody parsed: a quote inside a string has a backslash before it. */
-export function stringBytes(json: string, names: readonly string[]): number {
+/** Finds where the string members of these names begin, for `stringBytes`. */
+export function stringMembers(...names: readonly string[]): RegExp {
+  return new RegExp(`"(?:${names.join('|')})"\\s*:\\s*"`, 'g')
+}
+
+/** The bytes of string members, in JSON that nobody parsed: a quote inside a string has a backslash before it. */
+export function stringBytes(json: string, members: RegExp): number {
   let bytes = 0
-  for (const name of names) {
-    const quoted = `"${name}"`
-    for (let at = json.indexOf(quoted); at >= 0; at = json.indexOf(quoted, at)) {
-      at += quoted.length
-      while (json[at] === ' ' || json[at] === ':') at++
-      if (json[at] !== '"') continue
-      const end = endOfString(json, at + 1)
-      bytes += end - at - 1
-      at = end
-    }
+  for (members.lastIndex = 0; members.test(json); ) {
+    const start = members.lastIndex
+    const end = endOfString(json, start)
+    bytes += end - start
+    members.lastIndex = end + 1
   }
   return bytes
 }

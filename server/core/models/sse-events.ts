@@ -16,15 +16,36 @@ export type Verdict = 'pass' | 'drop' | Uint8Array
  */
 export class SseEvents {
   private readonly judge: (event: Uint8Array) => Verdict
+  private readonly judgeMany: ((events: string) => string | null) | null
   private tail: Uint8Array = NONE
 
-  constructor(judge: (event: Uint8Array) => Verdict) {
+  /**
+   * `judgeMany` saves most of the work where most events are alike: it gets all whole events that came at once, as latin-1, and
+   * gives what goes on of them, or null when they must be judged one by one.
+   */
+  constructor(judge: (event: Uint8Array) => Verdict, judgeMany: ((events: string) => string | null) | null = null) {
     this.judge = judge
+    this.judgeMany = judgeMany
   }
 
   /** What may be sent on now. Throws a `RangeError` when an event does not end. */
   push(chunk: Uint8Array): Uint8Array {
     const data = this.tail.length === 0 ? chunk : Buffer.concat([this.tail, chunk])
+    return this.judgedTogether(data) ?? this.judgedApart(data)
+  }
+
+  private judgedTogether(data: Uint8Array): Uint8Array | null {
+    const end = this.judgeMany ? endOfEvents(data) : -1
+    if (!this.judgeMany || end < 0) return null
+    const whole = end === data.length ? data : data.subarray(0, end)
+    const events = latin1(whole)
+    const passed = this.judgeMany(events)
+    if (passed === null) return null
+    this.keep(end === data.length ? NONE : data.subarray(end))
+    return passed === events ? whole : Buffer.from(passed, 'latin1')
+  }
+
+  private judgedApart(data: Uint8Array): Uint8Array {
     const out: Uint8Array[] = []
     let kept = 0
     let from = 0
@@ -37,10 +58,14 @@ export class SseEvents {
       }
       from = end
     }
-    this.tail = data.subarray(from)
-    if (this.tail.length > LONGEST_EVENT) throw new RangeError('an event of the stream does not end')
+    this.keep(data.subarray(from))
     const rest = data.subarray(kept, from)
     return out.length === 0 ? rest : Buffer.concat([...out, rest])
+  }
+
+  private keep(tail: Uint8Array): void {
+    if (tail.length > LONGEST_EVENT) throw new RangeError('an event of the stream does not end')
+    this.tail = tail
   }
 
   /** What stands behind the last whole event when the stream ends: it is judged as if it were whole. */
@@ -59,6 +84,13 @@ function endOfEvent(data: Uint8Array, from: number): number {
     if (data[at + 1] === LINE_FEED) return at + 2
     if (data[at + 1] === RETURN && data[at + 2] === LINE_FEED) return at + 3
   }
+  return -1
+}
+
+/** One behind the last empty line; -1 when there is none. */
+function endOfEvents(data: Uint8Array): number {
+  for (let at = data.lastIndexOf(LINE_FEED); at > 0; at = data.lastIndexOf(LINE_FEED, at - 1))
+    if (data[at - 1] === LINE_FEED || (data[at - 1] === RETURN && data[at - 2] === LINE_FEED)) return at + 1
   return -1
 }
 
@@ -83,5 +115,5 @@ export function jsonOf(event: Uint8Array): Json {
 
 /** Bytes as a string of as many characters: quick to search, and its length is the bytes'. */
 export function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  return Buffer.prototype.latin1Slice.call(bytes, 0, bytes.length)
 }

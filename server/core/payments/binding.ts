@@ -60,6 +60,11 @@ export function fingerprintOf({ method, path, query, input }: FingerprintParts):
   return hash.digest('base64url')
 }
 
+/** SHA-256 of a body that is compared byte for byte. */
+export function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('base64url')
+}
+
 function sorted(value: unknown, without: ReadonlySet<string> = new Set()): unknown {
   if (Array.isArray(value)) return value.map((item) => sorted(item))
   if (typeof value !== 'object' || value === null) return value

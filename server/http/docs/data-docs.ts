@@ -144,7 +144,7 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
         description: 'The result, or a quote where `X-Cost-Mode: quote` asked for one.',
         schema: { anyOf: [schema, ref('Quote')] },
         examples: { result: example, quote: quoteExample(operation) },
-        ...(!needsKey && { headers: ['API-Version', 'Age'] }),
+        headers: [...(needsKey ? [] : (['API-Version', 'Age'] as const)), 'Idempotency-Replayed'],
       },
     },
     failures: [

@@ -50,9 +50,10 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   payload_too_large: 'The body is too large.',
   unsupported_media_type: 'The body is not application/json.',
   idempotency_conflict: 'This Idempotency-Key stands for another request.',
-  answer_not_kept: 'This request was answered and charged; its answer was too large to be kept for a repeat.',
+  answer_not_kept:
+    'This request was answered and charged; its answer was too large to be kept for a repeat, or broke off.',
   outcome_unknown:
-    'A write was begun under this Idempotency-Key and its outcome is not known. It is not sent a second time.',
+    'A write or a stream was begun under this Idempotency-Key and its outcome is not known. It is not sent a second time.',
   invalid_state: 'The change does not fit the present state, for example enabling a revoked key.',
   estimated_price_exceeds_max_price: 'The request would cost more than X-Max-Price-USD. Nothing ran.',
   rate_limit_exceeded: 'Too many requests this minute. Wait for Retry-After.',

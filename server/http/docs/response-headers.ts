@@ -14,6 +14,9 @@ export const RESPONSE_HEADERS = {
   'X-Request-ID': words('Your own X-Request-ID, or the X-Gateway-Request-ID where you sent none.'),
   'X-Gateway-Request-ID': words('Our id of this request: the one that usage, charges and support know.'),
   'X-Cost-Micros-USD': count('What this request cost, in millionths of a US dollar. 0 for everything but a success.'),
+  'Idempotency-Replayed': words(
+    '`true` where this is the answer to an earlier request under the same Idempotency-Key.',
+  ),
   'WWW-Authenticate': words(
     'How to get in (RFC 9110): the scheme to use, and what was wrong with the key that was sent.',
   ),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { holdsAddress } from '../../../server/core/catalogue/address-in-text'
+import { cpuMs } from '../../support/cpu-time'
 
 describe('the network makes a link of', () => {
   test.each([
@@ -47,7 +48,9 @@ describe('the network makes no link of', () => {
 })
 
 test('a long text is judged in no time', () => {
-  const started = performance.now()
-  for (const piece of ['a.', 'a-', 'é', '.', 'a.b-', 'x'.repeat(100)]) holdsAddress(piece.repeat(25_000 / piece.length))
-  expect(performance.now() - started).toBeLessThan(1000)
+  const took = cpuMs(() => {
+    for (const piece of ['a.', 'a-', 'é', '.', 'a.b-', 'x'.repeat(100)])
+      holdsAddress(piece.repeat(25_000 / piece.length))
+  })
+  expect(took).toBeLessThan(1000)
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { parsePattern } from '../../../server/core/goggles/pattern'
+import { cpuMs } from '../../support/cpu-time'
 
 const hits = (pattern: string, text: string): boolean => {
   const parsed = parsePattern(pattern)
@@ -59,9 +60,10 @@ describe('a pattern of a goggle (facts/upstreams.md 3.3)', () => {
 
   test('no pattern takes long, whatever the text', () => {
     const text = `${'ab'.repeat(100_000)}`
-    const before = performance.now()
-    for (const pattern of ['a*b*c', `${'ab'.repeat(240)}^c`, '^a*b^x|', `a^${'b'.repeat(400)}`, 'a*bb*|'])
-      expect(hits(pattern, text)).toBe(false)
-    expect(performance.now() - before).toBeLessThan(2_000)
+    const patterns = ['a*b*c', `${'ab'.repeat(240)}^c`, '^a*b^x|', `a^${'b'.repeat(400)}`, 'a*bb*|']
+    const took = cpuMs(() => {
+      for (const pattern of patterns) expect(hits(pattern, text)).toBe(false)
+    })
+    expect(took).toBeLessThan(2_000)
   })
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { parseGoggle } from '../../../server/core/goggles/goggle'
 import { type Fate, RuleBook } from '../../../server/core/goggles/rule-book'
+import { cpuMs } from '../../support/cpu-time'
 
 const book = (...texts: string[]) =>
   new RuleBook(
@@ -129,7 +130,6 @@ test('100,000 instructions over 200 results take no time that a caller notices',
   const lines = Array.from({ length: 100_000 }, (_, i) => `/p${i}/$boost=${i % 10 || 1}`)
   const rules = book(lines.join('\n'))
   const urls = Array.from({ length: 200 }, (_, i) => `https://x.org/p${i * 7}/index.html`)
-  const before = performance.now()
-  expect(rules.rerank(urls, (url) => subject(url))).toHaveLength(200)
-  expect(performance.now() - before).toBeLessThan(1_000)
+  const took = cpuMs(() => expect(rules.rerank(urls, (url) => subject(url))).toHaveLength(200))
+  expect(took).toBeLessThan(1_000)
 })

@@ -75,6 +75,7 @@ describe('routes and documents cannot drift', () => {
       '/sandbox/social',
       '/sandbox/social/*',
       '/mcp',
+      '/mcp/paid',
       '/media/lucide/:file',
       '/v1/models/*',
       '/v1beta/models/*',

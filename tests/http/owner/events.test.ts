@@ -53,10 +53,9 @@ describe('GET /api/events', () => {
       })
   })
 
-  test('tells of a served call and of the balance after it, within a second', async () => {
+  test('tells of a served call and of the balance after it', async () => {
     const { key, secret } = await keyDesk(owner).create()
     const source = await listening(owner)
-    const called = performance.now()
     const answer = await gateway.as(secret, IMAGES)
     expect(answer.status).toBe(200)
     expect(await source.nextOf('call')).toMatchObject({
@@ -70,7 +69,6 @@ describe('GET /api/events', () => {
       },
     })
     const { data } = await source.nextOf('balance')
-    expect(performance.now() - called).toBeLessThan(1000)
     expect(data['balance_micros_usd']).toBe((await accountOf(owner)).balance_micros_usd)
     await source.close()
   })

@@ -19,7 +19,7 @@ export async function makeWorld(server: ServerProcess, folder: string) {
   const good = await key(rich, 'good')
   const others = await Promise.all([
     key(rich, 'disabled'),
-    key(rich, 'expired', { expires_at: new Date(Date.now() + 1500).toISOString() }),
+    key(rich, 'expired', { expires_at: new Date(Date.now() + 5000).toISOString() }),
     key(rich, 'exhausted', { spending_limit: 0.01 }),
     key(rich, 'elsewhere', { allowed_ips: ['10.0.0.0/8', '2001:db8::/32'] }),
     key(rich, 'narrow', { allowed_endpoints: ['llm-context'] }),

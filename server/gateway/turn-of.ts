@@ -1,0 +1,58 @@
+import type { SoldName } from '../core/catalogue/operation'
+import type { Failure } from '../core/failure'
+import { ok, type Result } from '../core/result'
+import type { Admitted, Wishes } from './call'
+import type { FirstTurn, Repeats, Turn } from './repeats'
+
+/** A call whose answer a model writes, as far as its `Idempotency-Key` is concerned. */
+export interface Keyed {
+  readonly admitted: Admitted
+  readonly wishes: Wishes
+  /** Equal for two tries of one request only. */
+  readonly fingerprint: () => string
+  /** Aborts when the caller hangs up. */
+  readonly hangUp: AbortSignal
+}
+
+/**
+ * The turn of a call whose answer a model writes; null where it named no key. A stream counts as a write: what went through is
+ * charged also when its process dies, so that it is reserved before it begins.
+ */
+export async function turnOf(
+  repeats: Repeats,
+  { admitted, wishes, fingerprint }: Keyed,
+  operation: SoldName,
+  stream: boolean,
+): Promise<Result<Turn | null, Failure>> {
+  const { caller, presented } = admitted
+  if (wishes.idempotencyKey === null || caller.kind === 'anonymous') return ok(null)
+  return repeats.turn({
+    account: caller.account.id,
+    operation,
+    key: wishes.idempotencyKey,
+    fingerprint: fingerprint(),
+    requestId: presented.id,
+    effect: stream ? 'write' : 'read',
+  })
+}
+
+/** When to stop: as soon as the caller hangs up; with a turn of its own never, for its repeat asks for the answer (ADR 17). */
+export function stopOf({ hangUp }: Pick<Keyed, 'hangUp'>, first: FirstTurn | null): AbortSignal {
+  return first ? new AbortController().signal : hangUp
+}
+
+/** Gives the turn back on every way out; a stream takes it along, to its end. */
+export async function within<T extends { readonly kind: string }>(
+  first: FirstTurn | null,
+  work: () => Promise<T>,
+): Promise<T> {
+  let end: 'done' | 'nothing' | null = 'nothing'
+  try {
+    const outcome = await work()
+    // What was refused was not charged, and a model changes nothing outside.
+    end = outcome.kind === 'streaming' ? null : outcome.kind === 'served' ? 'done' : 'nothing'
+    return outcome
+  } finally {
+    if (end) await first?.end(end)
+  }
+}

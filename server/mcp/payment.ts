@@ -1,0 +1,119 @@
+import { McpError } from '@modelcontextprotocol/sdk/types.js'
+import type { ShownPayment } from '../core/payments/method'
+import type { ToolAnswer } from './tool-result'
+
+/** Names in `_meta` and codes of the `Payment` scheme over JSON-RPC (facts/payments 9, spec-answers 10). */
+const CREDENTIAL = 'org.paymentauth/credential'
+const RECEIPT = 'org.paymentauth/receipt'
+const REQUIRED = 'org.paymentauth/payment-required'
+const PAYMENT_REQUIRED = -32042
+const PAYMENT_REFUSED = -32043
+const INVALID_PARAMS = -32602
+
+/**
+ * The payment that a `tools/call` brings along, in the wire form that HTTP has of it: so that what it is bound to, its one use and
+ * its fate are judged in one place. Null when it brings none; what is not a credential is judged malformed there.
+ */
+export function paymentIn(message: unknown): ShownPayment | null {
+  const shown = Object(member(Object(member(message, 'params')), '_meta'))
+  return Object.hasOwn(shown, CREDENTIAL) ? { scheme: 'payment', text: wireText(Reflect.get(shown, CREDENTIAL)) } : null
+}
+
+/** What the client must do about money before the call can be served; null when nothing is offered to it. */
+export class PaymentAsked {
+  private readonly code: number
+  private readonly message: string
+  private readonly data: Readonly<Record<string, unknown>>
+
+  private constructor(code: number, message: string, data: Readonly<Record<string, unknown>>) {
+    this.code = code
+    this.message = message
+    this.data = data
+  }
+
+  static by({ status, headers, body }: ToolAnswer): PaymentAsked | null {
+    const challenges = status === 402 ? challengesIn(headers.get('www-authenticate') ?? '') : []
+    if (challenges.length === 0) return null
+    const { error: _ours, ...problem } = isRecord(body) ? body : {}
+    const data = { httpStatus: 402, challenges, problem }
+    return new PaymentAsked(codeOf(member(member(body, 'error'), 'code')), String(problem['detail']), data)
+  }
+
+  /** To a caller that pays by the call: the error of the protocol. */
+  error(): McpError {
+    return new McpError(this.code, this.message, this.data)
+  }
+
+  /** To a caller with an account, beside the failure that its model reads. */
+  meta(): Record<string, unknown> {
+    return { [REQUIRED]: this.data }
+  }
+}
+
+/** The receipt of a call that was paid for by itself, for the `_meta` of its result. */
+export function receiptMeta(
+  { headers }: Pick<ToolAnswer, 'headers'>,
+  shown: ShownPayment | null,
+): Record<string, unknown> {
+  const text = headers.get('payment-receipt')
+  if (text === null || shown === null) return {}
+  const challengeId = member(member(decoded(shown.text), 'challenge'), 'id')
+  return { [RECEIPT]: { ...Object(decoded(text)), challengeId } }
+}
+
+function codeOf(code: unknown): number {
+  if (code === 'malformed_credential' || code === 'invalid_payload') return INVALID_PARAMS
+  return code === 'payment_required' || String(code).startsWith('insufficient_') ? PAYMENT_REQUIRED : PAYMENT_REFUSED
+}
+
+/** In the header the terms are base64url of their JSON, in the message they are the JSON. */
+function wireText(credential: unknown): string {
+  if (!isRecord(credential) || !isRecord(credential['challenge'])) return encoded(credential)
+  const { challenge, payload, source } = credential
+  const { request, meta, opaque = isRecord(meta) ? encoded(meta) : undefined, ...terms } = challenge
+  const wire = { ...terms, ...(opaque !== undefined && { opaque }), request: encoded(request) }
+  return encoded({ challenge: wire, payload, ...(source !== undefined && { source }) })
+}
+
+/** One text per value, whatever the order of its members: the same credential again must be the same to the letter. */
+function encoded(value: unknown): string {
+  return Buffer.from(JSON.stringify(value ?? null, inOrder)).toString('base64url')
+}
+
+function inOrder(_name: string, value: unknown): unknown {
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function decoded(text: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(text, 'base64url').toString())
+  } catch {
+    return null
+  }
+}
+
+/** The challenges of the scheme `Payment` in the values of `WWW-Authenticate` (RFC 9110 11.6.1); others are passed over. */
+function challengesIn(header: string): Record<string, unknown>[] {
+  const found: Record<string, unknown>[] = []
+  for (const [, scheme = '', parameters = ''] of header.matchAll(CHALLENGE)) {
+    if (scheme.toLowerCase() !== 'payment') continue
+    const challenge = Object.fromEntries(
+      [...parameters.matchAll(PARAMETER)].map(([, name = '', value = '']) => [name, value.replace(/\\(.)/g, '$1')]),
+    )
+    const { request } = challenge
+    if (request !== undefined) found.push({ ...challenge, request: decoded(request) })
+  }
+  return found
+}
+
+const PARAMETER = /([\w-]+)="((?:[^"\\]|\\.)*)"/g
+const CHALLENGE = /([A-Za-z][\w-]*) +((?:[\w-]+="(?:[^"\\]|\\.)*"(?:, *(?=[\w-]+="))?)+)/g
+
+function member(value: unknown, name: string): unknown {
+  return Reflect.get(Object(value ?? {}), name)
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,355 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { Challenge, Credential } from 'mppx'
+import { McpClient } from 'mppx/mcp-sdk/client'
+import { Mppx, tempo } from 'mppx/server'
+import { createClient, http } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { tempoLocalnet } from 'viem/chains'
+import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
+import { no, ok } from '../../server/core/result'
+import { endAndReconcile, IMAGES_CALL } from '../http/wire'
+import { type Harness, openHarness } from '../support/harness'
+import { type McpAnswer, mcp } from '../support/mcp'
+import '../support/patience'
+import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
+
+const PATH = '/mcp/paid'
+const PRICE_UNITS = 5000n
+const SEARCH = { name: 'image_search', arguments: { q: 'card' } }
+const CREDENTIAL = 'org.paymentauth/credential'
+const RECEIPT = 'org.paymentauth/receipt'
+
+let sandbox: Awaited<ReturnType<typeof openPaymentSandbox>>
+let gateway: Harness
+
+const opened = async (
+  more: Record<string, string> = {},
+  clock: { readonly running?: true; readonly now?: number; readonly folder?: string } = { running: true },
+) => {
+  const made = await openHarness({
+    ...clock,
+    env: {
+      PAYMENTS_RPC_URL: sandbox.nodeUrl,
+      PAYMENTS_CHAIN_ID: String(SANDBOX_CHAIN_ID),
+      PAYMENTS_TOKEN: SANDBOX_TOKEN,
+      PAYMENTS_RECIPIENT: MERCHANT,
+      PAYMENTS_ATTEMPTS_RPM: '1000000',
+      ANON_RPM: '1000000',
+      ...more,
+    },
+  })
+  await made.gateway.rail.open()
+  return made
+}
+beforeAll(async () => {
+  sandbox = await openPaymentSandbox()
+  gateway = await opened()
+})
+beforeEach(() => {
+  sandbox.setMood('ok')
+  gateway.images.answer = async () => ok({ body: '{"results":[]}' })
+})
+afterAll(async () => {
+  await endAndReconcile(gateway)
+  await sandbox.close()
+})
+
+async function moved(work: () => Promise<unknown>): Promise<bigint> {
+  const before = await sandbox.balance(MERCHANT)
+  await work()
+  return (await sandbox.balance(MERCHANT)) - before
+}
+
+/** A call of a tool by nobody known. */
+const called = (params: Record<string, unknown> = SEARCH, to = gateway) =>
+  mcp(to, null, 'tools/call', params, { path: PATH })
+
+type ChallengeJson = Parameters<typeof Challenge.serialize>[0]
+interface Asked {
+  readonly httpStatus: number
+  readonly challenges: readonly ChallengeJson[]
+  readonly problem: Record<string, unknown>
+}
+const asked = ({ message }: McpAnswer): Asked => message.error?.data as Asked
+
+/** A credential for a call, as a payer makes it from what the error says. */
+async function bought(params: Record<string, unknown> = SEARCH, payer: PrivateKeyAccount = PAYER) {
+  const [challenge] = asked(await called(params)).challenges
+  if (!challenge) throw new Error('no challenge')
+  return Credential.deserialize(await sandbox.wallet(payer)[0].createCredential({ challenge } as never))
+}
+const paid = (credential: unknown, params: Record<string, unknown> = SEARCH, to = gateway) =>
+  called({ ...params, _meta: { [CREDENTIAL]: credential } }, to)
+
+/** What came of a call, in one line; `+challenge`: it invites to pay. */
+function verdict({ status, message }: McpAnswer): string {
+  const error = (message.result?.structuredContent?.['error'] ?? null) as { code: string } | null
+  const data = message.error?.data as Asked | undefined
+  const invites = (data?.challenges.length ?? 0) > 0 ? ' +challenge' : ''
+  if (status !== 200) return `http ${status}`
+  if (message.error) return `${message.error.code} ${String(data?.problem['type']).split('/').at(-1)}${invites}`
+  return error ? error.code : 'ok'
+}
+
+async function agent(payer: PrivateKeyAccount = PAYER) {
+  const fetching = (input: string | URL, init?: RequestInit) => {
+    const url = new URL(input)
+    return gateway.call(url.pathname, init)
+  }
+  const client = new Client({ name: 'a wallet', version: '1' })
+  const transport = new StreamableHTTPClientTransport(new URL(PATH, gateway.config.baseUrl), { fetch: fetching })
+  await client.connect(transport as Parameters<Client['connect']>[0])
+  return McpClient.wrap(client, { methods: [sandbox.wallet(payer)] })
+}
+
+describe('a caller without an account (spec-answers 10)', () => {
+  test('is not let in to /mcp, and at /mcp/paid sees the data tools with their prices', async () => {
+    expect((await mcp(gateway, null, 'tools/list')).status).toBe(401)
+    const { status, message, headers } = await mcp(gateway, null, 'tools/list', {}, { path: PATH })
+    expect(status).toBe(200)
+    expect(message.result?.tools?.map(({ name }) => name)).toEqual(['image_search', 'llm_context'])
+    expect(message.result?.tools?.[0]?.description).toContain('Costs 0.005 USD')
+    expect(headers.get('x-ratelimit-limit-requests')).not.toBeNull()
+  })
+
+  test('is told by the error of the protocol what to pay: nothing ran, nothing moved', async () => {
+    const before = gateway.images.asked.length
+    const answer = await called()
+    expect(answer.message.error?.code).toBe(-32042)
+    expect(asked(answer)).toMatchObject({
+      httpStatus: 402,
+      challenges: [
+        {
+          method: 'tempo',
+          intent: 'charge',
+          request: { amount: '5000', currency: SANDBOX_TOKEN, recipient: MERCHANT },
+        },
+      ],
+      problem: { type: 'https://paymentauth.org/problems/payment-required', status: 402 },
+    })
+    expect(asked(answer).challenges[0]?.description).toMatch(/API key.*payment challenge/)
+    expect(gateway.images.asked.length).toBe(before)
+  })
+
+  test('pays by the official payment client of MCP, and gets result, receipt and cost; the money moves once', async () => {
+    const client = await agent()
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('image_search')
+    let result: Awaited<ReturnType<typeof client.callTool>> | undefined
+    const amount = await moved(async () => {
+      result = await client.callTool(SEARCH)
+    })
+    expect(amount).toBe(PRICE_UNITS)
+    const claim = await gateway.core.stores.paymentClaims.find(String(result?.receipt?.challengeId))
+    expect(claim).toMatchObject({ state: 'served', operation: 'image-search', payer: PAYER.address.toLowerCase() })
+    expect(result?.receipt).toMatchObject({
+      method: 'tempo',
+      status: 'success',
+      reference: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      challengeId: expect.any(String),
+    })
+    expect(result?.['structuredContent']).toEqual({ results: [] })
+    expect(result?.['_meta']).toMatchObject({ 'gateway/cost_micros_usd': 5000, 'gateway/untrusted': true })
+    await client.close()
+  })
+
+  test('may ask what cannot be served and is told the rule, not a price', async () => {
+    expect(verdict(await called({ name: 'image_search', arguments: {} }))).toBe('missing_parameter')
+    expect(verdict(await called({ name: 'post_social', arguments: { content: 'x' } }))).toBe('-32602 undefined')
+  })
+})
+
+describe('a credential in _meta', () => {
+  test('buys one call: no other arguments, no other tool, and not twice', async () => {
+    const credential = await bought()
+    const other = { name: 'image_search', arguments: { q: 'another' } }
+    expect(verdict(await paid(credential, other))).toBe('-32043 invalid-challenge +challenge')
+    expect(verdict(await paid(credential, { name: 'llm_context', arguments: { q: 'card' } }))).toBe(
+      '-32043 invalid-challenge +challenge',
+    )
+    expect(verdict(await paid(credential))).toBe('ok')
+    const again = await moved(async () =>
+      expect(verdict(await paid(credential))).toBe('-32043 invalid-challenge +challenge'),
+    )
+    expect(again).toBe(0n)
+  })
+
+  test('stays spent after a restart', async () => {
+    const credential = await bought()
+    expect(verdict(await paid(credential))).toBe('ok')
+    await gateway.close(true)
+    gateway = await opened({}, { running: true, folder: gateway.folder })
+    expect(verdict(await paid(credential))).toBe('-32043 invalid-challenge +challenge')
+  })
+
+  test('is the one of HTTP: bought there it serves here, and then nowhere', async () => {
+    const header = await sandbox.payer().createCredential(await gateway.call(IMAGES_CALL))
+    const credential = Credential.deserialize(header)
+    const before = await sandbox.balance(MERCHANT)
+    expect(verdict(await paid(credential))).toBe('ok')
+    expect((await gateway.call(IMAGES_CALL, { headers: { authorization: header } })).status).toBe(402)
+    expect((await sandbox.balance(MERCHANT)) - before).toBe(PRICE_UNITS)
+  })
+
+  test('is the same credential whatever the order of its members', async () => {
+    const credential = await bought()
+    gateway.images.answer = async () => no({ kind: 'unavailable', reason: 'away' })
+    expect(verdict(await paid(credential))).toBe('upstream_unavailable')
+    gateway.images.answer = async () => ok({ body: '{}' })
+    const { challenge, payload, source } = credential
+    const turned = { source, payload, challenge: Object.fromEntries(Object.entries(challenge).reverse()) }
+    expect(verdict(await paid(turned))).toBe('ok')
+  })
+
+  test('of many at once exactly one is served; the others wait, uninvited to pay again', async () => {
+    const credential = await bought()
+    const reached = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<void>()
+    gateway.images.answer = async () => {
+      reached.resolve()
+      await answer.promise
+      return ok({ body: '{}' })
+    }
+    const first = paid(credential)
+    await reached.promise
+    const others = await Promise.all(Array.from({ length: 3 }, () => paid(credential)))
+    expect(others.map(verdict)).toEqual(Array(3).fill('payment_in_progress'))
+    answer.resolve()
+    expect(verdict(await first)).toBe('ok')
+  })
+
+  test('is good after its source failed: no money moved, and the same one is served', async () => {
+    const credential = await bought()
+    gateway.images.answer = async () => no({ kind: 'unavailable', reason: 'away' })
+    const none = await moved(async () => expect(verdict(await paid(credential))).toBe('upstream_unavailable'))
+    expect(none).toBe(0n)
+    gateway.images.answer = async () => ok({ body: '{}' })
+    expect(await moved(async () => expect(verdict(await paid(credential))).toBe('ok'))).toBe(PRICE_UNITS)
+  })
+
+  test('over a dead network is neither refused nor charged, and no challenge invites to pay again', async () => {
+    const credential = await bought()
+    sandbox.setMood('dead')
+    const answer = await paid(credential)
+    expect(verdict(answer)).toBe('payment_network_unavailable')
+    expect(answer.message.result?._meta).not.toHaveProperty('org.paymentauth/payment-required')
+    sandbox.setMood('ok')
+    expect(verdict(await paid(credential))).toBe('ok')
+  })
+
+  test.each([
+    ['no credential at all', 'nonsense'],
+    ['null', null],
+    ['an object without a challenge', { payload: {} }],
+    ['a challenge that is none', { challenge: { id: 'x' }, payload: {} }],
+  ])('that is %s is malformed: -32602, with a fresh challenge', async (_what, credential) => {
+    expect(verdict(await paid(credential))).toBe('-32602 malformed-credential +challenge')
+  })
+
+  test.each<[string, (honest: Awaited<ReturnType<typeof bought>>) => unknown, string]>([
+    ['whose payload is no transfer', (c) => ({ ...c, payload: { a: 1 } }), '-32602 invalid-payload'],
+    [
+      'of another price',
+      (c) => changed(c, { request: { ...c.challenge.request, amount: '1' } }),
+      '-32043 invalid-challenge',
+    ],
+    ['of a later end', (c) => changed(c, { expires: '2099-01-01T00:00:00.000Z' }), '-32043 invalid-challenge'],
+    ['of a method that is not offered', (c) => changed(c, { method: 'barter' }), '-32043 invalid-challenge'],
+    ['of somebody else’s challenge', (c) => changed(c, { id: 'x'.repeat(43) }), '-32043 invalid-challenge'],
+  ])('%s is refused, with a fresh challenge', async (_what, lie, expected) => {
+    const none = await moved(async () =>
+      expect(verdict(await paid(lie(await bought())))).toBe(`${expected} +challenge`),
+    )
+    expect(none).toBe(0n)
+  })
+
+  test('of a challenge that is over is refused as such', async () => {
+    const [open] = asked(await called()).challenges
+    const client = createClient({ chain: tempoLocalnet, transport: http(sandbox.chainUrl) })
+    const [currency, recipient] = [SANDBOX_TOKEN as `0x${string}`, MERCHANT as `0x${string}`]
+    const { secret, realm } = gateway.config.payments
+    const charge = tempo.charge({ currency, recipient, getClient: () => client, supportedModes: ['pull'] })
+    const late = await Mppx.create({ secretKey: secret, realm, methods: [charge] }).challenge.tempo.charge({
+      amount: '0.005',
+      chainId: SANDBOX_CHAIN_ID,
+      expires: new Date(Date.now() - 1000).toISOString(),
+      meta: JSON.parse(Buffer.from(String(open?.opaque), 'base64url').toString()),
+    })
+    const credential = Credential.deserialize(await sandbox.lie(Challenge.serialize(late), {}))
+    expect(verdict(await paid(credential))).toBe('-32043 payment-expired +challenge')
+  })
+
+  test('signed by a payer without money is refused before anything runs', async () => {
+    const [challenge] = asked(await called()).challenges
+    const header = Challenge.serialize(challenge as ChallengeJson)
+    const poor = Credential.deserialize(await sandbox.lie(header, { gas: 900_000n }, stranger()))
+    const before = gateway.images.asked.length
+    expect(verdict(await paid(poor))).toBe('-32043 verification-failed +challenge')
+    expect(gateway.images.asked.length).toBe(before)
+  })
+})
+
+describe('a caller with a key', () => {
+  test('that cannot pay is told so as its model reads it, with a challenge beside, and may pay that one call', async () => {
+    const account = await gateway.account(1)
+    const key = await gateway.key(account, { spending_limit: 0.001 })
+    const refused = await mcp(gateway, key, 'tools/call', SEARCH)
+    expect(verdict(refused)).toBe('insufficient_api_key_balance')
+    const offered = refused.message.result?._meta?.['org.paymentauth/payment-required'] as Asked
+    const credential = Credential.deserialize(
+      await sandbox.wallet()[0].createCredential({ challenge: offered.challenges[0] } as never),
+    )
+    const before = (await gateway.core.ledger.balance(account.id))!.posted
+    const answer = await mcp(gateway, key, 'tools/call', { ...SEARCH, _meta: { [CREDENTIAL]: credential } })
+    expect(verdict(answer)).toBe('ok')
+    expect(answer.message.result?._meta?.[RECEIPT]).toMatchObject({ status: 'success' })
+    expect((await gateway.core.ledger.balance(account.id))!.posted).toBe(before)
+  })
+
+  test('is served at /mcp/paid too, out of its balance', async () => {
+    const account = await gateway.account(1)
+    const key = await gateway.key(account)
+    const balance = async () => (await gateway.core.ledger.balance(account.id))!.posted
+    const before = await balance()
+    expect(verdict(await mcp(gateway, key, 'tools/call', SEARCH, { path: PATH }))).toBe('ok')
+    expect(before - (await balance())).toBe(5000)
+  })
+
+  test('that nobody knows is 401, with where to get a token for the MCP server', async () => {
+    const { status, headers } = await mcp(gateway, `gwk_${'a'.repeat(49)}`, 'tools/list', {}, { path: PATH })
+    expect(status).toBe(401)
+    expect(headers.get('www-authenticate')).toContain('/.well-known/oauth-protected-resource/mcp"')
+  })
+})
+
+describe('the pace of an address (spec-answers 9)', () => {
+  test('holds whoever pays nothing, and no payment that is good', async () => {
+    // A clock that stands still at the chain's time: no minute ends in between.
+    const slow = await opened({ ANON_RPM: '2', PAYMENTS_ATTEMPTS_RPM: '1' }, { now: Date.now() })
+    slow.images.answer = async () => ok({ body: '{}' })
+    const challenges = [await called(SEARCH, slow), await called(SEARCH, slow)].map((one) => asked(one).challenges[0])
+    expect((await called(SEARCH, slow)).status).toBe(429)
+    expect((await mcp(slow, null, 'tools/list', {}, { path: PATH })).status).toBe(429)
+    expect((await slow.call(PATH, { method: 'POST', body: 'no JSON' })).status).toBe(429)
+    for (const challenge of challenges) {
+      const credential = await sandbox.wallet()[0].createCredential({ challenge } as never)
+      expect(verdict(await paid(Credential.deserialize(credential), SEARCH, slow))).toBe('ok')
+    }
+    expect(verdict(await paid({ challenge: {} }, SEARCH, slow))).toBe('-32602 malformed-credential +challenge')
+    expect(verdict(await paid({ challenge: {} }, SEARCH, slow))).toBe('rate_limit_exceeded')
+    await endAndReconcile(slow)
+  })
+})
+
+test('where no payment can be taken, the price and the way to a key are told, as every failure of a tool', async () => {
+  const off = await openHarness({ env: { PAYMENTS: 'off' } })
+  const answer = await called(SEARCH, off)
+  expect(verdict(answer)).toBe('payment_required')
+  expect(answer.message.result?.content?.[0]?.text).toContain('0.005 USD')
+  await endAndReconcile(off)
+})
+
+function changed(credential: Awaited<ReturnType<typeof bought>>, more: Record<string, unknown>) {
+  return { ...credential, challenge: { ...credential.challenge, ...more } }
+}
