@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import { asFailure } from '../api/failure.ts'
 import { type GatewayOperation, operationsQuery } from '../api/operations.ts'
-import { Chat } from '../features/playground/chat.tsx'
 import { TryOperation } from '../features/playground/try-operation.tsx'
 import { Select } from '../ui/field.tsx'
 import { Page } from '../ui/page.tsx'
@@ -11,6 +11,9 @@ import { Tabs } from '../ui/tabs.tsx'
 import { CHAT_WORDS } from '../words/chat.ts'
 import { PLAYGROUND_WORDS as WORDS } from '../words/playground.ts'
 import { SHELL_WORDS } from '../words/shell.ts'
+
+/** Comes when it is opened: who tries an endpoint does not load it. */
+const Chat = lazy(() => import('../features/playground/chat.tsx').then(({ Chat }) => ({ default: Chat })))
 
 const FIRST: Readonly<Record<string, string>> = { q: 'credit card' }
 
@@ -31,12 +34,14 @@ export function Playground() {
         chosen={view ?? 'endpoints'}
         onChoose={(tab) => void navigate({ search: tab === 'chat' ? { view: tab } : {}, replace: true })}
       >
-        <div className="grid gap-6 pt-3">
+        <div className="grid min-w-0 grid-cols-1 gap-6 pt-3">
           {view === 'chat' ? (
-            <Chat
-              chosen={model}
-              onModel={(id) => void navigate({ search: { view: 'chat', model: id }, replace: true })}
-            />
+            <Suspense fallback={<Loading rows={6} />}>
+              <Chat
+                chosen={model}
+                onModel={(id) => void navigate({ search: { view: 'chat', model: id }, replace: true })}
+              />
+            </Suspense>
           ) : (
             <Endpoints />
           )}
