@@ -204,13 +204,13 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
 function composeIdentity(
   config: Config,
   { clock, log }: Surroundings,
-  { stores, signUp, accounts, events }: Awaited<ReturnType<typeof composeCore>>,
+  { stores, signUp, accounts, connections, events }: Awaited<ReturnType<typeof composeCore>>,
 ) {
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
   const mailer = openMailer(config)
   const identity = openIdentity({
-    ...passwordResets({ mailer, baseUrl: config.baseUrl, accounts, audit: stores.audit, clock }),
+    ...passwordResets({ mailer, baseUrl: config.baseUrl, accounts, connections, audit: stores.audit, clock }),
     db: stores.db,
     secret: config.secretKey,
     baseUrl: config.baseUrl,

@@ -71,23 +71,26 @@ function farewells(parts: { connections: Connections; social: Social | null; cre
   ]
 }
 
-/** What follows a forgotten password: the mail with the link, and the audit of what it led to. */
+/** What follows a forgotten password: the mail with the link; the end of every app's access, and the audit of what it led to. */
 export function passwordResets(parts: {
   mailer: Mailer | null
   baseUrl: string
   accounts: AccountStore
+  connections: Connections
   audit: AuditTrail
   clock: Clock
 }) {
-  const { mailer, baseUrl, accounts, audit, clock } = parts
+  const { mailer, baseUrl, accounts, connections, audit, clock } = parts
   return {
     onResetRequest: async (user: { email: string }, token: string) =>
       mailer?.send(resetMail(user.email, resetLink(baseUrl, token))),
     onPasswordReset: async (user: { id: string }, { address }: { address: string | null }) => {
       const account = await accounts.byUser(user.id)
+      const actor = { kind: 'owner', id: user.id, address } as const
+      if (account) await connections.disconnect(account, 'all', actor, 'new_password')
       const at = clock.now()
       await audit.write({
-        ...{ id: makeId('audit', at), at, actor: { kind: 'owner', id: user.id, address } as const },
+        ...{ id: makeId('audit', at), at, actor },
         ...{ accountId: account?.id ?? null, keyId: null, action: 'account.password_reset', detail: {} },
       })
     },

@@ -19,6 +19,7 @@ import type { Log } from '../log'
 /** The fixed address that networks send browsers back to (spec 4.3). */
 const CALLBACK = '/apis/v1/social/oauth_callback'
 const TIMEOUT_MS = 10_000
+const IDLE_LOOK_MS = 3_600_000
 
 interface SocialNeeds {
   readonly clock: Clock
@@ -32,10 +33,34 @@ interface SocialNeeds {
 export function openSocial(config: Config, needs: SocialNeeds) {
   const redirectUri = config.baseUrl + CALLBACK
   const { network, sandbox } = openNetwork(config, redirectUri, needs.clock)
+  const social = network && composed(config, needs, network, redirectUri)
+  const renewals = social && renewIdleHourly(social.accounts, needs.log)
   return {
-    social: network && composed(config, needs, network, redirectUri),
+    social,
     sandbox,
-    close: async () => sandbox?.close(),
+    async close() {
+      await renewals?.close()
+      await sandbox?.close()
+    },
+  }
+}
+
+/** Looks every hour for linked accounts that lie idle. A stop waits for the renewal that runs, whose new tokens must be kept. */
+function renewIdleHourly(accounts: LinkedAccounts, log: Log) {
+  const stop = new AbortController()
+  let running: Promise<unknown> = Promise.resolve()
+  const job = setInterval(() => {
+    running = running.then(() =>
+      accounts.renewIdle(stop.signal).catch((error: unknown) => log.warn('idle accounts', { reason: String(error) })),
+    )
+  }, IDLE_LOOK_MS)
+  job.unref()
+  return {
+    close(): Promise<unknown> {
+      clearInterval(job)
+      stop.abort()
+      return running
+    },
   }
 }
 

@@ -14,6 +14,7 @@ socialStoreContract('libSQL', async () => {
       await stores.credentials.create(key, { limit: null, budget: null }, audit())
       return key
     },
+    end: (key, how) => stores.credentials.update({ key: { ...key, ...how } }, audit()),
     async reopened() {
       await stores.close()
       stores = await openTestStores({ folder })

@@ -10,6 +10,8 @@ export interface SocialStoreUnderTest {
   readonly store: SocialStore
   /** A key of a new account, or of the account of `beside`. */
   key(beside?: ApiKey): Promise<ApiKey>
+  /** The key is revoked, or stops at a time. */
+  end(key: ApiKey, how: { revokedAt: number } | { stopsAt: number }): Promise<void>
   reopened(): Promise<SocialStore>
   close(): Promise<void>
 }
@@ -136,6 +138,28 @@ export function socialStoreContract(name: string, open: () => Promise<SocialStor
       expect(await store.sessionsOf(one.accountId)).toHaveLength(2)
       const links = await store.newestLinks(one.accountId)
       expect(links.map(({ id }) => id)).toEqual([waiting.id, linked.id])
+    })
+
+    test('those that lie idle are told, the longest idle first, unless nothing could renew or use them', async () => {
+      const WEEK = NOON - 1_000_000
+      const idle = async (more: Partial<SocialSession>, how?: { revokedAt: number } | { stopsAt: number }) => {
+        const key = await parts.key()
+        const { session } = await put(sessionOf(key, { linkedAt: WEEK - 50, ...more }), key)
+        if (how) await parts.end(key, how)
+        return session
+      }
+      const tokens = { access: 'a', refresh: null, accessExpiresAt: NOON }
+      const [second, first] = [await idle({ refreshedAt: WEEK - 10 }), await idle({ linkedAt: WEEK - 90 })]
+      const third = await idle({ refreshedAt: WEEK }, { stopsAt: NOON + 1 })
+      await idle({ refreshedAt: WEEK + 1 })
+      await idle({ tokens })
+      await idle({ revokedAt: NOON })
+      await idle({ network: 'x' })
+      await idle({}, { revokedAt: NOON })
+      await idle({}, { stopsAt: NOON })
+      const asked = { network: 'sandbox', idleSince: WEEK, now: NOON, limit: 10 } as const
+      expect(await store.idleSessions(asked)).toEqual([first, second, third])
+      expect(await store.idleSessions({ ...asked, limit: 1 })).toEqual([first])
     })
 
     test('all of it is there after a restart', async () => {

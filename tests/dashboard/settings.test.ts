@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { axeFindings, becomes, type Dashboard, openDashboard, screenshot } from '../support/browser'
+import { oauthApp } from '../support/oauth'
 import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
 import '../support/patience'
 
@@ -58,6 +59,42 @@ describe('Settings', () => {
     await page.getByRole('row').filter({ hasText: 'curl' }).waitFor({ state: 'detached' })
     await page.getByRole('row').filter({ hasText: 'This one' }).getByText('Chrome on Linux').waitFor()
     await left(watched, [REFUSED])
+  })
+
+  test('signing out all others asks about apps too: they lose their access unless they are kept', async () => {
+    const owner = await dashboard.signedIn()
+    const app = oauthApp(dashboard, owner)
+    const elsewhere = () =>
+      dashboard.call('/api/auth/sign-in/email', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'user-agent': 'curl/8.14.1' },
+        body: JSON.stringify({ email: owner.email, password: PASSWORD }),
+      })
+    const tokens = await app.connect('usage:read offline_access', ['/v1'])
+    const works = async () => (await dashboard.as(tokens.access_token, '/v1/whoami')).status
+    await elsewhere()
+    const watched = await dashboard.visit('/settings')
+    const { page } = watched
+    await page.getByLabel('Also disconnect the connected app').waitFor()
+    const ask = async () => {
+      await page.getByRole('button', { name: 'Sign out all others' }).click()
+      return page.getByRole('alertdialog', { name: 'Sign out all others' })
+    }
+    const kept = await ask()
+    await kept.getByLabel('Also disconnect the connected app').uncheck()
+    await fitsEverybody(page, 'settings-apps-too')
+    await kept.getByRole('button', { name: 'Sign out all others' }).click()
+    await page.getByText('One session signed out.', { exact: true }).waitFor()
+    expect(await works()).toBe(200)
+    await elsewhere()
+    await page.reload()
+    const ended = await ask()
+    expect(await ended.getByLabel('Also disconnect the connected app').isChecked()).toBe(true)
+    await ended.getByRole('button', { name: 'Sign out all others' }).click()
+    await page.getByText('One session signed out. One app disconnected.').waitFor()
+    expect(await works()).toBe(401)
+    await page.getByLabel('Also disconnect the connected app').waitFor({ state: 'detached' })
+    await left(watched)
   })
 
   test('asks for the password again when the sign-in is not recent, keeps what was typed, and goes on', async () => {

@@ -67,7 +67,10 @@ export interface KeySettings {
   readonly allowed_ips?: readonly string[]
   readonly expires_at?: string | null
   readonly budget?: { readonly limit_usd: number; readonly period: string; readonly timezone: string } | null
+  readonly allowed_endpoints?: readonly string[]
+  readonly allowed_models?: readonly string[]
   readonly rpm_limit?: number | null
+  readonly tpm_limit?: number | null
   readonly stops_at?: string
 }
 

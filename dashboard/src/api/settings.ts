@@ -21,12 +21,13 @@ export const changeSettings = (change: { name?: string; timezone?: string | null
 export const changeEmail = (email: string) => answered(api.settings.email.post({ email }))
 export const confirmEmail = (token: string) => answered(api.settings.email.confirm.post({ token }))
 
-/** Every other session ends with it, and this one goes on under a new cookie. */
-export const changePassword = (currentPassword: string, newPassword: string) =>
-  callJson('/api/auth/change-password', { body: { currentPassword, newPassword } })
+/** Every other session ends with it, and this one goes on under a new cookie. Apps end too, unless they are kept. */
+export const changePassword = (currentPassword: string, newPassword: string, keepsApps: boolean) =>
+  callJson(`/api/auth/change-password${keepsApps ? '?apps=keep' : ''}`, { body: { currentPassword, newPassword } })
 
 export const endSession = (id: string) => answered(api.settings.sessions({ id }).end.post())
-export const endOtherSessions = () => answered(api.settings.sessions['end-others'].post())
+export const endOtherSessions = (keepsApps: boolean) =>
+  answered(api.settings.sessions['end-others'].post(undefined, { query: keepsApps ? { apps: 'keep' } : {} }))
 export const closeAccount = (email: string) => answered(api.settings.close.post({ email }))
 
 /** Asks for a link that sets a new password; answered alike whoever asks. */

@@ -19,6 +19,10 @@ export const SETTINGS_WORDS = {
   emailNeeded: 'Enter an email address.',
   password: 'Password',
   passwordText: 'A new password signs out every other session.',
+  appsToo: (count: number) =>
+    count === 1 ? 'Also disconnect the connected app' : `Also disconnect all ${count} connected apps`,
+  appsTooHint:
+    'Apps and the command line then have to be let in again. Leave it on when somebody else may have been signed in as you.',
   currentPassword: 'Current password',
   newPassword: 'New password',
   changePassword: 'Change password',
@@ -34,8 +38,11 @@ export const SETTINGS_WORDS = {
   device: (browser: string, system: string) => `${browser} on ${system}`,
   endSession: 'Sign out',
   endOthers: 'Sign out all others',
+  endOthersText: 'Every other browser and script has to sign in again.',
+  keepSessions: 'Keep sessions',
   sessionEnded: 'Signed out there.',
-  othersEnded: (count: number) => (count === 1 ? 'One session signed out.' : `${count} sessions signed out.`),
+  othersEnded: (count: number, apps: number) =>
+    `${count === 1 ? 'One session' : `${count} sessions`} signed out.${apps === 0 ? '' : apps === 1 ? ' One app disconnected.' : ` ${apps} apps disconnected.`}`,
   appearance: 'Appearance',
   data: 'Your data',
   exportText: 'Everything that is kept of you: keys without their secrets, requests, money, changes. One JSON file.',

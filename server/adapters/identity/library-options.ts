@@ -122,6 +122,7 @@ export function libraryOptions(settings: LibrarySettings) {
         if (path === '/sign-up/email') await freeStrandedEmail(settings.db, body, Date.now())
         if (path === '/change-password') return endOtherSessions(body)
       }),
+      after: createAuthMiddleware(endReplacedSession),
     },
     databaseHooks: rowHooks(settings),
   } satisfies BetterAuthOptions
@@ -146,6 +147,18 @@ function endOtherSessions(body: unknown) {
   if (typeof body !== 'object' || body === null) return
   return { context: { body: { ...body, revokeOtherSessions: true } } }
 }
+
+/**
+ * Signing in again in one browser takes the place of the session it had: its token is worth nothing from then on, and does not
+ * stand in the list of sessions beside the new one. Sessions of other browsers stay.
+ */
+async function endReplacedSession({ path, context, getSignedCookie }: SignInContext): Promise<void> {
+  if (path !== '/sign-in/email' || !context.newSession) return
+  const replaced = await getSignedCookie(context.authCookies.sessionToken.name, context.secret)
+  if (replaced && replaced !== context.newSession.session.token) await context.internalAdapter.deleteSession(replaced)
+}
+
+type SignInContext = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0]
 
 function userOf({ id, email, name }: SignedUpUser): SignedUpUser {
   return { id, email, name }

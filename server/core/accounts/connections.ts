@@ -10,6 +10,9 @@ import type { Account } from './account'
 import type { Connection, ConnectionStore } from './connection'
 import { Turns } from './turns'
 
+/** What ends the access of apps beside the wish to end it: whoever is shut out by it may have let one in. */
+export type AppsEnd = 'new_password' | 'sign_out_everywhere'
+
 /**
  * What an owner does to connected apps. A change is durable and binds the next request when its promise resolves; changes of
  * one account happen one after the other.
@@ -57,14 +60,17 @@ export class Connections {
     })
   }
 
-  /** Ends an app's access, or every app's: its tokens first, so that no later failure leaves one alive. Free to repeat. */
-  disconnect(account: Account, clientId: string | 'all', actor: Actor): Promise<number> {
+  /**
+   * Ends an app's access, or every app's: its tokens first, so that no later failure leaves one alive. Free to repeat. Gives how many
+   * there were. `because`: what the owner did, where it was more than to disconnect; it stands in the audit.
+   */
+  disconnect(account: Account, clientId: string | 'all', actor: Actor, because?: AppsEnd): Promise<number> {
     return this.turns.take(account.id, async () => {
       await this.grants.disconnect(account.userId, clientId)
       const live = (await this.store.byAccount(account.id)).filter(
         (one) => one.disconnectedAt === null && (clientId === 'all' || one.clientId === clientId),
       )
-      const audits = live.map((one) => this.audit(one, actor, 'connection.end', {}))
+      const audits = live.map((one) => this.audit(one, actor, 'connection.end', because ? { because } : {}))
       if (live.length > 0) await this.store.disconnect(live, this.clock.now(), audits)
       return live.length
     })

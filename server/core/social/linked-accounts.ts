@@ -28,6 +28,10 @@ const RENEW_BEFORE_MS = 5 * 60 * 1000
 /** A renewal is not tied to the call that began it: others wait for it, and its pair must be saved. */
 const RENEWAL_MS = 12_000
 
+/** Renewing ends the token before, so it is done no oftener than it must. */
+const IDLE_MS = 7 * 24 * 60 * 60 * 1000
+const IDLE_AT_ONCE = 100
+
 const LINK_AGAIN = 'Call POST /apis/v1/social/auth_social and let the user approve.'
 const CHANGED = `The linked account was changed meanwhile. ${LINK_AGAIN}`
 
@@ -75,6 +79,30 @@ export class LinkedAccounts {
     const second = await act(this.actor(renewed.value), renewed.value)
     if (second.ok || second.error.kind !== 'token_refused') return second
     return no({ kind: 'about_us', reason: `a token that was just renewed was refused: ${second.error.reason}` })
+  }
+
+  /**
+   * Renews accounts that nobody used for a week, one after the other: a refresh token that lies unused dies after some months
+   * (facts/upstreams 5.2), and a grant that was withdrawn shows as such without a call. Answers how many it looked at. One that
+   * cannot be renewed now is left for the next time.
+   */
+  async renewIdle(signal: AbortSignal): Promise<number> {
+    const { store, network, clock, onTrouble } = this.parts
+    const now = clock.now()
+    const idle = await store.idleSessions({ network: network.name, idleSince: now - IDLE_MS, now, limit: IDLE_AT_ONCE })
+    let looked = 0
+    for (const session of idle) {
+      if (signal.aborted) break
+      looked++
+      try {
+        const renewed = await this.renewed(session)
+        if (!renewed.ok && renewed.error.kind !== 'told') onTrouble(`idle account: ${renewed.error.reason}`)
+      } catch (error) {
+        if (!(error instanceof Unsealable)) throw error
+        onTrouble(error.message)
+      }
+    }
+    return looked
   }
 
   /** Forgets the account here, and then revokes the grant at the network, as well as it goes. False when there is none. */

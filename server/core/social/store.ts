@@ -1,7 +1,14 @@
 import type { AuditEntry } from '../audit'
 import type { AccountId, PoolId, SocialLinkId, SocialSessionId } from '../ids'
 import type { SocialScope } from './scopes'
-import type { LinkAttempt, LinkOutcome, SessionTokens, SocialSession } from './session'
+import type { LinkAttempt, LinkOutcome, NetworkName, SessionTokens, SocialSession } from './session'
+
+export interface IdleAsked {
+  readonly network: NetworkName
+  readonly idleSince: number
+  readonly now: number
+  readonly limit: number
+}
 
 /**
  * Links and sessions. Every write is one atomic batch, durable before it resolves, and seen by the next read. What is sealed
@@ -21,6 +28,11 @@ export interface SocialStore {
   session(pool: PoolId): Promise<SocialSession | null>
   /** Newest first. */
   sessionsOf(account: AccountId): Promise<readonly SocialSession[]>
+  /**
+   * Of a network, those whose tokens nobody renewed since, the longest idle first: with a refresh token, not revoked, and with a
+   * key that may call at `now`.
+   */
+  idleSessions(asked: IdleAsked): Promise<readonly SocialSession[]>
   /** False when the session is not there any more, or was revoked: the tokens are then of no use. */
   saveTokens(id: SocialSessionId, tokens: SessionTokens, refreshedAt: number): Promise<boolean>
   /** False when it was revoked or removed already. */

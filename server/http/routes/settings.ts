@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 import type { AccountSettings, AccountSettingsStore } from '../../core/accounts/account-settings'
 import type { AccountClosing } from '../../core/accounts/closing'
+import type { Connections } from '../../core/accounts/connections'
 import type { EmailChanges } from '../../core/accounts/email-changes'
 import type { Identity, SessionLine } from '../../core/accounts/identity'
 import { wrong } from '../../core/accounts/key-form'
@@ -13,6 +14,7 @@ import { accountExport, type ExportParts } from '../account-export'
 import { UNDOCUMENTED } from '../docs/documented'
 import { notFound, taken } from '../failures'
 import { readJson } from '../json-body'
+import { keepsApps } from '../kept-apps'
 import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../owner-session'
 
 const MOST_NAME = 200
@@ -23,11 +25,12 @@ export interface SettingsParts extends ExportParts {
   readonly settings: AccountSettingsStore
   readonly emailChanges: EmailChanges
   readonly closing: AccountClosing
+  readonly connections: Connections
 }
 
 /** What an owner sets about themselves: for the Settings page and the pages that mails lead to. */
 export function settingsRoutes(parts: SettingsParts) {
-  const { owners, identity, settings, emailChanges, closing, now } = parts
+  const { owners, identity, settings, emailChanges, closing, connections, now } = parts
   const shown = async (request: Request) => {
     const { accountId, email, name } = await owners.owner(request)
     return {
@@ -86,8 +89,11 @@ export function settingsRoutes(parts: SettingsParts) {
     .post(
       '/sessions/end-others',
       async ({ request }) => {
-        const { actor, sessionId } = await owners.owner(request)
-        return { ended: await identity.endSessions(actor.id, { allBut: sessionId }) }
+        const { account, actor, sessionId } = await owners.owner(request)
+        const ended = await identity.endSessions(actor.id, { allBut: sessionId })
+        if (keepsApps(request.url)) return { ended, apps_disconnected: 0 }
+        const apps = await connections.disconnect(account, 'all', actor, 'sign_out_everywhere')
+        return { ended, apps_disconnected: apps }
       },
       UNDOCUMENTED,
     )

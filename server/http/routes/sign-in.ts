@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import type { Connections } from '../../core/accounts/connections'
 import type { Identity } from '../../core/accounts/identity'
 import type { AuditTrail } from '../../core/audit'
 import { formatAddress } from '../../core/credentials/address'
@@ -6,18 +7,24 @@ import { failure } from '../../core/failure'
 import { makeId } from '../../core/ids'
 import { Failed } from '../failures'
 import type { FrontDesk } from '../front-desk'
-import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../owner-session'
+import { keepsApps } from '../kept-apps'
+import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../owner-session'
 
 export interface SignInParts {
   readonly owners: OwnerSessions
+  readonly connections: Connections
   readonly audit: AuditTrail
   /** Whether a forgotten password can be mailed for. */
   readonly sendsMail: boolean
   readonly now: () => number
 }
 
+/** Ways to sign out everywhere, beside the one of the Settings page. */
+const SIGN_OUTS: ReadonlySet<string> = new Set(['/api/auth/revoke-sessions', '/api/auth/revoke-other-sessions'])
+
 /** `/api/auth/*`: the sign-in library answers, in the one error shape. What it leaves open is judged and recorded here. */
-export function signInRoutes(desk: FrontDesk, identity: Identity, { owners, audit, sendsMail, now }: SignInParts) {
+export function signInRoutes(desk: FrontDesk, identity: Identity, parts: SignInParts) {
+  const { owners, connections, sendsMail } = parts
   return new Elysia({ name: 'sign-in' }).all(
     '/api/auth/*',
     async ({ request }) => {
@@ -26,17 +33,29 @@ export function signInRoutes(desk: FrontDesk, identity: Identity, { owners, audi
       if (request.method !== 'POST') return handle()
       if (url.pathname === '/api/auth/request-password-reset' && !sendsMail)
         throw new Failed(failure('invalid_state', 'This gateway sends no mail. Ask its operator for a link.'))
+      if (SIGN_OUTS.has(url.pathname)) {
+        const { account, actor } = await owners.owner(request)
+        const answer = await handle()
+        if (answer.ok && !keepsApps(request.url))
+          await connections.disconnect(account, 'all', actor, 'sign_out_everywhere')
+        return answer
+      }
       if (url.pathname !== '/api/auth/change-password') return handle()
-      const { accountId, actor } = await owners.owner(request, SIGNED_IN_JUST_NOW)
+      const owner = await owners.owner(request, SIGNED_IN_JUST_NOW)
       const answer = await handle()
-      const at = now()
-      if (answer.ok)
-        await audit.write({
-          ...{ id: makeId('audit', at), at, actor, accountId, keyId: null },
-          ...{ action: 'account.password', detail: {} },
-        })
+      if (answer.ok) await passwordChanged(parts, owner, keepsApps(request.url))
       return answer
     },
     { parse: 'none' },
   )
+}
+
+async function passwordChanged({ connections, audit, now }: SignInParts, owner: Owner, keeps: boolean): Promise<void> {
+  const { account, accountId, actor } = owner
+  if (!keeps) await connections.disconnect(account, 'all', actor, 'new_password')
+  const at = now()
+  await audit.write({
+    ...{ id: makeId('audit', at), at, actor, accountId, keyId: null },
+    ...{ action: 'account.password', detail: {} },
+  })
 }

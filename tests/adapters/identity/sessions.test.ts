@@ -130,6 +130,22 @@ describe('sign-in', () => {
     }
   })
 
+  test('again in one browser takes the place of the session it had, whoever signs in; a wrong password leaves it', async () => {
+    const [ada, bob] = ['again@example.com', 'bob-again@example.com']
+    const elsewhere = cookieOf(await post('/sign-up/email', newUser(ada)))
+    await post('/sign-up/email', newUser(bob))
+    const first = cookieOf(await post('/sign-in/email', { email: ada, password: PASSWORD }))
+    const lives = async (cookie: string) => (await identity.session(new Headers({ cookie }))) !== null
+    const signIn = (email: string, password: string, cookie: string) =>
+      post('/sign-in/email', { email, password }, { headers: { cookie } })
+    expect((await signIn(ada, 'wrong wrong wrong', first)).status).toBe(401)
+    expect(await lives(first)).toBe(true)
+    const second = cookieOf(await signIn(ada, PASSWORD, first))
+    expect([await lives(first), await lives(second), await lives(elsewhere)]).toEqual([false, true, true])
+    const third = cookieOf(await signIn(bob, PASSWORD, second))
+    expect([await lives(second), await lives(third), await lives(elsewhere)]).toEqual([false, true, true])
+  })
+
   test('ignores a planted session cookie', async () => {
     const planted = 'better-auth.session_token=planted.signature'
     const response = await post(

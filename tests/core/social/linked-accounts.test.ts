@@ -134,6 +134,53 @@ describe('renewal', () => {
   })
 })
 
+describe('accounts that lie idle', () => {
+  const WEEK = 7 * 24 * 60 * 60 * 1000
+  const none = new AbortController().signal
+
+  test('are renewed after a week without use, once; those in use are left alone', async () => {
+    const [idle, used] = [await social.linked(), await social.linked()]
+    social.advance(WEEK)
+    expect((await social.like(used)).ok).toBe(true)
+    const { refreshes } = social.network
+    await social.accounts.renewIdle(none)
+    expect((await stored(idle))?.refreshedAt).toBe(social.clock.now())
+    const after = social.network.refreshes
+    expect(after).toBeGreaterThan(refreshes)
+    expect(await social.accounts.renewIdle(none)).toBe(0)
+    expect(social.network.refreshes).toBe(after)
+    social.advance(TWO_HOURS - 400_000)
+    expect((await social.like(idle)).ok).toBe(true)
+  })
+
+  test('that were withdrawn at the network show as withdrawn, without a call; those it could not tell of are tried again', async () => {
+    const key = await social.linked()
+    social.advance(WEEK)
+    social.network.refreshRefusal = { kind: 'unknown', reason: 'timeout' }
+    await social.accounts.renewIdle(none)
+    expect((await stored(key))?.revokedAt).toBeNull()
+    expect(social.trouble.join()).toContain('timeout')
+    social.network.refreshRefusal = { kind: 'dead', reason: 'invalid_request' }
+    social.changes.length = 0
+    await social.accounts.renewIdle(none)
+    expect((await stored(key))?.revokedAt).toBe(social.clock.now())
+    expect(social.changes).toContain('revoked')
+  })
+
+  test('whose tokens cannot be opened do not keep the others waiting, and a stop ends the round', async () => {
+    const [broken, whole] = [await social.linked(), await social.linked()]
+    const mine = await stored(broken)
+    const foreign = await stored(whole)
+    if (!mine || !foreign) throw new Error('no session')
+    await social.store.saveTokens(mine.id, foreign.tokens, 0)
+    social.advance(WEEK)
+    expect(await social.accounts.renewIdle(AbortSignal.abort())).toBe(0)
+    await social.accounts.renewIdle(none)
+    expect((await stored(whole))?.refreshedAt).toBe(social.clock.now())
+    expect((await stored(broken))?.refreshedAt).toBe(0)
+  })
+})
+
 describe('a grant that the network calls dead', () => {
   test('makes the session revoked for good, tells the watchers, and asks to link again', async () => {
     const key = await social.linked()

@@ -100,7 +100,10 @@ describe('sessions', () => {
     expect(await stream.rest()).toEqual([])
     expect((await second.api('/api/account')).status).toBe(401)
     expect((await third.api('/api/account')).status).toBe(200)
-    expect(await read<unknown>(owner.api('/api/settings/sessions/end-others', {}))).toEqual({ ended: 1 })
+    expect(await read<unknown>(owner.api('/api/settings/sessions/end-others', {}))).toEqual({
+      ended: 1,
+      apps_disconnected: 0,
+    })
     expect((await third.api('/api/account')).status).toBe(401)
     expect(await sessions(owner)).toHaveLength(1)
   })
@@ -109,7 +112,10 @@ describe('sessions', () => {
     const [owner, other] = [await gateway.owner(), await gateway.owner()]
     const [theirs] = await sessions(other)
     expect(await refusalOf(owner.api(`/api/settings/sessions/${theirs?.id}/end`, {}))).toMatchObject({ status: 404 })
-    expect(await read<unknown>(owner.api('/api/settings/sessions/end-others', {}))).toEqual({ ended: 0 })
+    expect(await read<unknown>(owner.api('/api/settings/sessions/end-others', {}))).toEqual({
+      ended: 0,
+      apps_disconnected: 0,
+    })
     expect((await other.api('/api/account')).status).toBe(200)
   })
 })

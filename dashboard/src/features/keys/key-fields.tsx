@@ -1,11 +1,11 @@
-import type { ApiKey } from '../../api/keys.ts'
 import { Button } from '../../ui/button.tsx'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
 import { costUsd, typedUsd } from '../../ui/money.ts'
 import { dayWords } from '../../ui/time.tsx'
 import { KEY_WORDS as WORDS } from '../../words/keys.ts'
-import { ipsIn, type KeyErrors, type KeyTyped, leavesOut } from './key-form-values.ts'
-import { useBudgetZone } from './use-budget-zone.ts'
+import type { KeyFieldsProps } from './key-fields-props.ts'
+import { ipsIn, leavesOut } from './key-form-values.ts'
+import { NarrowerFields } from './narrower-fields.tsx'
 
 /** The fields of a key's form. */
 export function KeyFields(props: KeyFieldsProps) {
@@ -27,37 +27,9 @@ export function KeyFields(props: KeyFieldsProps) {
       <LimitFields {...props} />
       <IpField {...props} />
       <ExpiryFields {...props} />
-      <details className="grid gap-4">
-        <summary className="font-medium">{WORDS.more}</summary>
-        <div className="grid gap-4 pt-4">
-          <BudgetFields {...props} />
-          <Field label={WORDS.rpm} hint={WORDS.rpmHint} error={errors.rpm}>
-            {(control) => (
-              <input
-                {...control}
-                name="rpm"
-                inputMode="numeric"
-                value={typed.rpm}
-                onChange={(event) => onChange({ rpm: event.target.value })}
-                onBlur={() => onLeave('rpm')}
-              />
-            )}
-          </Field>
-        </div>
-      </details>
+      <NarrowerFields {...props} />
     </>
   )
-}
-
-export type KeyFieldsProps = {
-  typed: KeyTyped
-  errors: KeyErrors
-  apiKey: ApiKey | null
-  /** The address that this computer calls from. */
-  ip: string | null
-  focus?: 'limit' | 'expires' | undefined
-  onChange: (part: Partial<KeyTyped>) => void
-  onLeave: (field: keyof KeyTyped) => void
 }
 
 function LimitFields({ typed, errors, apiKey, focus, onChange, onLeave }: KeyFieldsProps) {
@@ -168,46 +140,6 @@ function ExpiryFields({ typed, errors, apiKey, focus, onChange, onLeave }: KeyFi
               value={typed.expiresDate}
               onChange={(event) => onChange({ expiresDate: event.target.value })}
               onBlur={() => onLeave('expiresDate')}
-            />
-          )}
-        </Field>
-      )}
-    </div>
-  )
-}
-
-function BudgetFields({ typed, errors, apiKey, onChange, onLeave }: KeyFieldsProps) {
-  const zone = useBudgetZone(apiKey)
-  const { day, week, month } = WORDS.budgetPeriods
-  const options = [
-    { value: '', text: WORDS.budgetNone },
-    { value: 'day', text: day },
-    { value: 'week', text: week },
-    { value: 'month', text: month },
-  ]
-  return (
-    <div className="grid gap-3 sm:grid-cols-2">
-      <Field label={WORDS.budget} hint={WORDS.budgetHint(zone)}>
-        {({ className: _look, ...control }) => (
-          <Select
-            {...control}
-            name="budgetPeriod"
-            options={options}
-            value={typed.budgetPeriod}
-            onChange={(event) => onChange({ budgetPeriod: event.target.value })}
-          />
-        )}
-      </Field>
-      {typed.budgetPeriod !== '' && (
-        <Field label={WORDS.budgetAmount} error={errors.budget}>
-          {(control) => (
-            <input
-              {...control}
-              name="budget"
-              inputMode="decimal"
-              value={typed.budget}
-              onChange={(event) => onChange({ budget: event.target.value })}
-              onBlur={() => typed.budget !== '' && onLeave('budget')}
             />
           )}
         </Field>

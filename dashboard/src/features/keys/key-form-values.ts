@@ -3,11 +3,13 @@ import { Allowlist, MAX_ALLOWED_IPS } from '../../../../server/core/credentials/
 import type { ApiKey, KeySettings } from '../../api/keys.ts'
 import { typedUsd } from '../../ui/money.ts'
 import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import { ENDPOINTS, type Endpoint } from './endpoints.ts'
 
 const MICROS = 1_000_000
 const DAY_MS = 24 * 60 * 60 * 1000
 const LEAST_MICROS = 10_000
 const MOST_MICROS = 1_000_000 * MICROS
+const MOST_MODELS = 100
 
 /** What the form holds, as it was typed. */
 export interface KeyTyped {
@@ -20,16 +22,21 @@ export interface KeyTyped {
   readonly budgetPeriod: string
   readonly budget: string
   readonly rpm: string
+  readonly tpm: string
+  /** None means all. */
+  readonly endpoints: readonly Endpoint[]
+  readonly models: string
 }
 
 export type KeyErrors = Partial<Record<keyof KeyTyped, string>>
 
-/** The entries of the list, however they were parted. */
+/** The addresses of the list, however they were parted. */
 export function ipsIn(text: string): string[] {
-  return text
-    .split(/[\s,]+/)
-    .map((entry) => entry.toLowerCase())
-    .filter((entry) => entry !== '')
+  return entriesIn(text).map((entry) => entry.toLowerCase())
+}
+
+function entriesIn(text: string): string[] {
+  return text.split(/[\s,]+/).filter((entry) => entry !== '')
 }
 
 /** What is wrong, by field, in the words of the form. The rules of addresses are the server's own. */
@@ -45,7 +52,9 @@ export function judgeKey(typed: KeyTyped): KeyErrors {
   else if (!parsed.ok) errors.ips = WORDS.ipWrong(parsed.error.entry, parsed.error.rule)
   if (typed.expires === 'date' && !(Date.parse(typed.expiresDate) > Date.now())) errors.expiresDate = WORDS.expiresWrong
   if (typed.budgetPeriod !== '' && !isAmount(typed.budget)) errors.budget = WORDS.budgetWrong
-  if (typed.rpm.trim() !== '' && !/^[1-9]\d{0,8}$/.test(typed.rpm.trim())) errors.rpm = WORDS.rpmWrong
+  for (const cap of ['rpm', 'tpm'] as const)
+    if (typed[cap].trim() !== '' && !/^[1-9]\d{0,8}$/.test(typed[cap].trim())) errors[cap] = WORDS.capWrong
+  if (entriesIn(typed.models).length > MOST_MODELS) errors.models = WORDS.modelsMany
   return errors
 }
 
@@ -67,11 +76,19 @@ export function settingsOf(typed: KeyTyped, key: ApiKey | null, zone: string): K
       typed.budgetPeriod === ''
         ? null
         : { limit_usd: usdOf(typed.budget), period: typed.budgetPeriod, timezone: key?.budget?.timezone ?? zone },
-    rpm_limit: typed.rpm.trim() === '' ? null : Number(typed.rpm),
+    rpm_limit: capOf(typed.rpm),
+    tpm_limit: capOf(typed.tpm),
+    allowed_endpoints: [...typed.endpoints],
+    allowed_models: entriesIn(typed.models),
   }
   if (key === null) return wanted
-  const differs = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(key, name))
+  const differs = ([name, value]: [string, unknown]) => canonical(value) !== canonical(Reflect.get(key, name))
   return Object.fromEntries(Object.entries(wanted).filter(differs))
+}
+
+/** Of a list, what is in it counts, not its order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(Array.isArray(value) ? [...value].sort() : value)
 }
 
 export function typedOf(key: ApiKey | null): KeyTyped {
@@ -85,7 +102,14 @@ export function typedOf(key: ApiKey | null): KeyTyped {
     budgetPeriod: key?.budget?.period ?? '',
     budget: key?.budget?.limit_usd.toString() ?? '',
     rpm: key?.rpm_limit?.toString() ?? '',
+    tpm: key?.tpm_limit?.toString() ?? '',
+    endpoints: ENDPOINTS.filter((name) => key?.allowed_endpoints.includes(name)),
+    models: key?.allowed_models.join('\n') ?? '',
   }
+}
+
+function capOf(text: string): number | null {
+  return text.trim() === '' ? null : Number(text)
 }
 
 function isAmount(text: string): boolean {

@@ -109,6 +109,9 @@ function refusedFields(failure: ApiFailure, typed: KeyTyped): KeyErrors {
     expires_at: 'expiresDate',
     budget: 'budget',
     rpm_limit: 'rpm',
+    tpm_limit: 'tpm',
+    allowed_endpoints: 'endpoints',
+    allowed_models: 'models',
   }
   const errors: KeyErrors = {}
   for (const { param, rule } of failure.fields) {

@@ -4,13 +4,22 @@ import { Card } from '../../ui/card.tsx'
 import { costUsd, grouped } from '../../ui/money.ts'
 import { dayWords, exactTime, TimeAgo } from '../../ui/time.tsx'
 import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import { operationWords } from '../../words/requests.ts'
 import { BudgetBar } from './budget-bar.tsx'
 
 const MICROS = 1_000_000
 
 /** How a key is set. */
 export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
-  const { spending_limit: limit, budget, allowed_ips: ips, expires_at: expires, rpm_limit: rpm } = apiKey
+  const {
+    spending_limit: limit,
+    budget,
+    allowed_ips: ips,
+    expires_at: expires,
+    rpm_limit: rpm,
+    tpm_limit: tpm,
+  } = apiKey
+  const { allowed_endpoints: endpoints, allowed_models: models } = apiKey
   const rows: readonly (readonly [string, ReactNode])[] = [
     [WORDS.limit, limit === null ? WORDS.limitNone : costUsd(Math.round(limit * MICROS))],
     [
@@ -35,7 +44,13 @@ export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
         </time>
       ),
     ],
+    [WORDS.endpoints, endpoints.length === 0 ? WORDS.anyEndpoint : endpoints.map(operationWords).join(', ')],
+    [
+      WORDS.models,
+      models.length === 0 ? WORDS.anyModel : <span className="code wrap-anywhere">{models.join(', ')}</span>,
+    ],
     ...(rpm === null ? [] : [[WORDS.rpm, grouped(rpm)] as const]),
+    ...(tpm === null ? [] : [[WORDS.tpm, grouped(tpm)] as const]),
     [WORDS.columns.used, <TimeAgo key="used" at={apiKey.last_used_at} />],
     [WORDS.createdAt, <TimeAgo key="created" at={apiKey.created_at} />],
   ]

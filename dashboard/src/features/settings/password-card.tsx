@@ -9,6 +9,7 @@ import { PasswordField } from '../../ui/field.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
 import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
+import { AppsToo, useAppCount } from './apps-too.tsx'
 
 const LEAST_CHARACTERS = 12
 
@@ -19,11 +20,14 @@ export function PasswordCard() {
   const queries = useQueryClient()
   const email = useQuery(accountQuery).data?.email ?? ''
   const [errors, setErrors] = useState<Errors>({})
+  const [appsToo, setAppsToo] = useState(true)
+  const apps = useAppCount()
   const changing = useMutation({
-    mutationFn: ({ current, next }: { current: string; next: string }) => changePassword(current, next),
+    mutationFn: ({ current, next }: { current: string; next: string }) => changePassword(current, next, !appsToo),
     onSuccess: async () => {
       void toast(WORDS.passwordChanged)
       await queries.invalidateQueries({ queryKey: ['settings'] })
+      await queries.invalidateQueries({ queryKey: ['apps'] })
     },
     onError: (error) => {
       if (asFailure(error).code === 'invalid_password') setErrors({ current: WORDS.wrongPassword })
@@ -65,6 +69,7 @@ export function PasswordCard() {
           hint={WORDS.passwordShort}
           error={errors.next}
         />
+        <AppsToo count={apps} checked={appsToo} onChange={setAppsToo} />
         <FormFailure failure={failure?.code === 'invalid_password' ? null : failure} />
         <Button type="submit" busy={changing.isPending} className="justify-self-start">
           {WORDS.changePassword}

@@ -1,14 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { asFailure } from '../../api/failure.ts'
 import { endOtherSessions, endSession, type SessionLine, sessionsQuery } from '../../api/settings.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { failureText } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.ts'
 import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
+import { AppsToo, useAppCount } from './apps-too.tsx'
 import { deviceWords } from './device-words.ts'
 
 const { sessionColumns: HEADS } = WORDS
@@ -17,6 +20,8 @@ const { sessionColumns: HEADS } = WORDS
 export function SessionsCard() {
   const sessions = useQuery(sessionsQuery)
   const { endingOthers, action } = useEnding()
+  const apps = useAppCount()
+  const [asking, setAsking] = useState(false)
   const rows = sessions.data?.sessions
   const columns: readonly Column<SessionLine>[] = [
     { id: 'device', head: HEADS.device, cell: ({ user_agent: agent }) => <Device agent={agent} /> },
@@ -30,7 +35,10 @@ export function SessionsCard() {
       flush
       aside={
         rows && rows.length > 1 ? (
-          <Button busy={endingOthers.isPending} onClick={() => endingOthers.mutate()}>
+          <Button
+            busy={endingOthers.isPending}
+            onClick={() => (apps > 0 ? setAsking(true) : endingOthers.mutate({ keepsApps: true }))}
+          >
             {WORDS.endOthers}
           </Button>
         ) : null
@@ -58,20 +66,51 @@ export function SessionsCard() {
         )}
         empty={null}
       />
+      {asking && (
+        <EndOthers
+          apps={apps}
+          busy={endingOthers.isPending}
+          onKeep={() => setAsking(false)}
+          onAct={(keepsApps) => endingOthers.mutate({ keepsApps }, { onSettled: () => setAsking(false) })}
+        />
+      )}
     </Card>
   )
 }
+
+/** Asked where apps have access: they would outlive the sessions that let them in. */
+function EndOthers({ apps, busy, onKeep, onAct }: EndOthersProps) {
+  const [appsToo, setAppsToo] = useState(true)
+  return (
+    <ConfirmDialog
+      title={WORDS.endOthers}
+      text={WORDS.endOthersText}
+      keep={WORDS.keepSessions}
+      act={WORDS.endOthers}
+      busy={busy}
+      onKeep={onKeep}
+      onAct={() => onAct(!appsToo)}
+    >
+      <AppsToo count={apps} checked={appsToo} onChange={setAppsToo} />
+    </ConfirmDialog>
+  )
+}
+
+type EndOthersProps = { apps: number; busy: boolean; onKeep: () => void; onAct: (keepsApps: boolean) => void }
 
 function useEnding() {
   const queries = useQueryClient()
   const after = {
     onError: (error: unknown) => void toast(failureText(asFailure(error)), { bad: true }),
-    onSettled: () => queries.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
+    onSettled: async () => {
+      await queries.invalidateQueries({ queryKey: sessionsQuery.queryKey })
+      await queries.invalidateQueries({ queryKey: ['apps'] })
+    },
   }
   const ending = useMutation({ mutationFn: endSession, onSuccess: () => void toast(WORDS.sessionEnded), ...after })
   const endingOthers = useMutation({
-    mutationFn: endOtherSessions,
-    onSuccess: ({ ended }) => void toast(WORDS.othersEnded(ended)),
+    mutationFn: ({ keepsApps }: { keepsApps: boolean }) => endOtherSessions(keepsApps),
+    onSuccess: ({ ended, apps_disconnected: apps }) => void toast(WORDS.othersEnded(ended, apps)),
     ...after,
   })
   const action = (session: SessionLine) =>

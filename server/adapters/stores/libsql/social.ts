@@ -1,12 +1,13 @@
-import { and, desc, eq, gt, inArray, isNull, max } from 'drizzle-orm'
+import { and, desc, eq, exists, gt, inArray, isNotNull, isNull, lte, max, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId, PoolId, SocialLinkId, SocialSessionId } from '../../../core/ids'
 import type { SocialScope } from '../../../core/social/scopes'
 import type { LinkAttempt, LinkOutcome, SessionTokens, SocialSession } from '../../../core/social/session'
-import type { SocialStore } from '../../../core/social/store'
+import type { IdleAsked, SocialStore } from '../../../core/social/store'
 import { auditRow } from './audit-row'
 import { auditLog } from './schema/accounts'
+import { keys } from './schema/keys'
 import { socialLinks, socialSessions } from './schema/social'
 
 /** Links and sessions in the database, found by its indexes. Nothing is kept in memory. */
@@ -70,6 +71,35 @@ export class LibsqlSocial implements SocialStore {
       .from(socialSessions)
       .where(eq(socialSessions.accountId, account))
       .orderBy(desc(socialSessions.id))
+    return rows.map(sessionOf)
+  }
+
+  async idleSessions({ network, idleSince, now, limit }: IdleAsked): Promise<readonly SocialSession[]> {
+    const renewedAt = sql`coalesce(${socialSessions.refreshedAt}, ${socialSessions.linkedAt})`
+    const liveKeys = this.db
+      .select({ id: keys.id })
+      .from(keys)
+      .where(
+        and(
+          eq(keys.poolId, socialSessions.poolId),
+          isNull(keys.revokedAt),
+          or(isNull(keys.stopsAt), gt(keys.stopsAt, now)),
+        ),
+      )
+    const rows = await this.db
+      .select()
+      .from(socialSessions)
+      .where(
+        and(
+          eq(socialSessions.network, network),
+          isNull(socialSessions.revokedAt),
+          isNotNull(socialSessions.refreshToken),
+          lte(renewedAt, idleSince),
+          exists(liveKeys),
+        ),
+      )
+      .orderBy(renewedAt)
+      .limit(limit)
     return rows.map(sessionOf)
   }
 

@@ -1,0 +1,45 @@
+import { Field, Select } from '../../ui/field.tsx'
+import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import type { KeyFieldsProps } from './key-fields-props.ts'
+import { useBudgetZone } from './use-budget-zone.ts'
+
+/** An amount per day, week or month. */
+export function BudgetFields({ typed, errors, apiKey, onChange, onLeave }: KeyFieldsProps) {
+  const zone = useBudgetZone(apiKey)
+  const { day, week, month } = WORDS.budgetPeriods
+  const options = [
+    { value: '', text: WORDS.budgetNone },
+    { value: 'day', text: day },
+    { value: 'week', text: week },
+    { value: 'month', text: month },
+  ]
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      <Field label={WORDS.budget} hint={WORDS.budgetHint(zone)}>
+        {({ className: _look, ...control }) => (
+          <Select
+            {...control}
+            name="budgetPeriod"
+            options={options}
+            value={typed.budgetPeriod}
+            onChange={(event) => onChange({ budgetPeriod: event.target.value })}
+          />
+        )}
+      </Field>
+      {typed.budgetPeriod !== '' && (
+        <Field label={WORDS.budgetAmount} error={errors.budget}>
+          {(control) => (
+            <input
+              {...control}
+              name="budget"
+              inputMode="decimal"
+              value={typed.budget}
+              onChange={(event) => onChange({ budget: event.target.value })}
+              onBlur={() => typed.budget !== '' && onLeave('budget')}
+            />
+          )}
+        </Field>
+      )}
+    </div>
+  )
+}

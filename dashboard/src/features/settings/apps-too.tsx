@@ -1,0 +1,27 @@
+import { useQuery } from '@tanstack/react-query'
+import { appsQuery } from '../../api/apps.ts'
+import { Choice } from '../../ui/field.tsx'
+import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
+
+/** How many apps have access. */
+export function useAppCount(): number {
+  return useQuery(appsQuery).data?.apps.length ?? 0
+}
+
+/** Whether apps lose their access as well; nothing where no app has any. */
+export function AppsToo({ count, checked, onChange }: AppsTooProps) {
+  if (count === 0) return null
+  return (
+    <div className="grid gap-1">
+      <Choice
+        type="checkbox"
+        checked={checked}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+        label={WORDS.appsToo(count)}
+      />
+      <p className="small text-muted">{WORDS.appsTooHint}</p>
+    </div>
+  )
+}
+
+type AppsTooProps = { count: number; checked: boolean; onChange: (checked: boolean) => void }

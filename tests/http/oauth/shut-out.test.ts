@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Harness, openHarness } from '../../support/harness'
+import { oauthApp } from '../../support/oauth'
+import '../../support/patience'
+import { type AccountBody, auditRows, closeReconciled, type Owner, read } from '../owner/bench'
+
+const OLD = 'correct horse battery'
+const NEW = 'another horse battery'
+
+let gateway: Harness
+beforeAll(async () => {
+  gateway = await openHarness()
+})
+afterAll(() => closeReconciled(gateway))
+
+async function letIn() {
+  const owner = await gateway.owner()
+  const app = oauthApp(gateway, owner)
+  const tokens = await app.connect('usage:read offline_access', ['/v1'])
+  const works = async () => (await gateway.as(tokens.access_token, '/v1/whoami')).status
+  expect(await works()).toBe(200)
+  const { id } = await read<AccountBody>(owner.api('/api/account'))
+  const ends = async () =>
+    (await auditRows(gateway))
+      .filter((row) => row.account_id === id && row.action === 'connection.end')
+      .map((row) => JSON.parse(row.detail) as { client_id: string; because?: string })
+  return { owner, works, ends, refresh: () => app.refresh(tokens.refresh_token) }
+}
+
+const change = (owner: Owner, query = '', current = OLD) =>
+  owner.api(`/api/auth/change-password${query}`, { currentPassword: current, newPassword: NEW })
+
+async function resetPassword(owner: Owner) {
+  const answer = await gateway.gateway.control(
+    new Request('http://gateway/reset-link', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ account: owner.email }),
+    }),
+  )
+  const { link } = (await answer.json()) as { link: string }
+  return gateway.call('/api/auth/reset-password', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token: /#token=([\w.-]+)/.exec(link)?.[1], newPassword: NEW }),
+  })
+}
+
+type Ending = readonly [what: string, act: (owner: Owner) => Promise<Response>, because: string]
+const ENDINGS: readonly Ending[] = [
+  ['a new password', (owner) => change(owner), 'new_password'],
+  ['a password set by a reset link', resetPassword, 'new_password'],
+  ['signing out all others', (owner) => owner.api('/api/settings/sessions/end-others', {}), 'sign_out_everywhere'],
+  ['signing out everywhere', (owner) => owner.api('/api/auth/revoke-sessions', {}), 'sign_out_everywhere'],
+  [
+    'the library’s own way to do so',
+    (owner) => owner.api('/api/auth/revoke-other-sessions', {}),
+    'sign_out_everywhere',
+  ],
+]
+
+describe('whoever is shut out may have let an app in, so its access ends as well', () => {
+  test.each(ENDINGS)(
+    'by %s: refused on the very next call, with an audit row that says why',
+    async (_, act, because) => {
+      const { owner, works, ends, refresh } = await letIn()
+      expect((await act(owner)).status).toBe(200)
+      expect(await works()).toBe(401)
+      expect((await refresh()).body.error).toBe('invalid_grant')
+      expect(await ends()).toEqual([expect.objectContaining({ client_id: 'gateway-cli', because })])
+    },
+  )
+
+  test.each<[string, (owner: Owner) => Promise<Response>]>([
+    ['a new password', (owner) => change(owner, '?apps=keep')],
+    ['signing out all others', (owner) => owner.api('/api/settings/sessions/end-others?apps=keep', {})],
+  ])('but not by %s of an owner who keeps them', async (_, act) => {
+    const { owner, ends, refresh } = await letIn()
+    expect((await act(owner)).status).toBe(200)
+    // An access token may end with the session that gave it; what the app holds beside it gives it the next one.
+    const { body } = await refresh()
+    expect((await gateway.as(String(body.access_token), '/v1/whoami')).status).toBe(200)
+    expect(await ends()).toEqual([])
+  })
+
+  test('nor by one that fails: a wrong password, no session, a foreign page', async () => {
+    const { owner, works, ends } = await letIn()
+    expect((await change(owner, '', 'wrong wrong wrong')).status).toBe(400)
+    const nobody = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+    expect((await gateway.call('/api/auth/revoke-sessions', nobody)).status).toBe(401)
+    const foreign = { ...nobody, headers: { ...nobody.headers, cookie: owner.cookie, origin: 'https://evil.example' } }
+    for (const path of ['/api/auth/revoke-sessions', '/api/settings/sessions/end-others'])
+      expect((await gateway.call(path, foreign)).status).toBe(403)
+    expect(await works()).toBe(200)
+    expect(await ends()).toEqual([])
+  })
+
+  test('and only the apps of that owner', async () => {
+    const [one, other] = [await letIn(), await letIn()]
+    expect((await change(one.owner)).status).toBe(200)
+    expect(await other.works()).toBe(200)
+    expect(await other.ends()).toEqual([])
+  })
+})
