@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readConfig } from '../server/config'
 import { ConfigError } from '../server/config/config-error'
+import { PUBLISHED_ACCOUNTS } from '../server/core/payments/published-accounts'
 
 const GOOD = { SECRET_KEY: 'a secret that only tests know, 32 bytes and more' }
 const read = (more: Record<string, string> = {}) => readConfig({ ...GOOD, ...more }, {})
@@ -153,5 +154,59 @@ describe('the configuration', () => {
     const production = { NODE_ENV: 'production', SEALING_KEYS: `k1:${'A'.repeat(43)}=`, ...x }
     expect(() => read({ ...production, X_API_URL: 'http://api.example.com' })).toThrow('X_API_URL')
     expect(() => read({ ...x, X_AUTHORIZE_URL: 'javascript:alert(1)' })).toThrow('X_AUTHORIZE_URL')
+  })
+
+  describe('of payments by evm', () => {
+    const KEY = `0x${'7'.repeat(64)}`
+    const EVM = {
+      PAYMENTS_EVM_RPC_URL: 'https://node.example/token',
+      PAYMENTS_EVM_CHAIN_ID: '8453',
+      PAYMENTS_EVM_TOKEN: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+      PAYMENTS_EVM_TOKEN_NAME: 'USD Coin',
+      PAYMENTS_EVM_TOKEN_VERSION: '2',
+      PAYMENTS_EVM_RECIPIENT: `0x${'8'.repeat(40)}`,
+      PAYMENTS_EVM_RELAYER_KEY: KEY,
+    }
+
+    test('all of its settings offer it, beside the other method or alone; PAYMENTS=off offers nothing', () => {
+      expect(read().payments.evm).toBeNull()
+      expect(read(EVM).payments).toMatchObject({
+        rail: 'off',
+        evm: { chainId: 8453, tokenName: 'USD Coin', tokenVersion: '2', decimals: 6, relayerKey: KEY },
+      })
+      expect(read({ ...EVM, PAYMENTS: 'sandbox' }).payments).toMatchObject({ rail: 'sandbox', evm: { chainId: 8453 } })
+      expect(read({ ...EVM, PAYMENTS: 'off' }).payments).toMatchObject({ rail: 'off', evm: null })
+      expect(() => read({ PAYMENTS: 'evm' })).toThrow('PAYMENTS=evm needs the PAYMENTS_EVM_* settings')
+    })
+
+    test.each(Object.keys(EVM))('without %s the start ends with one line that names it', (name) => {
+      const { [name as keyof typeof EVM]: _, ...rest } = EVM
+      expect(() => read(rest)).toThrow(new ConfigError(`payments by evm are half set: ${name} missing`))
+    })
+
+    test('a wrong one is named; the relayer key and the node, which may hold a token, are not repeated', () => {
+      expect(() => read({ ...EVM, PAYMENTS_EVM_TOKEN: '0x12' })).toThrow('PAYMENTS_EVM_TOKEN must be')
+      expect(() => read({ ...EVM, PAYMENTS_EVM_CHAIN_ID: 'base' })).toThrow('PAYMENTS_EVM_CHAIN_ID must be')
+      expect(() => read({ ...EVM, PAYMENTS_EVM_TOKEN_DECIMALS: '2' })).toThrow('PAYMENTS_EVM_TOKEN_DECIMALS must be')
+      for (const [name, secret] of [
+        ['PAYMENTS_EVM_RELAYER_KEY', 'hunter2'],
+        ['PAYMENTS_EVM_RPC_URL', 'ftp://hunter2'],
+      ] as const) {
+        expect(() => read({ ...EVM, [name]: secret })).toThrow(name)
+        expect(() => read({ ...EVM, [name]: secret })).not.toThrow('hunter2')
+      }
+    })
+
+    test('production refuses accounts whose keys stand in every manual', () => {
+      const production = { ...EVM, NODE_ENV: 'production', SEALING_KEYS: `k1:${'A'.repeat(43)}=` }
+      const [first] = PUBLISHED_ACCOUNTS
+      expect(read(production).payments.evm?.relayerKey).toBe(KEY)
+      expect(() =>
+        read({ ...production, PAYMENTS_EVM_RELAYER_KEY: first.key.toUpperCase().replace('0X', '0x') }),
+      ).toThrow('PAYMENTS_EVM_RELAYER_KEY is a published development account')
+      expect(() => read({ ...production, PAYMENTS_EVM_RECIPIENT: first.address })).toThrow(
+        'PAYMENTS_EVM_RECIPIENT is a published development account',
+      )
+    })
   })
 })

@@ -43,23 +43,29 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
     pause: (ms) => Bun.sleep(ms),
     onTrouble: (what, reason) => log.warn(what, { reason }),
   })
-  if (rail === 'off') opened.resolve([])
+  if (rail === 'off' && !config.payments.evm) opened.resolve([])
   const work = async () => {
     await payments
       .finishOpen((claim) => topUps.credit(claim))
       .catch((error: unknown) => log.error('payments', { reason: String(error) }))
     if (!closed) job = setTimeout(() => void work(), JOB_MS)
   }
+  const tempo = async (): Promise<PaymentMethod | null> => {
+    if (rail === 'sandbox') chain = await openSandbox(config)
+    settings =
+      rail === 'off' ? null : rail === 'sandbox' && chain ? await sandboxSettings(chain) : (rail as TempoSettings)
+    return settings && openTempo(settings, config.payments, clock, chain)
+  }
+  /** One way to pay that cannot be opened leaves the other. */
+  const usable = (name: string, method: Promise<PaymentMethod | null>): Promise<PaymentMethod | null> =>
+    method.catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error)
+      log.warn('per-request payments are off', { method: name, reason })
+      return null
+    })
   const start = async (): Promise<void> => {
-    try {
-      if (rail === 'sandbox') chain = await openSandbox(config)
-      settings =
-        rail === 'off' ? null : rail === 'sandbox' && chain ? await sandboxSettings(chain) : (rail as TempoSettings)
-      if (settings) opened.resolve([await openTempo(settings, config.payments, clock, chain)])
-    } catch (error) {
-      log.warn('per-request payments are off', { reason: error instanceof Error ? error.message : String(error) })
-      opened.resolve([])
-    }
+    const methods = await Promise.all([usable('tempo', tempo()), usable('evm', openEvm(config, clock, log))])
+    opened.resolve(methods.filter((method) => method !== null))
     await work()
   }
   const open = (): Promise<void> => {
@@ -107,4 +113,17 @@ async function openTempo(
   const { tempoMethod } = await import('../adapters/payments/mpp/tempo')
   const freshen = chain ? { freshen: () => chain.freshen() } : {}
   return tempoMethod({ ...network, secret, realm, now: () => clock.now(), ...freshen })
+}
+
+async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): Promise<PaymentMethod | null> {
+  const { evm, secret, realm } = payments
+  if (!evm) return null
+  const [{ evmMethod }, { tokenProblem }] = await Promise.all([
+    import('../adapters/payments/mpp/evm'),
+    import('../adapters/payments/mpp/token-check'),
+  ])
+  const problem = await tokenProblem(evm)
+  if (problem) throw new Error(problem)
+  const onTrouble = (what: string, reason: string) => log.error(what, { reason })
+  return evmMethod({ ...evm, secret, realm, origin: baseUrl, now: () => clock.now(), onTrouble })
 }

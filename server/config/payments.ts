@@ -1,6 +1,7 @@
 import { hkdfSync } from 'node:crypto'
-import { PUBLISHED_ACCOUNTS } from '../core/payments/published-accounts'
+import { chainAddress, nodeUrl, type Read, refusePublished, whole } from './chain-values'
 import { ConfigError } from './config-error'
+import { type EvmSettings, evmSettings } from './evm-payments'
 
 /** The chain, the token and the recipient of the `tempo` method. */
 export interface TempoSettings {
@@ -14,6 +15,8 @@ export interface TempoSettings {
 export interface PaymentSettings {
   /** `sandbox`: a chain of our own, whose money is worth nothing. */
   readonly rail: 'off' | 'sandbox' | TempoSettings
+  /** The `evm` method and x402, beside it. */
+  readonly evm: EvmSettings | null
   /** Signs the challenges. */
   readonly secret: string
   /** The public host that challenges name. */
@@ -30,17 +33,16 @@ interface Surroundings {
   readonly environment: 'development' | 'test' | 'production'
 }
 
-type Read = (name: string) => string | null
-
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/
-
 /** How one request can be paid for by itself (spec 5.3): the `PAYMENTS_*` settings of the README. */
 export function paymentSettings(read: Read, surroundings: Surroundings): PaymentSettings {
   const { secretKey, baseUrl } = surroundings
   const secret = Buffer.from(hkdfSync('sha256', secretKey, '', 'gateway payment challenges v1', 32)).toString('hex')
-  const chosen = rail(read, surroundings)
+  const evm = evmSettings(read, surroundings.environment === 'production')
+  const said = kind(read, evm, surroundings)
+  const chosen = rail(said, read, surroundings)
   return {
     rail: chosen,
+    evm: said === 'off' ? null : evm,
     sandboxTopUps: sandboxTopUps(read, chosen, surroundings),
     secret: read('PAYMENTS_SECRET') ?? secret,
     realm: read('PAYMENTS_REALM') ?? new URL(baseUrl).hostname,
@@ -56,10 +58,18 @@ function sandboxTopUps(read: Read, chosen: PaymentSettings['rail'], { environmen
   return said === 'true'
 }
 
-function rail(read: Read, { environment, isLoopback }: Surroundings): PaymentSettings['rail'] {
-  const rpcUrl = read('PAYMENTS_RPC_URL')
-  const said = read('PAYMENTS') ?? (rpcUrl ? 'tempo' : environment === 'development' && isLoopback ? 'sandbox' : 'off')
+function kind(read: Read, evm: EvmSettings | null, { environment, isLoopback }: Surroundings): string {
+  const said = read('PAYMENTS')
+  if (said === 'evm' && !evm) throw new ConfigError('PAYMENTS=evm needs the PAYMENTS_EVM_* settings')
+  if (said !== null) return said
+  if (read('PAYMENTS_RPC_URL')) return 'tempo'
+  if (evm) return 'evm'
+  return environment === 'development' && isLoopback ? 'sandbox' : 'off'
+}
+
+function rail(said: string, read: Read, { environment, isLoopback }: Surroundings): PaymentSettings['rail'] {
   switch (said) {
+    case 'evm':
     case 'off':
       return 'off'
     case 'sandbox':
@@ -71,49 +81,20 @@ function rail(read: Read, { environment, isLoopback }: Surroundings): PaymentSet
         )
       return 'sandbox'
     case 'tempo':
-      return tempo(read, rpcUrl, environment)
+      return tempo(read, environment)
     default:
-      throw new ConfigError(`PAYMENTS must be one of off, sandbox, tempo, not "${said}"`)
+      throw new ConfigError(`PAYMENTS must be one of off, sandbox, tempo, evm, not "${said}"`)
   }
 }
 
-function tempo(read: Read, rpcUrl: string | null, environment: Surroundings['environment']): TempoSettings {
-  const recipient = address('PAYMENTS_RECIPIENT', read('PAYMENTS_RECIPIENT'))
+function tempo(read: Read, environment: Surroundings['environment']): TempoSettings {
+  const recipient = chainAddress(read, 'PAYMENTS_RECIPIENT', 'PAYMENTS=tempo')
   if (environment === 'production') refusePublished('PAYMENTS_RECIPIENT', recipient)
   return {
-    rpcUrl: httpUrl('PAYMENTS_RPC_URL', rpcUrl),
+    rpcUrl: nodeUrl(read, 'PAYMENTS_RPC_URL', 'PAYMENTS=tempo'),
     chainId: whole('PAYMENTS_CHAIN_ID', read('PAYMENTS_CHAIN_ID') ?? '', 1, 2 ** 31),
-    token: address('PAYMENTS_TOKEN', read('PAYMENTS_TOKEN')),
+    token: chainAddress(read, 'PAYMENTS_TOKEN', 'PAYMENTS=tempo'),
     decimals: whole('PAYMENTS_TOKEN_DECIMALS', read('PAYMENTS_TOKEN_DECIMALS') ?? '6', 6, 18),
     recipient,
   }
-}
-
-/** The keys of these accounts stand in every manual: what is sent to them belongs to whoever is first. */
-function refusePublished(name: string, value: string): void {
-  if (
-    PUBLISHED_ACCOUNTS.some((account) => [account.address, account.key].some((known) => known === value.toLowerCase()))
-  )
-    throw new ConfigError(`${name} is a published development account: production refuses it`)
-}
-
-function address(name: string, text: string | null): string {
-  if (text === null) throw new ConfigError(`${name} is not set; PAYMENTS=tempo needs it`)
-  if (!ADDRESS.test(text)) throw new ConfigError(`${name} must be 0x and 40 hex digits`)
-  return text
-}
-
-function httpUrl(name: string, text: string | null): string {
-  const url = text === null ? null : URL.parse(text)
-  // The address can hold a token of the provider, so it is not repeated.
-  if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw new ConfigError(`${name} must be an http or https address; PAYMENTS=tempo needs it`)
-  return url.href
-}
-
-function whole(name: string, text: string, least: number, most: number): number {
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= least && value <= most))
-    throw new ConfigError(`${name} must be a whole number from ${least} to ${most}, not "${text}"`)
-  return value
 }

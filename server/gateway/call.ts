@@ -52,6 +52,8 @@ export interface Presented {
   readonly at: number
   readonly credential: Credential
   readonly address: Address
+  /** As it came. */
+  readonly request: { readonly method: string; readonly url: string }
   readonly destination: Destination
 }
 

@@ -5,7 +5,7 @@ import type { KeyId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
 import type { ShownPayment } from '../core/payments/method'
 import { admit, type Door, readmit } from '../gateway/admit'
-import type { Admitted, Credential, Presented } from '../gateway/call'
+import type { Admitted, Credential, Destination, Presented } from '../gateway/call'
 import { clientAddress } from './client-address'
 import { destinationOf } from './endpoints'
 import { Exchange } from './exchange'
@@ -131,13 +131,15 @@ export class FrontDesk {
   ): Promise<Exchange> {
     const { door, journal, baseUrl } = this.options
     const inner = this.inner.get(request)
+    const destination: Destination = closed ? { kind: 'nowhere', failure: closed } : goal
     const presented: Presented = {
       id: ids.own,
       clientRequestId: ids.client,
       at,
-      credential: inner?.credential ?? presentedCredential(request.headers, request.url, path),
+      credential: inner?.credential ?? presentedCredential(request.headers, path, destination),
       address,
-      destination: closed ? { kind: 'nowhere', failure: closed } : goal,
+      request,
+      destination,
     }
     const verdict = inner?.admitted ? readmit(inner.admitted, presented) : await admit(door, presented)
     const found = verdict.ok ? verdict.value : verdict.error

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { micros } from '../../server/core/money'
-import type { Offer, PaymentMethod, ReadCredential, ShownPayment, Terms } from '../../server/core/payments/method'
+import type { Fate, Offer, PaymentMethod, ReadCredential, ShownPayment, Terms } from '../../server/core/payments/method'
 import type { PaymentRefusalCode } from '../../server/core/payments/refusal'
-import type { NodeMood } from '../support/payment-sandbox'
+import type { NodeMood } from '../support/moody-node'
 
 export interface MethodUnderTest {
   readonly method: PaymentMethod
@@ -25,7 +25,9 @@ export interface MethodUnderTest {
 let made = 0
 export function termsOf(more: Partial<Terms> = {}): Terms {
   const binding = { op: 'image-search', fp: 'a fingerprint', rid: `request-${++made}`, own: '1' }
-  return { amount: micros(5000), description: 'An API key or this payment challenge can be used.', binding, ...more }
+  const resource = { method: 'GET', url: '/apis/v1/websearch/images/search?q=card' }
+  const description = 'An API key or this payment challenge can be used.'
+  return { amount: micros(5000), description, binding, resource, ...more }
 }
 
 /** What every payment method keeps to, whatever network it is on (facts/payments 7). */
@@ -47,6 +49,11 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
     }
     async function honest(terms = termsOf()): Promise<ReadCredential> {
       return read(await parts.pay(await method.offer(terms)))
+    }
+    /** What the network says, once what was sent is in a block. */
+    async function told({ handle }: Pick<ReadCredential, 'handle'>): Promise<Fate> {
+      const fate = await method.lookUp(handle)
+      return fate.kind === 'open' ? Bun.sleep(20).then(() => told({ handle })) : fate
     }
     /** What reading or judging it ends with. */
     async function verdict(shown: ShownPayment, terms: Terms): Promise<PaymentRefusalCode | 'valid'> {
@@ -130,7 +137,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       const credential = await honest()
       parts.setMood('loses replies to sendings')
       expect((await method.settle(credential)).kind).toBe('unknown')
-      expect((await method.lookUp(credential.handle)).kind).toBe('settled')
+      expect((await told(credential)).kind).toBe('settled')
       expect((await parts.received()) - before).toBe(5000n)
     })
 

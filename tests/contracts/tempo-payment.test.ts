@@ -97,6 +97,6 @@ test('tempo: what is no JSON is malformed, and what is of another method is left
   expect(await method.read({ scheme: 'payment', text: 'e30' })).toMatchObject({
     error: { code: 'malformed_credential' },
   })
-  expect(await method.read({ scheme: 'x402', text: 'e30', url: 'http://localhost/' })).toBeNull()
+  expect(await method.read({ scheme: 'x402', text: 'e30' })).toBeNull()
   await close()
 })

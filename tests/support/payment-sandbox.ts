@@ -11,9 +11,7 @@ import {
   startSandboxChain,
 } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { PUBLISHED_ACCOUNTS } from '../../server/core/payments/published-accounts'
-
-/** How the node between the gateway and its chain behaves. */
-export type NodeMood = 'ok' | 'dead' | 'dead for sendings' | 'loses replies to sendings'
+import { openMoodyNode } from './moody-node'
 
 export const PAYER: PrivateKeyAccount = privateKeyToAccount(PUBLISHED_ACCOUNTS[0].key)
 export const MERCHANT = PUBLISHED_ACCOUNTS[1].address
@@ -28,30 +26,7 @@ export async function openPaymentSandbox() {
   const program = sandboxChainProgram()
   if (!program) throw new Error('there is no chain program for this machine')
   const chain = await startSandboxChain(program, { stateFile: null, blockSeconds: 1 })
-  let mood: NodeMood = 'ok'
-  let frozen: { readonly method: string; readonly after: boolean; readonly reached: () => void } | null = null
-  const node = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    async fetch(request) {
-      const body = await request.text()
-      const isSending = body.includes('eth_sendRaw')
-      if (mood === 'dead' || (mood === 'dead for sendings' && isSending)) return new Response('dead', { status: 502 })
-      const headers = { 'content-type': 'application/json' }
-      const freeze = frozen && body.includes(frozen.method) ? frozen : null
-      if (freeze && !freeze.after) return stuck(freeze)
-      const answer = await (await fetch(chain.rpcUrl, { method: 'POST', headers, body })).text()
-      if (freeze) return stuck(freeze)
-      // What a caller sees of a reply that was lost on its way.
-      if (mood === 'loses replies to sendings' && isSending) return new Response('lost', { status: 504 })
-      return new Response(answer, { headers })
-    },
-  })
-  function stuck({ reached }: { reached: () => void }): Promise<Response> {
-    frozen = null
-    reached()
-    return new Promise(() => undefined)
-  }
+  const node = openMoodyNode(chain.rpcUrl)
   const client = createClient({ chain: tempoLocalnet, transport: http(chain.rpcUrl) })
   const send = async (from: PrivateKeyAccount, call: Call) =>
     sendRawTransactionSync(client, { serializedTransaction: await signed(client, from, call) })
@@ -59,19 +34,9 @@ export async function openPaymentSandbox() {
     /** The chain itself, for payers. */
     chainUrl: chain.rpcUrl,
     /** The chain behind the node with moods, for the gateway. */
-    nodeUrl: `http://127.0.0.1:${node.port}`,
-    setMood(next: NodeMood) {
-      mood = next
-    },
-    /**
-     * Lets the next question of this name get no answer: before the chain saw it, or after. Resolves when it has come; then the
-     * node is well again.
-     */
-    freezeAt(method: string, after: boolean): Promise<void> {
-      return new Promise((resolve) => {
-        frozen = { method, after, reached: resolve }
-      })
-    },
+    nodeUrl: node.url,
+    setMood: node.setMood,
+    freezeAt: node.freezeAt,
     /** What an address has, in millionths of a dollar. */
     balance(of: string): Promise<bigint> {
       const [address, args] = [SANDBOX_TOKEN as Address, [of as Address] as const]
@@ -103,7 +68,7 @@ export async function openPaymentSandbox() {
       return Credential.serialize({ challenge, payload: { signature, type: 'transaction' } })
     },
     async close() {
-      await node.stop(true)
+      await node.close()
       await chain.stop()
     },
   }

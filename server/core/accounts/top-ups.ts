@@ -162,6 +162,7 @@ function purchaseOf({ account, amount, requestId, clientRequestId, besideKey }: 
     requestId,
     clientRequestId,
     account,
+    resource: { method: what.method, url: what.path },
     besideKey,
   }
 }

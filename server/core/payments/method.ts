@@ -4,12 +4,20 @@ import type { Binding } from './binding'
 import type { Receipt } from './receipt'
 import type { PaymentRefusal } from './refusal'
 
+/** What is paid for, as an address: x402 names it in its offers and its payments. */
+export interface Resource {
+  readonly method: string
+  /** As the request named it; an offer names it by our public origin. */
+  readonly url: string
+}
+
 /** What one payment buys, and what its credential is bound to. */
 export interface Terms {
   readonly amount: Money
   /** For people; stands in the challenge (spec 2.4). */
   readonly description: string
   readonly binding: Binding
+  readonly resource: Resource
   /** Whether the credential comes beside an API key, and so in `Payment-Authorization`. */
   readonly besideKey?: boolean
 }
@@ -24,10 +32,11 @@ export interface Offer {
   readonly more: Readonly<Record<string, string>>
 }
 
-/** A credential as it came: of the `Payment` scheme, or the x402 signature that needs the address it was sent to. */
-export type ShownPayment =
-  | { readonly scheme: 'payment'; readonly text: string }
-  | { readonly scheme: 'x402'; readonly text: string; readonly url: string }
+/** A credential as it came: of the `Payment` scheme, or x402's `PAYMENT-SIGNATURE`. */
+export interface ShownPayment {
+  readonly scheme: 'payment' | 'x402'
+  readonly text: string
+}
 
 /** How the network knows the payment: what to ask it for, and until when it can still happen. */
 export interface SettlementHandle {
@@ -38,11 +47,11 @@ export interface SettlementHandle {
 
 /** A credential that could be read. Nothing of it is believed yet. */
 export interface ReadCredential {
-  /** One claim per key, for ever: the challenge id, or payer and nonce where the protocol echoes no challenge. */
+  /** One claim per key, for ever: the challenge id, or what the network itself takes only once. */
   readonly claimKey: string
   /** SHA-256 of the text. */
   readonly hash: string
-  /** What its challenge says that it was bound to. */
+  /** What it says that it was bound to. */
   readonly binding: Binding | null
   readonly handle: SettlementHandle
   /** The method's own form of it. */

@@ -3,7 +3,7 @@ import type { Money } from '../money'
 import { no, ok, type Result } from '../result'
 import { type Binding, bindingOf, bindingText } from './binding'
 import type { Claim, NewClaim, PaymentPurpose } from './claim'
-import type { Fate, Offer, PaymentMethod, ReadCredential, ShownPayment } from './method'
+import type { Fate, Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
 import { Payment, type PaymentParts } from './payment'
 import { type PaymentRefusal, type PaymentRefusalCode, PENDING } from './refusal'
 
@@ -19,6 +19,7 @@ export interface Purchase {
   readonly clientRequestId: string | null
   /** Whose wallet a top-up fills. */
   readonly account: AccountId | null
+  readonly resource: Resource
   /** Whether the credential comes beside an API key, and so in a header of its own. */
   readonly besideKey?: boolean
 }
@@ -76,8 +77,12 @@ export class Payments {
     return found.ok && claim?.credentialHash === found.value.read.hash ? claim : null
   }
 
-  /** Whose wallet a credential says that it fills. Believed only once `begin` has judged it. */
+  /**
+   * Whose wallet a credential says that it fills. Believed only once `begin` has judged it; x402 echoes no challenge of ours, so
+   * what it says of a wallet is nobody's word.
+   */
   async accountIn(shown: ShownPayment): Promise<string | null> {
+    if (shown.scheme === 'x402') return null
     const found = await this.read(shown)
     return found.ok ? (found.value.read.binding?.['account'] ?? null) : null
   }

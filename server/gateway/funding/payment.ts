@@ -63,6 +63,7 @@ function purchaseOf(
     requestId: presented.id,
     clientRequestId: presented.clientRequestId,
     account: null,
+    resource: presented.request,
   }
 }
 

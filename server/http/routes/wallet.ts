@@ -76,11 +76,13 @@ async function amountOf(request: Request) {
   return amount === null ? no(failure('invalid_parameter', `amount ${rule}`, { param: 'amount' })) : ok(amount)
 }
 
-/** Beside a key the credential has a header of its own; without one it is the authorization. */
+/** Beside a key the credential has a header of its own, x402's always; without one it is the authorization. */
 function shownPayment({ presented }: Exchange, headers: Headers): ShownPayment | null {
   if (presented.credential.kind === 'payment') return presented.credential.shown
   const text = /^payment +(\S+) *$/i.exec(headers.get('payment-authorization') ?? '')?.[1]
-  return text ? { scheme: 'payment', text } : null
+  if (text) return { scheme: 'payment', text }
+  const x402 = headers.get('payment-signature')
+  return x402 ? { scheme: 'x402', text: x402 } : null
 }
 
 /** The account of the key or app; without either the one that the challenge is bound to, which only we can have written. */

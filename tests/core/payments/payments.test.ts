@@ -37,6 +37,7 @@ function purchase(more: Partial<Purchase> = {}): Purchase {
     fingerprint: fingerprint('cats'),
     requestId: requestId(),
     clientRequestId: null,
+    resource: { method: 'GET', url: '/search' },
     account: null,
     ...more,
   }

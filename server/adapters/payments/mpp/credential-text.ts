@@ -25,7 +25,7 @@ export function readPaymentScheme(
   }
 }
 
-function textHash(text: string): string {
+export function textHash(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
@@ -34,7 +34,8 @@ function bindingIn({ challenge }: AnyCredential): Binding | null {
   return challenge.meta ?? (typeof challenge.opaque === 'string' ? decodedBinding(challenge.opaque) : null)
 }
 
-function decodedBinding(opaque: string): Binding | null {
+/** The binding in the wire form of it; null when it is none. */
+export function decodedBinding(opaque: string): Binding | null {
   try {
     const value: unknown = JSON.parse(Buffer.from(opaque, 'base64url').toString())
     const isBinding =

@@ -1,5 +1,12 @@
 import { Errors } from 'mppx'
 import type { PaymentRefusal, PaymentRefusalCode } from '../../../core/payments/refusal'
+import { isNodeTrouble } from './node-trouble'
+
+/** Our trouble, not the payer's. */
+export const NETWORK: PaymentRefusal = {
+  code: 'payment_network_unavailable',
+  reason: 'The payment network does not answer. Nothing was charged; the credential stays good.',
+}
 
 const CODES: Readonly<Record<string, PaymentRefusalCode>> = {
   'malformed-credential': 'malformed_credential',
@@ -14,11 +21,7 @@ const CODES: Readonly<Record<string, PaymentRefusalCode>> = {
  * the payer's.
  */
 export function refusalOf(error: unknown): PaymentRefusal {
-  if (isNodeTrouble(error))
-    return {
-      code: 'payment_network_unavailable',
-      reason: 'The payment network does not answer. Nothing was charged; the credential stays good.',
-    }
+  if (isNodeTrouble(error)) return NETWORK
   if (error instanceof Errors.PaymentError) {
     const code = CODES[error.type.split('/').at(-1) ?? ''] ?? 'verification_failed'
     return { code, reason: firstLine(error.message) }
@@ -27,17 +30,6 @@ export function refusalOf(error: unknown): PaymentRefusal {
   if (error instanceof Error && /^\$?Zod/.test(error.constructor.name + error.name))
     return { code: 'invalid_payload', reason: 'The credential does not have the form that its method asks for.' }
   return { code: 'verification_failed', reason: `The payment would not go through: ${reasonOf(error)}` }
-}
-
-/** viem wraps a dead node in errors about the call: the truth is somewhere down the causes. */
-export function isNodeTrouble(error: unknown): boolean {
-  let cause: unknown = error
-  for (let depth = 0; cause instanceof Error && depth < 8; depth++) {
-    if (/^(HttpRequestError|TimeoutError|SocketClosedError|WebSocketRequestError)$/.test(cause.name)) return true
-    if (/Unable to connect|ECONNREFUSED|ECONNRESET/i.test(cause.message)) return true
-    cause = cause.cause
-  }
-  return false
 }
 
 /** What viem says in one line, without the request that it carries. */

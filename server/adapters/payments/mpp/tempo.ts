@@ -18,7 +18,8 @@ import type {
 import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { no, ok, type Result } from '../../../core/result'
 import { readPaymentScheme } from './credential-text'
-import { isNodeTrouble, reasonOf, refusalOf } from './refusals'
+import { isNodeTrouble } from './node-trouble'
+import { reasonOf, refusalOf } from './refusals'
 
 export interface TempoOptions {
   readonly rpcUrl: string

@@ -1,0 +1,185 @@
+import {
+  type Address,
+  type Client,
+  encodeFunctionData,
+  type Hex,
+  numberToHex,
+  pad,
+  parseAbi,
+  parseSignature,
+  toEventSelector,
+} from 'viem'
+import { getBlock, getTransactionReceipt, readContract } from 'viem/actions'
+import type { Fate, SettlementHandle } from '../../../core/payments/method'
+
+/** What of EIP-3009 is used here, and of ERC-20 beside it. */
+export const EIP3009_ABI = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'function DOMAIN_SEPARATOR() view returns (bytes32)',
+  'function balanceOf(address owner) view returns (uint256)',
+])
+
+const AUTHORIZATION_USED = toEventSelector('AuthorizationUsed(address,bytes32)')
+const AUTHORIZATION_CANCELED = toEventSelector('AuthorizationCanceled(address,bytes32)')
+const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
+
+/** How far a chain may be set back before we call a transfer dead. */
+const REORG_MS = 30_000
+/** An authorization that could still be used in an hour keeps its fate open for an hour. */
+export const LONGEST_LIFE_MS = 10 * 60_000
+/** Nodes refuse questions about too many blocks at once. */
+const BLOCKS_PER_QUESTION = 1000n
+
+/** A transfer that its payer signed, and that anybody may bring to the chain, once. Addresses and nonce in lower case. */
+export interface Authorization {
+  readonly from: string
+  readonly to: string
+  readonly value: bigint
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  readonly nonce: string
+  readonly signature: Hex
+}
+
+/** The authorization in a payload; null when it has another form. */
+export function authorizationIn(payload: unknown): Authorization | null {
+  const member = (name: string, form: RegExp) => {
+    const value: unknown = Reflect.get(Object(payload), name)
+    return typeof value === 'string' && form.test(value) ? value.toLowerCase() : null
+  }
+  const [from, to] = [member('from', ADDRESS), member('to', ADDRESS)]
+  const [value, after, before] = [member('value', UINT), member('validAfter', UINT), member('validBefore', UINT)]
+  const [nonce, signature] = [member('nonce', /^0x[0-9a-f]{64}$/i), member('signature', /^0x[0-9a-f]{130}$/i)]
+  if (!from || !to || !value || !after || !before || !nonce || !signature) return null
+  return {
+    ...{ from, to, nonce, signature: signature as Hex }, // its form says so
+    ...{ value: BigInt(value), validAfter: BigInt(after), validBefore: BigInt(before) },
+  }
+}
+
+const ADDRESS = /^0x[0-9a-f]{40}$/i
+/** Fits in a uint256. */
+const UINT = /^\d{1,77}$/
+
+/** The call of the token's contract that makes the transfer happen. */
+export function transferCall({ from, to, value, validAfter, validBefore, nonce, signature }: Authorization): Hex {
+  const { r, s, yParity } = parseSignature(signature)
+  return encodeFunctionData({
+    abi: EIP3009_ABI,
+    functionName: 'transferWithAuthorization',
+    // Their form was judged where they were read.
+    args: [from as Address, to as Address, value, validAfter, validBefore, nonce as Hex, 27 + yParity, r, s],
+  })
+}
+
+/** An authorization on its token and chain: what a look-up needs, whatever the configuration is by then. */
+export interface Named {
+  readonly chainId: number
+  readonly token: string
+  readonly from: string
+  readonly to: string
+  readonly value: bigint
+  readonly nonce: string
+}
+
+/** As one text, for `SettlementHandle.transaction`. */
+export function nameOf({ chainId, token, from, to, value, nonce }: Named): string {
+  return [`eip155:${chainId}`, token, from, to, value, nonce].join('/')
+}
+
+function namedBy(text: string): Named | null {
+  const [, chainId, token, from, to, value, nonce] =
+    /^eip155:(\d+)\/(0x\w{40})\/(0x\w{40})\/(0x\w{40})\/(\d+)\/(0x\w{64})$/.exec(text) ?? []
+  if (!chainId || !token || !from || !to || !value || !nonce) return null
+  return { chainId: Number(chainId), token, from, to, value: BigInt(value), nonce }
+}
+
+export interface AuthorizationFate {
+  readonly fate: Fate
+  /** The nonce is taken, by whatever. With an open fate: the node does not show yet by what. */
+  readonly used: boolean
+}
+
+/**
+ * What became of an authorization, by its nonce: `settled` only when its amount went from the payer to us. A payer can spend the
+ * nonce on another transfer or cancel it, and anybody can bring ours to the chain before us. Throws when the node does not answer.
+ */
+export async function fateOf(client: Client, handle: SettlementHandle): Promise<AuthorizationFate> {
+  const named = namedBy(handle.transaction)
+  if (!named || named.chainId !== client.chain?.id) return { fate: { kind: 'open' }, used: false }
+  const latest = await getBlock(client, { blockTag: 'latest' })
+  const used = await readContract(client, {
+    address: named.token as Address,
+    abi: EIP3009_ABI,
+    functionName: 'authorizationState',
+    args: [named.from as Address, named.nonce as Hex],
+    blockNumber: latest.number,
+  })
+  if (used) return { fate: await usedFor(client, named, handle, latest), used }
+  // It names its own last second, and the chain is past it.
+  const isOver = handle.validBefore !== null && Number(latest.timestamp) * 1000 > handle.validBefore + REORG_MS
+  return { fate: { kind: isOver ? 'never' : 'open' }, used }
+}
+
+async function usedFor(client: Client, named: Named, { validBefore }: SettlementHandle, latest: Block): Promise<Fate> {
+  const earliest = ((validBefore ?? 0) - LONGEST_LIFE_MS - REORG_MS) / 1000
+  let from = await blockBefore(client, earliest, latest)
+  for (; from <= latest.number; from += BLOCKS_PER_QUESTION) {
+    const to = from + BLOCKS_PER_QUESTION - 1n
+    const [log] = await client.request({
+      method: 'eth_getLogs',
+      params: [
+        {
+          address: named.token as Address,
+          topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], pad(named.from as Hex), named.nonce as Hex],
+          fromBlock: numberToHex(from),
+          toBlock: numberToHex(to < latest.number ? to : latest.number),
+        },
+      ],
+    })
+    if (!log?.transactionHash) continue
+    if (log.topics[0] === AUTHORIZATION_CANCELED) return { kind: 'never' }
+    const receipt = await getTransactionReceipt(client, { hash: log.transactionHash })
+    return hasMoved(receipt.logs, named) ? { kind: 'settled', reference: log.transactionHash } : { kind: 'never' }
+  }
+  return { kind: 'open' }
+}
+
+interface Block {
+  readonly number: bigint
+  readonly timestamp: bigint
+}
+
+/** A block that is not younger than the moment (s), by ever longer steps back. */
+async function blockBefore(client: Client, moment: number, latest: Block): Promise<bigint> {
+  for (let step = 64n; step < latest.number; step *= 2n) {
+    const { number, timestamp } = await getBlock(client, { blockNumber: latest.number - step })
+    if (Number(timestamp) < moment) return number
+  }
+  return 0n
+}
+
+interface Log {
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly data: string
+}
+
+/**
+ * Whether a mined transaction moved the amount of this authorization to us. A token tells of the nonce and then of its transfer
+ * (EIP-3009); any other transfer in the same transaction is another payment's.
+ */
+export function hasMoved(logs: readonly Log[], { token, from, to, value, nonce }: Named): boolean {
+  const ours = logs.filter(({ address }) => address.toLowerCase() === token)
+  const at = ours.findIndex(
+    ({ topics }) => topics[0] === AUTHORIZATION_USED && topics[1] === pad(from as Hex) && topics[2] === nonce,
+  )
+  const next = at < 0 ? undefined : ours[at + 1]
+  return (
+    next?.topics[0] === TRANSFER &&
+    next.topics[1] === pad(from as Hex) &&
+    next.topics[2] === pad(to as Hex) &&
+    BigInt(next.data) === value
+  )
+}

@@ -1,0 +1,76 @@
+import type { Credential } from 'mppx'
+import type { evm } from 'mppx/server'
+import type { Binding } from '../../../core/payments/binding'
+import type { ShownPayment } from '../../../core/payments/method'
+import type { PaymentRefusal } from '../../../core/payments/refusal'
+import { no, ok, type Result } from '../../../core/result'
+import { decodedBinding, readPaymentScheme, textHash } from './credential-text'
+import { type Authorization, authorizationIn } from './eip3009'
+
+/** An authorization in one of its two wire forms. */
+export interface EvmCredential {
+  readonly form: ShownPayment['scheme']
+  readonly authorization: Authorization
+  /** What it says that it was made for. x402's clients echo what the offer said, or say nothing. */
+  readonly binding: Binding | null
+  readonly hash: string
+  /** As the library reads it; of x402, without a challenge yet. */
+  readonly credential: Credential.Credential
+}
+
+export function isOfX402({ form }: EvmCredential): boolean {
+  return form === 'x402'
+}
+
+/** A credential with an authorization in it; null when it names another method. */
+export function readEvmCredential(
+  shown: ShownPayment,
+  charge: ReturnType<typeof evm.charge>,
+): Result<EvmCredential, PaymentRefusal> | null {
+  return shown.scheme === 'x402' ? readX402(shown.text, charge) : readPayment(shown)
+}
+
+function readPayment(shown: ShownPayment): Result<EvmCredential, PaymentRefusal> | null {
+  const read = readPaymentScheme(shown, 'evm')
+  if (!read?.ok) return read
+  const authorization = authorizationIn(read.value.credential.payload)
+  return authorization ? ok({ ...read.value, form: 'payment', authorization }) : NOT_AN_AUTHORIZATION
+}
+
+function readX402(text: string, { transport }: ReturnType<typeof evm.charge>): Result<EvmCredential, PaymentRefusal> {
+  const credential = pending(text, transport)
+  if (!credential)
+    return no({
+      code: 'malformed_credential',
+      reason: 'PAYMENT-SIGNATURE is not base64 of a payment of x402, version 2.',
+    })
+  const sent = Object(member(credential.payload, 'payload'))
+  const authorization = authorizationIn({
+    ...Object(member(sent, 'authorization')),
+    signature: member(sent, 'signature'),
+  })
+  if (!authorization) return NOT_AN_AUTHORIZATION
+  const extension = member(member(member(credential.payload, 'extensions'), 'mppx'), 'info')
+  const opaque = member(extension, 'opaque')
+  const binding = typeof opaque === 'string' ? decodedBinding(opaque) : null
+  return ok({ form: 'x402', authorization, binding, hash: textHash(text), credential })
+}
+
+/** The library reads it out of a request; the header is all that it looks at. */
+function pending(text: string, transport: ReturnType<typeof evm.charge>['transport']) {
+  try {
+    const request = new Request('http://localhost', { headers: { 'payment-signature': text } })
+    return transport?.getCredential(request) ?? null
+  } catch {
+    return null
+  }
+}
+
+function member(value: unknown, name: string): unknown {
+  return Reflect.get(Object(value), name)
+}
+
+const NOT_AN_AUTHORIZATION = no({
+  code: 'invalid_payload',
+  reason: 'The payment must be a signed authorization of a transfer (EIP-3009).',
+} satisfies PaymentRefusal)

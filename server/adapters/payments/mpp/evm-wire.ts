@@ -1,0 +1,83 @@
+import { Challenge, Errors } from 'mppx'
+import { evm, Mppx } from 'mppx/server'
+import { getAddress } from 'viem'
+import { formatUsd } from '../../../core/money'
+import { bindingText } from '../../../core/payments/binding'
+import type { Offer, Resource, Terms } from '../../../core/payments/method'
+import type { EvmCredential } from './evm-credential'
+import { reasonOf } from './refusals'
+
+export interface WireOptions {
+  readonly chainId: number
+  readonly token: string
+  /** As the token's own signing domain names them (EIP-712). */
+  readonly tokenName: string
+  readonly tokenVersion: string
+  readonly decimals: number
+  readonly recipient: string
+  /** Signs the challenges; at least 32 bytes. */
+  readonly secret: string
+  /** The public host that challenges name. */
+  readonly realm: string
+  /** Public origin, for the address that x402 offers name. */
+  readonly origin: string
+}
+
+/** How long an x402 payment may live, from its signing. */
+const X402_LIFE_SECONDS = 300
+
+/** What the library does: offers in both wire forms, and the judgement of what answers them, but for the chain's. */
+export function evmWire(options: WireOptions) {
+  const charge = evm.charge({
+    ...{ chainId: options.chainId, decimals: options.decimals },
+    ...{ currency: getAddress(options.token), recipient: getAddress(options.recipient) },
+    authorization: { name: options.tokenName, version: options.tokenVersion },
+    x402: { maxTimeoutSeconds: X402_LIFE_SECONDS },
+    // The library judges; we send, so that a payment whose reply was lost can be sent again.
+    settle: () => Promise.reject(new Error('payments are sent by the gateway itself')),
+  })
+  const { transport } = charge
+  const bind = transport?.bindCredential
+  if (!transport || !bind) throw new Error('the payment library has changed: its evm method has no transport')
+  const signing = { secretKey: options.secret, realm: options.realm, methods: [charge] as const }
+  const mppx = Mppx.create(signing)
+  // Its challenges ask for the credential in `Payment-Authorization`; either instance judges what comes.
+  const besideKey = Mppx.create({ ...signing, requiresAuth: true })
+  const challengeOf = ({ amount, description, binding, besideKey: beside }: Terms) =>
+    (beside ? besideKey : mppx).challenge.evm.charge({
+      amount: formatUsd(amount),
+      description,
+      meta: { ...binding },
+    })
+  const publicly = ({ method, url }: Resource): Request => {
+    const { pathname, search } = new URL(url, options.origin)
+    return new Request(options.origin + pathname + search, { method })
+  }
+  /** x402 echoes no challenge of ours, so it is held against the one that this very request would get. */
+  const bound = async ({ credential, form, binding }: EvmCredential, terms: Terms) => {
+    if (form === 'payment') return credential
+    if (binding && bindingText(binding) !== bindingText(terms.binding))
+      throw new Errors.InvalidChallengeError({ reason: 'the payment was made for another request' })
+    const challenge = await challengeOf({ ...terms, besideKey: false })
+    try {
+      return await bind({ challenge, credential, input: publicly(terms.resource) })
+    } catch (error) {
+      throw new Errors.InvalidChallengeError({ reason: reasonOf(error) })
+    }
+  }
+  return {
+    charge,
+    async offer(terms: Terms): Promise<Offer> {
+      const challenge = await challengeOf(terms)
+      const { headers } = await transport.respondChallenge({ challenge, input: publicly(terms.resource) })
+      const more = { 'payment-required': headers.get('payment-required') ?? '' }
+      return { method: 'evm', challengeId: challenge.id, challenge: Challenge.serialize(challenge), more }
+    },
+    /** Judges the challenge, the terms, the times and the signature. Throws an error of the library when one of them is wrong. */
+    async judge(evmCredential: EvmCredential, terms: Terms): Promise<void> {
+      const credential = (await bound(evmCredential, terms)) as Parameters<typeof mppx.validateCredential>[0]
+      const request = { amount: formatUsd(terms.amount) }
+      await mppx.validateCredential(credential, { meta: { ...terms.binding }, request })
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import { type Address, domainSeparator } from 'viem'
+import { getChainId, readContract } from 'viem/actions'
+import { EIP3009_ABI } from './eip3009'
+import { type ChainOptions, chainClient } from './evm-chain'
+import { isNodeTrouble } from './node-trouble'
+
+const NO_NONCE = `0x${'00'.repeat(32)}` as const
+
+interface TokenOptions extends ChainOptions {
+  readonly token: string
+  readonly tokenName: string
+  readonly tokenVersion: string
+}
+
+/**
+ * What is wrong with these settings, as the chain itself says: another chain, no such token, or a signing domain of another name or
+ * version, by which no payment would ever be valid. Null when nothing is, and when the node does not answer: payments wait for it.
+ */
+export async function tokenProblem(options: TokenOptions): Promise<string | null> {
+  const { chainId, tokenName: name, tokenVersion: version } = options
+  const token = options.token as Address // the configuration judged its form
+  const client = chainClient(options)
+  try {
+    const answered = await getChainId(client)
+    if (answered !== chainId) return `the node of PAYMENTS_EVM_RPC_URL is of chain ${answered}, not ${chainId}`
+    const contract = { address: token, abi: EIP3009_ABI } as const
+    await readContract(client, { ...contract, functionName: 'authorizationState', args: [token, NO_NONCE] })
+    const ours = domainSeparator({ domain: { name, version, chainId, verifyingContract: token } })
+    // Nearly every such token tells its own.
+    const its = await readContract(client, { ...contract, functionName: 'DOMAIN_SEPARATOR' }).catch(() => ours)
+    return its === ours ? null : `the token does not sign as "${name}", version "${version}"`
+  } catch (error) {
+    return isNodeTrouble(error) ? null : 'PAYMENTS_EVM_TOKEN is no token with EIP-3009 on that chain'
+  }
+}

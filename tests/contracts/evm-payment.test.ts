@@ -1,0 +1,123 @@
+import { Challenge, Credential } from 'mppx'
+import { evm, Mppx } from 'mppx/server'
+import { evmMethod } from '../../server/adapters/payments/mpp/evm'
+import type { Offer, ShownPayment, Terms } from '../../server/core/payments/method'
+import { EVM_CHAIN_ID, openEvmSandbox, RELAYER, TOKEN_NAME, TOKEN_VERSION } from '../support/evm/evm-sandbox'
+import { MERCHANT, PAYER, stranger } from '../support/payment-sandbox'
+import { type MethodUnderTest, paymentMethodContract } from './payment-method.contract'
+
+const SECRET = 'a secret that only this test knows, long enough'
+const ORIGIN = 'https://gateway.example'
+const shown = (header: string): ShownPayment => ({ scheme: 'payment', text: header.replace(/^Payment /, '') })
+const asked = ({ challenge }: Offer) => new Response(null, { status: 402, headers: { 'www-authenticate': challenge } })
+const seconds = (from: number) => Math.floor(Date.now() / 1000) + from
+
+async function open() {
+  const sandbox = await openEvmSandbox()
+  const method = evmMethod({
+    ...{ rpcUrl: sandbox.nodeUrl, chainId: EVM_CHAIN_ID, token: sandbox.token, decimals: 6, recipient: MERCHANT },
+    ...{ tokenName: TOKEN_NAME, tokenVersion: TOKEN_VERSION, relayerKey: RELAYER.key },
+    ...{ secret: SECRET, realm: 'localhost', origin: ORIGIN },
+    now: () => Date.now(),
+    onTrouble: () => undefined,
+  })
+  return { method, sandbox, payer: PAYER.address.toLowerCase() }
+}
+
+function common({ method, sandbox, payer }: Awaited<ReturnType<typeof open>>) {
+  return {
+    ...{ method, sandbox, payer, setMood: sandbox.setMood, close: sandbox.close },
+    received: () => sandbox.balance(MERCHANT),
+  }
+}
+
+async function openPaymentForm(): Promise<MethodUnderTest> {
+  const parts = await open()
+  const { sandbox } = parts
+  const pay = async (offer: Offer, by = PAYER) => shown(await sandbox.payer(by).createCredential(asked(offer)))
+  return {
+    ...common(parts),
+    pay: (offer) => pay(offer),
+    async lies(offer) {
+      const lie = async (...[change, by]: [Parameters<typeof sandbox.lie>[1], typeof PAYER?]) =>
+        shown(await sandbox.lie(offer.challenge, change, by))
+      const honest = await sandbox.payer().createCredential(asked(offer))
+      const challenged = (change: (c: Challenge.Challenge) => object) => {
+        const credential = Credential.deserialize(honest)
+        const challenge = { ...credential.challenge, ...change(credential.challenge) } as Challenge.Challenge
+        return shown(Credential.serialize({ ...credential, challenge }))
+      }
+      return {
+        'too little': await lie({ value: '4999' }),
+        'too much': await lie({ value: '5001' }),
+        'another recipient': await lie({ to: stranger().address }),
+        'another token': await lie({ domain: { verifyingContract: stranger().address } }),
+        'another chain': await lie({ domain: { chainId: 1 } }),
+        'a nonce that is not of the challenge': await lie({ nonce: `0x${'ab'.repeat(32)}` }),
+        'not valid yet': await lie({ validAfter: seconds(100) }),
+        'not valid any more': await lie({ validBefore: seconds(-5) }),
+        'valid for an hour': await lie({ validBefore: seconds(3600) }),
+        'the money of somebody else': await lie({ from: PAYER.address }, stranger()),
+        'another price in the challenge': challenged(({ request }) => ({ request: { ...request, amount: '1' } })),
+        'a later expiry': challenged(() => ({ expires: new Date(Date.now() + 9e6).toISOString() })),
+      }
+    },
+    poor: (offer) => pay(offer, stranger()),
+    async late(terms: Terms) {
+      const charge = evm.charge({
+        ...{ currency: sandbox.token, recipient: MERCHANT, chainId: EVM_CHAIN_ID, decimals: 6 },
+        authorization: { name: TOKEN_NAME, version: TOKEN_VERSION },
+        settle: () => Promise.reject(new Error('not here')),
+      })
+      const mppx = Mppx.create({ secretKey: SECRET, realm: 'localhost', methods: [charge] })
+      const expires = new Date(Date.now() - 1000).toISOString()
+      const late = await mppx.challenge.evm.charge({ amount: '0.005', expires, meta: { ...terms.binding } })
+      return shown(await sandbox.lie(Challenge.serialize(late), {}))
+    },
+  }
+}
+
+async function openX402Form(): Promise<MethodUnderTest> {
+  const parts = await open()
+  const { sandbox, method } = parts
+  const x402 = (text: string): ShownPayment => ({ scheme: 'x402', text })
+  const required = ({ more }: Offer) => more['payment-required'] ?? ''
+  const pay = async (offer: Offer, by = PAYER) => x402(await sandbox.x402Signature(required(offer), by))
+  return {
+    ...common(parts),
+    pay: (offer) => pay(offer),
+    async lies(offer) {
+      const lie = async (...[change, around, by]: Tail<Parameters<typeof sandbox.x402Lie>>) =>
+        x402(await sandbox.x402Lie(required(offer), change, around, by))
+      const accepted = (change: object) => lie({}, ({ accepted: said }) => ({ accepted: { ...said, ...change } }))
+      return {
+        'too little': await lie({ value: '4999' }),
+        'too much': await lie({ value: '5001' }),
+        'another recipient': await lie({ to: stranger().address }),
+        'another token': await lie({ domain: { verifyingContract: stranger().address } }),
+        'another chain': await lie({ domain: { chainId: 1 } }),
+        'not valid yet': await lie({ validAfter: seconds(100) }),
+        'valid for an hour': await lie({ validBefore: seconds(3600) }),
+        'the money of somebody else': await lie({ from: PAYER.address }, undefined, stranger()),
+        'another price in the offer': await accepted({ amount: '1' }),
+        'another recipient in the offer': await accepted({ payTo: stranger().address }),
+        'another token in the offer': await accepted({ asset: stranger().address }),
+        'another chain in the offer': await accepted({ network: 'eip155:1' }),
+        'another address': await lie({}, () => ({ resource: { url: `${ORIGIN}/another` } })),
+        'no address': await lie({}, () => ({ resource: undefined })),
+        'another request': await lie({}, ({ extensions: { mppx } }) => ({
+          extensions: { mppx: { ...mppx, info: { ...mppx.info, opaque: btoa('{"op":"image-search"}') } } },
+        })),
+      }
+    },
+    poor: (offer) => pay(offer, stranger()),
+    async late(terms) {
+      return x402(await sandbox.x402Lie(required(await method.offer(terms)), { validBefore: seconds(-5) }))
+    },
+  }
+}
+
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer R] ? R : never
+
+paymentMethodContract('evm', openPaymentForm)
+paymentMethodContract('evm, by x402', openX402Form)

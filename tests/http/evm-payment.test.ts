@@ -1,0 +1,393 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
+import { Challenge, Credential, Receipt } from 'mppx'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { ok } from '../../server/core/result'
+import { EVM_CHAIN_ID, type EvmLie, openEvmSandbox, RELAYER, TOKEN_NAME } from '../support/evm/evm-sandbox'
+import { type Harness, openHarness } from '../support/harness'
+import { MERCHANT, PAYER, stranger } from '../support/payment-sandbox'
+import { CONTEXT, endAndReconcile, IMAGES_CALL } from './wire'
+
+const PRICE_UNITS = 5000n
+const BAD_GATEWAY = { kind: 'error', reason: 'fixture' } as const
+
+describe('a request that is paid for by a signed authorization: evm and x402 (spec 1.2, 2.4, 5.3)', () => {
+  let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
+  let gateway: Harness
+
+  const opened = async (folder?: string) => {
+    const env = { ...sandbox.env, PAYMENTS_ATTEMPTS_RPM: '1000000', ANON_RPM: '1000000' }
+    const made = await openHarness({ running: true, env, ...(folder && { folder }) })
+    await made.gateway.rail.open()
+    return made
+  }
+  beforeAll(async () => {
+    sandbox = await openEvmSandbox()
+    gateway = await opened()
+  })
+  beforeEach(() => {
+    sandbox.setMood('ok')
+    gateway.images.answer = async () => ok({ body: '{"fixture":true}' })
+  })
+  afterAll(async () => {
+    await endAndReconcile(gateway)
+    await sandbox.close()
+  })
+
+  /** What the recipient got while `work` ran. */
+  async function moved(work: () => Promise<unknown>): Promise<bigint> {
+    const before = await sandbox.balance(MERCHANT)
+    await work()
+    return (await sandbox.balance(MERCHANT)) - before
+  }
+  const challengeIn = (answer: Response) => answer.headers.get('www-authenticate') ?? ''
+  const requiredIn = (answer: Response) => answer.headers.get('payment-required') ?? ''
+  /** Status, code and whether the answer invites to pay. */
+  async function verdict(answer: Response): Promise<string> {
+    const { error } = (await answer.json()) as { error?: { code: string } }
+    const invites = [
+      ...(challengeIn(answer).includes('Payment ') ? ['challenge'] : []),
+      ...(requiredIn(answer) ? ['x402'] : []),
+    ]
+    return [`${answer.status} ${error?.code ?? 'ok'}`, ...invites].join(' +')
+  }
+  const calling: typeof fetch = Object.assign(
+    async (input: string | URL | Request, init?: RequestInit) => {
+      const request = new Request(input, init)
+      const { pathname, search } = new URL(request.url)
+      const body = request.method === 'GET' ? {} : { body: await request.text() }
+      return gateway.call(pathname + search, { method: request.method, headers: request.headers, ...body })
+    },
+    { preconnect: fetch.preconnect },
+  )
+
+  /** A call, and what pays for it, in each of the two forms. */
+  const FORMS = {
+    evm: {
+      invited: '+challenge +x402',
+      buy: async (path = IMAGES_CALL, init: RequestInit = {}, payer: PrivateKeyAccount = PAYER) =>
+        ({ authorization: await sandbox.payer(payer).createCredential(await gateway.call(path, init)) }) as Paying,
+      lie: async (change: EvmLie, by?: PrivateKeyAccount): Promise<Paying> => ({
+        authorization: await sandbox.lie(challengeIn(await gateway.call(IMAGES_CALL)), change, by),
+      }),
+    },
+    x402: {
+      invited: '+challenge +x402',
+      buy: async (path = IMAGES_CALL, init: RequestInit = {}, payer: PrivateKeyAccount = PAYER) =>
+        ({
+          'payment-signature': await sandbox.x402Signature(requiredIn(await gateway.call(path, init)), payer),
+        }) as Paying,
+      lie: async (change: EvmLie, by?: PrivateKeyAccount): Promise<Paying> => ({
+        'payment-signature': await sandbox.x402Lie(requiredIn(await gateway.call(IMAGES_CALL)), change, undefined, by),
+      }),
+    },
+  } as const
+  type Paying = Record<string, string>
+  const paid = (paying: Paying, path = IMAGES_CALL, init: RequestInit = {}, to = gateway) => {
+    const headers = new Headers(init.headers)
+    for (const [name, value] of Object.entries(paying)) headers.set(name, value)
+    return to.call(path, { ...init, headers })
+  }
+
+  test('the 402 carries one offer in both forms: a challenge and PAYMENT-REQUIRED, of the same money', async () => {
+    const answer = await gateway.call(IMAGES_CALL)
+    const challenge = Challenge.deserialize(challengeIn(answer))
+    expect(challenge).toMatchObject({
+      method: 'evm',
+      intent: 'charge',
+      request: { amount: '5000', recipient: expect.stringMatching(new RegExp(MERCHANT, 'i')) },
+    })
+    expect(challenge.description).toMatch(/API key.*payment challenge/)
+    const required = JSON.parse(atob(requiredIn(answer)))
+    expect(required).toMatchObject({
+      x402Version: 2,
+      resource: { url: expect.stringMatching(new RegExp(`^http://[^/]+${IMAGES_CALL.replace('?', '\\?')}$`)) },
+      accepts: [
+        {
+          ...{ scheme: 'exact', network: `eip155:${EVM_CHAIN_ID}`, amount: '5000', maxTimeoutSeconds: 300 },
+          asset: challenge.request['currency'],
+          payTo: challenge.request['recipient'],
+          extra: { name: TOKEN_NAME, version: '2' },
+        },
+      ],
+    })
+  })
+
+  test('a payment client of the `Payment` scheme pays, and gets the answer with its receipt', async () => {
+    let answer = new Response()
+    const amount = await moved(async () => {
+      answer = await sandbox.payer(PAYER, calling).fetch(`http://localhost${IMAGES_CALL}`)
+    })
+    expect([answer.status, await answer.json(), amount]).toEqual([200, { fixture: true }, PRICE_UNITS])
+    const receipt = Receipt.deserialize(answer.headers.get('payment-receipt') ?? '')
+    expect(receipt).toMatchObject({ method: 'evm', reference: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
+    expect(answer.headers.get('payment-response')).toBeNull()
+    expect([answer.headers.get('cache-control'), answer.headers.get('x-cost-micros-usd')]).toEqual(['private', '5000'])
+  })
+
+  test('the client of x402 pays, and gets the answer with PAYMENT-RESPONSE and the receipt', async () => {
+    let answer = new Response()
+    const amount = await moved(async () => {
+      answer = await wrapFetchWithPayment(calling, sandbox.x402())(`http://localhost${IMAGES_CALL}`)
+    })
+    expect([answer.status, await answer.json(), amount]).toEqual([200, { fixture: true }, PRICE_UNITS])
+    const receipt = Receipt.deserialize(answer.headers.get('payment-receipt') ?? '')
+    expect(decodePaymentResponseHeader(answer.headers.get('payment-response') ?? '')).toEqual({
+      success: true,
+      transaction: receipt.reference,
+      network: `eip155:${EVM_CHAIN_ID}`,
+      payer: PAYER.address.toLowerCase(),
+    })
+    const claims = await gateway.core.stores.paymentClaims.list({ state: null, account: null, purpose: null }, 1, null)
+    expect(claims?.rows[0]).toMatchObject({ state: 'served', method: 'evm', reference: receipt.reference })
+  })
+
+  test('a client that speaks both, and is shown x402 only, is bound by the nonce that it signs', async () => {
+    const x402Only: typeof fetch = Object.assign(
+      async (input: string | URL | Request, init?: RequestInit) => {
+        const answer = await calling(input, init)
+        if (answer.status !== 402) return answer
+        const headers = new Headers(answer.headers)
+        headers.delete('www-authenticate')
+        return new Response(answer.body, { status: 402, headers })
+      },
+      { preconnect: fetch.preconnect },
+    )
+    const call = () => sandbox.payer(PAYER, x402Only).fetch(`http://localhost${IMAGES_CALL}`)
+    expect(await moved(async () => expect(await verdict(await call())).toBe('200 ok'))).toBe(PRICE_UNITS)
+  })
+
+  test('POST by x402 is bound to its body as well, by what the client echoes', async () => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"q":"card"}' }
+    const paying = await FORMS.x402.buy(CONTEXT, init)
+    expect(await verdict(await paid(paying, CONTEXT, { ...init, body: '{"q":"other"}' }))).toBe(
+      '402 invalid_challenge +challenge +x402',
+    )
+    expect(await verdict(await paid(paying, CONTEXT, init))).toBe('200 ok')
+  })
+
+  test('a payment of x402 without an echo is bound to the address, and by the first request that it pays for', async () => {
+    const required = requiredIn(await gateway.call(IMAGES_CALL))
+    const bare = { 'payment-signature': await sandbox.x402Lie(required, {}, () => ({ extensions: undefined })) }
+    expect(await verdict(await paid(bare, `${IMAGES_CALL}s`))).toBe('402 invalid_challenge +challenge +x402')
+    gateway.images.answer = async () => ({ ok: false, error: BAD_GATEWAY })
+    expect(await verdict(await paid(bare))).toBe('502 upstream_error')
+    gateway.images.answer = async () => ok({ body: '{}' })
+    const version = { headers: { 'api-version': '2026-02-06' } }
+    expect(await verdict(await paid(bare, IMAGES_CALL, version))).toBe('402 invalid_challenge +challenge +x402')
+    expect(await moved(async () => expect(await verdict(await paid(bare))).toBe('200 ok'))).toBe(PRICE_UNITS)
+  })
+
+  describe('one authorization in both forms is paid once and serves one request', () => {
+    const both = async () => {
+      const answer = await gateway.call(IMAGES_CALL)
+      const authorization = await sandbox.lie(challengeIn(answer), {})
+      const { payload } = Credential.deserialize<Record<string, string>>(authorization)
+      const [validAfter, validBefore] = [Number(payload['validAfter']), Number(payload['validBefore'])]
+      const same = { nonce: payload['nonce'] as `0x${string}`, validAfter, validBefore }
+      const signature = await sandbox.x402Lie(requiredIn(answer), same, () => ({ extensions: undefined }))
+      expect(JSON.parse(atob(signature)).payload.signature).toBe(payload['signature'])
+      return [{ authorization }, { 'payment-signature': signature }] as const
+    }
+
+    test.each([
+      [0, 1],
+      [1, 0],
+    ] as const)('one after the other (%i, then %i)', async (first, second) => {
+      const forms = await both()
+      const amount = await moved(async () => {
+        expect(await verdict(await paid(forms[first]))).toBe('200 ok')
+        expect(await verdict(await paid(forms[second]))).toBe('402 invalid_challenge +challenge +x402')
+      })
+      expect(amount).toBe(PRICE_UNITS)
+    })
+
+    test('both at once', async () => {
+      const forms = await both()
+      let verdicts: string[] = []
+      const amount = await moved(async () => {
+        verdicts = await Promise.all(forms.map(async (form) => verdict(await paid(form))))
+      })
+      expect(verdicts.filter((one) => one === '200 ok')).toHaveLength(1)
+      expect(
+        verdicts.filter((one) => /^(200 ok|409 payment_in_progress|402 invalid_challenge .*)$/.test(one)),
+      ).toHaveLength(2)
+      expect(amount).toBe(PRICE_UNITS)
+    })
+  })
+
+  describe.each(Object.entries(FORMS))('by %s', (_, { buy, lie, invited }) => {
+    test('a payment buys no other query or path, not under another X-Request-ID, and not twice', async () => {
+      const own = { headers: { 'x-request-id': 'order-1' } }
+      const paying = await buy(IMAGES_CALL, own)
+      const refused = `402 invalid_challenge ${invited}`
+      expect(await verdict(await paid(paying, `${IMAGES_CALL}s`, own))).toBe(refused)
+      expect(await verdict(await paid(paying, '/apis/v1/websearch/llm/context?q=card', own))).toBe(refused)
+      expect(await verdict(await paid(paying))).toBe(refused)
+      expect(await verdict(await paid(paying, IMAGES_CALL, own))).toBe('200 ok')
+      expect(await moved(async () => expect(await verdict(await paid(paying, IMAGES_CALL, own))).toBe(refused))).toBe(
+        0n,
+      )
+    })
+
+    test('and stays spent after a restart', async () => {
+      const paying = await buy()
+      expect(await verdict(await paid(paying))).toBe('200 ok')
+      await gateway.close(true)
+      gateway = await opened(gateway.folder)
+      expect(await verdict(await paid(paying))).toBe(`402 invalid_challenge ${invited}`)
+    })
+
+    test('an upstream that fails moves nothing, and leaves the credential good', async () => {
+      const paying = await buy()
+      gateway.images.answer = async () => ({ ok: false, error: BAD_GATEWAY })
+      expect(await moved(async () => expect(await verdict(await paid(paying))).toBe('502 upstream_error'))).toBe(0n)
+      gateway.images.answer = async () => ok({ body: '{}' })
+      expect(await moved(async () => expect(await verdict(await paid(paying))).toBe('200 ok'))).toBe(PRICE_UNITS)
+    })
+
+    const now = () => Math.floor(Date.now() / 1000)
+    const REFUSED: readonly (readonly [string, string, () => Promise<Paying>])[] = [
+      ['too little', 'verification_failed', () => lie({ value: '4999' })],
+      ['too much', 'verification_failed', () => lie({ value: '5001' })],
+      ['another recipient', 'verification_failed', () => lie({ to: stranger().address })],
+      ['another token', 'verification_failed', () => lie({ domain: { verifyingContract: stranger().address } })],
+      ['another chain', 'verification_failed', () => lie({ domain: { chainId: 1 } })],
+      ['what is not valid yet', 'verification_failed', () => lie({ validAfter: now() + 100 })],
+      ['what lives too long', 'verification_failed', () => lie({ validBefore: now() + 3600 })],
+      ['a payer without money', 'verification_failed', () => buy(IMAGES_CALL, {}, stranger())],
+      ["somebody else's money", 'verification_failed', () => lie({ from: PAYER.address }, stranger())],
+    ]
+    test.each(REFUSED)('%s: 402 %s with a new offer, nothing moves, nothing runs', async (_, code, make) => {
+      const paying = await make()
+      const before = gateway.images.asked.length
+      const amount = await moved(async () => expect(await verdict(await paid(paying))).toBe(`402 ${code} ${invited}`))
+      expect([amount, gateway.images.asked.length - before]).toEqual([0n, 0])
+    })
+
+    test('a node that is dead from the start: 503 without an offer; the credential stays good', async () => {
+      const paying = await buy()
+      sandbox.setMood('dead')
+      expect(await verdict(await paid(paying))).toBe('503 payment_network_unavailable')
+      sandbox.setMood('ok')
+      expect(await verdict(await paid(paying))).toBe('200 ok')
+    })
+
+    test('a node that dies before the sending: 503 pending without an offer; the retry is served, money moves once', async () => {
+      const paying = await buy()
+      const amount = await moved(async () => {
+        sandbox.setMood('dead for sendings')
+        expect(await verdict(await paid(paying))).toBe('503 payment_pending')
+        sandbox.setMood('ok')
+        expect(await verdict(await paid(paying))).toBe('200 ok')
+      })
+      expect(amount).toBe(PRICE_UNITS)
+    })
+
+    test('a reply that is lost: the payment is looked up and the answer delivered, money moves once', async () => {
+      const paying = await buy()
+      sandbox.setMood('loses replies to sendings')
+      expect(await moved(async () => expect(await verdict(await paid(paying))).toBe('200 ok'))).toBe(PRICE_UNITS)
+    })
+
+    test('a payer who empties the wallet meanwhile: 402, the answer is not delivered, nothing moves', async () => {
+      const thief = stranger()
+      await sandbox.mint(thief.address, PRICE_UNITS)
+      const paying = await buy(IMAGES_CALL, {}, thief)
+      gateway.images.answer = async () => {
+        await sandbox.drain(thief)
+        return ok({ body: '{"secret":"answer"}' })
+      }
+      const amount = await moved(async () => {
+        const answer = await paid(paying)
+        expect(await answer.clone().text()).not.toContain('secret')
+        expect(await verdict(answer)).toBe(`402 verification_failed ${invited}`)
+      })
+      expect(amount).toBe(0n)
+    })
+  })
+
+  test('an x402 header that is none is malformed; the one of version 1 is not a credential', async () => {
+    const malformed = '402 malformed_credential +challenge +x402'
+    expect(await verdict(await paid({ 'payment-signature': '@@@' }))).toBe(malformed)
+    expect(await verdict(await paid({ 'payment-signature': btoa('{"x402Version":1}') }))).toBe(malformed)
+    expect(await verdict(await paid({ 'x-payment': btoa('{}') }))).toBe('402 payment_required +challenge +x402')
+  })
+
+  test('an authorization of x402 whose time is over is payment_expired', async () => {
+    const over = await FORMS.x402.lie({ validBefore: Math.floor(Date.now() / 1000) - 5 })
+    expect(await verdict(await paid(over))).toBe('402 payment_expired +challenge +x402')
+  })
+
+  test('the clients of x402 leave a key that cannot pay beside the payment: the payment pays, the key does not', async () => {
+    const account = await gateway.account()
+    const key = await gateway.key(account, { spending_limit: 0.001 })
+    const headers = { authorization: `Bearer ${key.secret}` }
+    const before = await gateway.core.ledger.balance(account.id)
+    const paying = wrapFetchWithPayment(calling, sandbox.x402())
+    const amount = await moved(async () => {
+      expect(await verdict(await paying(`http://localhost${IMAGES_CALL}`, { headers }))).toBe('200 ok')
+    })
+    expect([amount, await gateway.core.ledger.balance(account.id)]).toEqual([PRICE_UNITS, before])
+  })
+
+  test('a relayer without gas takes nothing: 503 without an offer, and the log says so', async () => {
+    const has = await sandbox.ask('eth_getBalance', [RELAYER.address, 'latest'])
+    const paying = await FORMS.evm.buy()
+    await sandbox.ask('anvil_setBalance', [RELAYER.address, '0x0'])
+    expect(
+      await moved(async () => expect(await verdict(await paid(paying))).toBe('503 payment_network_unavailable')),
+    ).toBe(0n)
+    expect(gateway.logged.join('\n')).toContain('the relayer has no money for gas')
+    await sandbox.ask('anvil_setBalance', [RELAYER.address, has])
+    expect(await verdict(await paid(paying))).toBe('200 ok')
+  })
+
+  describe('top-ups', () => {
+    const PATH = '/v1/wallet/topups'
+    const TEN = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"amount":"10.00"}' }
+    const asOwner = async () => {
+      const account = await gateway.account(0, null)
+      const key = await gateway.key(account)
+      const init = { ...TEN, headers: { ...TEN.headers, authorization: `Bearer ${key.secret}` } }
+      const balance = async () => Number((await gateway.core.ledger.balance(account.id))?.paid)
+      return { init, balance }
+    }
+
+    test('by evm, the credential beside the key', async () => {
+      const { init, balance } = await asOwner()
+      const asked = await gateway.call(PATH, init)
+      expect(Challenge.deserialize(challengeIn(asked))).toMatchObject({ header: 'Payment-Authorization' })
+      const paying = { 'payment-authorization': await sandbox.payer().createCredential(asked) }
+      const amount = await moved(async () => expect((await paid(paying, PATH, init)).status).toBe(201))
+      expect([amount, await balance()]).toEqual([10_000_000n, 10_000_000])
+    })
+
+    test('by x402, whose client leaves the key; the same payment again tops up nothing more', async () => {
+      const { init, balance } = await asOwner()
+      let paying = ''
+      const listening: typeof fetch = Object.assign(
+        async (input: string | URL | Request) => {
+          paying = new Request(input).headers.get('payment-signature') ?? paying
+          return calling(input)
+        },
+        { preconnect: fetch.preconnect },
+      )
+      const top = wrapFetchWithPayment(listening, sandbox.x402())
+      const amount = await moved(async () => {
+        const answer = await top(`http://localhost${PATH}`, init)
+        expect([answer.status, answer.headers.has('payment-response')]).toEqual([201, true])
+        expect((await paid({ 'payment-signature': paying }, PATH, init)).status).toBe(200)
+      })
+      expect([amount, await balance()]).toEqual([10_000_000n, 10_000_000])
+    })
+
+    test('a payment by x402 alone names no wallet: it needs the key', async () => {
+      const { init } = await asOwner()
+      const paying = { 'payment-signature': await sandbox.x402Signature(requiredIn(await gateway.call(PATH, init))) }
+      expect((await paid(paying, PATH, TEN)).status).toBe(401)
+      const other = await asOwner()
+      expect(await verdict(await paid(paying, PATH, other.init))).toBe('402 invalid_challenge +challenge +x402')
+    })
+  })
+})

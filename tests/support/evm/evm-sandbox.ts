@@ -1,0 +1,233 @@
+import { ExactEvmScheme } from '@x402/evm'
+import { x402Client, x402HTTPClient } from '@x402/fetch'
+import { Challenge, Credential } from 'mppx'
+import { evm, Mppx } from 'mppx/client'
+import {
+  type Address,
+  createClient,
+  defineChain,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  http,
+  keccak256,
+  parseAbi,
+  stringToHex,
+} from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { deployContract, readContract, sendTransaction, waitForTransactionReceipt, writeContract } from 'viem/actions'
+import { sandboxChainProgram, startSandboxChain } from '../../../server/adapters/payments/sandbox-chain/sandbox-chain'
+import { PUBLISHED_ACCOUNTS } from '../../../server/core/payments/published-accounts'
+import { openMoodyNode } from '../moody-node'
+import { MERCHANT, PAYER } from '../payment-sandbox'
+import { DOLLAR_TOKEN_CODE } from './dollar-token'
+
+export const EVM_CHAIN_ID = 31338
+export const TOKEN_NAME = 'Test Dollar'
+export const TOKEN_VERSION = '2'
+export const RELAYER = PUBLISHED_ACCOUNTS[2]
+const ABI = parseAbi([
+  'function mint(address to, uint256 value)',
+  'function transfer(address to, uint256 value) returns (bool)',
+  'function balanceOf(address owner) view returns (uint256)',
+  'function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+])
+const AUTHORIZATION = [
+  { name: 'from', type: 'address' },
+  { name: 'to', type: 'address' },
+  { name: 'value', type: 'uint256' },
+  { name: 'validAfter', type: 'uint256' },
+  { name: 'validBefore', type: 'uint256' },
+  { name: 'nonce', type: 'bytes32' },
+] as const
+
+/** What a payer may say differently from what was asked. */
+export interface EvmLie {
+  readonly from?: string
+  readonly to?: string
+  readonly value?: string
+  readonly validAfter?: number
+  readonly validBefore?: number
+  readonly nonce?: Hex
+  /** Signed for another contract or chain. */
+  readonly domain?: { readonly verifyingContract?: Address; readonly chainId?: number }
+}
+
+/** A plain chain with a dollar that takes authorizations (EIP-3009), a node in front of it that fails on command, and payers. */
+export async function openEvmSandbox() {
+  const program = sandboxChainProgram()
+  if (!program) throw new Error('there is no chain program for this machine')
+  const settings = { stateFile: null, network: 'ethereum', chainId: EVM_CHAIN_ID, blockSeconds: 1 } as const
+  const chain = await startSandboxChain(program, settings)
+  const node = openMoodyNode(chain.rpcUrl)
+  const client = createClient({
+    account: PAYER,
+    chain: defineChain({
+      id: EVM_CHAIN_ID,
+      name: 'test',
+      nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+      rpcUrls: { default: { http: [chain.rpcUrl] } },
+    }),
+    transport: http(chain.rpcUrl),
+    pollingInterval: 20,
+  })
+  const deployed = await deployContract(client, { abi: ABI, bytecode: DOLLAR_TOKEN_CODE })
+  const { contractAddress } = await waitForTransactionReceipt(client, { hash: deployed })
+  if (!contractAddress) throw new Error('the token was not deployed')
+  const token = contractAddress
+  /** Through the chain itself, by an account that has its gas. */
+  const write = async (data: Hex, account: PrivateKeyAccount = PAYER) => {
+    await ask('anvil_setBalance', [account.address, '0xde0b6b3a7640000'])
+    return waitForTransactionReceipt(client, { hash: await sendTransaction(client, { account, to: token, data }) })
+  }
+  const ask = (method: string, params: readonly unknown[]) =>
+    client.request({ method, params } as Parameters<typeof client.request>[0])
+  const mint = (to: string, amount: bigint) =>
+    writeContract(client, { address: token, abi: ABI, functionName: 'mint', args: [to as Address, amount] }).then(
+      (hash) => waitForTransactionReceipt(client, { hash }),
+    )
+  await mint(PAYER.address, 1_000_000_000n)
+  const domain = { name: TOKEN_NAME, version: TOKEN_VERSION, chainId: EVM_CHAIN_ID, verifyingContract: token }
+  return {
+    /** The chain itself, for payers. */
+    chainUrl: chain.rpcUrl,
+    /** The chain behind the node with moods, for the gateway. */
+    nodeUrl: node.url,
+    setMood: node.setMood,
+    freezeAt: node.freezeAt,
+    token,
+    /** What makes a gateway offer it. */
+    env: {
+      PAYMENTS_EVM_RPC_URL: node.url,
+      PAYMENTS_EVM_CHAIN_ID: String(EVM_CHAIN_ID),
+      PAYMENTS_EVM_TOKEN: token,
+      PAYMENTS_EVM_TOKEN_NAME: TOKEN_NAME,
+      PAYMENTS_EVM_TOKEN_VERSION: TOKEN_VERSION,
+      PAYMENTS_EVM_RECIPIENT: MERCHANT,
+      PAYMENTS_EVM_RELAYER_KEY: RELAYER.key,
+    },
+    ask,
+    mint,
+    /** What an address has, in millionths of a dollar. */
+    balance: (of: string): Promise<bigint> =>
+      readContract(client, { address: token, abi: ABI, functionName: 'balanceOf', args: [of as Address] }),
+    /** A payment client as callers have it. */
+    payer: (account: PrivateKeyAccount = PAYER, fetching: typeof fetch = fetch) =>
+      Mppx.create({
+        polyfill: false,
+        fetch: fetching,
+        methods: [
+          evm({
+            account,
+            authorization: { name: TOKEN_NAME, version: TOKEN_VERSION },
+            currencies: [token],
+            networks: [EVM_CHAIN_ID],
+          }),
+        ],
+      }),
+    /** The client that the makers of x402 give away. */
+    x402: (account: PrivateKeyAccount = PAYER) =>
+      new x402Client()
+        .register(`eip155:${EVM_CHAIN_ID}`, new ExactEvmScheme(account))
+        // It pays with well-known tokens alone, unless it is told of others.
+        .setSpendControls({ allowedAssets: [{ network: `eip155:${EVM_CHAIN_ID}`, asset: token }] }),
+    /** What that client sends for the offer in an answer. */
+    async x402Signature(paymentRequired: string, account: PrivateKeyAccount = PAYER): Promise<string> {
+      const client = new x402HTTPClient(this.x402(account))
+      const offer = client.getPaymentRequiredResponse((name) =>
+        /^payment-required$/i.test(name) ? paymentRequired : null,
+      )
+      const payload = await client.createPaymentPayload(offer)
+      return client.encodePaymentSignatureHeader(payload)['PAYMENT-SIGNATURE'] ?? ''
+    },
+    /** Answers a challenge with an authorization that says something else than was asked. */
+    async lie(header: string, change: EvmLie, by: PrivateKeyAccount = PAYER): Promise<string> {
+      const challenge = Challenge.deserialize(header)
+      const { amount, recipient } = challenge.request as { amount: string; recipient: string }
+      const said = {
+        from: by.address,
+        to: recipient,
+        value: amount,
+        validAfter: 0,
+        validBefore: Math.floor(Date.now() / 1000) + 200,
+        nonce: keccak256(stringToHex(`${challenge.id}${challenge.realm}`)),
+        ...change,
+      }
+      const payload = {
+        ...{ type: 'authorization', nonce: said.nonce, value: said.value },
+        ...{ from: getAddress(said.from), to: getAddress(said.to) },
+        ...{ validAfter: String(said.validAfter), validBefore: String(said.validBefore) },
+        signature: await signed(by, { ...domain, ...change.domain }, said),
+      }
+      return Credential.serialize({ challenge, payload })
+    },
+    /** What the client of x402 sends, changed: the authorization that is signed, or what is said around it. */
+    async x402Lie(
+      paymentRequired: string,
+      change: EvmLie,
+      around: (payload: X402Payload) => object = () => ({}),
+      by: PrivateKeyAccount = PAYER,
+    ): Promise<string> {
+      const payload = JSON.parse(atob(await this.x402Signature(paymentRequired, by))) as X402Payload
+      const { validAfter, validBefore, ...rest } = payload.payload.authorization
+      const said = { ...rest, validAfter: Number(validAfter), validBefore: Number(validBefore), ...change }
+      const signature = await signed(by, { ...domain, ...change.domain }, said)
+      const { from, to, value, nonce } = said
+      const authorization = {
+        from,
+        to,
+        value,
+        nonce,
+        ...{ validAfter: String(said.validAfter), validBefore: String(said.validBefore) },
+      }
+      return btoa(JSON.stringify({ ...payload, payload: { authorization, signature }, ...around(payload) }))
+    },
+    /** Empties a wallet, beside the gateway. */
+    async drain(from: PrivateKeyAccount) {
+      const has = await this.balance(from.address)
+      await write(encodeFunctionData({ abi: ABI, functionName: 'transfer', args: [RELAYER.address, has] }), from)
+    },
+    /** Brings any call of the token to the chain, as anybody may. */
+    write,
+    async close() {
+      await node.close()
+      await chain.stop()
+    },
+  }
+}
+
+/** What of a payment of x402 the tests change. */
+interface X402Payload {
+  readonly accepted: Readonly<Record<string, unknown>>
+  readonly extensions: { readonly mppx: { readonly info: Readonly<Record<string, string>>; readonly schema: object } }
+  readonly resource: { readonly url: string }
+  readonly payload: {
+    readonly authorization: Omit<Said, 'validAfter' | 'validBefore'> & { validAfter: string; validBefore: string }
+    readonly signature: Hex
+  }
+}
+
+interface Said {
+  readonly from: string
+  readonly to: string
+  readonly value: string
+  readonly validAfter: number
+  readonly validBefore: number
+  readonly nonce: Hex
+}
+
+function signed(
+  by: PrivateKeyAccount,
+  domain: Parameters<typeof by.signTypedData>[0]['domain'],
+  said: Said,
+): Promise<Hex> {
+  return by.signTypedData({
+    ...(domain && { domain }),
+    primaryType: 'TransferWithAuthorization',
+    types: { TransferWithAuthorization: AUTHORIZATION },
+    message: {
+      ...{ from: said.from as Address, to: said.to as Address, nonce: said.nonce },
+      ...{ value: BigInt(said.value), validAfter: BigInt(said.validAfter), validBefore: BigInt(said.validBefore) },
+    },
+  })
+}
