@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AccountId } from '../../server/core/ids'
-import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  DESK,
+  openDashboard,
+  PHONE,
+  screenshot,
+  sidewaysScroll,
+} from '../support/browser'
 import { seedCalls } from '../support/seed-calls'
 import '../support/patience'
 
@@ -89,7 +98,7 @@ describe('usage', () => {
     await page.locator('.recharts-bar-rectangle').first().waitFor()
     await page.getByText('Show as table').click()
     const table = page.getByRole('table', { name: 'Spend by key' })
-    expect(await table.getByRole('row').count()).toBe(25)
+    await becomes(() => table.getByRole('row').count(), 25)
     expect(await table.getByRole('row').last().textContent()).toContain('$0.025')
     for (const colorScheme of ['light', 'dark'] as const)
       for (const size of [DESK, PHONE]) {
@@ -106,8 +115,8 @@ describe('usage', () => {
     await page.waitForURL(`**key=${web.id}**`)
     await page.getByRole('table', { name: 'Usage by endpoint' }).getByText('LLM context').waitFor({ state: 'detached' })
     await page.reload()
-    expect(await page.getByLabel('Key').inputValue()).toBe(web.id)
-    expect(await page.getByLabel('Group by').inputValue()).toBe('operation')
+    await becomes(() => page.getByLabel('Key').inputValue(), web.id)
+    await becomes(() => page.getByLabel('Group by').inputValue(), 'operation')
     await page.close()
     expect(complaints()).toEqual([])
   })
@@ -120,7 +129,7 @@ describe('usage', () => {
     for (let slot = 0; slot < 24; slot++) await page.keyboard.press('ArrowRight')
     await page.getByText('so far').waitFor()
     await page.getByRole('button', { name: 'web', exact: true }).click()
-    expect(await page.getByRole('button', { name: 'web', exact: true }).getAttribute('aria-pressed')).toBe('false')
+    await becomes(() => page.getByRole('button', { name: 'web', exact: true }).getAttribute('aria-pressed'), 'false')
     await page.close()
     expect(complaints()).toEqual([])
   })
@@ -132,7 +141,7 @@ describe('usage', () => {
     await page.waitForURL('**tab=requests**')
     const log = page.getByRole('table', { name: 'Request log' })
     await log.getByText('missing_parameter').waitFor()
-    expect(await log.getByRole('row').count()).toBe(2)
+    await becomes(() => log.getByRole('row').count(), 2)
     expect(await axeFindings(page)).toEqual([])
     await log.getByRole('button', { name: /^Details/ }).click()
     const sheet = page.getByRole('dialog', { name: 'Request' })
@@ -172,7 +181,7 @@ describe('the request log', () => {
     const { page, complaints } = await dashboard.visit(`/usage?tab=requests&range=24h&key=${id}`)
     const log = page.getByRole('table', { name: 'Request log' })
     await log.getByText('unknown_endpoint').first().waitFor()
-    expect(await log.getByRole('row').count()).toBe(51)
+    await becomes(() => log.getByRole('row').count(), 51)
     await page.getByRole('button', { name: 'Load more' }).click()
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 100)
     const begun = performance.now()
