@@ -67,6 +67,28 @@ describe('the overview', () => {
 })
 
 describe('usage', () => {
+  test('the last hour is drawn by the minute, the one that runs marked, with its numbers as a table', async () => {
+    await busyOwner()
+    const { page, complaints } = await dashboard.visit('/usage')
+    await page.getByLabel('Range').selectOption('1 hour')
+    await page.waitForURL('**range=1h**')
+    await page.getByText('Show as table').first().click()
+    const table = page.getByRole('region', { name: 'Spend by key: Show as table' })
+    await table.getByRole('row').nth(60).waitFor()
+    expect(await table.getByRole('row').count()).toBe(61)
+    expect(await table.getByRole('rowheader').first().textContent()).toMatch(/^\d\d:\d\d$/)
+    const spent = await table.locator('tbody tr td:last-child').allTextContents()
+    expect(spent.reduce((sum, text) => sum + Number(text.slice(1)), 0)).toBeCloseTo(0.025, 6)
+    for (const size of [DESK, PHONE]) {
+      await page.setViewportSize(size)
+      expect(await axeFindings(page)).toEqual([])
+      expect(await sidewaysScroll(page)).toBe(0)
+      await screenshot(page, `usage-hour-${size.width}`)
+    }
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
   test('draws what was spent by key, says the same as a table, and keeps its view in the address', async () => {
     const { web } = await busyOwner()
     const { page, complaints } = await dashboard.visit('/usage?range=24h')

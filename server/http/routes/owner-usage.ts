@@ -15,7 +15,7 @@ import { documented } from '../docs/documented'
 import { notFound } from '../failures'
 import type { OwnerSessions } from '../owner-session'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../plain-input'
-import { explainedCall, USAGE_QUERY, usageReport, wireCall, wireTransaction } from '../usage-report'
+import { explainedCall, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from '../usage-report'
 
 const INSTANT_RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
 const INSTANT = {
@@ -66,7 +66,7 @@ const LOG_QUERY = { ...FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
 /** With the parameters of the report itself, so that every wrong one is listed at once. */
 const GROUPED = {
   ...WHICH,
-  ...USAGE_QUERY,
+  ...OWNER_USAGE_QUERY,
   group_by: {
     in: 'query',
     kind: 'enum',
