@@ -1,13 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ok } from '../../server/core/result'
-import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  DESK,
+  openDashboard,
+  PHONE,
+  screenshot,
+  sidewaysScroll,
+} from '../support/browser'
 import '../support/patience'
 
 type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
 
 let dashboard: Dashboard
+let operator: Owner
 beforeAll(async () => {
   dashboard = await openDashboard()
+  operator = await dashboard.signedIn()
   const picture = (name: string) => ({
     title: `A picture of ${name}`,
     url: `https://pictures.example/${name}`,
@@ -56,6 +67,26 @@ describe('the playground', () => {
     expect(complaints()).toEqual([])
   })
 
+  test("says before it sends what it costs: the account's own price, by the piece, and more for a web address", async () => {
+    const owner = await dashboard.signedIn()
+    await makeKey(owner, { name: 'priced' })
+    const priced = { operation: 'image-search', usd: '0.004', account: owner.accountId }
+    expect((await operator.api('/api/operator/prices', priced)).status).toBe(200)
+    const { page, complaints } = await dashboard.visit('/playground')
+    await page.getByText('Your price; the catalogue says $0.005.').waitFor()
+    await page.getByRole('button', { name: 'Send request · $0.004' }).click()
+    await page.getByText('$0.004 charged').waitFor()
+    await page.getByLabel('Nobody: show me the 402 challenge').check()
+    await page.getByRole('button', { name: 'Send request', exact: true }).waitFor()
+    await page.goto(`${dashboard.origin}/playground?operation=socialDmThreads`)
+    await page.getByRole('button', { name: 'Send request · $0.01 per message' }).waitFor()
+    await page.goto(`${dashboard.origin}/playground?operation=socialPost`)
+    await page.getByRole('button', { name: 'Send request · $0.015' }).waitFor()
+    await page.getByText('A post with a web address in it costs $0.20.').waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
   test('keeps curl, JavaScript and Python in step with the form, and the key out of all of them and of the address', async () => {
     const owner = await dashboard.signedIn()
     const { secret } = await makeKey(owner, { name: 'pasted' })
@@ -81,7 +112,7 @@ describe('the playground', () => {
     expect(page.url()).not.toContain(secret)
     expect(dashboard.images.asked.at(-1)).toMatchObject({ q: "it's red", count: 3, safesearch: 'off' })
     await page.reload()
-    expect(await page.getByLabel('q', { exact: true }).inputValue()).toBe("it's red")
+    await becomes(() => page.getByLabel('q', { exact: true }).inputValue(), "it's red")
     expect(await page.content()).not.toContain(secret)
     await page.close()
     expect(complaints()).toEqual([])
