@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Refused } from './control-client'
 
 /** Under which name the gateway stands among an agent's MCP servers. */
-export const SERVER_NAME = 'gateway'
+const SERVER_NAME = 'gateway'
 
 type Settings = Record<string, unknown>
 /** The members of our own entry. */
