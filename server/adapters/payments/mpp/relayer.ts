@@ -3,8 +3,6 @@ import {
   type Client,
   type Hex,
   keccak256,
-  NonceTooHighError,
-  NonceTooLowError,
   type TransactionReceipt,
   type Transport,
 } from 'viem'
@@ -142,12 +140,9 @@ function twice(fees: Fees): Fees {
   }
 }
 
-/** The account's numbers are not what we thought: somebody else sent by it, or one of ours is gone. */
+/** The account's numbers are not what we thought: somebody else sent by it, or one of ours is gone. Nodes have words for it, and no code. */
 function isOfTheNumber(error: unknown): boolean {
-  return causesOf(error).some(
-    (cause) =>
-      cause instanceof NonceTooLowError || cause instanceof NonceTooHighError || /underpriced/i.test(cause.message),
-  )
+  return causesOf(error).some(({ message }) => /nonce (is )?too (low|high)|underpriced/i.test(message))
 }
 
 function isKnownAlready(error: unknown): boolean {
