@@ -23,6 +23,7 @@ import { operatorRoutes } from './http/routes/operator'
 import { operatorAccountRoutes } from './http/routes/operator-accounts'
 import { ownerSocialRoutes } from './http/routes/owner-social'
 import { ownerUsageRoutes } from './http/routes/owner-usage'
+import { priceRoutes } from './http/routes/prices'
 import { type SandboxSite, sandboxRoutes } from './http/routes/sandbox'
 import { settingsRoutes } from './http/routes/settings'
 import { signInRoutes } from './http/routes/sign-in'
@@ -60,6 +61,7 @@ export type AppParts = ArrivalsOptions & {
   BillingParts &
   CardMessageParts &
   Parameters<typeof limitRequestRoutes>[0] &
+  Parameters<typeof priceRoutes>[0] &
   Parameters<typeof operatorRoutes>[0] &
   Parameters<typeof signInRoutes>[2] &
   Parameters<typeof settingsRoutes>[0] &
@@ -94,6 +96,7 @@ export function app(parts: AppParts) {
     .use(cardMessageRoutes(parts))
     .use(ledgerCsvRoutes(parts))
     .use(limitRequestRoutes(parts))
+    .use(priceRoutes(parts))
     .use(operatorRoutes(parts))
     .use(settingsRoutes(parts))
     .use(thumbnailRoutes(parts))

@@ -6,8 +6,10 @@ import '../support/patience'
 type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
 
 let dashboard: Dashboard
+let operator: Owner
 beforeAll(async () => {
   dashboard = await openDashboard()
+  operator = await dashboard.signedIn()
   const picture = (name: string) => ({
     title: `A picture of ${name}`,
     url: `https://pictures.example/${name}`,
@@ -52,6 +54,26 @@ describe('the playground', () => {
       }
     await page.getByRole('tab', { name: 'Headers' }).click()
     await page.getByText('Left of this minute', { exact: true }).waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test("says before it sends what it costs: the account's own price, by the piece, and more for a web address", async () => {
+    const owner = await dashboard.signedIn()
+    await makeKey(owner, { name: 'priced' })
+    const priced = { operation: 'image-search', usd: '0.004', account: owner.accountId }
+    expect((await operator.api('/api/operator/prices', priced)).status).toBe(200)
+    const { page, complaints } = await dashboard.visit('/playground')
+    await page.getByText('Your price; the catalogue says $0.005.').waitFor()
+    await page.getByRole('button', { name: 'Send request · $0.004' }).click()
+    await page.getByText('$0.004 charged').waitFor()
+    await page.getByLabel('Nobody: show me the 402 challenge').check()
+    await page.getByRole('button', { name: 'Send request', exact: true }).waitFor()
+    await page.goto(`${dashboard.origin}/playground?operation=socialDmThreads`)
+    await page.getByRole('button', { name: 'Send request · $0.01 per message' }).waitFor()
+    await page.goto(`${dashboard.origin}/playground?operation=socialPost`)
+    await page.getByRole('button', { name: 'Send request · $0.015' }).waitFor()
+    await page.getByText('A post with a web address in it costs $0.20.').waitFor()
     await page.close()
     expect(complaints()).toEqual([])
   })

@@ -23,8 +23,10 @@ export interface GatewayOperation {
   readonly group: string
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** USD of one request, where it is fixed. */
+  /** USD of one unit by the catalogue, where it is fixed. */
   readonly price: string | null
+  /** The name that it goes by in prices and reports; null where nothing is charged by the piece. */
+  readonly name: string | null
   readonly fields: readonly OperationField[]
   /** A body that is more than a list of fields: an example to change. */
   readonly exampleBody: string | null
@@ -65,6 +67,7 @@ function operationOf(document: unknown, path: string, method: 'GET' | 'POST', op
     method,
     path,
     price: text(member(member(operation, 'x-price'), 'amount')),
+    name: text(member(operation, 'x-operation')),
     fields: [...parameters, ...(isFlat ? bodyFields : [])].filter((field) => field !== null),
     exampleBody: media === undefined || isFlat ? null : JSON.stringify(example ?? {}, null, 2),
   }

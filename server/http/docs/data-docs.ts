@@ -155,6 +155,7 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
       ...(post ? BODY_FAILURES : []),
     ],
     price: operation.price,
+    operation: operation.name,
     passesUpstreamErrors: true,
   }
 }

@@ -51,6 +51,8 @@ export interface RouteDocs {
   readonly failures: readonly FailureCode[]
   readonly libraryCodes?: Readonly<Record<number, readonly string[]>>
   readonly price?: Money
+  /** The name that a priced route goes by in keys, prices and reports. */
+  readonly operation?: string
   /** An upstream's own error may come through, in its own format (spec 7 rule 2). */
   readonly passesUpstreamErrors?: true
 }
@@ -118,6 +120,7 @@ export function operationOf(docs: RouteDocs, tables: readonly ParameterTable[]):
     ...(docs.price !== undefined && {
       'x-price': { mode: 'fixed', currency: 'USD', amount: formatUsd(docs.price) },
     }),
+    ...(docs.operation !== undefined && { 'x-operation': docs.operation }),
   }
 }
 

@@ -41,6 +41,8 @@ export interface OpenApiOperation {
   readonly requestBody?: OpenApiBody
   readonly responses: Readonly<Record<string, OpenApiResponse>>
   readonly 'x-price'?: Price
+  /** The name that it goes by in keys, prices and reports. */
+  readonly 'x-operation'?: string
   /** Ways to pay for one call by itself. */
   readonly 'x-payment-info'?: { readonly offers: readonly Readonly<Record<string, string>>[] }
   readonly 'x-codeSamples'?: readonly CodeSample[]

@@ -7,10 +7,12 @@ import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
 import { ChargeTo, type Charging } from './charge-to.tsx'
 import { FieldInput } from './field-input.tsx'
 import type { Typed } from './form-values.ts'
+import { usePrice } from './use-price.ts'
 
 /** The fields of an operation, who pays, and the button that says what it costs. Ctrl or Cmd with Enter sends too. */
 export function TryForm(props: TryFormProps) {
   const { operation, typed, body, bodyWrong, charging, shown, busy, waitSeconds } = props
+  const price = usePrice(operation, charging)
   const first = operation.fields.filter(({ required }) => required)
   const more = operation.fields.filter(({ required }) => !required)
   const submit = (event: FormEvent) => {
@@ -56,8 +58,13 @@ export function TryForm(props: TryFormProps) {
         )}
         <ChargeTo charging={charging} onChange={props.onCharging} />
         <Button type="submit" tone="primary" busy={busy || waitSeconds > 0}>
-          {busy ? WORDS.sending : waitSeconds > 0 ? WORDS.wait(waitSeconds) : WORDS.send(operation.price)}
+          {busy ? WORDS.sending : waitSeconds > 0 ? WORDS.wait(waitSeconds) : WORDS.send(price.words)}
         </Button>
+        {price.notes.map((note) => (
+          <p key={note} className="small text-muted">
+            {note}
+          </p>
+        ))}
       </form>
     </Card>
   )
