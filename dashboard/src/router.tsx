@@ -16,6 +16,7 @@ import { keysView } from './api/keys-view.ts'
 import { playgroundView } from './api/playground-view.ts'
 import { queryClient } from './api/query-client.ts'
 import { type UsageView, usageView } from './api/usage-view.ts'
+import { ownPath } from './own-path.ts'
 import { AppShell } from './shell/app-shell.tsx'
 import { NotFound, ProblemPage } from './shell/problem-page.tsx'
 
@@ -68,7 +69,7 @@ const signIn = createRoute({
   path: '/sign-in',
   // A path of our own only: whoever made the link must not choose where a sign-in leads. What is not named here stays as it came.
   validateSearch: (search: Record<string, unknown>): { to?: string | undefined } => ({
-    to: typeof search['to'] === 'string' && /^\/(?![/\\])/.test(search['to']) ? search['to'] : undefined,
+    to: ownPath(search['to']),
   }),
   component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
 })

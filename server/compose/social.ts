@@ -12,6 +12,7 @@ import type { KeyId } from '../core/ids'
 import type { SocialChange } from '../core/social/changes'
 import { LinkedAccounts } from '../core/social/linked-accounts'
 import { Linking } from '../core/social/linking'
+import { resealSessions } from '../core/social/resealing'
 import type { SocialStore } from '../core/social/store'
 import type { Social } from '../http/social-record'
 import type { Log } from '../log'
@@ -33,12 +34,15 @@ interface SocialNeeds {
 export function openSocial(config: Config, needs: SocialNeeds) {
   const redirectUri = config.baseUrl + CALLBACK
   const { network, sandbox } = openNetwork(config, redirectUri, needs.clock)
-  const social = network && composed(config, needs, network, redirectUri)
+  const sealing = new KeyRing(config.sealingKeys)
+  const resealing = config.sealingKeys.length > 1 ? resealed(sealing, needs) : Promise.resolve()
+  const social = network && composed(config, needs, network, sealing, redirectUri)
   const renewals = social && renewIdleHourly(social.accounts, needs.log)
   return {
     social,
     sandbox,
     async close() {
+      await resealing
       await renewals?.close()
       await sandbox?.close()
     },
@@ -64,7 +68,29 @@ function renewIdleHourly(accounts: LinkedAccounts, log: Log) {
   }
 }
 
-function composed(config: Config, needs: SocialNeeds, network: XNetwork, redirectUri: string): Social {
+/** Beside the serving: a ring of several keys is on its way to one. The log says when the older ones may go. */
+async function resealed(sealing: KeyRing, { store, log }: SocialNeeds): Promise<void> {
+  let isWhole = true
+  const onTrouble = (reason: string) => {
+    isWhole = false
+    log.warn('sealing', { reason })
+  }
+  try {
+    const count = await resealSessions({ store, sealing, onTrouble })
+    if (isWhole)
+      log.info('sealing: the newest of SEALING_KEYS seals everything; the others may go', { resealed: count })
+  } catch (error) {
+    log.error('sealing', { reason: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+function composed(
+  config: Config,
+  needs: SocialNeeds,
+  network: XNetwork,
+  sealing: KeyRing,
+  redirectUri: string,
+): Social {
   const { clock, log, store, credentials, events } = needs
   const keyOf = async (id: string) => {
     const key = await credentials.byId(id as KeyId) // any text: an id that does not exist is found nowhere
@@ -73,7 +99,7 @@ function composed(config: Config, needs: SocialNeeds, network: XNetwork, redirec
   const parts = {
     store,
     network,
-    sealing: new KeyRing(config.sealingKeys),
+    sealing,
     clock,
     redirectUri,
     keyIsLive: async (id: KeyId) => (await keyOf(id)) !== null,

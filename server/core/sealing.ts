@@ -14,7 +14,7 @@ export interface SealingKey {
 
 export interface Opened {
   readonly text: string
-  /** Sealed with a key that is not the newest: seal it again when it is next written. */
+  /** Sealed with a key that is not the newest: it is sealed again, so that this key may go. */
   readonly stale: boolean
 }
 

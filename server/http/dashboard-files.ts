@@ -47,6 +47,21 @@ const PAGE_HEADERS = {
 }
 
 /**
+ * Pages where passwords are typed and access is given. Their addresses hold requests of apps and codes of mails, so they tell
+ * nobody where they were, and no cache keeps them.
+ */
+const DOORS: ReadonlySet<string> = new Set([
+  '/sign-in',
+  '/sign-up',
+  '/consent',
+  '/device',
+  '/forgot-password',
+  '/reset-password',
+  '/confirm-email',
+])
+const DOOR_HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+
+/**
  * Reads the folder once, with the .br and .gz its build put beside the files; a later build is seen by a restart.
  * Where the folder or its index.html is missing, `/` says that the dashboard has not been built.
  */
@@ -59,7 +74,7 @@ export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
     answer(request) {
       const path = readPath(request)
       const file = path === null ? undefined : (files.get(path) ?? (isPage(path) ? index : undefined))
-      return file === undefined ? null : answerFile(file, request)
+      return file === undefined ? null : answerFile(file, request, path !== null && DOORS.has(path))
     },
   }
 }
@@ -97,7 +112,7 @@ function storedFile(path: string, plain: Buffer, br: Buffer | undefined, gz: Buf
   }
 }
 
-function answerFile(file: StoredFile, request: Request): Response {
+function answerFile(file: StoredFile, request: Request, isDoor: boolean): Response {
   const encoding = chooseEncoding(request.headers.get('accept-encoding') ?? '', file.bodies)
   const body = file.bodies.get(encoding)
   if (body === undefined) throw new Error('every stored file has its plain bytes')
@@ -107,6 +122,7 @@ function answerFile(file: StoredFile, request: Request): Response {
     vary: 'accept-encoding',
     'x-content-type-options': 'nosniff',
     ...(file.html ? PAGE_HEADERS : {}),
+    ...(isDoor ? DOOR_HEADERS : {}),
   })
   if (isKnown(body.etag, request.headers.get('if-none-match'))) return new Response(null, { status: 304, headers })
 

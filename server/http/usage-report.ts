@@ -7,15 +7,19 @@ import { costOfLines } from '../core/models/token-price'
 import { formatUsd, type Money } from '../core/money'
 import { type BucketWidth, boundaries, isTimeZone } from '../core/usage/calendar'
 import type { CallRecord, ChargeLine } from '../core/usage/call-record'
-import type { UsageGrouping, UsageReports } from '../core/usage/reports'
+import { FINE_RANGE_MS, type UsageGrouping, type UsageReports } from '../core/usage/reports'
 import { summarise } from '../core/usage/summary'
 import type { UsageSums } from '../core/usage/sums'
 import { Failed } from './failures'
 
 const DAY_SECONDS = 86_400
-/** A report of hours covers at most a month, one of days at most a year. */
-const MOST_DAYS: Record<BucketWidth, number> = { '1h': 31, '1d': 366 }
-const DEFAULT_DAYS: Record<BucketWidth, number> = { '1h': 1, '1d': 30 }
+/** A report of minutes covers at most some hours, one of hours a month, one of days a year. */
+const MOST: Record<BucketWidth, { readonly seconds: number; readonly words: string }> = {
+  '1m': { seconds: FINE_RANGE_MS / 1000, words: `${FINE_RANGE_MS / 3_600_000} hours` },
+  '1h': { seconds: 31 * DAY_SECONDS, words: '31 days' },
+  '1d': { seconds: 366 * DAY_SECONDS, words: '366 days' },
+}
+const DEFAULT_SECONDS: Record<BucketWidth, number> = { '1m': 3600, '1h': DAY_SECONDS, '1d': 30 * DAY_SECONDS }
 const YEAR_2100 = 4_102_444_800
 
 /** The parameters of a usage report (spec-answers 8). Times are UNIX seconds; the end is not included. */
@@ -54,6 +58,12 @@ export const USAGE_QUERY = {
   },
 } as const satisfies ParameterTable
 
+/** The same for owners, who can look at the last minutes as well. */
+export const OWNER_USAGE_QUERY = {
+  ...USAGE_QUERY,
+  bucket_width: { ...USAGE_QUERY.bucket_width, values: ['1m', '1h', '1d'], description: 'Minutes, hours or days.' },
+} as const satisfies ParameterTable
+
 export interface UsageWho {
   readonly scope: 'key' | 'account'
   readonly accountId: AccountId
@@ -66,19 +76,19 @@ export interface UsageWho {
 /** The body of `/v1/usage` and `/api/usage`. */
 export async function usageReport(
   reports: UsageReports,
-  query: Parameters<typeof USAGE_QUERY>,
+  query: Parameters<typeof OWNER_USAGE_QUERY>,
   who: UsageWho,
   grouping: UsageGrouping | null,
   now: number,
 ) {
   const width = query.bucket_width
   const end = query.end_time ?? Math.floor(now / 1000) + 1
-  const start = query.start_time ?? end - DEFAULT_DAYS[width] * DAY_SECONDS
+  const start = query.start_time ?? end - DEFAULT_SECONDS[width]
   const rule =
     start >= end
       ? 'must be before end_time'
-      : end - start > MOST_DAYS[width] * DAY_SECONDS
-        ? `must be at most ${MOST_DAYS[width]} days before end_time with bucket_width ${width}`
+      : end - start > MOST[width].seconds
+        ? `must be at most ${MOST[width].words} before end_time with bucket_width ${width}`
         : null
   if (rule) {
     const wrong = {

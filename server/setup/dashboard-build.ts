@@ -5,14 +5,17 @@ import { contentHash, filesBelow, Stamp } from './stamp.ts'
 import { step } from './step.ts'
 import { runBun } from './tool.ts'
 
-/** What the built files depend on besides the dashboard's own sources: versions of packages, and compiler options. */
+/** Where the sources are: the dashboard's own, and the rules that it shares with the server. */
+const SOURCES = ['dashboard', 'server/core']
+/** What the built files depend on besides: versions of packages, and compiler options. */
 const ALSO_BUILT_FROM = ['package.json', 'bun.lock', 'tsconfig.json']
 
 /** Builds dashboard/dist unless it stands there, built from these very sources. Answers whether it had to. */
 export async function buildDashboard(root: string): Promise<boolean> {
   const stamp = new Stamp(join(root, 'node_modules/.cache/gateway-setup/dashboard'))
-  const sources = await filesBelow(root, 'dashboard', ['dashboard/dist', 'dashboard/node_modules'])
-  const content = await contentHash(root, [...sources, ...ALSO_BUILT_FROM])
+  const skipped = ['dashboard/dist', 'dashboard/node_modules']
+  const sources = await Promise.all(SOURCES.map((folder) => filesBelow(root, folder, skipped)))
+  const content = await contentHash(root, [...sources.flat(), ...ALSO_BUILT_FROM])
   if (existsSync(join(root, 'dashboard/dist/index.html')) && (await stamp.matches(content))) return false
 
   await step('Building the dashboard', async () => {

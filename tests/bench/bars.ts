@@ -1,5 +1,6 @@
 import type { MemoryResult } from './memory'
 import type { ModelsResult } from './models'
+import { type PaymentsResult, perCoreSecond } from './payments'
 import { addedP50, ratios, type SpeedResult } from './speed'
 import { median, table } from './statistics'
 import type { UsageResult } from './usage-pages'
@@ -7,6 +8,7 @@ import type { UsageResult } from './usage-pages'
 export interface Results {
   speed?: SpeedResult
   models?: ModelsResult
+  payments?: PaymentsResult
   memory?: MemoryResult
   usage?: UsageResult
 }
@@ -20,7 +22,12 @@ interface Bar {
 
 /** What issue 3 asks for, beside what was found. */
 export function describeBars(results: Results): string {
-  const bars = [...speedBars(results.speed), ...memoryBars(results.memory), ...usageBars(results.usage)]
+  const bars = [
+    ...speedBars(results.speed),
+    ...paymentBars(results.payments),
+    ...memoryBars(results.memory),
+    ...usageBars(results.usage),
+  ]
   if (bars.length === 0) return ''
   return table(
     ['Bar', 'asked', 'found', ''],
@@ -54,6 +61,20 @@ function speedBars(speed: SpeedResult | undefined): Bar[] {
         ]
       : []),
     { what: 'books of every series', bar: 'all agree', found: `${wrong} wrong`, holds: wrong === 0 },
+  ]
+}
+
+function paymentBars(payments: PaymentsResult | undefined): Bar[] {
+  if (!payments || payments.skipped !== null) return []
+  const found = perCoreSecond(payments.challenges)
+  return [
+    { what: '402 challenges per second of one core', bar: '>= 5000', found: found.toFixed(0), holds: found >= 5000 },
+    {
+      what: 'books of the payments',
+      bar: 'all agree',
+      found: `${payments.problems.length} wrong`,
+      holds: payments.problems.length === 0,
+    },
   ]
 }
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { compose } from '../../server/compose'
 import { type Config, readConfig } from '../../server/config'
@@ -20,9 +20,16 @@ export function benchConfig(folder: string, port = 0): Config {
     SECRET_KEY: 'a secret that only benches know, 32 bytes and more',
     SIGNUP_RPM: '1000',
     LOG_LEVEL: 'error',
+    ...paymentSettings(folder),
     ...(existsSync(join(folder, 'models.json')) && { MODELS_FILE: join(folder, 'models.json') }),
   }
   return readConfig(set, {})
+}
+
+/** Of the bench of payments; null in the others, whose gateways have no network of theirs. */
+export function paymentSettings(folder: string): Record<string, string> | null {
+  const file = join(folder, 'env.json')
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null
 }
 
 /** The real composition on a real database file; only the source of answers is a double: `fetch` of the upstream's address. */

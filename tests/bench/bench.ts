@@ -4,20 +4,21 @@ import { describeBars, type Results } from './bars'
 import { machineFacts } from './machine'
 import { describeMemory, measureMemory } from './memory'
 import { describeModels, measureModels } from './models'
+import { describePayments, measurePayments } from './payments'
 import { describePortkey, measurePortkey } from './portkey'
 import { describeSpeed, measureSpeed, type SpeedPlan } from './speed'
 import { describeUsage, measureUsage } from './usage-pages'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const PARTS = ['speed', 'models', 'portkey', 'memory', 'usage'] as const
+const PARTS = ['speed', 'models', 'payments', 'portkey', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
 const HELP = `Measures the gateway and prints Markdown tables for docs/performance.md.
 
   bun run bench [options]
 
-  --only PART     speed, models, portkey, memory or usage; may be given more than once
+  --only PART     speed, models, payments, portkey, memory or usage; may be given more than once
   --quick         1 to 2 minutes: fewer and shorter rounds, a tenth of the usage rows; for a first look only
   --json FILE     writes every single result there too
   --rounds N      rounds of each comparison (5, quick 2)
@@ -28,6 +29,7 @@ const HELP = `Measures the gateway and prints Markdown tables for docs/performan
 
 speed     charged image searches against a bare Bun fetch proxy, in turns, and the books of every run
 models    chat completions, plain and streamed, charged, against a bare pipe and @portkey-ai/gateway, and the books
+payments  402 challenges, and calls paid one by one against the chain alone, in turns, and the books
 portkey   the same proxy against @portkey-ai/gateway on a chat double
 memory    100,000 keys against one
 usage     an owner's pages over 10 million calls
@@ -95,9 +97,9 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const found: Record<string, unknown> = { facts, results }
   console.log(facts.map((fact) => `- ${fact}`).join('\n'))
   if (!Bun.which('taskset')) console.log('- No taskset here: servers and generator share the cores, ratios mean little')
-  const loads = parts.includes('speed') || parts.includes('models') || parts.includes('portkey')
+  const loads = (['speed', 'models', 'payments', 'portkey'] as const).some((part) => parts.includes(part))
   const noWrk = loads ? await wrkProblem() : null
-  if (noWrk) console.log(`\nSkipped speed, models and portkey: ${noWrk}`)
+  if (noWrk) console.log(`\nSkipped speed, models, payments and portkey: ${noWrk}`)
   if (parts.includes('speed') && !noWrk) {
     results.speed = await measureSpeed(workshop, speed)
     section('Speed', describeSpeed(results.speed))
@@ -105,6 +107,10 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   if (parts.includes('models') && !noWrk) {
     results.models = await measureModels(workshop, speed)
     section('Models', describeModels(results.models))
+  }
+  if (parts.includes('payments') && !noWrk) {
+    results.payments = await measurePayments(workshop, speed)
+    section('Payments', describePayments(results.payments))
   }
   if (parts.includes('portkey') && !noWrk) {
     const portkey = await measurePortkey(workshop, speed)
@@ -122,7 +128,7 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const bars = describeBars(results)
   if (bars) section('Bars', bars)
   if (json) writeFileSync(json, JSON.stringify(found, null, 2))
-  const agrees = results.models?.problems.length === 0 || !results.models
+  const agrees = [results.models, results.payments].every((part) => !part || part.problems.length === 0)
   return agrees && (results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true)
 }
 

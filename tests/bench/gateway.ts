@@ -1,6 +1,6 @@
 import { takeDataFolder } from '../../server/compose'
 import { freePort, listen } from '../../server/listen'
-import { benchConfig, openBenchGateway } from './bench-gateway'
+import { benchConfig, openBenchGateway, paymentSettings } from './bench-gateway'
 import { obey } from './workshop'
 
 /**
@@ -29,6 +29,7 @@ process.on('SIGTERM', async () => {
   lock.release()
   process.exit(0)
 })
+if (paymentSettings(folder)) await gateway.rail.open()
 process.stdout.write(`ready ${web.port} ${Math.round(performance.now() - started)}\n`)
 await obey({
   gc() {

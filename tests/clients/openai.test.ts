@@ -35,7 +35,7 @@ describe('openai', () => {
     expect(completion.usage?.total_tokens).toBe(2)
   })
 
-  test('lists and reads models', async () => {
+  test('lists and reads models, each with its recharge_required (spec 2.2, 4.6)', async () => {
     const ids: string[] = []
     for await (const model of client.models.list()) ids.push(model.id)
     expect(ids).toEqual(['gpt', 'sandbox/echo', 'sandbox/extract'])

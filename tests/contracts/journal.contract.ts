@@ -41,7 +41,16 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const ids = Array.from({ length: 10 }, accountId)
       const outcomes = await Promise.all(ids.map((id) => parts().journal.append(opening(id, 5, 'opening:the same'))))
       expect(outcomes.filter((outcome) => outcome.kind === 'committed')).toHaveLength(1)
-      expect(outcomes.filter((outcome) => outcome.kind === 'refused' && outcome.constraint)).toHaveLength(9)
+      expect(
+        outcomes.filter((outcome) => outcome.kind === 'refused' && outcome.constraint === 'reference'),
+      ).toHaveLength(9)
+    })
+
+    test('tells a reference that is booked already from any other rule', async () => {
+      const id = await account(100)
+      const again = await parts().journal.append(opening(id, 5, 'opening:another reference'))
+      expect(again).toMatchObject({ kind: 'refused', constraint: 'other' })
+      expect(await parts().account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
     })
 
     test('adds up what falls on one account and one pool at once', async () => {
@@ -92,7 +101,7 @@ export function judgingJournalContract(name: string, open: () => Promise<Journal
       const id = await account(100)
       const pool = await parts().pool(id)
       const record = charge(id, 101, { pool })
-      expect(await parts().journal.append(record)).toMatchObject({ kind: 'refused', constraint: true })
+      expect(await parts().journal.append(record)).toMatchObject({ kind: 'refused', constraint: 'other' })
       expect(await parts().account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
       expect(await parts().spent(pool)).toBe(0)
       expect(await parts().logged(record.call?.id ?? '')).toBeNull()

@@ -112,6 +112,20 @@ export function socialStoreContract(name: string, open: () => Promise<SocialStor
       expect(await store.saveTokens(makeId('soc', NOON), tokens, NOON)).toBe(false)
     })
 
+    test('another sealed form of the same tokens takes their place only while they are there, revoked or not', async () => {
+      const key = await parts.key()
+      const { session } = await put(sessionOf(key), key)
+      const [one, two] = ['one', 'two'].map((seal) => ({ ...session.tokens, access: seal, refresh: seal }))
+      expect(await store.replaceTokens(session.id, session.tokens, one!)).toBe(true)
+      expect(await store.replaceTokens(session.id, session.tokens, two!)).toBe(false)
+      expect(await store.markRevoked(session.id, NOON + 6, audit())).toBe(true)
+      expect(await store.replaceTokens(session.id, one!, { ...two!, refresh: null })).toBe(true)
+      expect(await store.replaceTokens(session.id, { ...two!, refresh: null }, two!)).toBe(true)
+      expect((await store.everySession()).filter(({ id }) => id === session.id)).toEqual([
+        { ...session, tokens: two!, revokedAt: NOON + 6 },
+      ])
+    })
+
     test('a missing scope is remembered', async () => {
       const key = await parts.key()
       const { session } = await put(sessionOf(key), key)

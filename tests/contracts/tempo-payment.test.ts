@@ -5,6 +5,7 @@ import { createClient, http } from 'viem'
 import { tempoLocalnet } from 'viem/chains'
 import { tempoMethod } from '../../server/adapters/payments/mpp/tempo'
 import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
+import { micros } from '../../server/core/money'
 import type { Offer, ShownPayment } from '../../server/core/payments/method'
 import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
 import { paymentMethodContract, termsOf } from './payment-method.contract'
@@ -76,6 +77,21 @@ async function open() {
 }
 
 paymentMethodContract('tempo', open)
+
+test('tempo: each challenge is, byte for byte, one that the library itself would write and take', async () => {
+  const { method, sandbox } = await open()
+  for (const besideKey of [false, true, false])
+    for (const more of [{}, { description: 'a "quoted" text – of another kind' }, { amount: micros(123_456_789) }]) {
+      const { challenge, challengeId } = await method.offer({ ...termsOf(), ...more, besideKey })
+      const read = Challenge.deserialize(challenge)
+      expect(Challenge.verify(read, { secretKey: SECRET })).toBe(true)
+      expect(Challenge.serialize(read)).toBe(challenge)
+      expect(read.id).toBe(challengeId)
+      expect(read.header).toBe(besideKey ? 'Payment-Authorization' : undefined)
+      expect(Date.parse(read.expires ?? '')).toBeGreaterThan(Date.now())
+    }
+  await sandbox.close()
+})
 
 test('tempo: what claims to come from somebody else is booked to the one who signed', async () => {
   const { method, sandbox, close } = await open()

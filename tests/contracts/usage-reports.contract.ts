@@ -78,10 +78,10 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
     /** The sums of the whole range as one bucket. */
     const whole = async (asked: UsageQuestion) =>
       sum((await parts.reports.usage(asked, [asked.from, asked.to], null)).buckets)
-    /** The starts of the slots that cover a range: the finest edges there are. */
-    const slotEdges = (from: number, to: number) => {
-      const edges = [Math.floor(from / SLOT) * SLOT]
-      while ((edges.at(-1) ?? to) < to) edges.push((edges.at(-1) ?? to) + SLOT)
+    /** The starts of the slots, or of the minutes, that cover a range. */
+    const slotEdges = (from: number, to: number, step = SLOT) => {
+      const edges = [Math.floor(from / step) * step]
+      while ((edges.at(-1) ?? to) < to) edges.push((edges.at(-1) ?? to) + step)
       return edges
     }
     const within = (from: number, to: number, record: CallRecord) => record.at >= from && record.at < to
@@ -113,13 +113,16 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       )
     })
 
-    test('give every bucket its own, though its edges be at any quarters of an hour', async () => {
+    test.each([
+      ['quarters of an hour', SLOT],
+      ['minutes', MINUTE],
+    ])('give every bucket its own, though its edges be at any %s', async (_, step) => {
       const edge = fc.integer({ min: NOON, max: NOON + 3 * HOUR })
       const length = fc.integer({ min: 1, max: 100 * MINUTE })
       await fc.assert(
         fc.asyncProperty(edge, length, fc.infiniteStream(fc.boolean()), async (from, length, kept) => {
           const to = from + length
-          const all = slotEdges(from, to)
+          const all = slotEdges(from, to, step)
           const edges = all.filter((_, i) => i === 0 || i === all.length - 1 || kept.next().value)
           const { buckets } = await parts.reports.usage({ ...question, accountId: account, from, to }, edges, null)
           expect(buckets).toHaveLength(edges.length - 1)

@@ -25,7 +25,7 @@ const never = new AbortController().signal
 
 /** Every row of the parameter tables of spec 4.1 and 4.2 by its effect. What goes over the wire is told by each provider's own tests. */
 export function websearchContract(name: string, open: () => Promise<OpenedWebsearch>, limits: Limits = {}): void {
-  describe(`${name}: websearch contract (spec 4.1, 4.2)`, () => {
+  describe(`${name}: websearch contract (spec 2.5, 4.1, 4.2)`, () => {
     let plug: OpenedWebsearch
 
     beforeAll(async () => {

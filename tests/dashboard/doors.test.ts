@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { axeFindings, type Dashboard, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  openDashboard,
+  PHONE,
+  screenshot,
+  sidewaysScroll,
+} from '../support/browser'
 import '../support/patience'
 
 let dashboard: Dashboard
@@ -43,8 +51,8 @@ describe('who is not signed in', () => {
       await page.getByLabel('Password', { exact: true }).fill('not the right one')
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText('Email or password is wrong.').waitFor()
-      expect(await page.getByLabel('Email').inputValue()).toBe(tried)
-      expect(await page.getByLabel('Password', { exact: true }).inputValue()).toBe('not the right one')
+      await becomes(() => page.getByLabel('Email').inputValue(), tried)
+      await becomes(() => page.getByLabel('Password', { exact: true }).inputValue(), 'not the right one')
     }
     await page.close()
   })
@@ -56,7 +64,7 @@ describe('who is not signed in', () => {
     await page.getByLabel('Password', { exact: true }).fill('short')
     await page.getByRole('button', { name: 'Create account' }).click()
     await page.getByText('Use 12 characters or more.').waitFor()
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('password')
+    await becomes(() => page.evaluate(() => document.activeElement?.getAttribute('name')), 'password')
     expect(await axeFindings(page)).toEqual([])
     await page.close()
     expect(complaints().filter((line) => !line.includes('/api/account'))).toEqual([])
@@ -87,9 +95,9 @@ describe('the frame of the pages', () => {
     const { page, complaints } = await dashboard.visit('/')
     await page.getByRole('button', { name: email }).click()
     await page.getByRole('menuitemcheckbox', { name: 'Theme: Dark' }).click()
-    expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe('rgb(240, 239, 234)')
+    await becomes(() => page.evaluate(() => getComputedStyle(document.body).color), 'rgb(240, 239, 234)')
     await page.reload()
-    expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe('rgb(240, 239, 234)')
+    await becomes(() => page.evaluate(() => getComputedStyle(document.body).color), 'rgb(240, 239, 234)')
     await page.getByRole('button', { name: email }).click()
     expect(await axeFindings(page)).toEqual([])
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
@@ -108,7 +116,7 @@ describe('the frame of the pages', () => {
     await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor()
     expect(await axeFindings(page)).toEqual([])
     await page.getByLabel('Password', { exact: true }).fill('correct horse battery')
-    expect(await page.getByLabel('Email').inputValue()).toBe(email)
+    await becomes(() => page.getByLabel('Email').inputValue(), email)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.close()

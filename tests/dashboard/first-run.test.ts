@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { axeFindings, type Dashboard, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  openDashboard,
+  PHONE,
+  screenshot,
+  sidewaysScroll,
+} from '../support/browser'
 import '../support/patience'
 
 let dashboard: Dashboard
@@ -83,7 +91,7 @@ describe('the first run', () => {
     await dialog.waitFor()
     expect(await axeFindings(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Close' }).click()
-    expect(await page.getByRole('textbox', { name: 'API key' }).inputValue()).toBe(secret)
+    await becomes(() => page.getByRole('textbox', { name: 'API key' }).inputValue(), secret)
     await page.getByRole('button', { name: 'Go to dashboard' }).click()
     await dialog.getByRole('button', { name: 'Copy key and leave' }).click()
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()

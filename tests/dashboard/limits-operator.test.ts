@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { axeFindings, type Dashboard, openDashboard } from '../support/browser'
+import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/browser'
 import { fitsEverybody, heading, left } from '../support/page-checks'
 import '../support/patience'
 
@@ -41,7 +41,7 @@ describe('Limits', () => {
 
     await page.getByRole('button', { name: 'Request an increase' }).click()
     await page.getByText('Write at least 20 characters.').waitFor()
-    expect(await page.getByText('Enter a whole number.').count()).toBe(2)
+    await becomes(() => page.getByText('Enter a whole number.').count(), 2)
     await page.getByText('Choose at least one.').waitFor()
     expect(await axeFindings(page)).toEqual([])
     await page.getByLabel('Peak requests per minute').fill('60')
@@ -53,7 +53,7 @@ describe('Limits', () => {
     await page.getByLabel('Peak requests per minute').fill('2000')
     await page.getByRole('button', { name: 'Request an increase' }).click()
     await page.getByText('Pending', { exact: true }).waitFor()
-    expect(await page.getByRole('button', { name: 'Request an increase' }).count()).toBe(0)
+    await becomes(() => page.getByRole('button', { name: 'Request an increase' }).count(), 0)
     await fitsEverybody(page, 'limits-pending')
 
     const { requests } = await (await operator.api('/api/operator/limit-requests?status=pending')).json()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Dashboard, openDashboard } from '../support/browser'
+import { becomes, type Dashboard, openDashboard } from '../support/browser'
 import { PRICE } from '../support/model-gateway'
 import { fitsEverybody, left } from '../support/page-checks'
 import { openAi, openVendor, type VendorDouble } from '../support/vendor-double'
@@ -57,9 +57,10 @@ describe('usage by model', () => {
     const row = page.getByRole('row').filter({ hasText: 'acme/large' })
     await row.waitFor()
     // Requests, failed, input, cache read, cache write, output, cost, cache share.
-    expect(await row.getByRole('cell').allTextContents()).toEqual([
-      ...['2', '0', '200', '120', '0', '80', '$0.00115', '60 %'],
-    ])
+    await becomes(
+      () => row.getByRole('cell').allTextContents(),
+      ['2', '0', '200', '120', '0', '80', '$0.00115', '60 %'],
+    )
     await page.locator('dl > div').filter({ hasText: 'Spend on models' }).getByText('$0.00115').waitFor()
     await page.getByText('Show as table').click()
     const chart = page.getByRole('table', { name: 'Tokens by kind' })
@@ -74,8 +75,8 @@ describe('usage by model', () => {
     await page.waitForURL('**tab=requests**')
     const log = page.getByRole('table', { name: 'Request log' })
     await log.getByText('acme/large').first().waitFor()
-    expect(await log.getByRole('row').count()).toBe(3)
-    expect(await page.getByLabel('Model').inputValue()).toBe('acme/large')
+    await becomes(() => log.getByRole('row').count(), 3)
+    await becomes(() => page.getByLabel('Model').inputValue(), 'acme/large')
     expect(await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href')).toContain('model=acme%2Flarge')
     await log
       .getByRole('button', { name: /^Details/ })
@@ -103,7 +104,7 @@ describe('usage by model', () => {
     await page.locator('.recharts-bar-rectangle').first().waitFor()
     await page.getByText('Show as table').click()
     const heads = page.getByRole('table', { name: 'Spend by model' }).getByRole('columnheader')
-    expect(await heads.allTextContents()).toEqual(['Time', 'acme/large', 'No model', 'Total'])
+    await becomes(() => heads.allTextContents(), ['Time', 'acme/large', 'No model', 'Total'])
     await left(tab)
   })
 })

@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ok } from '../../server/core/result'
-import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  DESK,
+  openDashboard,
+  PHONE,
+  screenshot,
+  sidewaysScroll,
+} from '../support/browser'
 import '../support/patience'
 
 type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
@@ -103,7 +112,7 @@ describe('the playground', () => {
     expect(page.url()).not.toContain(secret)
     expect(dashboard.images.asked.at(-1)).toMatchObject({ q: "it's red", count: 3, safesearch: 'off' })
     await page.reload()
-    expect(await page.getByLabel('q', { exact: true }).inputValue()).toBe("it's red")
+    await becomes(() => page.getByLabel('q', { exact: true }).inputValue(), "it's red")
     expect(await page.content()).not.toContain(secret)
     await page.close()
     expect(complaints()).toEqual([])

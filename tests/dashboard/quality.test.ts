@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  DESK,
+  openDashboard,
+  PHONE,
+  screenshot,
+  sidewaysScroll,
+} from '../support/browser'
 import '../support/patience'
 
 const DIST = join(import.meta.dir, '..', '..', 'dashboard', 'dist')
@@ -106,7 +115,7 @@ describe('by keyboard alone', () => {
     await box.fill('create')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'Create key' }).waitFor()
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('name')
+    await becomes(() => page.evaluate(() => document.activeElement?.getAttribute('name')), 'name')
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(page.url()).not.toContain('create')
@@ -121,7 +130,7 @@ describe('by keyboard alone', () => {
     const menu = page.getByRole('button', { name: 'Actions for typed' })
     await menu.waitFor()
     await page.keyboard.press('Tab')
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content')
+    await becomes(() => page.evaluate(() => document.activeElement?.textContent), 'Skip to content')
     await menu.focus()
     await page.keyboard.press('Enter')
     await page.getByRole('menuitem', { name: 'Edit key' }).waitFor()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { axeFindings, type Dashboard, openDashboard, screenshot } from '../support/browser'
+import { axeFindings, becomes, type Dashboard, openDashboard, screenshot } from '../support/browser'
 import { oauthApp } from '../support/oauth'
 import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
 import '../support/patience'
@@ -30,8 +30,8 @@ describe('Settings', () => {
     await page.getByText('Settings saved.').waitFor()
     await page.reload()
     await heading(page, 'Settings')
-    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada Lovelace')
-    expect(await page.getByLabel('Time zone').inputValue()).toBe('Asia/Tokyo')
+    await becomes(() => page.getByLabel('Name', { exact: true }).inputValue(), 'Ada Lovelace')
+    await becomes(() => page.getByLabel('Time zone').inputValue(), 'Asia/Tokyo')
     await left(watched)
   })
 
@@ -112,7 +112,7 @@ describe('Settings', () => {
     await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await dialog.getByRole('button', { name: 'Sign in' }).click()
     await dialog.waitFor({ state: 'detached' })
-    expect(await page.getByLabel('New email address').inputValue()).toBe('moved@example.com')
+    await becomes(() => page.getByLabel('New email address').inputValue(), 'moved@example.com')
     await page.getByRole('button', { name: 'Change email' }).click()
     await page.getByText('You sign in with moved@example.com.').waitFor()
     await left(watched, [REFUSED])

@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  DESK,
+  openDashboard,
+  PHONE,
+  screenshot,
+  sidewaysScroll,
+} from '../support/browser'
 
 setDefaultTimeout(120_000)
 
@@ -72,7 +81,7 @@ describe('social accounts', () => {
     await page.getByRole('button', { name: 'Link account: my app' }).click()
     const form = page.getByRole('dialog', { name: 'Link a social account' })
     await form.waitFor()
-    expect(await form.getByRole('checkbox', { checked: true }).count()).toBe(7)
+    await becomes(() => form.getByRole('checkbox', { checked: true }).count(), 7)
     await looksWell(page, 'social-form', 'Link a social account')
     const tab = await consentTab(page)
     const waiting = page.getByRole('dialog', { name: 'Waiting for approval' })

@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AccountId } from '../../server/core/ids'
-import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  DESK,
+  openDashboard,
+  PHONE,
+  screenshot,
+  sidewaysScroll,
+} from '../support/browser'
 import { seedCalls } from '../support/seed-calls'
 import '../support/patience'
 
@@ -58,6 +67,28 @@ describe('the overview', () => {
 })
 
 describe('usage', () => {
+  test('the last hour is drawn by the minute, the one that runs marked, with its numbers as a table', async () => {
+    await busyOwner()
+    const { page, complaints } = await dashboard.visit('/usage')
+    await page.getByLabel('Range').selectOption('1 hour')
+    await page.waitForURL('**range=1h**')
+    await page.getByText('Show as table').first().click()
+    const table = page.getByRole('region', { name: 'Spend by key: Show as table' })
+    await table.getByRole('row').nth(60).waitFor()
+    expect(await table.getByRole('row').count()).toBe(61)
+    expect(await table.getByRole('rowheader').first().textContent()).toMatch(/^\d\d:\d\d$/)
+    const spent = await table.locator('tbody tr td:last-child').allTextContents()
+    expect(spent.reduce((sum, text) => sum + Number(text.slice(1)), 0)).toBeCloseTo(0.025, 6)
+    for (const size of [DESK, PHONE]) {
+      await page.setViewportSize(size)
+      expect(await axeFindings(page)).toEqual([])
+      expect(await sidewaysScroll(page)).toBe(0)
+      await screenshot(page, `usage-hour-${size.width}`)
+    }
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
   test('draws what was spent by key, says the same as a table, and keeps its view in the address', async () => {
     const { web } = await busyOwner()
     const { page, complaints } = await dashboard.visit('/usage?range=24h')
@@ -67,7 +98,7 @@ describe('usage', () => {
     await page.locator('.recharts-bar-rectangle').first().waitFor()
     await page.getByText('Show as table').click()
     const table = page.getByRole('table', { name: 'Spend by key' })
-    expect(await table.getByRole('row').count()).toBe(25)
+    await becomes(() => table.getByRole('row').count(), 25)
     expect(await table.getByRole('row').last().textContent()).toContain('$0.025')
     for (const colorScheme of ['light', 'dark'] as const)
       for (const size of [DESK, PHONE]) {
@@ -84,8 +115,8 @@ describe('usage', () => {
     await page.waitForURL(`**key=${web.id}**`)
     await page.getByRole('table', { name: 'Usage by endpoint' }).getByText('LLM context').waitFor({ state: 'detached' })
     await page.reload()
-    expect(await page.getByLabel('Key').inputValue()).toBe(web.id)
-    expect(await page.getByLabel('Group by').inputValue()).toBe('operation')
+    await becomes(() => page.getByLabel('Key').inputValue(), web.id)
+    await becomes(() => page.getByLabel('Group by').inputValue(), 'operation')
     await page.close()
     expect(complaints()).toEqual([])
   })
@@ -98,7 +129,7 @@ describe('usage', () => {
     for (let slot = 0; slot < 24; slot++) await page.keyboard.press('ArrowRight')
     await page.getByText('so far').waitFor()
     await page.getByRole('button', { name: 'web', exact: true }).click()
-    expect(await page.getByRole('button', { name: 'web', exact: true }).getAttribute('aria-pressed')).toBe('false')
+    await becomes(() => page.getByRole('button', { name: 'web', exact: true }).getAttribute('aria-pressed'), 'false')
     await page.close()
     expect(complaints()).toEqual([])
   })
@@ -110,7 +141,7 @@ describe('usage', () => {
     await page.waitForURL('**tab=requests**')
     const log = page.getByRole('table', { name: 'Request log' })
     await log.getByText('missing_parameter').waitFor()
-    expect(await log.getByRole('row').count()).toBe(2)
+    await becomes(() => log.getByRole('row').count(), 2)
     expect(await axeFindings(page)).toEqual([])
     await log.getByRole('button', { name: /^Details/ }).click()
     const sheet = page.getByRole('dialog', { name: 'Request' })
@@ -150,7 +181,7 @@ describe('the request log', () => {
     const { page, complaints } = await dashboard.visit(`/usage?tab=requests&range=24h&key=${id}`)
     const log = page.getByRole('table', { name: 'Request log' })
     await log.getByText('unknown_endpoint').first().waitFor()
-    expect(await log.getByRole('row').count()).toBe(51)
+    await becomes(() => log.getByRole('row').count(), 51)
     await page.getByRole('button', { name: 'Load more' }).click()
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 100)
     const begun = performance.now()

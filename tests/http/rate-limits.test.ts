@@ -23,7 +23,7 @@ function limitsOn({ headers }: Response) {
 }
 
 /** The clock stands in the middle of a minute before each test; a caller's address is chosen over a trusted proxy. */
-describe('rate limits (spec 8, spec-answers 9)', () => {
+describe('rate limits (spec 7, 8, spec-answers 9)', () => {
   let gateway: Harness
   let addresses = 0
 

@@ -211,7 +211,7 @@ describe('a charge that cannot be recorded (spec-answers 2, 4)', () => {
     const account = await gateway.account()
     const key = await gateway.key(account)
     const full = spyOn(gateway.core.journal, 'append')
-    full.mockResolvedValueOnce({ kind: 'refused', reason: 'no space left on device', constraint: false })
+    full.mockResolvedValueOnce({ kind: 'refused', reason: 'no space left on device', constraint: null })
     const answer = await gateway.as(key, IMAGES_CALL)
     expect(answer.headers.get('retry-after')).toBe('1')
     expect(answer.headers.get('x-cost-micros-usd')).toBe('0')

@@ -31,9 +31,9 @@ export class RandomJournal implements Journal {
     if (how === 'unknown') {
       const fate = new Promise<Fate>((decide) => this.unknown.push({ record, decide }))
       answer({ kind: 'unknown', fate })
-    } else if (how === 'refused' && !record.undoes) answer({ kind: 'refused', reason: 'test', constraint: false })
+    } else if (how === 'refused' && !record.undoes) answer({ kind: 'refused', reason: 'test', constraint: null })
     else if (this.commit(record)) answer({ kind: 'committed' })
-    else answer({ kind: 'refused', reason: 'reference', constraint: true })
+    else answer({ kind: 'refused', reason: 'reference', constraint: 'reference' })
   }
 
   /** Tells the fate of one that was left unknown. */

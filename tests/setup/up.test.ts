@@ -38,6 +38,7 @@ async function makeCheckout() {
     'bunfig.toml': `[install]\nregistry = "${registry.url}"\ncache.dir = "download-cache"\n`,
     'tsconfig.json': '{}',
     'dashboard/page.ts': 'one',
+    'server/core/rule.ts': 'one',
     'server/main.ts': `import dependency from 'dependency'
       console.log('served with ' + dependency + ' from ' + import.meta.resolve('dependency') + ' by ' + process.pid)`,
   })
@@ -111,8 +112,11 @@ describe('up on a fresh checkout', () => {
     await up(['--check'])
     expect(await up(['--check'])).toMatchObject({ exitCode: 0, stdout: '', stderr: '' })
 
-    await writeFile(join(root, 'dashboard/page.ts'), 'two')
-    expect((await up(['--check'])).stderr).toMatch(/^Building the dashboard \.\.\. \d+\.\d s\n$/)
+    // The rules are built into it too.
+    for (const source of ['dashboard/page.ts', 'server/core/rule.ts']) {
+      await writeFile(join(root, source), 'two')
+      expect((await up(['--check'])).stderr).toMatch(/^Building the dashboard \.\.\. \d+\.\d s\n$/)
+    }
 
     await rm(join(root, 'dashboard/dist'), { recursive: true })
     expect((await up(['--check'])).stderr).toStartWith('Building the dashboard')

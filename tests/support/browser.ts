@@ -1,3 +1,4 @@
+import { expect } from 'bun:test'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -163,6 +164,23 @@ export function sidewaysScroll(page: Page): Promise<number> {
     window.scrollTo(0, window.scrollY)
     return reached
   })
+}
+
+/** How long a page may take to show what it will. */
+const SHOWN_MS = 30_000
+
+/**
+ * Waits until a page reads as it should; what React has still to draw is no failure. Where it never does, fails with what it
+ * read last.
+ */
+export async function becomes<T>(read: () => Promise<T>, expected: T): Promise<void> {
+  const end = performance.now() + SHOWN_MS
+  let seen = await read()
+  while (!Bun.deepEquals(seen, expected) && performance.now() < end) {
+    await Bun.sleep(10)
+    seen = await read()
+  }
+  expect<unknown>(seen).toEqual(expected)
 }
 
 /** Keeps a picture of the page for people to look at. */

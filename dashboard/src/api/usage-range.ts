@@ -2,17 +2,22 @@
 export interface UsageSpan {
   readonly start: number
   readonly end: number
-  readonly width: '1h' | '1d'
+  readonly width: '1m' | '1h' | '1d'
 }
 
-export type RangeName = '24h' | '7d' | '30d' | '90d'
+export type RangeName = '1h' | '24h' | '7d' | '30d' | '90d'
 
+const MINUTE = 60
 const HOUR = 3_600
 const HOURS: Partial<Record<RangeName, number>> = { '24h': 24, '7d': 168 }
 const DAYS: Partial<Record<RangeName, number>> = { '30d': 30, '90d': 90 }
 
-/** Ends with the hour or day that is running, so that the same span is asked for until the next begins. Days are the viewer's. */
+/** Ends with the minute, hour or day that is running, so that the same span is asked for until the next begins. Days are the viewer's. */
 export function spanOf(range: RangeName, nowMs: number): UsageSpan {
+  if (range === '1h') {
+    const end = (Math.floor(nowMs / 1000 / MINUTE) + 1) * MINUTE
+    return { start: end - HOUR, end, width: '1m' }
+  }
   const hours = HOURS[range]
   if (hours !== undefined) {
     const end = (Math.floor(nowMs / 1000 / HOUR) + 1) * HOUR

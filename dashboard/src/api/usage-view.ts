@@ -15,7 +15,7 @@ export interface UsageView {
   readonly to?: string | undefined
 }
 
-export const RANGES = ['24h', '7d', '30d', '90d', 'custom'] as const
+export const RANGES = ['1h', '24h', '7d', '30d', '90d', 'custom'] as const
 export const GROUPS = ['key', 'operation', 'status', 'model'] as const
 export const MEASURES = ['spend', 'requests', 'errors', 'tokens', 'input', 'output', 'cached'] as const
 export const TABS = ['chart', 'models', 'requests'] as const

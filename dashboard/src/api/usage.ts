@@ -7,7 +7,7 @@ import type { UsageSpan } from './usage-range.ts'
 export interface UsageAsked {
   readonly start_time: number
   readonly end_time: number
-  readonly bucket_width: '1h' | '1d'
+  readonly bucket_width: '1m' | '1h' | '1d'
   readonly timezone: string
   readonly key?: string | undefined
   readonly operation?: string | undefined

@@ -11,21 +11,20 @@ export function chartSlots(
   values: (at: number) => readonly number[],
   nowMs: number,
 ): readonly ChartSlot[] {
-  const hourly = (buckets[0]?.end_time ?? 0) - (buckets[0]?.start_time ?? 0) <= 3_600
-  const severalDays = hourly && buckets.length > 24
+  const seconds = (buckets[0]?.end_time ?? 0) - (buckets[0]?.start_time ?? 0)
+  const form = seconds > 3_600 ? DAYS : seconds <= 60 ? MINUTES : buckets.length > 24 ? HOURS_OF_DAYS : HOURS
   return buckets.map(({ start_time: start, end_time: end }, at) => ({
     key: start,
-    label: slotLabel(start * 1000, hourly, severalDays),
+    label: new Date(start * 1000).toLocaleString('en-GB', form),
     values: values(at),
     running: end * 1000 > nowMs && start * 1000 <= nowMs,
   }))
 }
 
-function slotLabel(at: number, hourly: boolean, severalDays: boolean): string {
-  const day = { day: 'numeric', month: 'short' } as const
-  const hour = { hour: '2-digit', minute: '2-digit' } as const
-  return new Date(at).toLocaleString(
-    'en-GB',
-    hourly ? (severalDays ? { ...day, ...hour } : { weekday: 'short', ...hour }) : day,
-  )
-}
+const CLOCK = { hour: '2-digit', minute: '2-digit' } as const
+const DATE = { day: 'numeric', month: 'short' } as const
+/** How slots are called, by how long they are. */
+const MINUTES: Intl.DateTimeFormatOptions = CLOCK
+const HOURS: Intl.DateTimeFormatOptions = { weekday: 'short', ...CLOCK }
+const HOURS_OF_DAYS: Intl.DateTimeFormatOptions = { ...DATE, ...CLOCK }
+const DAYS: Intl.DateTimeFormatOptions = DATE

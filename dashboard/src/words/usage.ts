@@ -1,7 +1,7 @@
 /** Usage: figures, chart, groups. */
 export const USAGE_WORDS = {
   range: 'Range',
-  ranges: { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '90d': '90 days', custom: 'Custom' },
+  ranges: { '1h': '1 hour', '24h': '24 hours', '7d': '7 days', '30d': '30 days', '90d': '90 days', custom: 'Custom' },
   from: 'From',
   to: 'To',
   group: 'Group by',

@@ -211,6 +211,8 @@ const TAKEN_EMAIL: Refusal = {
 async function shapedResponse(response: Response, requestId: string): Promise<Response> {
   if (response.status < 400) {
     if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
+    // Its redirects hold codes and requests of apps.
+    response.headers.set('referrer-policy', 'no-referrer')
     return response
   }
   const refusal = readRefusal(response.status, await response.text(), response.headers.get('x-retry-after'))

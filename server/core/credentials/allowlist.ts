@@ -65,7 +65,7 @@ function parseRange(text: string): Result<Range, string> {
   const first = bits & ~host
   if (first !== bits) {
     const network: Address = address.family === 4 ? { family: 4, bits: Number(first) } : { family: 6, bits: first }
-    return no(`has bits set below its mask; did you mean ${formatAddress(network)}/${prefix}?`)
+    return no(`has bits set below its mask; the network is ${formatAddress(network)}/${prefix}`)
   }
   return ok({ family: address.family, first, last: first | host })
 }

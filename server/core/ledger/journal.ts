@@ -40,12 +40,13 @@ export interface JournalRecord {
 
 /**
  * `committed`: durable, it survives a power loss. `refused`: nothing of it was written and never will be,
- * because a rule of the database forbids it (`constraint`) or because the database does not take writes. `unknown`: the
+ * because a rule of the database forbids it (`constraint`: an entry of this reference is booked already, or any other rule) or because
+ * the database does not take writes. `unknown`: the
  * database gave no answer in time; `fate` tells later which of the two it was.
  */
 export type AppendOutcome =
   | { readonly kind: 'committed' }
-  | { readonly kind: 'refused'; readonly reason: string; readonly constraint: boolean }
+  | { readonly kind: 'refused'; readonly reason: string; readonly constraint: 'reference' | 'other' | null }
   | { readonly kind: 'unknown'; readonly fate: Promise<'committed' | 'refused'> }
 
 /**

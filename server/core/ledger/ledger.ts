@@ -17,6 +17,7 @@ export interface Settlement {
 /** `not_durable`: nothing was charged. `outcome_unknown`: the ledger ends it by itself; if it was charged, it is reversed. */
 export type CaptureRefusal = SettleRefusal | 'not_durable' | 'outcome_unknown'
 
+/** `already_booked`: an entry of this reference is there. `not_durable`: nothing was booked, whatever forbade it. */
 export type CreditRefusal = 'already_booked' | 'not_durable' | 'outcome_unknown'
 
 export interface CreditRequest {
@@ -210,7 +211,7 @@ export class Ledger {
   ): Promise<Result<LedgerEntry, CreditRefusal>> {
     if (outcome.kind === 'refused') {
       await forget()
-      return no(outcome.constraint ? 'already_booked' : 'not_durable')
+      return no(outcome.constraint === 'reference' ? 'already_booked' : 'not_durable')
     }
     if (outcome.kind === 'unknown') {
       void outcome.fate.then((fate) => (fate === 'committed' ? follow() : forget()))

@@ -135,15 +135,18 @@ export class Payments {
   private async finish(claim: Claim, credit: (claim: Claim) => Promise<boolean>): Promise<void> {
     const { claims, clock, onTrouble } = this.options
     if (claim.state === 'working') return claims.release(claim.key, 'abandoned', false, clock.now())
+    let { reference } = claim
     if (claim.state === 'settling') {
       const method = (await this.options.methods()).find(({ name }) => name === claim.method)
       const fate = await (method?.lookUp(claim) ?? this.options.elsewhere?.(claim) ?? OPEN)
       if (fate.kind === 'never') return claims.release(claim.key, 'never settled', false, clock.now())
       if (fate.kind === 'open') return onTrouble('payment', `${claim.id} is not settled yet`)
       await claims.settled(claim.key, fate.reference, clock.now())
+      reference = fate.reference
     }
     if (claim.purpose === 'call') return claims.owe(claim.key, 'the answer was lost', clock.now())
-    if (await credit(claim)) await claims.served(claim.key, clock.now())
+    if (await credit({ ...claim, reference })) return claims.served(claim.key, clock.now())
+    onTrouble('payment', `${claim.id} is paid and not booked; it is tried again`)
   }
 
   private async read(

@@ -24,6 +24,17 @@ export function sealedTokens(
   }
 }
 
+/** The same tokens under the newest key; null when they are already. Throws `Unsealable`. */
+export function resealedTokens(sealing: Sealing, { id, tokens }: SocialSession): SessionTokens | null {
+  const again = (sealed: string, column: Parameters<typeof tokenPlace>[1]) => {
+    const { text, stale } = sealing.open(sealed, tokenPlace(id, column))
+    return stale ? sealing.seal(text, tokenPlace(id, column)) : sealed
+  }
+  const access = again(tokens.access, 'access_token')
+  const refresh = tokens.refresh === null ? null : again(tokens.refresh, 'refresh_token')
+  return access === tokens.access && refresh === tokens.refresh ? null : { ...tokens, access, refresh }
+}
+
 export function accessToken(sealing: Sealing, { id, tokens }: SocialSession): string {
   return sealing.open(tokens.access, tokenPlace(id, 'access_token')).text
 }

@@ -28,6 +28,10 @@ export interface SocialStore {
   session(pool: PoolId): Promise<SocialSession | null>
   /** Newest first. */
   sessionsOf(account: AccountId): Promise<readonly SocialSession[]>
+  /** Of every account, revoked ones too. */
+  everySession(): Promise<readonly SocialSession[]>
+  /** Puts other sealed forms of the same tokens in their place. False when they are not `before` any more. */
+  replaceTokens(id: SocialSessionId, before: SessionTokens, after: SessionTokens): Promise<boolean>
   /**
    * Of a network, those whose tokens nobody renewed since, the longest idle first: with a refresh token, not revoked, and with a
    * key that may call at `now`.

@@ -1,19 +1,21 @@
+const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-export type BucketWidth = '1h' | '1d'
+export type BucketWidth = '1m' | '1h' | '1d'
 
 /**
- * The boundaries of the hours or days of a time zone that cover `from` to `to`, the first at or before `from`, the last at or
+ * The boundaries of the minutes, hours or days of a time zone that cover `from` to `to`, the first at or before `from`, the last at or
  * after `to`. Days are as long as the zone's clock makes them: 23 or 25 hours at a change of daylight saving.
  */
 export function boundaries(from: number, to: number, width: BucketWidth, timezone: string): number[] {
   const zone = new Zone(timezone)
-  const list = [width === '1d' ? zone.dayStart(from) : zone.hourStart(from)]
+  const { first, next } = STEPS[width](zone)
+  const list = [first(from)]
   for (;;) {
     const last = list.at(-1) ?? from
     if (last >= to) return list
-    list.push(width === '1d' ? zone.dayStart(last + 36 * HOUR_MS) : zone.hourStart(last + HOUR_MS))
+    list.push(next(last))
   }
 }
 
@@ -37,6 +39,18 @@ export function periodAround(
   const date = new Date(today * DAY_MS)
   const first = (ahead: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + ahead, 1) / DAY_MS
   return { start: zone.startOf(first(0)), end: zone.startOf(first(1)) }
+}
+
+interface Steps {
+  readonly first: (from: number) => number
+  readonly next: (last: number) => number
+}
+
+/** Clocks of zones change by whole minutes: a minute begins everywhere at once. */
+const STEPS: Readonly<Record<BucketWidth, (zone: Zone) => Steps>> = {
+  '1m': () => ({ first: (from) => Math.floor(from / MINUTE_MS) * MINUTE_MS, next: (last) => last + MINUTE_MS }),
+  '1h': (zone) => ({ first: (from) => zone.hourStart(from), next: (last) => zone.hourStart(last + HOUR_MS) }),
+  '1d': (zone) => ({ first: (from) => zone.dayStart(from), next: (last) => zone.dayStart(last + 36 * HOUR_MS) }),
 }
 
 /** Whether the runtime knows the IANA time zone. */

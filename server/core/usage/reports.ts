@@ -16,6 +16,9 @@ export interface UsageQuestion {
   readonly to: number
 }
 
+/** The longest range that can be asked for by the minute: it is read from the log, call by call. */
+export const FINE_RANGE_MS = 6 * 3_600_000
+
 export interface UsageGroup extends UsageSums {
   readonly name: string
 }
@@ -45,7 +48,8 @@ export interface UsageReports {
   /**
    * What was called in the asked range, exact at both ends, between each two of `edges`: at least two, rising, the first at or
    * before `from`, the last at or after `to`. An edge within the range is the start of a quarter of an hour of UTC, as every
-   * hour and day of every time zone is; a call is never lost where one is not, only counted in the bucket beside.
+   * hour and day of every time zone is, or, in a range of at most `FINE_RANGE_MS`, the start of a minute; a call is never lost
+   * where one is not, only counted in the bucket beside.
    */
   usage(question: UsageQuestion, edges: readonly number[], grouping: UsageGrouping | null): Promise<UsageFigures>
   /**

@@ -57,7 +57,7 @@ export const USAGE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       currency: oneOf(['USD'], 'Of the money.'),
       start_time: whole('Start, UNIX seconds, included.'),
       end_time: whole('End, UNIX seconds, not included.'),
-      bucket_width: oneOf(['1h', '1d'], 'Width of a bucket.'),
+      bucket_width: oneOf(['1m', '1h', '1d'], 'Width of a bucket; `1m` only where the owner asks.'),
       timezone: text('The time zone that hours and days are of.'),
       totals: record('Over the whole range.', sums),
       buckets: listOf(

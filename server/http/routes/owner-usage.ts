@@ -14,7 +14,7 @@ import { ACTIVITY_DOCS } from '../docs/activity-docs'
 import { documented } from '../docs/documented'
 import type { OwnerSessions } from '../owner-session'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../plain-input'
-import { USAGE_QUERY, usageReport, wireCall, wireTransaction } from '../usage-report'
+import { OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from '../usage-report'
 
 const INSTANT_RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
 const INSTANT = {
@@ -65,7 +65,7 @@ const LOG_QUERY = { ...FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
 /** With the parameters of the report itself, so that every wrong one is listed at once. */
 const GROUPED = {
   ...WHICH,
-  ...USAGE_QUERY,
+  ...OWNER_USAGE_QUERY,
   group_by: {
     in: 'query',
     kind: 'enum',

@@ -60,7 +60,7 @@ describe('when patience ends before the database answers', () => {
     await new Promise((resolve) => setImmediate(resolve))
     const second = journal.append(charge(account, 7))
     expect((await first).kind).toBe('unknown')
-    expect(await second).toMatchObject({ kind: 'refused', constraint: false })
+    expect(await second).toMatchObject({ kind: 'refused', constraint: null })
     stuck.open()
     await journal.drained()
     expect(await parts.number("SELECT sum(amount) FROM entries WHERE kind = 'charge'")).toBe(5)
@@ -106,7 +106,7 @@ test('lost ownership refuses the whole group as a database that takes no writes,
     })
   }
   const outcomes = await Promise.all([1, 2, 3].map(() => journal.append(charge(account, 5))))
-  for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: 'refused', constraint: false })
+  for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: 'refused', constraint: null })
   expect(parts.lost).toHaveLength(1)
   expect(parts.groups).toHaveLength(1)
 })

@@ -68,14 +68,14 @@ describe('a record that breaks a rule of the schema', () => {
       await asOneGroup(() => [rich, rich, poor, rich].map((account) => parts.journal.append(charge(account, 5)))),
     )
     expect(outcomes.map((outcome) => outcome.kind)).toEqual(['committed', 'committed', 'refused', 'committed'])
-    expect(outcomes[2]).toMatchObject({ constraint: true })
+    expect(outcomes[2]).toMatchObject({ constraint: 'other' })
     expect(await charges()).toBe(3)
     expect(await parts.number(`SELECT credit FROM accounts WHERE id = '${poor}'`)).toBe(3)
   })
 
   test('is told to the operator when it is a charge: the counters and the database disagree', async () => {
     const poor = await parts.account(3)
-    expect(await parts.journal.append(charge(poor, 5))).toMatchObject({ kind: 'refused', constraint: true })
+    expect(await parts.journal.append(charge(poor, 5))).toMatchObject({ kind: 'refused', constraint: 'other' })
     expect(parts.trouble).toHaveLength(1)
     expect(parts.trouble[0]).toContain('account_posted_not_negative')
   })
@@ -84,7 +84,7 @@ describe('a record that breaks a rule of the schema', () => {
     const account = await parts.account()
     const record = charge(account, 5)
     expect(await parts.journal.append(record)).toEqual({ kind: 'committed' })
-    expect(await parts.journal.append(record)).toMatchObject({ kind: 'refused', constraint: true })
+    expect(await parts.journal.append(record)).toMatchObject({ kind: 'refused', constraint: 'other' })
     expect(await charges()).toBe(1)
   })
 
@@ -123,7 +123,7 @@ describe('an error that may have come later than the commit', () => {
       return all
     })
     for (const outcome of await Promise.all(outcomes))
-      expect(outcome).toEqual({ kind: 'refused', reason: 'disk I/O error', constraint: false })
+      expect(outcome).toEqual({ kind: 'refused', reason: 'disk I/O error', constraint: null })
     expect(await charges()).toBe(0)
     expect(parts.trouble).toEqual(['commit: disk I/O error'])
   })

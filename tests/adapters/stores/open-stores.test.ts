@@ -74,7 +74,7 @@ describe('the owner fence', () => {
     const first = await open(folder)
     const account = await first.account(100)
     await raiseEpoch(first.file)
-    expect(await first.journal.append(opening(accountId(), 5))).toMatchObject({ kind: 'refused', constraint: false })
+    expect(await first.journal.append(opening(accountId(), 5))).toMatchObject({ kind: 'refused', constraint: null })
     expect(first.fatal).toEqual(['another process owns the database now'])
     expect(await first.journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
     expect(isUnavailable(await errorOf(first.applied()))).toBe(true)

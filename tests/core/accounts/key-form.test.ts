@@ -67,7 +67,7 @@ describe('the form of a key (spec-answers 3)', () => {
     ])
     expect(good({ allowed_ips: [] }).allowedIps).toEqual([])
     const parsed = parseKeyForm({ allowed_ips: ['10.0.0.1/8'] }, 'change', NOON)
-    expect(parsed.ok ? '' : parsed.error[0]?.rule).toContain('did you mean 10.0.0.0/8?')
+    expect(parsed.ok ? '' : parsed.error[0]?.rule).toContain('the network is 10.0.0.0/8')
     const many = Array.from({ length: 51 }, (_, i) => `10.0.0.${i}`)
     expect(refused('allowed_ips', [many, '10.0.0.1', null, [1], ['example.com']])).toEqual([])
   })

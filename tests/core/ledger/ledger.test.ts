@@ -7,7 +7,7 @@ import { micros, ZERO } from '../../../server/core/money'
 import { accountId, call, NOON, poolId, requestId } from '../../support/ledger-parts'
 
 type Fate = 'committed' | 'refused'
-const REFUSED: AppendOutcome = { kind: 'refused', reason: 'test', constraint: false }
+const REFUSED: AppendOutcome = { kind: 'refused', reason: 'test', constraint: null }
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** A journal that gives the answers it was handed, in order, and commits when it has none. */
@@ -219,8 +219,10 @@ describe('credit', () => {
   })
 
   test('that was booked already, or is not durable, adds nothing', async () => {
-    journal.answers.push({ ...REFUSED, constraint: true }, REFUSED)
+    journal.answers.push({ ...REFUSED, constraint: 'reference' }, { ...REFUSED, constraint: 'other' }, REFUSED)
     expect(await credit()).toEqual({ ok: false, error: 'already_booked' })
+    // Refused by another rule, it is not booked, and must not be called so: whoever paid would never get the money.
+    expect(await credit()).toEqual({ ok: false, error: 'not_durable' })
     expect(await credit()).toEqual({ ok: false, error: 'not_durable' })
     expect((await balance()).paid).toBe(40)
   })

@@ -83,7 +83,7 @@ describe('a plain call', () => {
     expect(JSON.stringify([...(received?.headers ?? [])])).not.toContain(key.secret)
   })
 
-  test('of Anthropic is charged the cached parts that its input leaves out; the key may come as x-api-key', async () => {
+  test('of Anthropic is charged the cached parts that its input leaves out; the key may come as x-api-key (spec 5.1)', async () => {
     const { key } = await gateway.funded()
     vendor.received.length = 0
     vendor.answer = () => anthropic.plain('Hi', { input: 100, output: 40, cached: 60 })
@@ -277,7 +277,7 @@ describe('a streamed call', () => {
   })
 })
 
-describe('limits', () => {
+describe('limits (spec 8)', () => {
   const LIMITS = { rpm: 1000, tpm: 10_000, concurrency: 2 }
 
   test('422 max_tokens_exceeded for a cap over the whole minute, not an endless 429 (spec-answers 8)', async () => {

@@ -57,7 +57,7 @@ const research = (key: { id: string; secret: string }, body: object, init: Reque
   gateway.post(key, '/v1/deep-research', { model: 'writer', query: 'How do otters sleep?', ...body }, init)
 const id = (answer: Response) => answer.headers.get('x-gateway-request-id') ?? ''
 
-describe('POST /v1/deep-research', () => {
+describe('POST /v1/deep-research (spec 4.6)', () => {
   test('plans, searches, checks, searches again and answers with the sources it names; each part is a line of the charge', async () => {
     const { key, balance } = await gateway.funded()
     const answer = await research(key, { max_searches: 4 })

@@ -58,7 +58,7 @@ describe('disable, enable and revoke', () => {
 })
 
 describe('the status', () => {
-  test('is computed: revoked before disabled before expired before exhausted before active', async () => {
+  test('is computed: revoked before disabled before expired before exhausted before active (spec 2.1, 3)', async () => {
     const { key, secret } = await keys.create({ spending_limit: 0.005, expires_at: inFuture(1_000) })
     expect(await callWith(gateway, secret)).toBe('200')
     const seen = [(await keys.get(key.id)).status]

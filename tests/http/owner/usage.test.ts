@@ -77,6 +77,32 @@ describe('GET /api/usage', () => {
       expect(bucket.start_time).toBe(buckets[i - 1]?.end_time ?? bucket.start_time)
   })
 
+  test('by the minute has one bucket for each, with the call in its own, and what groups say agrees; at most six hours', async () => {
+    const from = Math.floor(started / 60_000) * 60
+    const asked = (seconds: number) =>
+      `?bucket_width=1m&start_time=${from - 120}&end_time=${from - 120 + seconds}&group_by=key`
+    const { buckets, totals, groups } = await usage(asked(3600 + 240))
+    expect(buckets).toHaveLength(64)
+    expect(buckets.filter(({ requests }) => requests > 0)).toMatchObject([
+      { start_time: from, end_time: from + 60, ...sums(3, 0, 15_000) },
+      { start_time: from + 3600, end_time: from + 3660, ...sums(3, 1, 10_000) },
+    ])
+    expect(totals).toMatchObject(sums(6, 1, 25_000))
+    expect(groups).toMatchObject([
+      { name: app.key.id, ...sums(3, 0, 15_000) },
+      { name: job.key.id, ...sums(3, 1, 10_000) },
+    ])
+    expect((await usage(asked(6 * 3600))).totals).toMatchObject(sums(6, 1, 25_000))
+    expect(await refusalOf(owner.api(`/api/usage${asked(6 * 3600 + 1)}`))).toMatchObject({
+      status: 400,
+      param: 'start_time',
+    })
+    expect(await refusalOf(gateway.as(app.secret, '/v1/usage?bucket_width=1m'))).toMatchObject({
+      status: 400,
+      param: 'bucket_width',
+    })
+  })
+
   test('covers exactly the asked range, the end not included', async () => {
     const at = started / 1000
     const inRange = async (from: number, to: number) =>

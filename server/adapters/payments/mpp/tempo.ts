@@ -1,4 +1,3 @@
-import { Challenge } from 'mppx'
 import { Mppx, tempo } from 'mppx/server'
 import { type Address, type Client, createClient, type Hex, http, keccak256 } from 'viem'
 import { getTransaction, getTransactionReceipt, readContract, sendRawTransactionSync } from 'viem/actions'
@@ -17,6 +16,7 @@ import type {
 } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { no, ok, type Result } from '../../../core/result'
+import { ChallengeWriter } from './challenge-writer'
 import { readPaymentScheme } from './credential-text'
 import { isNodeTrouble } from './node-trouble'
 import { reasonOf, refusalOf } from './refusals'
@@ -62,15 +62,17 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
   const mppx = Mppx.create(signing)
   // Its challenges ask for the credential in `Payment-Authorization`; either instance judges what comes.
   const besideKey = Mppx.create({ ...signing, requiresAuth: true })
+  const writer = new ChallengeWriter(options.secret, ({ amount, description, binding, besideKey: beside }) => {
+    const asked = { amount: formatUsd(amount), description, meta: { ...binding }, chainId: options.chainId }
+    return (beside ? besideKey : mppx).challenge.tempo.charge(asked)
+  })
   return {
     name: 'tempo',
     currency: options.token,
     units: (amount) => BigInt(amount) * 10n ** BigInt(options.decimals - 6),
-    async offer({ amount, description, binding, besideKey: beside }: Terms): Promise<Offer> {
+    async offer(terms: Terms): Promise<Offer> {
       await options.freshen?.()
-      const asked = { amount: formatUsd(amount), description, meta: { ...binding }, chainId: options.chainId }
-      const challenge = await (beside ? besideKey : mppx).challenge.tempo.charge(asked)
-      return { method: 'tempo', challengeId: challenge.id, challenge: Challenge.serialize(challenge), more: {} }
+      return { method: 'tempo', ...(await writer.write(terms)), more: {} }
     },
     async read(shown) {
       const read = readPaymentScheme(shown, 'tempo')

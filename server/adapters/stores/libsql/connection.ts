@@ -18,6 +18,11 @@ export class DatabaseError extends Error {
     return this.code.startsWith('SQLITE_CONSTRAINT') && !this.isLostOwnership
   }
 
+  /** An entry of the ledger has this reference already. */
+  get isTakenReference(): boolean {
+    return this.isConstraint && this.message.includes('entries.reference')
+  }
+
   get isLostOwnership(): boolean {
     return this.message.includes('owner_epoch_is_current')
   }

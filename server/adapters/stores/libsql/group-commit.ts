@@ -141,9 +141,11 @@ export class GroupCommit implements Journal {
   }
 
   private refuse(item: Waiting, error: DatabaseError): void {
-    // A charge that was held for breaks no rule, unless the counters and the database disagree.
-    if (error.isConstraint && item.record.call) this.options.onTrouble('charge refused', error.message)
-    this.answer(item, { kind: 'refused', reason: error.message, constraint: error.isConstraint })
+    const constraint = error.isTakenReference ? 'reference' : error.isConstraint ? 'other' : null
+    // What was held for breaks no rule, unless the counters and the database disagree; and money that comes in breaks none at all.
+    if (constraint === 'other')
+      this.options.onTrouble(item.record.call ? 'charge refused' : 'entry refused', error.message)
+    this.answer(item, { kind: 'refused', reason: error.message, constraint })
   }
 
   /** The first answer counts. */
@@ -176,7 +178,7 @@ export class GroupCommit implements Journal {
       if (item.since + this.options.patienceMs > now) return
       const { fate } = item
       if (fate) this.answer(item, { kind: 'unknown', fate })
-      else this.answer(item, { kind: 'refused', reason: 'the database takes no writes in time', constraint: false })
+      else this.answer(item, { kind: 'refused', reason: 'the database takes no writes in time', constraint: null })
     }
   }
 }

@@ -74,6 +74,21 @@ export class LibsqlSocial implements SocialStore {
     return rows.map(sessionOf)
   }
 
+  async everySession(): Promise<readonly SocialSession[]> {
+    return (await this.db.select().from(socialSessions)).map(sessionOf)
+  }
+
+  async replaceTokens(id: SocialSessionId, before: SessionTokens, after: SessionTokens): Promise<boolean> {
+    const { accessToken, refreshToken } = socialSessions
+    const refresh = before.refresh === null ? isNull(refreshToken) : eq(refreshToken, before.refresh)
+    const changed = await this.db
+      .update(socialSessions)
+      .set(tokenColumns(after))
+      .where(and(eq(socialSessions.id, id), eq(accessToken, before.access), refresh))
+      .returning({ id: socialSessions.id })
+    return changed.length > 0
+  }
+
   async idleSessions({ network, idleSince, now, limit }: IdleAsked): Promise<readonly SocialSession[]> {
     const renewedAt = sql`coalesce(${socialSessions.refreshedAt}, ${socialSessions.linkedAt})`
     const liveKeys = this.db

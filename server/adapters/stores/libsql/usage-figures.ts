@@ -2,10 +2,12 @@ import { and, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { micros } from '../../../core/money'
-import type { UsageFigures, UsageGrouping, UsageQuestion } from '../../../core/usage/reports'
+import { FINE_RANGE_MS, type UsageFigures, type UsageGrouping, type UsageQuestion } from '../../../core/usage/reports'
 import { added, NO_USAGE, type UsageSums } from '../../../core/usage/sums'
 import { SLOT_MS } from './group-statements'
 import { requests, usageRollup } from './schema/usage'
+
+const MINUTE_MS = 60_000
 
 type RawSums = Record<keyof UsageSums, number>
 
@@ -15,7 +17,7 @@ interface SummedRow extends RawSums {
   readonly name: string | number
 }
 
-/** Figures from the rollup for whole slots, and from the log for the two ends of the asked range. */
+/** Figures from the rollup for whole slots, and from the log for the two ends of the asked range, and for what is finer than a slot. */
 export class LibsqlUsageFigures {
   private readonly db: LibSQLDatabase
   private readonly isCounted: (operation: string) => boolean
@@ -27,32 +29,46 @@ export class LibsqlUsageFigures {
 
   async of(question: UsageQuestion, edges: readonly number[], grouping: UsageGrouping | null): Promise<UsageFigures> {
     const { from, to } = question
+    if (isFine(question, edges)) return this.byMinute(question, edges, grouping)
     const slots = { first: Math.ceil(from / SLOT_MS), end: Math.floor(to / SLOT_MS) }
     const inOneSlot = slots.first > slots.end
+    const tally = new Tally(edges.length - 1)
     const [head, body, tail] = await Promise.all([
       this.logged(question, from, inOneSlot ? to : slots.first * SLOT_MS),
       slots.first < slots.end ? this.db.all<SummedRow>(sumsOfSlots(question, edges, slots, grouping)) : [],
       inOneSlot ? [] : this.logged(question, slots.end * SLOT_MS, to),
     ])
-    const buckets: UsageSums[] = edges.slice(1).map(() => NO_USAGE)
-    const groups = new Map<string, UsageSums>()
-    const count = (bucket: number | null, name: string | number | null, row: RawSums) => {
-      const sums: UsageSums = sumsOf(row)
-      if (bucket !== null) buckets[bucket] = added(buckets[bucket] ?? NO_USAGE, sums)
-      if (name !== null) groups.set(String(name), added(groups.get(String(name)) ?? NO_USAGE, sums))
-    }
-    for (const row of head) count(0, grouping && nameOf(row, grouping), row)
-    for (const row of body) count(row.bucket, row.bucket === null ? row.name : null, row)
-    for (const row of tail) count(buckets.length - 1, grouping && nameOf(row, grouping), row)
-    return { buckets, groups: [...groups].map(([name, sums]) => ({ name, ...sums })) }
+    for (const row of head) tally.count(0, grouping && nameOf(row, grouping), row)
+    for (const row of body) tally.count(row.bucket, row.bucket === null ? row.name : null, row)
+    for (const row of tail) tally.count(edges.length - 2, grouping && nameOf(row, grouping), row)
+    return tally.figures()
   }
 
-  /** What the log has between two times of one slot. */
+  private async byMinute(
+    question: UsageQuestion,
+    edges: readonly number[],
+    grouping: UsageGrouping | null,
+  ): Promise<UsageFigures> {
+    const tally = new Tally(edges.length - 1)
+    for (const row of await this.logged(question, question.from, question.to)) {
+      const at = Math.max(row.minute * MINUTE_MS, question.from)
+      tally.count(
+        edges.findLastIndex((edge) => edge <= at),
+        grouping && nameOf(row, grouping),
+        row,
+      )
+    }
+    return tally.figures()
+  }
+
+  /** What the log has between two times, by the minute. */
   private async logged(question: UsageQuestion, from: number, to: number) {
     if (from >= to) return []
+    const minute = sql<number>`${requests.at} / ${sql.raw(String(MINUTE_MS))}`
     const { keyId, operation, status, model } = requests
     const rows = await this.db
       .select({
+        minute,
         keyId,
         operation,
         status,
@@ -77,8 +93,33 @@ export class LibsqlUsageFigures {
           question.model === null ? undefined : eq(model, question.model),
         ),
       )
-      .groupBy(keyId, operation, status, model)
+      .groupBy(minute, keyId, operation, status, model)
     return rows.filter((row) => this.isCounted(row.operation))
+  }
+}
+
+/** Whether an edge within a short range is none of a slot. */
+function isFine({ from, to }: UsageQuestion, edges: readonly number[]): boolean {
+  return to - from <= FINE_RANGE_MS && edges.slice(1, -1).some((edge) => edge % SLOT_MS !== 0)
+}
+
+/** Sums as rows come in: of buckets, by their number, and of groups, by their name. */
+class Tally {
+  private readonly buckets: UsageSums[]
+  private readonly groups = new Map<string, UsageSums>()
+
+  constructor(buckets: number) {
+    this.buckets = Array.from({ length: buckets }, () => NO_USAGE)
+  }
+
+  count(bucket: number | null, name: string | number | null, row: RawSums): void {
+    const sums = sumsOf(row)
+    if (bucket !== null) this.buckets[bucket] = added(this.buckets[bucket] ?? NO_USAGE, sums)
+    if (name !== null) this.groups.set(String(name), added(this.groups.get(String(name)) ?? NO_USAGE, sums))
+  }
+
+  figures(): UsageFigures {
+    return { buckets: this.buckets, groups: [...this.groups].map(([name, sums]) => ({ name, ...sums })) }
   }
 }
 

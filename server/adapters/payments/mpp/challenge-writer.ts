@@ -1,0 +1,64 @@
+import { createHmac } from 'node:crypto'
+import { Challenge, PaymentRequest } from 'mppx'
+import type { Terms } from '../../../core/payments/method'
+
+const LIFE_MS = 5 * 60_000
+const MOST_KINDS = 200
+
+/** What all challenges of one price and text share: of the HMAC's input and of the header, before the expiry and behind it. */
+interface Kind {
+  readonly input: readonly [string, string]
+  readonly header: readonly [string, string]
+}
+
+/**
+ * Writes challenges. The library makes the first of each price and text; of those that follow only what differs is made here: expiry,
+ * binding, and the id, an HMAC over all of it in the order that the Payment scheme fixes. That is three times as fast, for the
+ * library's HMAC is JavaScript. It judges every credential itself, so that a challenge it would not have written buys nothing.
+ */
+export class ChallengeWriter {
+  private readonly secret: string
+  private readonly first: (terms: Terms) => Promise<Challenge.Challenge>
+  private readonly kinds = new Map<string, Kind>()
+
+  constructor(secret: string, first: (terms: Terms) => Promise<Challenge.Challenge>) {
+    this.secret = secret
+    this.first = first
+  }
+
+  async write(terms: Terms): Promise<{ readonly challengeId: string; readonly challenge: string }> {
+    const { input, header } = await this.kindOf(terms)
+    const expires = new Date(Date.now() + LIFE_MS).toISOString()
+    const opaque = canonical(terms.binding)
+    const challengeId = createHmac('sha256', this.secret)
+      .update(`${input[0]}|${expires}|${input[1]}|${opaque}`)
+      .digest('base64url')
+    const challenge = `Payment id="${challengeId}", ${header[0]}, expires="${expires}"${header[1]}, opaque="${opaque}"`
+    return { challengeId, challenge }
+  }
+
+  private async kindOf(terms: Terms): Promise<Kind> {
+    const name = `${terms.besideKey === true} ${terms.amount} ${terms.description}`
+    const known = this.kinds.get(name)
+    if (known) return known
+    const kind = kindOf(await this.first(terms))
+    // Prices are few; amounts of top-ups are anyone's choice.
+    if (this.kinds.size >= MOST_KINDS) this.kinds.clear()
+    this.kinds.set(name, kind)
+    return kind
+  }
+}
+
+function kindOf({ id, realm, method, intent, request, description, header }: Challenge.Challenge): Kind {
+  const terms = { id, realm, method, intent, request, ...(description !== undefined && { description }) }
+  const before = Challenge.serialize(terms).slice(`Payment id="${id}", `.length)
+  const input = [realm, method, intent, PaymentRequest.serialize(request)].join('|')
+  if (header === undefined) return { input: [input, ''], header: [before, ''] }
+  return { input: [input, `|${header}`], header: [before, `, header="${header}"`] }
+}
+
+/** As the library writes it (RFC 8785), for a flat record of texts. */
+function canonical(binding: Terms['binding']): string {
+  const sorted = Object.fromEntries(Object.entries(binding).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return Buffer.from(JSON.stringify(sorted)).toString('base64url')
+}

@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dir, '../..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+/** The sections of the specification that state something: 6 leaves everything open. */
+const SECTIONS = [
+  '1',
+  '1.2',
+  '1.3',
+  '2.1',
+  '2.2',
+  '2.3',
+  '2.4',
+  '2.5',
+  '3',
+  '4',
+  '4.1',
+  '4.2',
+  '4.3',
+  '4.4',
+  '4.5',
+  '4.6',
+].concat(['5.1', '5.2', '5.3', '5.4', '5.5', '7', '8', '9'])
+
+/** The names of the tests and groups of a file: the text that a call of `test` or `describe` ends its head with. */
+function titlesIn(source: string): string[] {
+  const heads = source.matchAll(/^\s*(?:(?:test|describe)(?:\.\w+)*|\]\))(?:<.*>)?\(\s*(['"`])((?:(?!\1).)+)\1/gms)
+  const each = source.matchAll(/^\s*(?:test|describe)\.each.*\)\(\s*(['"`])((?:(?!\1).)+)\1/gm)
+  return [...heads, ...each].map(([, , title]) => title ?? '')
+}
+
+function namedIn(page: string): string[] {
+  return [...page.matchAll(/`(tests\/[^`]+)`/g)].map(([, path]) => path ?? '')
+}
+
+describe('docs/guarantees.md', () => {
+  const page = read('docs/guarantees.md')
+
+  test('names tests that exist, and for every promise at least one', () => {
+    const named = namedIn(page)
+    expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+    const empty = named.filter((path) => {
+      const files = statSync(join(ROOT, path)).isDirectory()
+        ? readdirSync(join(ROOT, path)).map((name) => `${path.replace(/\/$/, '')}/${name}`)
+        : [path]
+      return !files.some((file) => /\.(test|contract)\.ts$/.test(file) && titlesIn(read(file)).length > 0)
+    })
+    expect(empty).toEqual([])
+    const promises = page.split('\n').filter((line) => line.startsWith('| **'))
+    expect(promises.length).toBeGreaterThan(15)
+    expect(promises.filter((line) => namedIn(line.split('|').at(-2) ?? '').length === 0)).toEqual([])
+  })
+})
+
+describe('docs/spec-coverage.md', () => {
+  const rows = read('docs/spec-coverage.md')
+    .split('\n')
+    .flatMap((line) => {
+      const [, section, row, shown] = /^\| (\d[\d.]*) \| ([^|]+) \| (.+) \|$/.exec(line) ?? []
+      return section && row && shown ? [{ section, row, shown }] : []
+    })
+
+  test('has a row for every section', () => {
+    expect(SECTIONS.filter((section) => !rows.some((row) => row.section === section))).toEqual([])
+  })
+
+  test.each(rows.map(({ section, row, shown }) => [section, row, shown] as const))(
+    '%s, %s: is shown by tests of that name, one of which cites the section',
+    (section, _, shown) => {
+      const named = [...shown.matchAll(/`([^`]+)`: “([^”]+)”/g)].map(([, path, title]) => ({
+        path: path ?? '',
+        title: title ?? '',
+      }))
+      expect(named.length).toBeGreaterThan(0)
+      expect(named.filter(({ path, title }) => !titlesIn(read(path)).some((one) => one.includes(title)))).toEqual([])
+      const cites = new RegExp(`spec (?:[\\d.]+, )*${section.replace('.', '\\.')}(?![\\d.]*\\d)`)
+      expect(named.some(({ path }) => titlesIn(read(path)).some((title) => cites.test(title)))).toBe(true)
+    },
+  )
+})
