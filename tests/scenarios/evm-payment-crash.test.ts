@@ -1,6 +1,6 @@
 import { openEvmSandbox } from '../support/evm/evm-sandbox'
 import '../support/patience'
-import { paymentCrashes } from '../support/payment-crash'
+import { paymentCrashes } from '../contracts/payment-crash.contract'
 
 async function open() {
   const sandbox = await openEvmSandbox()

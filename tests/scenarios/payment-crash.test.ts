@@ -1,6 +1,6 @@
 import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import '../support/patience'
-import { paymentCrashes } from '../support/payment-crash'
+import { paymentCrashes } from '../contracts/payment-crash.contract'
 import { MERCHANT, openPaymentSandbox } from '../support/payment-sandbox'
 
 async function open() {

@@ -17,7 +17,9 @@ import {
 import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
 
 const PRICE = 5000n
-const CANCEL = parseAbi(['function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)'])
+const CANCEL = parseAbi([
+  'function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+])
 
 /** What the chain itself allows a payer, a stranger and other users of the relayer's key to do with an authorization. */
 describe('the evm method and its chain', () => {
@@ -132,10 +134,7 @@ describe('the evm method and its chain', () => {
     const outcomes = await Promise.all(reads.map((read) => paying.settle(read)))
     expect(outcomes.map(({ kind }) => kind)).toEqual(Array(AT_ONCE).fill('settled'))
     expect(new Set(outcomes.map((outcome) => Reflect.get(outcome, 'reference'))).size).toBe(AT_ONCE)
-    expect([(await received()) - before, (await counted('latest')) - sent]).toEqual([
-      PRICE * BigInt(AT_ONCE),
-      AT_ONCE,
-    ])
+    expect([(await received()) - before, (await counted('latest')) - sent]).toEqual([PRICE * BigInt(AT_ONCE), AT_ONCE])
   })
 
   test('who else sends by the key of the relayer does not stop it', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { MERCHANT } from './payment-sandbox'
-import { reconcile } from './reconcile'
-import { dataFolder, removeFolder, type ServerProcess, startServer } from './server-process'
+import { MERCHANT } from '../support/payment-sandbox'
+import { reconcile } from '../support/reconcile'
+import { dataFolder, removeFolder, type ServerProcess, startServer } from '../support/server-process'
 
 const PATH = '/apis/v1/websearch/images/search?q=card'
 const PRICE = 5000n
