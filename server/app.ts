@@ -21,6 +21,7 @@ import { type MediaFiles, mediaRoutes } from './http/routes/media'
 import { modelRoutes } from './http/routes/models'
 import { operatorRoutes } from './http/routes/operator'
 import { operatorAccountRoutes } from './http/routes/operator-accounts'
+import { ownerModelRoutes } from './http/routes/owner-models'
 import { ownerSocialRoutes } from './http/routes/owner-social'
 import { ownerUsageRoutes } from './http/routes/owner-usage'
 import { priceRoutes } from './http/routes/prices'
@@ -87,6 +88,7 @@ export function app(parts: AppParts) {
     .use(keyRecordRoutes(parts))
     .use(appKeyRoutes(parts))
     .use(ownerUsageRoutes(parts))
+    .use(ownerModelRoutes(parts))
     .use(ownerSocialRoutes(parts))
     .use(sandboxRoutes(parts.sandbox))
     .use(tryRoutes(parts, inner))

@@ -1,8 +1,10 @@
 import { type Failure, failure } from '../core/failure'
 import type { Subject } from '../core/limits/limiter'
 import { type Model, type ModelRoute, routesOf } from '../core/models/model'
-import { boundsOf } from '../core/models/model-request'
+import { boundsOf, type ModelRequest, type TokenBounds } from '../core/models/model-request'
+import type { ModelWire, WirePath } from '../core/models/model-wire'
 import { mostCost } from '../core/models/token-price'
+import type { Money } from '../core/money'
 import { no, ok, type Result } from '../core/result'
 import { windowOf } from './admit'
 import type { KnownCaller } from './call'
@@ -21,6 +23,43 @@ export function judgeModelCall(counter: ModelCounter, call: ModelCall): Result<J
   if (isSold(sold)) call.onModel(request.model)
   if (!sold.ok) return sold
   const model = sold.value
+  const bounded = boundedCall(counter, request, model)
+  if (!bounded.ok) return bounded
+  const { cap, bounds, most } = bounded.value
+  const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
+  const subjects = family ? [...admitted.subjects, family] : admitted.subjects
+  const tooMany = moreThanMinute(bounds.input.likely, bounds.output, subjects)
+  if (tooMany) return no(tooMany)
+  return ok({ call, request, model, cap, bounds, most, subjects, family })
+}
+
+/** What a call comes to at most. */
+export interface BoundedCall {
+  readonly cap: number
+  readonly bounds: TokenBounds
+  readonly most: Money
+}
+
+/** What a body would come to at most, whoever calls. Takes nothing, asks nobody. */
+export function estimateModelCall(
+  counter: Pick<ModelCounter, 'catalogue' | 'defaultCap'>,
+  { wire, path, bytes }: { wire: ModelWire; path: WirePath; bytes: Uint8Array<ArrayBuffer> },
+): Result<BoundedCall & { readonly model: Model }, Failure> {
+  const read = wire.read(bytes, path)
+  if (!read.ok) return read
+  const model = counter.catalogue.byId(read.value.model)
+  if (!model) return no(unknownModel(read.value.model))
+  const spoken = onRoute(model, wire.route)
+  if (!spoken.ok) return spoken
+  const bounded = boundedCall(counter, read.value, model)
+  return bounded.ok ? ok({ ...bounded.value, model }) : bounded
+}
+
+function boundedCall(
+  counter: Pick<ModelCounter, 'defaultCap'>,
+  request: ModelRequest,
+  model: Model,
+): Result<BoundedCall, Failure> {
   const cap = request.cap ?? defaultCap(counter, model)
   const bounds = boundsOf(request, model, cap)
   if (!bounds)
@@ -30,12 +69,7 @@ export function judgeModelCall(counter: ModelCounter, call: ModelCall): Result<J
         `A file, sound or film has no bound for its tokens at ${model.id}: its context_tokens are not known here.`,
       ),
     )
-  const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
-  const subjects = family ? [...admitted.subjects, family] : admitted.subjects
-  const tooMany = moreThanMinute(bounds.input.likely, bounds.output, subjects)
-  if (tooMany) return no(tooMany)
-  const most = mostCost(model.price, { input: bounds.input.most, output: bounds.output })
-  return ok({ call, request, model, cap, bounds, most, subjects, family })
+  return ok({ cap, bounds, most: mostCost(model.price, { input: bounds.input.most, output: bounds.output }) })
 }
 
 /** The model of this id, where the caller may call it on this route. */
@@ -46,23 +80,30 @@ export function soldModel(
   route: ModelRoute,
 ): Result<Model, Failure> {
   const model = catalogue.byId(id)
-  if (!model)
-    return no(
-      failure('unknown_model', `There is no model "${id.slice(0, 80)}". GET /v1/models lists all.`, { param: 'model' }),
-    )
+  if (!model) return no(unknownModel(id))
   const allowedModels = caller.kind === 'key' ? caller.key.allowedModels : []
   if (allowedModels.length > 0 && !allowedModels.includes(model.id))
     return no(
       failure('model_not_allowed', `${model.id} is not in this key's list of allowed models.`, { param: 'model' }),
     )
+  return onRoute(model, route)
+}
+
+/** The model, where it is spoken to on this route. */
+function onRoute(model: Model, route: ModelRoute): Result<Model, Failure> {
   const routes = routesOf(model)
-  if (!routes.includes(route))
-    return no(
-      failure('model_route_not_supported', `${model.id} is not spoken to on this route, but by ${routes.join(', ')}.`, {
-        param: 'model',
-      }),
-    )
-  return ok(model)
+  if (routes.includes(route)) return ok(model)
+  return no(
+    failure('model_route_not_supported', `${model.id} is not spoken to on this route, but by ${routes.join(', ')}.`, {
+      param: 'model',
+    }),
+  )
+}
+
+function unknownModel(id: string): Failure {
+  return failure('unknown_model', `There is no model "${id.slice(0, 80)}". GET /v1/models lists all.`, {
+    param: 'model',
+  })
 }
 
 /** Whether there is such a model, be it not for this caller or on this route. A name that a caller made up is not written down. */
@@ -70,7 +111,7 @@ export function isSold(sold: Result<Model, Failure>): boolean {
   return sold.ok || sold.error.code !== 'unknown_model'
 }
 
-function defaultCap(counter: ModelCounter, model: Model): number {
+function defaultCap(counter: Pick<ModelCounter, 'defaultCap'>, model: Model): number {
   const cap = model.defaultOutputTokens ?? counter.defaultCap
   return Math.min(cap, model.maxOutputTokens ?? cap)
 }

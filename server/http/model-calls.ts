@@ -2,6 +2,7 @@ import type { ModelOperationName } from '../core/catalogue/operation'
 import { failure, wrongParameters } from '../core/failure'
 import type { ModelWire, WirePath } from '../core/models/model-wire'
 import { digestOf, fingerprintOf } from '../core/payments/binding'
+import { estimateModelCall } from '../gateway/judge-model-call'
 import type { ModelCounter, ModelOutcome } from '../gateway/model-call'
 import { serveModel } from '../gateway/serve-model'
 import type { Exchange } from './exchange'
@@ -33,6 +34,11 @@ export class ModelCalls {
   constructor(desk: FrontDesk, counter: ModelCounter) {
     this.desk = desk
     this.counter = counter
+  }
+
+  /** What a call with this body would come to at most. Nobody is asked, and nothing is taken or written down. */
+  estimate(call: Parameters<typeof estimateModelCall>[1]) {
+    return estimateModelCall(this.counter, call)
   }
 
   /** Answers a request that passed the door. */

@@ -311,6 +311,13 @@ export const RULES: readonly Rule[] = [
     packages: REACT,
   },
   { files: ['dashboard/src/words/**'] },
+  // A model's stream is the answer of a POST, which a browser's own EventSource cannot send.
+  {
+    files: ['dashboard/src/api/chat.ts'],
+    may: ['dashboard/src/api/**', ...WORDS],
+    types: ['server/app.ts'],
+    packages: [...REACT, 'eventsource-parser'],
+  },
   { files: ['dashboard/src/api/**'], may: [SELF, ...WORDS], types: ['server/app.ts'], packages: REACT },
   // Look and behaviour, never a question to the server: it knows what a failure is.
   { files: ['dashboard/src/ui/**'], may: [SELF, ...WORDS], types: ['dashboard/src/api/failure.ts'], packages: REACT },

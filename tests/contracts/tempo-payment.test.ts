@@ -14,18 +14,20 @@ const SECRET = 'a secret that only this test knows, long enough'
 const shown = (header: string): ShownPayment => ({ scheme: 'payment', text: header.replace(/^Payment /, '') })
 const asked = ({ challenge }: Offer) => new Response(null, { status: 402, headers: { 'www-authenticate': challenge } })
 
+const optionsOf = (rpcUrl: string) => ({
+  rpcUrl,
+  chainId: SANDBOX_CHAIN_ID,
+  token: SANDBOX_TOKEN,
+  decimals: 6,
+  recipient: MERCHANT,
+  secret: SECRET,
+  realm: 'localhost',
+  now: () => Date.now(),
+})
+
 async function open() {
   const sandbox = await openPaymentSandbox()
-  const method = tempoMethod({
-    rpcUrl: sandbox.nodeUrl,
-    chainId: SANDBOX_CHAIN_ID,
-    token: SANDBOX_TOKEN,
-    decimals: 6,
-    recipient: MERCHANT,
-    secret: SECRET,
-    realm: 'localhost',
-    now: () => Date.now(),
-  })
+  const method = tempoMethod(optionsOf(sandbox.nodeUrl))
   const changed = (header: string, change: (credential: Credential.Credential) => Credential.Credential) =>
     shown(Credential.serialize(change(Credential.deserialize(header))))
   return {
@@ -90,6 +92,23 @@ test('tempo: each challenge is, byte for byte, one that the library itself would
       expect(read.header).toBe(besideKey ? 'Payment-Authorization' : undefined)
       expect(Date.parse(read.expires ?? '')).toBeGreaterThan(Date.now())
     }
+  await sandbox.close()
+})
+
+test('tempo: a node that does not answer in time is no fault of the payer: nothing is judged, and the credential stays good', async () => {
+  const { method, sandbox, pay } = await open()
+  const terms = termsOf()
+  const credential = await pay(await method.offer(terms))
+  const hurried = tempoMethod({ ...optionsOf(sandbox.nodeUrl), rpcTimeoutMs: 50 })
+  const read = await hurried.read(credential)
+  if (!read?.ok) throw new Error('it could not be read')
+  sandbox.setMood('silent')
+  expect(await hurried.validate(read.value, terms)).toMatchObject({
+    ok: false,
+    error: { code: 'payment_network_unavailable' },
+  })
+  sandbox.setMood('ok')
+  expect((await method.validate(read.value, terms)).ok).toBe(true)
   await sandbox.close()
 })
 

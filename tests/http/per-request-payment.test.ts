@@ -8,6 +8,7 @@ import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/paymen
 import { CONTEXT, endAndReconcile, IMAGES_CALL } from './wire'
 
 const PRICE_UNITS = 5000n
+const SECRET = 'a secret that only this test knows, 32 bytes and more'
 const BAD_GATEWAY = { kind: 'error', reason: 'fixture' } as const
 
 describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
@@ -19,6 +20,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
     PAYMENTS_CHAIN_ID: String(SANDBOX_CHAIN_ID),
     PAYMENTS_TOKEN: SANDBOX_TOKEN,
     PAYMENTS_RECIPIENT: MERCHANT,
+    PAYMENTS_SECRET: SECRET,
     PAYMENTS_ATTEMPTS_RPM: '1000000',
     ANON_RPM: '1000000',
   })
@@ -251,7 +253,22 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
     })
   })
 
+  /**
+   * Each row of the table in facts/payments 7, and its test. Of the first block all are in `REFUSED`:
+   * too small, too big, other recipient, other currency | changed terms, changed expiry, unknown method | expired challenge | not base64url
+   * JSON | payload of another form | no Tempo transaction, proof, hash (pushed, unknown or reorged away) | payer without money | transfer
+   * expired on chain while the challenge is open.
+   * Already used: `no other query ... and not twice`; while it runs: `of many at once`. Node dead: `a node that is dead`, `dies before
+   * the sending`; node slow: tests/contracts/tempo-payment. Sent, reply lost: `a reply that is lost`. Wallet drained: `empties the wallet`.
+   */
   describe('what each broken payment gets (facts/payments 7)', () => {
+    /** One that we signed and whose time is over. */
+    const expired = (challenge: Challenge.Challenge) => {
+      const { id: _, ...terms } = challenge
+      return Challenge.serialize(
+        Challenge.from({ ...terms, expires: new Date(Date.now() - 1000).toISOString(), secretKey: SECRET }),
+      )
+    }
     const header = async () => (await gateway.call(IMAGES_CALL)).headers.get('www-authenticate') ?? ''
     const changed = async (change: (c: Credential.Credential) => Credential.Credential) =>
       Credential.serialize(change(Credential.deserialize(await bought())))
@@ -284,6 +301,11 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
         'another method',
         'invalid_challenge',
         () => changed((c) => ({ ...c, challenge: { ...c.challenge, method: 'stripe' } })),
+      ],
+      [
+        'a challenge whose time is over',
+        'payment_expired',
+        async () => sandbox.lie(expired(Challenge.deserialize(await header())), {}),
       ],
       ['what is no base64url JSON', 'malformed_credential', async () => 'Payment @@@'],
       [
@@ -329,6 +351,15 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
         expect(await verdict(await paid(credential))).toBe(`402 ${code} +challenge`),
       )
       expect([amount, gateway.images.asked.length - before]).toEqual([0n, 0])
+    })
+
+    test('the new challenge beside an expired one is paid and served', async () => {
+      const late = await paid(await sandbox.lie(expired(Challenge.deserialize(await header())), {}))
+      expect(await late.clone().json()).toMatchObject({
+        error: { type: 'billing_error', code: 'payment_expired', price: { amount: '0.005' } },
+      })
+      const credential = await sandbox.payer().createCredential(late)
+      expect(await moved(async () => expect(await verdict(await paid(credential))).toBe('200 ok'))).toBe(PRICE_UNITS)
     })
 
     test('a node that is dead from the start: 503 without a challenge; the credential stays good', async () => {

@@ -1,5 +1,5 @@
 /** How the node between the gateway and its chain behaves. */
-export type NodeMood = 'ok' | 'dead' | 'dead for sendings' | 'loses replies to sendings'
+export type NodeMood = 'ok' | 'dead' | 'silent' | 'dead for sendings' | 'loses replies to sendings'
 
 /** A node in front of a chain, that fails on command. */
 export function openMoodyNode(chainUrl: string) {
@@ -11,6 +11,7 @@ export function openMoodyNode(chainUrl: string) {
     async fetch(request) {
       const body = await request.text()
       const isSending = body.includes('eth_sendRaw')
+      if (mood === 'silent') return new Promise<Response>(() => undefined)
       if (mood === 'dead' || (mood === 'dead for sendings' && isSending)) return new Response('dead', { status: 502 })
       const headers = { 'content-type': 'application/json' }
       const freeze = frozen && body.includes(frozen.method) ? frozen : null

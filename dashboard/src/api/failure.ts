@@ -38,7 +38,8 @@ export function failureOf(status: number, body: unknown, retryAfter: string | nu
   const details = member(error, 'details')
   return new ApiFailure({
     status,
-    code: String(member(error, 'code') ?? 'no_answer'),
+    // A vendor's own refusal may have no code; its words stand then.
+    code: String(member(error, 'code') ?? (typeof message === 'string' ? 'refused' : 'no_answer')),
     message: typeof message === 'string' ? message : `The server answered ${status}.`,
     requestId: typeof requestId === 'string' ? requestId : null,
     retryAfterSeconds: Number.isFinite(seconds) ? seconds : null,

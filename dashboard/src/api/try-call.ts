@@ -54,17 +54,21 @@ export async function tryCall(call: TryCall): Promise<TryAnswer> {
 const SHOWN =
   /^(x-ratelimit-|x-cost|x-gateway-request-id|x-request-id|api-version|retry-after|www-authenticate|content-type)/
 
-function send({ method, path, headers, body, charge }: TryCall): Promise<Response> {
+/** Sends the call; `signal` ends it, also in the middle of its answer. */
+export function send(call: TryCall, signal: AbortSignal | null = null): Promise<Response> {
+  const { method, path, headers, body, charge } = call
   const content = body === undefined ? {} : { body: JSON.stringify(body) }
   if (charge.kind === 'own')
     return fetch('/api/try', {
       method: 'POST',
+      signal,
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ key_id: charge.keyId, method, path, headers, ...(body !== undefined && { body }) }),
     })
   const bearer = charge.kind === 'pasted' ? { authorization: `Bearer ${charge.secret}` } : {}
   return fetch(path, {
     method,
+    signal,
     credentials: 'omit',
     headers: { ...headers, ...bearer, ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...content,

@@ -1,18 +1,58 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import { asFailure } from '../api/failure.ts'
 import { type GatewayOperation, operationsQuery } from '../api/operations.ts'
 import { TryOperation } from '../features/playground/try-operation.tsx'
 import { Select } from '../ui/field.tsx'
 import { Page } from '../ui/page.tsx'
 import { Failed, Loading } from '../ui/states.tsx'
+import { Tabs } from '../ui/tabs.tsx'
+import { CHAT_WORDS } from '../words/chat.ts'
 import { PLAYGROUND_WORDS as WORDS } from '../words/playground.ts'
 import { SHELL_WORDS } from '../words/shell.ts'
 
+/** Comes when it is opened: who tries an endpoint does not load it. */
+const Chat = lazy(() => import('../features/playground/chat.tsx').then(({ Chat }) => ({ default: Chat })))
+
 const FIRST: Readonly<Record<string, string>> = { q: 'credit card' }
 
-/** Any endpoint, tried from the browser. The form is made of the gateway's own document. */
+const TABS = [
+  { value: 'endpoints', text: CHAT_WORDS.endpoints },
+  { value: 'chat', text: CHAT_WORDS.chat },
+] as const
+
+/** Any endpoint, tried from the browser, or a conversation with a model. */
 export function Playground() {
+  const { view, model } = useSearch({ from: '/shell/playground' })
+  const navigate = useNavigate({ from: '/playground' })
+  return (
+    <Page title={SHELL_WORDS.pagesOf.playground}>
+      <Tabs
+        label={CHAT_WORDS.view}
+        tabs={TABS}
+        chosen={view ?? 'endpoints'}
+        onChoose={(tab) => void navigate({ search: tab === 'chat' ? { view: tab } : {}, replace: true })}
+      >
+        <div className="grid min-w-0 grid-cols-1 gap-6 pt-3">
+          {view === 'chat' ? (
+            <Suspense fallback={<Loading rows={6} />}>
+              <Chat
+                chosen={model}
+                onModel={(id) => void navigate({ search: { view: 'chat', model: id }, replace: true })}
+              />
+            </Suspense>
+          ) : (
+            <Endpoints />
+          )}
+        </div>
+      </Tabs>
+    </Page>
+  )
+}
+
+/** One endpoint at a time. The form is made of the gateway's own document. */
+function Endpoints() {
   const view = useSearch({ from: '/shell/playground' })
   const navigate = useNavigate({ from: '/playground' })
   const operations = useQuery(operationsQuery)
@@ -20,10 +60,12 @@ export function Playground() {
   const chosen = all.find(({ id }) => id === view.operation) ?? all[0]
   const choose = (operation: string) => void navigate({ search: { operation, values: undefined }, replace: true })
   return (
-    <Page
-      title={SHELL_WORDS.pagesOf.playground}
-      actions={chosen && <OperationSelect operations={all} chosen={chosen} onChoose={choose} />}
-    >
+    <>
+      {chosen && (
+        <div>
+          <OperationSelect operations={all} chosen={chosen} onChoose={choose} />
+        </div>
+      )}
       {operations.error && (
         <Failed failure={asFailure(operations.error)} onTryAgain={() => void operations.refetch()} />
       )}
@@ -36,7 +78,7 @@ export function Playground() {
           onTyped={(values) => void navigate({ search: { operation: chosen.id, values }, replace: true })}
         />
       )}
-    </Page>
+    </>
   )
 }
 

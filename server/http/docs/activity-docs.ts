@@ -1,7 +1,7 @@
 import type { RouteDocs } from './documented'
 import { ref } from './json-schema'
 import { OWNER_FAILURES } from './owner-failures'
-import { CALL_EXAMPLE, REPORT_EXAMPLE } from './usage-docs'
+import { CALL_EXAMPLE, REPORT_EXAMPLE, USAGE_DOCS } from './usage-docs'
 
 const CSV =
   'time_utc,request_id,key_name,key_last4,endpoint,status,code,tokens_in,tokens_out,cost_usd,latency_ms,model,tokens_cache_read,tokens_cache_write,usage_source\r\n' +
@@ -39,6 +39,15 @@ export const ACTIVITY_DOCS = {
       },
     },
     failures: ['invalid_parameter', ...OWNER_FAILURES],
+  },
+  request: {
+    ...USAGE_DOCS.explained,
+    id: 'explainRequest',
+    tag: 'Activity',
+    description:
+      'What a request of any key of yours cost and how that came about. Takes our request id, or the `X-Request-ID` that came with it; of several with that id, the newest.',
+    access: 'session',
+    failures: ['resource_not_found', ...OWNER_FAILURES],
   },
   transactions: {
     id: 'listTransactions',

@@ -1,7 +1,8 @@
 import type { FailureCode } from '../../core/failure'
 import type { RouteDocs } from './documented'
-import { listOf, oneOf, orNull, record, ref, text, whole, yesOrNo } from './json-schema'
+import { listOf, microsUsd, oneOf, orNull, record, ref, text, whole, yesOrNo } from './json-schema'
 import { KEY_FAILURES } from './key-failures'
+import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from './owner-failures'
 
 const CALL_FAILURES: readonly FailureCode[] = [
   'missing_parameter',
@@ -31,6 +32,8 @@ const CALL_FAILURES: readonly FailureCode[] = [
   'upstream_timeout',
 ]
 
+const ENDPOINT_TYPES = ['chat_completions', 'messages', 'generate_content'] as const
+
 const RATE = { type: 'number', description: 'USD per million tokens.' }
 
 /** Schemas of models, for `components.schemas`. */
@@ -41,10 +44,7 @@ export const MODEL_SCHEMAS = {
     created: whole('UNIX time in seconds.'),
     owned_by: text('Who makes it.'),
     recharge_required: yesOrNo('Whether only accounts that topped up may call it; signup credit pays for the others.'),
-    supported_endpoint_types: listOf(
-      oneOf(['chat_completions', 'messages', 'generate_content'], 'A route.'),
-      'The routes it can be called on.',
-    ),
+    supported_endpoint_types: listOf(oneOf(ENDPOINT_TYPES, 'A route.'), 'The routes it can be called on.'),
     pricing: record('Prices.', { input: RATE, output: RATE, cache_read: RATE, cache_write: RATE }),
     price_version: text('Names this price in every charge made at it.'),
     context_tokens: orNull(whole('Most tokens of input; null when not known.')),
@@ -53,6 +53,14 @@ export const MODEL_SCHEMAS = {
   ModelList: record('All models.', {
     object: oneOf(['list'], 'Always `list`.'),
     data: listOf(ref('Model'), 'By id.'),
+  }),
+  CallEstimate: record('What a call of a model comes to at most.', {
+    model: text('The model.'),
+    price_version: text('The version of its price.'),
+    most_micros_usd: microsUsd('The most that it can cost: so much is held while it runs.', { minimum: 0 }),
+    likely_input_tokens: whole('Input tokens as they usually come.', { minimum: 0 }),
+    most_input_tokens: whole('Most input tokens that the body can be.', { minimum: 0 }),
+    most_output_tokens: whole('The output cap times the number of answers.', { minimum: 0 }),
   }),
 }
 
@@ -154,6 +162,69 @@ export const MODEL_DOCS = {
     ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
     answers: { 200: { description: 'The model.', schema: ref('Model'), examples: { model: MODEL_EXAMPLE } } },
     failures: [...KEY_FAILURES, 'unknown_model'],
+  },
+  offered: {
+    id: 'offeredModels',
+    tag: 'Activity',
+    summary: 'The models of this gateway',
+    description: 'What `GET /v1/models` lists, for the owner who is signed in.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'The models.',
+        schema: ref('ModelList'),
+        examples: { list: { object: 'list', data: [MODEL_EXAMPLE] } },
+      },
+    },
+    failures: OWNER_FAILURES,
+  },
+  estimate: {
+    id: 'estimateModelCall',
+    tag: 'Activity',
+    summary: 'What a call of a model costs at most',
+    description:
+      "Judges a body as the route of `endpoint_type` would, and tells the most that the call can cost. Free: no model is asked, no key's minute is touched, nothing is written down.",
+    access: 'session',
+    body: {
+      description: 'The route, the model, and the body as it would be sent there.',
+      schema: record('A call to judge.', {
+        endpoint_type: oneOf(ENDPOINT_TYPES, 'The route.'),
+        model: text('The model; it stands in the body too where the route has it there.'),
+        body: { type: 'object', additionalProperties: true, description: "The vendor's own body." },
+      }),
+      required: true,
+      examples: {
+        chat: {
+          endpoint_type: 'chat_completions',
+          model: 'sandbox/echo',
+          body: { model: 'sandbox/echo', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
+        },
+      },
+    },
+    answers: {
+      200: {
+        description: 'The most.',
+        schema: ref('CallEstimate'),
+        examples: {
+          free: {
+            model: 'sandbox/echo',
+            price_version: 'sandbox',
+            most_micros_usd: 0,
+            likely_input_tokens: 21,
+            most_input_tokens: 148,
+            most_output_tokens: 100,
+          },
+        },
+      },
+    },
+    failures: [
+      ...BODY_FAILURES,
+      'missing_parameter',
+      'unknown_model',
+      'model_route_not_supported',
+      'unsupported_parameter',
+      ...WRITE_FAILURES,
+    ],
   },
   chat: call(
     'chatCompletions',

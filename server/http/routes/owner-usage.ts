@@ -12,9 +12,10 @@ import type { RequestFilter, UsageReports } from '../../core/usage/reports'
 import { csvLine } from '../csv'
 import { ACTIVITY_DOCS } from '../docs/activity-docs'
 import { documented } from '../docs/documented'
+import { notFound } from '../failures'
 import type { OwnerSessions } from '../owner-session'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../plain-input'
-import { OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from '../usage-report'
+import { explainedCall, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from '../usage-report'
 
 const INSTANT_RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
 const INSTANT = {
@@ -133,6 +134,16 @@ export function ownerUsageRoutes(parts: {
         return { requests: page.rows.map(wireCall), next_cursor: page.next }
       },
       documented(ACTIVITY_DOCS.requests, LOG_QUERY),
+    )
+    .get(
+      '/requests/:id',
+      async ({ request, params }) => {
+        const { accountId } = await owners.owner(request)
+        const call = await reports.request(accountId, null, params.id)
+        if (!call) throw notFound('No request of yours has that id.')
+        return explainedCall(call)
+      },
+      documented(ACTIVITY_DOCS.request),
     )
     .get(
       '/transactions',

@@ -23,7 +23,7 @@ export function tryRoutes(parts: { owners: OwnerSessions; keys: Keys; desk: Fron
   const { owners, keys, desk } = parts
   return new Elysia({ name: 'try', prefix: '/api' }).post(
     '/try',
-    async ({ request }) => {
+    async ({ request, server }) => {
       const { accountId } = await owners.owner(request)
       const body = await readJson(request)
       if (!body.ok) throw new Failed(body.error)
@@ -31,6 +31,8 @@ export function tryRoutes(parts: { owners: OwnerSessions; keys: Keys; desk: Fron
       const key = await keys.find(accountId, keyId)
       if (!key) throw notFound('No such key.')
       const made = new Request(asked.url, { ...asked.init, signal: request.signal })
+      // A model may think longer than a connection may be idle; what is called bounds its own time.
+      server?.timeout(desk.original(request), 0)
       desk.lend(made, key.id, request)
       return inner.call(made)
     },

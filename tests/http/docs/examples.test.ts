@@ -110,7 +110,10 @@ async function exampleRequest(
   const known = await variables(route.path)
   const url = new URL(
     gateway.config.baseUrl +
-      route.path.replace('{id}', /^\/v1\/(?!keys)/.test(route.path) ? known['REQUEST_ID']! : known['KEY_ID']!),
+      route.path.replace(
+        '{id}',
+        /^\/v1\/(?!keys)|^\/api\/requests/.test(route.path) ? known['REQUEST_ID']! : known['KEY_ID']!,
+      ),
   )
   for (const { name, in: place, example } of route.operation.parameters ?? [])
     if (place === 'path') url.pathname = url.pathname.replace(encodeURIComponent(`{${name}}`), String(example))

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { auditRows, callWith, closeReconciled, keyDesk, type MadeKey, type Owner, read } from './bench'
+import { auditRows, closeReconciled, IMAGES, keyDesk, type MadeKey, type Owner, read } from './bench'
 
 /**
  * Every route of `/api`, taken from the app itself, so that a new one cannot be forgotten: a new path with an id must be given
@@ -28,7 +28,8 @@ beforeAll(async () => {
   victim = await gateway.owner('victim@example.com')
   thief = await gateway.owner('thief@example.com')
   made = await keyDesk(victim).create({ name: 'the name of the key' })
-  await callWith(gateway, made.secret)
+  const called = await gateway.as(made.secret, IMAGES)
+  expect(called.status).toBe(200)
   const wish = { peak_rpm: 999, peak_tpm: 1, endpoints: ['image-search'], use_case: 'The private plans of the victim.' }
   const { request } = await read<{ request: { id: string } }>(victim.api('/api/limit-requests', wish), 201)
   const { id } = await read<{ id: string }>(victim.api('/api/account'))
@@ -38,6 +39,7 @@ beforeAll(async () => {
   const { sessions } = await read<{ sessions: { id: string }[] }>(victim.api('/api/settings/sessions'))
   ids = {
     '/api/keys/': made.key.id,
+    '/api/requests/': called.headers.get('x-gateway-request-id') ?? '',
     '/api/social/': made.key.id,
     '/api/apps/': APP,
     '/api/settings/sessions/': sessions[0]?.id ?? '',

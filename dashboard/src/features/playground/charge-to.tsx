@@ -21,8 +21,8 @@ export function usePayingKeys(charging: Charging) {
   return { keys, chosen, isKnown: list.data !== undefined }
 }
 
-/** Whom the request is charged to. */
-export function ChargeTo({ charging, onChange }: { charging: Charging; onChange: (charging: Charging) => void }) {
+/** Whom the request is charged to. Only what can be paid for by itself may be charged to nobody. */
+export function ChargeTo({ charging, onChange, keysOnly = false }: ChargeToProps) {
   const { keys, chosen, isKnown } = usePayingKeys(charging)
   const choice = (kind: Charging['kind'], label: string) => (
     <Choice
@@ -60,7 +60,16 @@ export function ChargeTo({ charging, onChange }: { charging: Charging; onChange:
           )}
         </Field>
       )}
-      {choice('nobody', WORDS.nobody)}
+      {!keysOnly && choice('nobody', WORDS.nobody)}
     </Choices>
   )
+}
+
+type ChargeToProps = { charging: Charging; onChange: (charging: Charging) => void; keysOnly?: boolean }
+
+/** Who pays, as it is sent; null until it is known. */
+export function chargeOf({ kind, secret }: Charging, keyId: string | null): TryCharge | null {
+  if (kind === 'nobody') return { kind }
+  if (kind === 'pasted') return secret === '' ? null : { kind, secret }
+  return keyId === null ? null : { kind, keyId }
 }

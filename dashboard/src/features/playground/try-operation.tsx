@@ -2,13 +2,13 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { asFailure } from '../../api/failure.ts'
 import type { GatewayOperation } from '../../api/operations.ts'
-import { type TryCharge, tryCall } from '../../api/try-call.ts'
+import { tryCall } from '../../api/try-call.ts'
 import type { Sample } from '../../sample.ts'
 import { Card } from '../../ui/card.tsx'
 import { SampleTabs } from '../../ui/sample-tabs.tsx'
 import { useCountdown } from '../../ui/use-countdown.ts'
 import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
-import { type Charging, NOT_CHOSEN, usePayingKeys } from './charge-to.tsx'
+import { type Charging, chargeOf, NOT_CHOSEN, usePayingKeys } from './charge-to.tsx'
 import { callOf, problemOf, type Typed } from './form-values.ts'
 import { TryForm } from './try-form.tsx'
 import { TryResult } from './try-result.tsx'
@@ -62,12 +62,6 @@ export function TryOperation({ operation, typed, onTyped }: TryOperationProps) {
 }
 
 type TryOperationProps = { operation: GatewayOperation; typed: Typed; onTyped: (typed: Typed) => void }
-
-function chargeOf({ kind, secret }: Charging, keyId: string | null): TryCharge | null {
-  if (kind === 'nobody') return { kind }
-  if (kind === 'pasted') return secret === '' ? null : { kind, secret }
-  return keyId === null ? null : { kind, keyId }
-}
 
 /** The key is never in the code: it stands in a variable. */
 function sampleOf(call: NonNullable<ReturnType<typeof callOf>>, { kind }: Charging): Sample {

@@ -42,7 +42,7 @@ export function UsageModels({ view, span, onView }: UsageModelsProps) {
       <Card title={WORDS.byModel} flush>
         <Empty
           action={
-            <Link to="/playground" className={buttonClass()}>
+            <Link to="/playground" search={{ view: 'chat' }} className={buttonClass()}>
               {WORDS.tryModel}
             </Link>
           }

@@ -1,11 +1,4 @@
-import {
-  type Chain,
-  type Client,
-  type Hex,
-  keccak256,
-  type TransactionReceipt,
-  type Transport,
-} from 'viem'
+import { type Chain, type Client, type Hex, keccak256, type TransactionReceipt, type Transport } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import {
   getBalance,

@@ -1,0 +1,54 @@
+import { useEffect, useRef } from 'react'
+import type { ChatTurn } from '../../api/chat-wires.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { CHAT_WORDS as WORDS } from '../../words/chat.ts'
+
+/** What was said, and what is being said, as plain text: nothing that a model writes is taken for markup. */
+export function ChatConversation({ turns, writing, model, onClear }: ConversationProps) {
+  const log = useRef<HTMLDivElement>(null)
+  const shown = writing === null ? turns : [...turns, { role: 'assistant' as const, text: writing }]
+  const length = shown.reduce((sum, { text }) => sum + text.length, 0)
+  // What was said last is to be seen, whenever more was said.
+  useEffect(() => {
+    if (log.current) log.current.scrollTop = log.current.scrollHeight
+  }, [length])
+  return (
+    <Card title={WORDS.conversation} aside={turns.length > 0 && <Button onClick={onClear}>{WORDS.clear}</Button>}>
+      {shown.length === 0 ? (
+        <p className="text-muted">{WORDS.empty}</p>
+      ) : (
+        <div
+          ref={log}
+          role="log"
+          aria-label={WORDS.conversation}
+          // Read out when it is whole, not word by word.
+          aria-busy={writing !== null}
+          tabIndex={0}
+          className="grid max-h-120 content-start gap-4 overflow-y-auto"
+        >
+          {shown.map(({ role, text }, at) => (
+            // A conversation only grows at its end.
+            <article key={`${at} ${role}`} className="grid gap-1">
+              <h3 className="small text-muted">{role === 'user' ? WORDS.you : model}</h3>
+              <p className="wrap-anywhere whitespace-pre-wrap">
+                {text}
+                {writing !== null && at === shown.length - 1 && (
+                  <span className="text-muted"> {writing === '' ? `${WORDS.writing} …` : '…'}</span>
+                )}
+              </p>
+            </article>
+          ))}
+        </div>
+      )}
+    </Card>
+  )
+}
+
+type ConversationProps = {
+  turns: readonly ChatTurn[]
+  /** The answer so far; null while none is under way. */
+  writing: string | null
+  model: string
+  onClear: () => void
+}

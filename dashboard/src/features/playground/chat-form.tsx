@@ -1,0 +1,123 @@
+import type { FormEvent, KeyboardEvent, ReactNode } from 'react'
+import type { OfferedModel } from '../../api/models.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { Choice, Field } from '../../ui/field.tsx'
+import { CHAT_WORDS as WORDS } from '../../words/chat.ts'
+import { type ChatSettings, maxTokensProblem, mostWords, temperatureProblem } from './chat-settings.ts'
+
+/** Everything that a message is sent with. Ctrl or Cmd with Enter sends too; while an answer comes, the button stops it. */
+export function ChatForm(props: ChatFormProps) {
+  const { model, settings, draft, shown, busy, onSettings } = props
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    props.onSend()
+  }
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) props.onSend()
+  }
+  return (
+    <Card title={WORDS.chat}>
+      <form noValidate onSubmit={submit} onKeyDown={onKey} className="grid gap-4">
+        {props.choice}
+        <Field label={WORDS.system}>
+          {(control) => (
+            <textarea
+              {...control}
+              rows={2}
+              className={`${control.className} py-2`}
+              value={settings.system}
+              onChange={(event) => onSettings({ ...settings, system: event.target.value })}
+            />
+          )}
+        </Field>
+        <Settings model={model} settings={settings} onSettings={onSettings} />
+        {props.charge}
+        <Field
+          label={WORDS.message}
+          hint={WORDS.messageHint}
+          error={shown && draft.trim() === '' ? WORDS.messageNeeded : undefined}
+        >
+          {(control) => (
+            <textarea
+              {...control}
+              rows={4}
+              className={`${control.className} py-2`}
+              value={draft}
+              onChange={(event) => props.onDraft(event.target.value)}
+            />
+          )}
+        </Field>
+        {busy ? (
+          <Button onClick={props.onStop}>{WORDS.stop}</Button>
+        ) : (
+          <Button type="submit" tone="primary">
+            {props.sendWords}
+          </Button>
+        )}
+      </form>
+    </Card>
+  )
+}
+
+type ChatFormProps = {
+  model: OfferedModel
+  settings: ChatSettings
+  draft: string
+  /** Whether what is missing is told. */
+  shown: boolean
+  busy: boolean
+  sendWords: string
+  /** Which model; whom it is charged to. */
+  choice: ReactNode
+  charge: ReactNode
+  onSettings: (settings: ChatSettings) => void
+  onDraft: (text: string) => void
+  onSend: () => void
+  onStop: () => void
+}
+
+function Settings({ model, settings, onSettings }: Pick<ChatFormProps, 'model' | 'settings' | 'onSettings'>) {
+  const { temperature, maxTokens, stream } = settings
+  return (
+    <fieldset className="grid gap-4 sm:grid-cols-2">
+      <legend className="sr-only">{WORDS.settings}</legend>
+      <Field
+        label={WORDS.temperature}
+        hint={WORDS.temperatureHint}
+        error={temperatureProblem(temperature) ?? undefined}
+      >
+        {(control) => (
+          <input
+            {...control}
+            inputMode="decimal"
+            autoComplete="off"
+            value={temperature}
+            onChange={(event) => onSettings({ ...settings, temperature: event.target.value })}
+          />
+        )}
+      </Field>
+      <Field
+        label={WORDS.maxTokens}
+        hint={WORDS.maxTokensHint(mostWords(model))}
+        error={maxTokensProblem(maxTokens, model) ?? undefined}
+      >
+        {(control) => (
+          <input
+            {...control}
+            inputMode="numeric"
+            autoComplete="off"
+            value={maxTokens}
+            onChange={(event) => onSettings({ ...settings, maxTokens: event.target.value })}
+          />
+        )}
+      </Field>
+      <Choice
+        type="checkbox"
+        label={WORDS.stream}
+        checked={stream}
+        onChange={() => onSettings({ ...settings, stream: !stream })}
+      />
+    </fieldset>
+  )
+}

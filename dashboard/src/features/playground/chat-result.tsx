@@ -1,0 +1,84 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { ExplainedCall } from '../../api/chat.ts'
+import { Card } from '../../ui/card.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { costUsd, grouped } from '../../ui/money.ts'
+import { CodeFailure, FormFailure } from '../../ui/states.tsx'
+import { CHAT_WORDS as WORDS } from '../../words/chat.ts'
+import { FAILURE_WORDS } from '../../words/failures.ts'
+import { REQUEST_WORDS } from '../../words/requests.ts'
+import type { ChatOutcome } from './use-chat.ts'
+
+/** How the last call ended: why it stopped, what it took, what it cost and how that came about. */
+export function ChatResult({ outcome }: { outcome: ChatOutcome }) {
+  const { end, explained } = outcome
+  const { failure } = end
+  return (
+    <Card title={WORDS.result}>
+      {failure &&
+        (FAILURE_WORDS[failure.code]?.button ? <CodeFailure code={failure.code} /> : <FormFailure failure={failure} />)}
+      {end.stopped && <p>{end.text === '' ? WORDS.stoppedEarly : WORDS.stopped}</p>}
+      {end.capped && <p>{WORDS.capped}</p>}
+      {explained === undefined && <p role="status">{WORDS.asking}</p>}
+      {explained === null && <p role="status">{failure && end.text === '' ? WORDS.nothing : WORDS.unknown}</p>}
+      {explained && <Explained outcome={outcome} call={explained} />}
+    </Card>
+  )
+}
+
+function Explained({ outcome: { end }, call }: { outcome: ChatOutcome; call: ExplainedCall }) {
+  const { input_tokens: input, output_tokens: output, cache_read_tokens: read, cache_write_tokens: written } = call
+  const first = end.firstMs === null || end.firstMs === end.ms ? null : grouped(end.firstMs)
+  const facts: readonly (readonly [string, ReactNode] | null)[] = [
+    [
+      WORDS.cost,
+      <span key="cost" role="status" className="font-medium">
+        {call.cost_micros_usd > 0 ? WORDS.charged(costUsd(call.cost_micros_usd)) : WORDS.nothing}
+      </span>,
+    ],
+    [WORDS.tokens, WORDS.inOut(grouped(input), grouped(output))],
+    read + written === 0 ? null : [REQUEST_WORDS.cache, WORDS.cached(grouped(read), grouped(written))],
+    call.usage_source === null ? null : [WORDS.counted, WORDS.source[call.usage_source]],
+    [WORDS.time, WORDS.took(grouped(end.ms), first)],
+    call.charge === null
+      ? null
+      : [
+          WORDS.reckoned,
+          <span key="sum" className="small wrap-anywhere">
+            {call.charge.arithmetic}
+          </span>,
+        ],
+    [
+      WORDS.request,
+      <span key="id" className="code wrap-anywhere">
+        {call.id}
+      </span>,
+    ],
+  ]
+  return (
+    <>
+      <dl className="grid gap-2">
+        {facts.map(
+          (fact) =>
+            fact && (
+              <div key={fact[0]} className="grid gap-x-4 sm:grid-cols-[8rem_minmax(0,1fr)]">
+                <dt className="text-muted">{fact[0]}</dt>
+                <dd>{fact[1]}</dd>
+              </div>
+            ),
+        )}
+      </dl>
+      <div className="flex flex-wrap items-center gap-3">
+        <CopyButton label={REQUEST_WORDS.copyId} text={call.id} />
+        <Link
+          to="/usage"
+          search={{ tab: 'requests', range: '24h', ...(call.model !== null && { model: call.model }) }}
+          className="text-accent underline"
+        >
+          {WORDS.log}
+        </Link>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,74 @@
+import { type ChatAsk, type ChatTurn, ENDPOINT_TYPES, type EndpointType } from '../../api/chat-wires.ts'
+import type { OfferedModel } from '../../api/models.ts'
+import { costUsd, grouped } from '../../ui/money.ts'
+import { CHAT_WORDS as WORDS } from '../../words/chat.ts'
+
+/** What stands in the fields beside the conversation, as it was typed. */
+export interface ChatSettings {
+  readonly type: EndpointType
+  readonly system: string
+  readonly temperature: string
+  readonly maxTokens: string
+  readonly stream: boolean
+}
+
+export const FIRST_SETTINGS: ChatSettings = {
+  type: 'chat_completions',
+  system: '',
+  temperature: '',
+  maxTokens: '',
+  stream: true,
+}
+
+const HOTTEST = 2
+
+/** The wires that a model is spoken to in, in our order. */
+export function typesOf(model: OfferedModel): readonly EndpointType[] {
+  return ENDPOINT_TYPES.filter((type) => model.supported_endpoint_types.includes(type))
+}
+
+/** The chosen wire where the model speaks it, else the model's first. */
+export function typeOf(model: OfferedModel, chosen: EndpointType): EndpointType {
+  const types = typesOf(model)
+  return types.includes(chosen) ? chosen : (types[0] ?? chosen)
+}
+
+/** What is wrong with a typed setting, or null. The server judges once more. */
+export function temperatureProblem(typed: string): string | null {
+  const value = Number(typed)
+  return typed.trim() === '' || (value >= 0 && value <= HOTTEST) ? null : WORDS.temperatureWrong
+}
+
+export function maxTokensProblem(typed: string, model: OfferedModel): string | null {
+  const value = Number(typed)
+  const most = model.max_output_tokens
+  const fits = Number.isSafeInteger(value) && value >= 1 && (most === null || value <= most)
+  return typed.trim() === '' || fits ? null : WORDS.maxTokensWrong(mostWords(model))
+}
+
+export function mostWords({ max_output_tokens: most }: OfferedModel): string | null {
+  return most === null ? null : grouped(most)
+}
+
+/** The question that the fields describe; what is wrong is left out, for the code beside the form. */
+export function askOf(model: OfferedModel, settings: ChatSettings, turns: readonly ChatTurn[]): ChatAsk {
+  const number = (typed: string, problem: string | null) =>
+    typed.trim() === '' || problem !== null ? null : Number(typed)
+  return {
+    model: model.id,
+    system: settings.system.trim(),
+    turns,
+    temperature: number(settings.temperature, temperatureProblem(settings.temperature)),
+    maxTokens: number(settings.maxTokens, maxTokensProblem(settings.maxTokens, model)),
+    stream: settings.stream,
+  }
+}
+
+/** A price in USD per million tokens, as money is written here. */
+export function priceWords(usd: number): string {
+  return costUsd(Math.round(usd * 1_000_000))
+}
+
+export function isFree({ pricing }: OfferedModel): boolean {
+  return Object.values(pricing).every((usd) => usd === 0)
+}

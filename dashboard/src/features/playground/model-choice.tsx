@@ -1,0 +1,91 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { accountQuery } from '../../api/account.ts'
+import { ENDPOINT_TYPES } from '../../api/chat-wires.ts'
+import type { OfferedModel } from '../../api/models.ts'
+import { Field } from '../../ui/field.tsx'
+import { grouped } from '../../ui/money.ts'
+import { CHAT_WORDS as WORDS } from '../../words/chat.ts'
+import { type ChatSettings, isFree, priceWords, typeOf, typesOf } from './chat-settings.ts'
+
+/** Which model, what it costs, and in which wire it is spoken to where it speaks several. */
+export function ModelChoice({ models, model, settings, onModel, onSettings }: ModelChoiceProps) {
+  const types = typesOf(model)
+  const groups = [
+    [WORDS.free, models.filter(isFree)],
+    [WORDS.paid, models.filter((one) => !isFree(one))],
+  ] as const
+  return (
+    <>
+      <Field label={WORDS.model} hint={<ModelFacts model={model} />}>
+        {(control) => (
+          <select {...control} value={model.id} onChange={(event) => onModel(event.target.value)}>
+            {groups
+              .filter(([, some]) => some.length > 0)
+              .map(([label, some]) => (
+                <optgroup key={label} label={label}>
+                  {some.map((one) => (
+                    <option key={one.id} value={one.id}>
+                      {isFree(one)
+                        ? one.id
+                        : `${one.id} · ${priceWords(one.pricing.input)} / ${priceWords(one.pricing.output)}`}
+                    </option>
+                  ))}
+                </optgroup>
+              ))}
+          </select>
+        )}
+      </Field>
+      {types.length > 1 && (
+        <Field label={WORDS.format} hint={WORDS.formatHint}>
+          {(control) => (
+            <select
+              {...control}
+              value={typeOf(model, settings.type)}
+              onChange={(event) => {
+                const type = ENDPOINT_TYPES.find((one) => one === event.target.value)
+                if (type) onSettings({ ...settings, type })
+              }}
+            >
+              {types.map((type) => (
+                <option key={type} value={type}>
+                  {WORDS.formats[type]}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      )}
+    </>
+  )
+}
+
+type ModelChoiceProps = {
+  models: readonly OfferedModel[]
+  model: OfferedModel
+  settings: ChatSettings
+  onModel: (id: string) => void
+  onSettings: (settings: ChatSettings) => void
+}
+
+/** Prices per million, the context, and whether the account may call it yet. */
+function ModelFacts({ model }: { model: OfferedModel }) {
+  const account = useQuery(accountQuery).data
+  const { pricing, context_tokens: context } = model
+  const mustTopUp = model.recharge_required && account !== undefined && account.topped_up_micros_usd === 0
+  return (
+    <>
+      {isFree(model) ? WORDS.isFree : WORDS.prices(priceWords(pricing.input), priceWords(pricing.output))}.{' '}
+      {!isFree(model) && `${WORDS.cachePrice(priceWords(pricing.cache_read), priceWords(pricing.cache_write))}. `}
+      {context !== null && `${WORDS.context(grouped(context))}.`}
+      {mustTopUp && (
+        <span className="block text-warn">
+          {WORDS.needsTopUp}{' '}
+          <Link to="/billing" className="text-accent underline">
+            {WORDS.topUp}
+          </Link>
+        </span>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { type Dashboard, openDashboard } from '../support/browser'
+import { PRICE } from '../support/model-gateway'
+import { fitsEverybody, left } from '../support/page-checks'
+import { eventStream, openAi, openVendor, type VendorDouble } from '../support/vendor-double'
+import '../support/patience'
+
+let vendor: VendorDouble
+let folder: string
+let dashboard: Dashboard
+beforeAll(async () => {
+  vendor = openVendor(() => openAi.plain('Hi', { input: 100, output: 40, cached: 60 }))
+  folder = await mkdtemp(join(tmpdir(), 'gateway-models-'))
+  const file = join(folder, 'models.json')
+  const upstream = { kind: 'openai', base_url: `${vendor.origin}/v1` }
+  const models = [
+    { id: 'acme/large', upstream, price: PRICE, recharge_required: false, max_output_tokens: 1000 },
+    { id: 'acme/top-up', upstream, price: PRICE },
+  ]
+  await writeFile(file, JSON.stringify({ models }))
+  dashboard = await openDashboard({ env: { MODELS_FILE: file, CREDIT_BUYS_PAID_PROVIDERS: 'true' } })
+})
+afterAll(async () => {
+  await dashboard.close()
+  vendor.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** An owner with a key, at the chat. */
+async function atChat(path = '/playground?view=chat') {
+  const owner = await dashboard.signedIn()
+  const made = await (await owner.api('/api/keys', { name: 'talks' })).json()
+  const spent = async (): Promise<number> =>
+    (await (await owner.api(`/api/keys/${made.key.id}`)).json()).key.spent_micros_usd
+  const tab = await dashboard.visit(path)
+  return { owner, key: made.key as { id: string }, secret: String(made.secret), spent, tab, page: tab.page }
+}
+const say = async (page: Page, text: string) => {
+  await page.getByLabel('Your message').fill(text)
+  await page.getByLabel('Your message').press('Control+Enter')
+}
+const said = (page: Page) => page.getByRole('log', { name: 'Conversation' })
+const cap = (page: Page) => page.getByLabel('Most output tokens')
+
+describe('the chat of the playground', () => {
+  test('works on a fresh machine: a free model streams in each wire, remembers what was said, and costs nothing', async () => {
+    const { tab, page } = await atChat('/playground')
+    await page.getByRole('tab', { name: 'Chat with a model' }).click()
+    await page.waitForURL('**view=chat**')
+    await page.getByRole('button', { name: 'Send · free' }).waitFor()
+    expect(await page.getByLabel('Model', { exact: true }).inputValue()).toBe('sandbox/echo')
+    for (const [format, message] of [
+      ['OpenAI', 'The first thing.'],
+      ['Anthropic', 'The second thing.'],
+      ['Google', 'The third thing.'],
+    ] as const) {
+      await page.getByLabel('Format').selectOption({ label: format })
+      await say(page, message)
+      // What was asked, and the echo of it.
+      await said(page).getByText(message).nth(1).waitFor()
+      await page.getByText('Nothing charged', { exact: true }).waitFor()
+      await page.getByText('By the model: exact').waitFor()
+    }
+    expect(await said(page).getByRole('article').count()).toBe(6)
+    await page.getByLabel('Stream the answer').uncheck()
+    await say(page, 'All at once.')
+    await said(page).getByText('All at once.').nth(1).waitFor()
+    await page.getByText('Nothing charged', { exact: true }).waitFor()
+    await fitsEverybody(page, 'chat')
+    await page.getByRole('button', { name: 'Start over' }).click()
+    await page.getByText('Nothing said yet.').waitFor()
+    await left(tab)
+  })
+
+  test('tells what a call costs at most before it is sent, and what it cost after, to the micro-dollar', async () => {
+    const { tab, page, spent } = await atChat('/playground?view=chat&model=acme%2Flarge')
+    vendor.answer = () => eventStream(openAi.words(['One ', 'two'], { input: 100, output: 40, cached: 60 }))
+    await page.getByText('$2.50 input, $10.00 output per million tokens').waitFor()
+    await cap(page).fill('50')
+    await page.getByLabel('System prompt').fill('Count.')
+    await page.getByLabel('Temperature').fill('0.5')
+    const button = page.getByRole('button', { name: /^Send · at most \$0\.00/ })
+    await button.waitFor()
+    await page.getByLabel('Your message').fill('Go on.')
+    await button.click()
+    await said(page).getByText('One two').waitFor()
+    await page.getByText('$0.000575 charged').waitFor()
+    await page.getByText('100 in, 40 out').waitFor()
+    await page.getByText('60 read from a cache, 0 written to one').waitFor()
+    await page.getByText('= 0.000575 USD').waitFor()
+    expect(await spent()).toBe(575)
+    expect(vendor.received.at(-1)?.body).toMatchObject({
+      model: 'acme/large',
+      messages: [
+        { role: 'system', content: 'Count.' },
+        { role: 'user', content: 'Go on.' },
+      ],
+      max_tokens: 50,
+      temperature: 0.5,
+      stream: true,
+    })
+    await page.getByRole('link', { name: 'Show in the log' }).click()
+    await page.getByRole('table', { name: 'Request log' }).getByText('acme/large').waitFor()
+    await left(tab)
+  })
+
+  test('stops in the middle: the model is told, what came stays, and is charged', async () => {
+    const { tab, page, spent } = await atChat('/playground?view=chat&model=acme%2Flarge')
+    const stopped = Promise.withResolvers<void>()
+    vendor.answer = ({ signal }) => {
+      signal.addEventListener('abort', () => stopped.resolve())
+      const words = [openAi.chunk({ role: 'assistant', content: '' }), openAi.chunk({ content: 'y'.repeat(80) })]
+      return eventStream(words, () => new Promise<void>(() => undefined) as unknown as undefined)
+    }
+    await cap(page).fill('100')
+    await say(page, 'Talk for ever.')
+    await said(page).getByText('y'.repeat(80)).waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await stopped.promise
+    await page.getByText('Stopped. What had come up to then is charged.').waitFor()
+    await page.getByText('By the gateway: estimated').waitFor()
+    await page.getByText(/^\$0\.00\d+ charged$/).waitFor()
+    // 80 bytes of text are some 20 tokens; the input is estimated too.
+    await page.getByText(/in, 20 out$/).waitFor()
+    expect(await spent()).toBeGreaterThan(200)
+    await page.getByRole('button', { name: /^Send/ }).waitFor()
+    // Its charge was asked for before it was written down.
+    await left(tab, [/404 .*\/api\/requests\/playground-/])
+  })
+
+  test('says in plain words why there is no answer, charges nothing, and keeps the message', async () => {
+    const { tab, page, owner, key, spent } = await atChat('/playground?view=chat&model=acme%2Ftop-up')
+    await page.getByText('Needs a first top-up').waitFor()
+    await cap(page).fill('100')
+    await say(page, 'Hello there.')
+    await page.getByText('This model needs a first top-up. Signup credit does not cover it.').waitFor()
+    await page.getByText('Nothing charged', { exact: true }).waitFor()
+    expect(await page.getByLabel('Your message').inputValue()).toBe('Hello there.')
+    await page.getByLabel('Model', { exact: true }).selectOption('acme/large')
+    vendor.answer = () => openAi.error(500, {})
+    await page.getByRole('button', { name: /^Send/ }).click()
+    await page.getByText('The source did not answer well. Nothing was charged.').waitFor()
+    vendor.answer = () => openAi.error(400, { message: 'Those words are not allowed.' })
+    await page.getByRole('button', { name: /^Send/ }).click()
+    await page.getByText('Those words are not allowed.').waitFor()
+    await owner.api(`/api/keys/${key.id}`, { allowed_models: ['sandbox/echo'] }, 'PATCH')
+    await page.getByText("This model is not in the key's list of models.").waitFor()
+    await page.getByRole('button', { name: /^Send/ }).click()
+    await page.getByText("This model is not in the key's list.", { exact: true }).waitFor()
+    await cap(page).fill('5000')
+    await page.getByText('Enter a whole number from 1 to 1,000.').waitFor()
+    await page.getByLabel('Temperature').fill('3')
+    await page.getByText('Enter a number from 0 to 2.').waitFor()
+    expect(await spent()).toBe(0)
+    await left(tab, [/Failed to load resource: the server responded with a status of (400|402|403|502)/])
+  })
+
+  test('by a pasted key, which stands neither in the code nor in the address', async () => {
+    const { tab, page, secret } = await atChat()
+    await page.getByLabel('A key I paste').check()
+    await page.getByLabel('API key', { exact: true }).fill(secret)
+    await say(page, 'Whoever pays.')
+    await said(page).getByText('Whoever pays.').nth(1).waitFor()
+    await page.getByText('Nothing charged', { exact: true }).waitFor()
+    const code = page.getByRole('region', { name: 'The request as code' })
+    for (const language of ['curl', 'Python', 'TypeScript']) {
+      await page.getByRole('tab', { name: language }).click()
+      const text = (await code.textContent()) ?? ''
+      expect(text).toContain('GATEWAY_API_KEY')
+      expect(text).toContain('Whoever pays.')
+      expect(text).not.toContain(secret)
+    }
+    expect(page.url()).not.toContain(secret)
+    await left(tab)
+  })
+})

@@ -1,0 +1,92 @@
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { searxngDouble } from '../support/doubles/searxng-server'
+import { reconcile } from '../support/reconcile'
+import { dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+import { eventStream, openAi, openVendor } from '../support/vendor-double'
+
+setDefaultTimeout(60_000)
+
+const PRICE = 5000
+const searxng = searxngDouble(() => ({
+  results: [{ url: 'https://example.org/', img_src: 'https://example.org/i.png' }],
+}))
+const vendor = openVendor(() => openAi.plain('Hi', { input: 1000, output: 400 }))
+let folder = ''
+afterAll(async () => {
+  vendor.close()
+  await searxng.stop()
+  await removeFolder(folder)
+})
+
+async function start(): Promise<ServerProcess> {
+  const entry = {
+    id: 'paid',
+    upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` },
+    price: { input: 2.5, output: 10 },
+    recharge_required: false,
+  }
+  if (folder === '') folder = await dataFolder()
+  await writeFile(join(folder, 'models.json'), JSON.stringify({ models: [entry] }))
+  return startServer(folder, {
+    MODELS_FILE: join(folder, 'models.json'),
+    WEBSEARCH_PROVIDER: 'searxng',
+    SEARXNG_URL: searxng.url,
+    CREDIT_BUYS_PAID_PROVIDERS: 'true',
+  })
+}
+
+test('kill -9: what was answered under an Idempotency-Key is answered again after the restart, charged once; what was not runs; a stream that was under way is not run a second time (spec-answers 5)', async () => {
+  let server = await start()
+  const owner = await signUp(server.url, 'ada@example.com')
+  const { secret } = await owner.api('/api/keys', { name: 'repeats' })
+  const headers = (name: string) => ({
+    authorization: `Bearer ${secret}`,
+    'content-type': 'application/json',
+    'idempotency-key': name,
+  })
+  const search = (name: string) =>
+    fetch(`${server.url}/apis/v1/websearch/images/search?q=card`, { headers: headers(name) })
+  const chat = (name: string, more: object = {}) => {
+    const body = { model: 'paid', max_tokens: 1000, messages: [{ role: 'user', content: 'Hello' }], ...more }
+    return fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: headers(name),
+      body: JSON.stringify(body),
+    })
+  }
+  const answers = [await (await search('search')).text(), await (await chat('chat')).text()]
+  const hanging = Promise.withResolvers<void>()
+  searxng.instead = ({ path }) => {
+    if (path === '/search') hanging.resolve()
+    return new Promise<Response>(() => undefined)
+  }
+  const lost = search('lost').catch(() => null)
+  await hanging.promise
+  vendor.answer = () => eventStream([openAi.chunk({ content: 'x'.repeat(400) })], () => undefined)
+  const reader = (await chat('stream', { stream: true })).body?.getReader()
+  await reader?.read()
+  await server.kill('SIGKILL')
+  await lost
+
+  searxng.reset()
+  vendor.received.length = 0
+  server = await start()
+  const again = [await search('search'), await chat('chat')]
+  expect(again.map(({ headers }) => headers.get('idempotency-replayed'))).toEqual(['true', 'true'])
+  expect(await Promise.all(again.map((answer) => answer.text()))).toEqual(answers)
+  expect(searxng.received.filter(({ path }) => path === '/search')).toEqual([])
+  expect(vendor.received).toEqual([])
+  const cut = await chat('stream', { stream: true })
+  expect([cut.status, ((await cut.json()) as { error: { code: string } }).error.code]).toEqual([409, 'outcome_unknown'])
+  expect(vendor.received).toHaveLength(0)
+  expect((await search('lost')).headers.get('idempotency-replayed')).toBeNull()
+  const { balance_micros_usd, held_micros_usd } = await owner.api('/api/account', undefined, server.url)
+  const { requests } = await owner.api('/api/requests', undefined, server.url)
+  const streamed = requests.find(({ code }: { code: string }) => code === 'gateway_restarted').cost_micros_usd
+  expect(balance_micros_usd).toBe(2_000_000 - 2 * PRICE - 6500 - streamed)
+  expect(held_micros_usd).toBe(0)
+  await server.kill('SIGTERM')
+  expect(await reconcile(join(folder, 'gateway.db'))).toMatchObject({ charges: 4, problems: [] })
+})
