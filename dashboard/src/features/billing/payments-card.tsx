@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../../api/account.ts'
 import { type OnePayment, paymentsQuery } from '../../api/billing.ts'
-import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { costUsd } from '../../ui/money.ts'
@@ -56,8 +56,7 @@ export function PaymentsCard() {
         rowKey={({ id }) => id}
         state={{
           rows: found.data?.payments,
-          failure: found.error ? asFailure(found.error) : null,
-          onTryAgain: () => void found.refetch(),
+          ...listState(found),
         }}
         card={(payment) => (
           <div className="grid gap-1">

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type TopUp, topUpsQuery } from '../../api/billing.ts'
-import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { costUsd } from '../../ui/money.ts'
@@ -39,8 +39,7 @@ export function TopUpsCard() {
         rowKey={({ id }) => id}
         state={{
           rows: found.data?.topups,
-          failure: found.error ? asFailure(found.error) : null,
-          onTryAgain: () => void found.refetch(),
+          ...listState(found),
         }}
         card={(row) => (
           <div className="grid gap-1">
