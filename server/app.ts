@@ -43,7 +43,6 @@ export type AppParts = ArrivalsOptions & {
   readonly models: Parameters<typeof modelRoutes>[1]
   readonly modelCalls: ModelCalls
   readonly researchCalls: ResearchCalls
-  readonly upstreams: Parameters<typeof healthRoutes>[3]
   readonly identity: Parameters<typeof signInRoutes>[1]
   readonly icons: MediaFiles
   /** Where the sandbox social network serves. */

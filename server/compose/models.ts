@@ -9,6 +9,7 @@ import type { Journal } from '../core/ledger/journal'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter } from '../core/limits/limiter'
 import { ModelCatalogue, type ModelStore } from '../core/models/catalogue'
+import type { Model } from '../core/models/model'
 import { ModelShelf } from '../core/models/shelf'
 import { formatUsd } from '../core/money'
 import type { Provider } from '../core/providers/provider'
@@ -76,7 +77,7 @@ export async function composeModels(
     models: counter.catalogue,
     modelShelf: new ModelShelf(stores.models, clock),
     streams: counter.streams,
-    upstreams: () => counter.backend.states(),
+    upstreams: (models: readonly Model[]) => counter.backend.states(models),
     modelCalls: new ModelCalls(desk, counter),
     researchCalls: new ResearchCalls(desk, { ...counter, prices, search }),
   }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { becomes, type Dashboard, openDashboard } from '../support/browser'
+import { becomes, type Dashboard, openDashboard, signInCookies } from '../support/browser'
 import { PRICE } from '../support/model-gateway'
 import { fitsEverybody, left } from '../support/page-checks'
 import { openAi, openVendor, type VendorDouble } from '../support/vendor-double'
@@ -11,6 +11,8 @@ import '../support/patience'
 let vendor: VendorDouble
 let folder: string
 let dashboard: Dashboard
+/** The first account of an install. */
+let operator: { cookie: string }
 beforeAll(async () => {
   vendor = openVendor(() => openAi.plain('Hi', { input: 100, output: 40, cached: 60 }))
   folder = await mkdtemp(join(tmpdir(), 'gateway-models-'))
@@ -21,6 +23,7 @@ beforeAll(async () => {
     JSON.stringify({ models: [{ id: 'acme/large', upstream, price: PRICE, recharge_required: false }] }),
   )
   dashboard = await openDashboard({ env: { MODELS_FILE: file, CREDIT_BUYS_PAID_PROVIDERS: 'true' } })
+  operator = await dashboard.signedIn()
 })
 afterAll(async () => {
   await dashboard.close()
@@ -105,6 +108,26 @@ describe('usage by model', () => {
     await page.getByText('Show as table').click()
     const heads = page.getByRole('table', { name: 'Spend by model' }).getByRole('columnheader')
     await becomes(() => heads.allTextContents(), ['Time', 'acme/large', 'No model', 'Total'])
+    await left(tab)
+  })
+})
+
+describe("the operator's page", () => {
+  test('shows an upstream that fails: its breaker opens, since when, and when it is tried again', async () => {
+    const { chat } = await ownerWithKey()
+    await dashboard.browser.clearCookies()
+    await dashboard.browser.addCookies(signInCookies(operator.cookie, dashboard.origin))
+    const tab = await dashboard.visit('/operator')
+    const { page } = tab
+    const upstreams = page.getByRole('table', { name: 'How each upstream of the models is' })
+    const acme = upstreams.getByRole('row').filter({ hasText: 'acme/large' })
+    await acme.getByText('Closed: gets calls').waitFor()
+    await upstreams.getByRole('row').filter({ hasText: 'sandbox/echo' }).getByText('Closed: gets calls').waitFor()
+    vendor.answer = () => openAi.error(500, {})
+    for (let calls = 0; calls < 5; calls++) expect(await chat('acme/large')).toBe(502)
+    await acme.getByText(/^(Open: gets none|Half-open: one call finds out)$/).waitFor()
+    await becomes(async () => (await acme.getByRole('cell').allTextContents())[1], '5')
+    await fitsEverybody(page, 'operator-upstreams')
     await left(tab)
   })
 })

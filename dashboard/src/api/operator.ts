@@ -18,6 +18,14 @@ export const waitingQuery = queryOptions({
 
 export const pricesQuery = queryOptions({ queryKey: ['operator', 'prices'], queryFn: () => fetchPrices() })
 
+/** Asked again every few seconds while it is looked at: no event tells of it. */
+export const upstreamsQuery = queryOptions({
+  queryKey: ['operator', 'upstreams'],
+  queryFn: () => fetchUpstreams(),
+  refetchInterval: 5_000,
+})
+
+export type UpstreamLine = Awaited<ReturnType<typeof fetchUpstreams>>['upstreams'][number]
 export type AccountLine = Awaited<ReturnType<typeof fetchAccounts>>['accounts'][number]
 export type WaitingRequest = Awaited<ReturnType<typeof fetchWaiting>>['requests'][number]
 
@@ -28,6 +36,10 @@ function fetchAccounts(search: string, cursor: string | null) {
 
 function fetchWaiting() {
   return answered(api.operator['limit-requests'].get({ query: { status: 'pending', limit: 200 } }))
+}
+
+function fetchUpstreams() {
+  return answered(api.operator.upstreams.get())
 }
 
 function fetchPrices() {

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../api/account.ts'
 import { AccountsCard } from '../features/operator/accounts-card.tsx'
 import { PricesCard } from '../features/operator/prices-card.tsx'
+import { UpstreamsCard } from '../features/operator/upstreams-card.tsx'
 import { WaitingCard } from '../features/operator/waiting-card.tsx'
 import { Page } from '../ui/page.tsx'
 import { OPERATOR_WORDS } from '../words/operator.ts'
@@ -20,6 +21,7 @@ export function Operator() {
     <Page title={SHELL_WORDS.pagesOf.operator} lead={OPERATOR_WORDS.lead}>
       <WaitingCard />
       <AccountsCard />
+      <UpstreamsCard />
       <PricesCard />
     </Page>
   )

@@ -8,7 +8,8 @@ const KNOWN_MS = 10_000
  */
 export class Breaker {
   private readonly now: () => number
-  private failures = 0
+  private inRow = 0
+  private firstFailedAt: number | null = null
   private openUntil = 0
   private probing = false
   private places = 0
@@ -19,13 +20,28 @@ export class Breaker {
   }
 
   get state(): 'closed' | 'open' | 'probing' {
-    if (this.failures < FAILURES) return 'closed'
+    if (this.inRow < FAILURES) return 'closed'
     return this.probing || this.now() >= this.openUntil ? 'probing' : 'open'
+  }
+
+  /** Failures in a row, up to now. */
+  get failures(): number {
+    return this.inRow
+  }
+
+  /** When the first failure of the row was; null where there is none. */
+  get failingSince(): number | null {
+    return this.firstFailedAt
+  }
+
+  /** When a call may find out whether the upstream is back; null while calls go there. */
+  get nextTryAt(): number | null {
+    return this.inRow < FAILURES ? null : this.openUntil
   }
 
   /** Whether it answered a moment ago, and did not fail since. */
   get isKnown(): boolean {
-    return this.failures === 0 && performance.now() - this.answeredAt < KNOWN_MS
+    return this.inRow === 0 && performance.now() - this.answeredAt < KNOWN_MS
   }
 
   get underWay(): number {
@@ -34,7 +50,7 @@ export class Breaker {
 
   /** Takes a place, or says why there is none. */
   enter(most: number): 'entered' | 'open' | 'full' {
-    if (this.failures >= FAILURES) {
+    if (this.inRow >= FAILURES) {
       if (this.probing || this.now() < this.openUntil) return 'open'
       this.probing = true
     } else if (this.places >= most) return 'full'
@@ -48,14 +64,16 @@ export class Breaker {
 
   succeeded(): void {
     this.answeredAt = performance.now()
-    this.failures = 0
+    this.inRow = 0
+    this.firstFailedAt = null
     this.probing = false
   }
 
   failed(): void {
-    this.failures++
+    this.inRow++
+    this.firstFailedAt ??= this.now()
     this.probing = false
-    if (this.failures >= FAILURES) this.openUntil = this.now() + OPEN_MS
+    if (this.inRow >= FAILURES) this.openUntil = this.now() + OPEN_MS
   }
 
   /** The call ended without telling how the upstream is. */

@@ -1,5 +1,5 @@
 import type { BackendAnswer, BackendCall, ModelBackend, UpstreamState } from '../../core/models/backend'
-import { type ModelUpstream, speaks } from '../../core/models/model'
+import { type Model, type ModelUpstream, speaks } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { no, ok, type Result } from '../../core/result'
 import { Breaker } from './breaker'
@@ -29,8 +29,19 @@ export class Fleet implements ModelBackend {
     this.options = options
   }
 
-  states(): readonly UpstreamState[] {
-    return [...this.breakers].map(([name, { state, underWay }]) => ({ name, breaker: state, underWay }))
+  states(models: readonly Model[]): readonly UpstreamState[] {
+    const served = new Map([...this.breakers.keys()].map((name) => [name, new Set<string>()]))
+    for (const { id, upstreams } of models)
+      for (const upstream of upstreams) {
+        const name = this.nameOf(upstream)
+        served.set(name, (served.get(name) ?? new Set()).add(id))
+      }
+    return [...served].map(([name, ids]) => {
+      // One that was never called is as a new one is.
+      const { state, underWay, failures, failingSince, nextTryAt } =
+        this.breakers.get(name) ?? new Breaker(this.options.now)
+      return { name, breaker: state, underWay, failures, failingSince, nextTryAt, models: [...ids] }
+    })
   }
 
   async open(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, UpstreamFailure>> {

@@ -34,6 +34,14 @@ export interface UpstreamState {
   /** `closed`: calls go there. `open`: it failed again and again, and gets none. `probing`: one call finds out. */
   readonly breaker: 'closed' | 'open' | 'probing'
   readonly underWay: number
+  /** Failures in a row, up to now. */
+  readonly failures: number
+  /** When the first of those was, in milliseconds; null where there is none. */
+  readonly failingSince: number | null
+  /** While it gets no calls: when one may find out whether it is back. */
+  readonly nextTryAt: number | null
+  /** The ids of those of the models that were asked about which go there. */
+  readonly models: readonly string[]
 }
 
 /**
@@ -42,5 +50,6 @@ export interface UpstreamState {
  */
 export interface ModelBackend {
   open(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, UpstreamFailure>>
-  states(): readonly UpstreamState[]
+  /** Every upstream that was called, and every one of these models, called or not. */
+  states(models: readonly Model[]): readonly UpstreamState[]
 }

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import type { UpstreamState } from '../../core/models/backend'
+import type { ModelBackend } from '../../core/models/backend'
 import { documented } from '../docs/documented'
 import { HEALTH_DOCS } from '../docs/health-docs'
 
@@ -14,7 +14,7 @@ export function healthRoutes(
   checks: Checks,
   isDraining: () => boolean,
   sources?: Sources,
-  upstreams: () => readonly UpstreamState[] = () => [],
+  upstreams: ModelBackend['states'] = () => [],
 ) {
   return new Elysia({ name: 'health' })
     .get('/health', () => ({ status: 'ok' as const }), documented(HEALTH_DOCS.health))
@@ -31,7 +31,7 @@ export function healthRoutes(
           set.headers['retry-after'] = '1'
         }
         const status = ready ? ('ready' as const) : isDraining() ? ('draining' as const) : ('not_ready' as const)
-        const models = upstreams().map(({ name, breaker, underWay }) => ({ name, breaker, under_way: underWay }))
+        const models = upstreams([]).map(({ name, breaker, underWay }) => ({ name, breaker, under_way: underWay }))
         return { status, checks: Object.fromEntries(results), ...(sources && { sources: await sources() }), models }
       },
       documented(HEALTH_DOCS.ready),

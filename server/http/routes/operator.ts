@@ -2,6 +2,8 @@ import { Elysia } from 'elysia'
 import { OPERATIONS } from '../../core/catalogue/operations'
 import type { ParameterTable } from '../../core/catalogue/parameters'
 import type { LimitRequestId } from '../../core/ids'
+import type { ModelBackend, UpstreamState } from '../../core/models/backend'
+import type { ModelCatalogue } from '../../core/models/catalogue'
 import { formatUsd } from '../../core/money'
 import { UNDOCUMENTED } from '../docs/documented'
 import { describeRequests, type OperatorParts } from '../operator-commands'
@@ -19,9 +21,18 @@ const REQUESTS_QUERY = {
   },
 } as const satisfies ParameterTable
 
-/** Requests for higher limits, and prices, as an operator decides them (spec-answers 4). Only for operators; audited. */
-export function operatorRoutes(parts: OperatorParts & { readonly owners: OwnerSessions }) {
-  const { limitRequests, prices } = parts
+type Parts = OperatorParts & {
+  readonly owners: OwnerSessions
+  readonly models: ModelCatalogue
+  readonly upstreams: ModelBackend['states']
+}
+
+/**
+ * Requests for higher limits, and prices, as an operator decides them (spec-answers 4), and how the upstreams of the models are.
+ * Only for operators; audited.
+ */
+export function operatorRoutes(parts: Parts) {
+  const { limitRequests, prices, models, upstreams } = parts
   const { operator, order } = operatorGate(parts, parts.owners)
   return new Elysia({ name: 'operator', prefix: '/api/operator' })
     .get(
@@ -62,5 +73,21 @@ export function operatorRoutes(parts: OperatorParts & { readonly owners: OwnerSe
       },
       UNDOCUMENTED,
     )
+    .get(
+      '/upstreams',
+      async ({ request }) => {
+        await operator(request)
+        return { upstreams: upstreams(models.list()).map(wireUpstream) }
+      },
+      UNDOCUMENTED,
+    )
     .post('/prices', ({ request }) => order(request, 'price', {}), { parse: 'none', ...UNDOCUMENTED })
+}
+
+function wireUpstream({ name, models, breaker, failures, failingSince, nextTryAt, underWay }: UpstreamState) {
+  const time = (at: number | null) => (at === null ? null : new Date(at).toISOString())
+  return {
+    ...{ name, models: [...models], breaker, failures },
+    ...{ failing_since: time(failingSince), next_try_at: time(nextTryAt), under_way: underWay },
+  }
 }

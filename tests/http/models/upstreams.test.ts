@@ -7,6 +7,7 @@ import { anthropic, gemini, openAi, openVendor, type VendorDouble } from '../../
 let first: VendorDouble
 let second: VendorDouble
 let gateway: ModelGateway
+let operator: Awaited<ReturnType<ModelGateway['owner']>>
 const good = () => openAi.plain('Hi', { input: 10, output: 4 })
 beforeAll(async () => {
   first = openVendor(good)
@@ -48,6 +49,8 @@ beforeAll(async () => {
       ...sold,
     },
   ])
+  // The first account of an install.
+  operator = await gateway.owner()
 })
 beforeEach(() => {
   first.received.length = 0
@@ -225,5 +228,35 @@ describe('the breaker', () => {
     first.answer = good
     expect((await outcome('one')).status).toBe(200)
     expect((await outcome('one')).status).toBe(200)
+  })
+
+  test('is on the operator: which upstream, of which models, since when it fails, and when it is tried again', async () => {
+    const ofOne = async () => {
+      const { upstreams } = (await (await operator.api('/api/operator/upstreams')).json()) as {
+        upstreams: (Record<string, unknown> & { name: string; models: string[] })[]
+      }
+      return upstreams.find(({ name }) => name.includes(String(first.port)) && name.includes('OPENAI'))
+    }
+    expect(await ofOne()).toMatchObject({ breaker: 'closed', failures: 0, failing_since: null, next_try_at: null })
+    expect((await ofOne())?.models).toContain('one')
+    first.answer = () => openAi.error(500, {})
+    const since = new Date(gateway.clock.now()).toISOString()
+    await outcome('one')
+    expect(await ofOne()).toMatchObject({ breaker: 'closed', failures: 1, failing_since: since, next_try_at: null })
+    for (let i = 0; i < 4; i++) await outcome('one')
+    const again = new Date(gateway.clock.now() + 15_000).toISOString()
+    expect(await ofOne()).toMatchObject({ breaker: 'open', failures: 5, failing_since: since, next_try_at: again })
+    gateway.clock.advance(15_000)
+    expect(await ofOne()).toMatchObject({ breaker: 'probing', failures: 5 })
+    first.answer = good
+    expect((await outcome('one')).status).toBe(200)
+    expect(await ofOne()).toMatchObject({ breaker: 'closed', failures: 0, failing_since: null, next_try_at: null })
+  })
+
+  test('of an upstream that nobody called is there all the same', async () => {
+    const { upstreams } = (await (await operator.api('/api/operator/upstreams')).json()) as {
+      upstreams: { name: string }[]
+    }
+    expect(upstreams.map(({ name }) => name)).toContain('sandbox')
   })
 })

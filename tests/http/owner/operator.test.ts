@@ -37,6 +37,7 @@ const ROUTES: [string, string, unknown][] = [
   ['POST', '/limit-requests/lim_1/approve', {}],
   ['POST', '/limit-requests/lim_1/decline', { reason: 'No.' }],
   ['GET', '/prices', undefined],
+  ['GET', '/upstreams', undefined],
   ['POST', '/prices', { operation: 'image-search', usd: '0' }],
 ]
 

@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { asFailure } from '../../api/failure.ts'
+import { type UpstreamLine, upstreamsQuery } from '../../api/operator.ts'
+import { Badge, type Tone } from '../../ui/badge.tsx'
+import { Card } from '../../ui/card.tsx'
+import { grouped } from '../../ui/money.ts'
+import { Empty } from '../../ui/states.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { exactTime, TimeAgo, useNow } from '../../ui/time.tsx'
+import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
+
+const { upstreamColumns: HEADS } = WORDS
+const TONES: Record<UpstreamLine['breaker'], Tone> = { closed: 'ok', open: 'bad', probing: 'warn' }
+const MOST_NAMED = 3
+
+/** Every upstream of the models: whether it gets calls, how often it failed, since when, and when it is tried again. */
+export function UpstreamsCard() {
+  const upstreams = useQuery(upstreamsQuery)
+  const columns: readonly Column<UpstreamLine>[] = [
+    { id: 'name', head: HEADS.name, cell: (line) => <Name {...line} /> },
+    { id: 'state', head: HEADS.state, cell: (line) => <State {...line} /> },
+    { id: 'failures', head: HEADS.failures, numeric: true, cell: ({ failures }) => grouped(failures) },
+    { id: 'since', head: HEADS.since, cell: ({ failing_since: at }) => (at === null ? '-' : <TimeAgo at={at} />) },
+    { id: 'next', head: HEADS.next, cell: (line) => <NextTry {...line} /> },
+    { id: 'underWay', head: HEADS.underWay, numeric: true, cell: ({ under_way: count }) => grouped(count) },
+  ]
+  return (
+    <Card title={WORDS.upstreams} flush>
+      <Table
+        caption={WORDS.upstreamTable}
+        columns={columns}
+        rowKey={({ name }) => name}
+        state={{
+          rows: upstreams.data?.upstreams,
+          failure: upstreams.error ? asFailure(upstreams.error) : null,
+          onTryAgain: () => void upstreams.refetch(),
+        }}
+        card={(line) => <UpstreamCard line={line} />}
+        empty={<Empty>{WORDS.noUpstreams}</Empty>}
+      />
+    </Card>
+  )
+}
+
+function Name({ name, models }: UpstreamLine) {
+  const named = models.slice(0, MOST_NAMED)
+  return (
+    <>
+      <span className="font-medium wrap-anywhere">{name}</span>
+      <span className="small block text-muted wrap-anywhere" title={models.join(', ')}>
+        {WORDS.serves(named.join(', '), models.length - named.length)}
+      </span>
+    </>
+  )
+}
+
+function State({ breaker }: UpstreamLine) {
+  return <Badge tone={TONES[breaker]}>{WORDS.breakers[breaker]}</Badge>
+}
+
+function NextTry({ next_try_at: at, breaker }: UpstreamLine) {
+  const now = useNow()
+  if (at === null) return '-'
+  return breaker === 'probing' || Date.parse(at) <= now ? WORDS.nextCall : WORDS.nextTryOf(exactTime(at))
+}
+
+/** On a phone. */
+function UpstreamCard({ line }: { line: UpstreamLine }) {
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    [HEADS.failures, grouped(line.failures)],
+    [HEADS.since, line.failing_since === null ? '-' : <TimeAgo key="since" at={line.failing_since} />],
+    [HEADS.next, <NextTry key="next" {...line} />],
+    [HEADS.underWay, grouped(line.under_way)],
+  ]
+  return (
+    <div className="grid gap-2">
+      <div>
+        <Name {...line} />
+      </div>
+      <div>
+        <State {...line} />
+      </div>
+      <dl className="small grid grid-cols-2 gap-x-4 gap-y-1">
+        {facts.map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-muted">{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  )
+}
