@@ -33,7 +33,6 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/usage', label: pagesOf.usage, icon: BarChart3 },
   { to: '/playground', label: pagesOf.playground, icon: FlaskConical },
   { to: '/billing', label: pagesOf.billing, icon: CreditCard },
-  // Here: /billing
   { to: '/limits', label: pagesOf.limits, icon: Gauge },
   { to: '/social', label: pagesOf.social, icon: AtSign },
   { to: '/apps', label: pagesOf.apps, icon: Plug },

@@ -1,5 +1,5 @@
 import type { Command } from './command'
-import { BALANCE, LOGIN, LOGOUT, TOPUP, USAGE, WHOAMI } from './commands/account'
+import { BALANCE, LOGIN, LOGOUT, USAGE, WHOAMI } from './commands/account'
 import { completion } from './commands/completion'
 import { KEYS } from './commands/keys'
 import { MCP } from './commands/mcp'
@@ -7,6 +7,7 @@ import { CHAT, MODELS } from './commands/models'
 import { operatorCommand } from './commands/operator'
 import { SEARCH } from './commands/search'
 import { SOCIAL } from './commands/social'
+import { TOPUP } from './commands/topup'
 
 /** Every word after `gateway`. A new command is a file and a line here. */
 export const COMMANDS: readonly Command[] = [

@@ -8,6 +8,7 @@ const FREE: Readonly<Record<string, Scope | 'any'>> = {
   'usage-request': 'usage:read',
   balance: 'usage:read',
   'wallet-topup': 'wallet:topup',
+  topups: 'wallet:topup',
   whoami: 'any',
   models: 'any',
   model: 'any',

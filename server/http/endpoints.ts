@@ -53,6 +53,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   free('/v1/keys', 'keys', 'GET', 'POST'),
   free('/v1/keys/:id', 'keys', 'GET', 'PATCH'),
   ...['rotate', 'disable', 'enable', 'revoke'].map((change) => free(`/v1/keys/:id/${change}`, 'keys', 'POST')),
+  free('/v1/topups', 'topups', 'GET', 'POST'),
   free('/mcp', 'mcp', 'POST'),
   { ...open('/mcp/paid'), methods: ['POST'], destination: { kind: 'open', paysInside: true } },
   {

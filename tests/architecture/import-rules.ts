@@ -306,6 +306,12 @@ export const RULES: readonly Rule[] = [
   // What a key can be narrowed to is what is sold: the compiler holds the list to the server's.
   { files: ['dashboard/src/features/keys/endpoints.ts'], types: ['server/core/catalogue/operation.ts'] },
   {
+    // What a tier gives is said in one place.
+    files: ['dashboard/src/features/limits/tier-table.tsx'],
+    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...WORDS, 'server/core/limits/tier.ts'],
+    packages: REACT,
+  },
+  {
     files: ['dashboard/src/features/*/**'],
     may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...WORDS],
     packages: REACT,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Harness, openHarness } from '../support/harness'
 import { oauthApp } from '../support/oauth'
@@ -220,6 +220,8 @@ describe('exit codes', () => {
       ['chat'],
       ['mcp', 'setup', 'nobody'],
       ['completion', 'tcsh'],
+      ['topup', 'a lot'],
+      ['topup', '1', '2'],
       ['balance', '--nonsense'],
       ['balance', '--url', 'ftp://x'],
       ['balance', '--url', 'http://gateway.example'],
@@ -257,6 +259,68 @@ describe('exit codes', () => {
 })
 
 describe('mcp setup', () => {
+  const ADDRESS = () => `${gateway.config.baseUrl}/mcp`
+
+  test('Claude Desktop: a program that speaks for it, among its other servers; the file as it was is kept', async () => {
+    await using cli = await openCli(gateway)
+    const folder = join(cli.home, 'settings', 'Claude')
+    const file = join(folder, 'claude_desktop_config.json')
+    cli.env['XDG_CONFIG_HOME'] = join(cli.home, 'settings')
+    const before = '{"mcpServers":{"files":{"command":"files"}},"globalShortcut":"Ctrl+Space"}'
+    await mkdir(folder, { recursive: true })
+    await writeFile(file, before)
+    expect((await cli.run('mcp', 'setup', 'claude-desktop')).code).toBe(0)
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
+      mcpServers: { files: { command: 'files' }, gateway: { command: 'npx', args: ['-y', 'mcp-remote', ADDRESS()] } },
+      globalShortcut: 'Ctrl+Space',
+    })
+    expect(await readFile(`${file}.bak`, 'utf8')).toBe(before)
+    const { out } = await cli.run('mcp', 'setup', 'claude-desktop', '--key-env', 'KEY', '--print')
+    expect(JSON.parse(out).mcpServers.gateway.args.slice(3)).toEqual(['--header', `Authorization:Bearer \${KEY}`])
+    expect(await readFile(file, 'utf8')).not.toContain('KEY')
+  })
+
+  test('Codex: a table of its TOML; comments, order and other tables stay, its own is replaced', async () => {
+    await using cli = await openCli(gateway)
+    const file = join(cli.home, '.codex', 'config.toml')
+    await mkdir(join(cli.home, '.codex'))
+    const rest =
+      '# mine\nmodel = "o9" # the good one\n\n[mcp_servers.files]\ncommand = "files"\nargs = ["[mcp_servers.gateway]"]\n'
+    const old =
+      '\n[mcp_servers.gateway]\nurl = "http://old.example"\n\n[mcp_servers.gateway.env]\nA = "b"\n\n[tui]\ntheme = "dark"\n'
+    await writeFile(file, rest + old)
+    expect((await cli.run('mcp', 'setup', 'codex', '--key-env', 'GATEWAY_API_KEY')).code).toBe(0)
+    const text = await readFile(file, 'utf8')
+    expect(text).toStartWith(rest)
+    expect(Bun.TOML.parse(text)).toEqual({
+      model: 'o9',
+      mcp_servers: {
+        files: { command: 'files', args: ['[mcp_servers.gateway]'] },
+        gateway: { url: ADDRESS(), bearer_token_env_var: 'GATEWAY_API_KEY' },
+      },
+      tui: { theme: 'dark' },
+    })
+    expect(await readFile(`${file}.bak`, 'utf8')).toBe(rest + old)
+    const again = await cli.run('mcp', 'setup', 'codex', '--key-env', 'GATEWAY_API_KEY', '--json')
+    expect([JSON.parse(again.out).backup, await readFile(file, 'utf8')]).toEqual([null, text])
+  })
+
+  test.each([
+    ['what is not TOML', 'model = '],
+    ['tables in one line', 'mcp_servers = { files = { command = "files" } }\n'],
+    ['a text of lines that look like tables', 'a = """\n[mcp_servers.gateway]\nkept\n"""\n'],
+  ])('Codex: %s is left alone, and what to add is shown', async (_, before) => {
+    await using cli = await openCli(gateway)
+    const file = join(cli.home, 'elsewhere', 'config.toml')
+    cli.env['CODEX_HOME'] = join(cli.home, 'elsewhere')
+    await mkdir(join(cli.home, 'elsewhere'))
+    await writeFile(file, before)
+    const { code, err } = await cli.run('mcp', 'setup', 'codex')
+    expect([code, err]).toEqual([1, expect.stringContaining('--print')])
+    expect(await readFile(file, 'utf8')).toBe(before)
+    expect((await cli.run('mcp', 'setup', 'codex', '--print')).out).toContain(`url = "${ADDRESS()}"`)
+  })
+
   test('adds the server to an agent’s settings and keeps the rest; no key is ever written', async () => {
     await using cli = await openCli(gateway)
     const file = join(cli.home, '.cursor', 'mcp.json')

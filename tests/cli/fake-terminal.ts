@@ -51,6 +51,12 @@ export async function openCli(gateway: Harness, options: { browser?: (url: strin
     openBrowser: options.browser ?? (async () => false),
     input: async () => piped,
   }
+  const ran = async (at: Terminal, words: readonly string[]): Promise<Ran> => {
+    out = ''
+    err = ''
+    const code = await run(COMMANDS, words, at)
+    return { code, out, err }
+  }
   return {
     home,
     env,
@@ -66,12 +72,9 @@ export async function openCli(gateway: Harness, options: { browser?: (url: strin
     watch: (listener: (text: string) => void) => {
       onErr = listener
     },
-    async run(...words: string[]): Promise<Ran> {
-      out = ''
-      err = ''
-      const code = await run(COMMANDS, words, terminal)
-      return { code, out, err }
-    },
+    run: (...words: string[]): Promise<Ran> => ran(terminal, words),
+    /** At a terminal that was made of this one's. */
+    runAt: (other: Terminal, ...words: string[]): Promise<Ran> => ran(other, words),
     [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true }),
   }
 }

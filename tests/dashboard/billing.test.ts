@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { AccountId } from '../../server/core/ids'
+import { micros } from '../../server/core/money'
 import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import { call, charge } from '../support/ledger-parts'
 import '../support/patience'
 import { newClaim } from '../support/payment-claim'
+
+const DAY_MS = 86_400_000
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -51,22 +56,74 @@ describe('billing', () => {
     await page.close()
   })
 
-  test('says how long the balance lasts, and when it is low', async () => {
+  test('says how long the balance lasts, once there are three days of use to tell by', async () => {
     const owner = await dashboard.signedIn()
     const made = (await (await owner.api('/api/keys', { name: 'laptop' })).json()) as { secret: string }
-    for (let i = 0; i < 3; i++) await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')
     const { page } = await dashboard.visit('/billing')
-    // 1.985 USD at 0.015 USD in seven days.
-    await page.getByText('Lasts over a year').waitFor()
-    const account = dashboard.gateway.accounts
-    const mine = (await account.list(1, null))[0]
-    if (!mine) throw new Error('no account')
-    const operator = { kind: 'operator', id: 'test', address: null } as const
-    await dashboard.core.operator.setPrice(operator, 'image-search', mine.id, 1_200_000 as never)
+    await page.getByText('Nothing spent in the last 7 days').waitFor()
     await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')
-    await page.getByText('The balance is down to $0.78.', { exact: false }).waitFor()
-    await page.getByText('Lasts about 4 days').waitFor()
+    await page.getByText('Known after 3 days of use').waitFor()
+    await page.getByText('$0.005 spent so far').waitFor()
     await page.close()
+    // 0.40 USD four days ago and 0.005 today: 0.10 a day, of 1.995 USD.
+    const account = owner.accountId as AccountId
+    const at = Date.now() - 4 * DAY_MS
+    await dashboard.core.journal.append(charge(account, 400_000, { call: call(account, 400_000, { at }) }))
+    const later = (await dashboard.visit('/billing')).page
+    await later.getByText('Lasts about 19 days').waitFor()
+    await later.getByText('By the spend of the last 4 days').waitFor()
+    await later.close()
+  })
+
+  test('a low balance is told on every page to who ever topped up, until it is hidden; after a top-up it can come again', async () => {
+    const owner = await dashboard.signedIn()
+    const made = (await (await owner.api('/api/keys', { name: 'laptop' })).json()) as { secret: string }
+    const account = owner.accountId as AccountId
+    const operator = { kind: 'operator', id: 'test', address: null } as const
+    const spend = async (amount: number) => {
+      await dashboard.core.operator.setPrice(operator, 'image-search', account, micros(amount))
+      expect((await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')).status).toBe(200)
+    }
+    await spend(1_300_000)
+    const { page, complaints } = await dashboard.visit('/usage')
+    const notice = page.getByText(/^The balance is down to/)
+    const shown = (balance: string) => page.getByText(balance).filter({ visible: true }).first()
+    // Signup credit is there to be used up.
+    await shown('$0.70').waitFor()
+    expect(await notice.count()).toBe(0)
+    await owner.api('/api/topups', { amount: '1.00', method: 'sandbox' })
+    await shown('$1.70').waitFor()
+    await spend(800_000)
+    await notice.filter({ hasText: '$0.90' }).waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    for (const scheme of ['light', 'dark'] as const)
+      for (const size of [DESK, PHONE]) {
+        await page.emulateMedia({ colorScheme: scheme })
+        await page.setViewportSize(size)
+        expect(await axeFindings(page)).toEqual([])
+        expect(await sidewaysScroll(page)).toBe(0)
+        await screenshot(page, `low-balance-${scheme}-${size.width}`)
+      }
+    await page.setViewportSize(DESK)
+    expect(await page.getByRole('main').getByRole('link', { name: 'Top up' }).getAttribute('href')).toBe('/billing')
+    await page.getByRole('main').getByRole('link', { name: 'Top up' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Billing' }).waitFor()
+    // There the page itself says it, once.
+    await notice.filter({ hasText: '$0.90' }).waitFor()
+    expect(await notice.count()).toBe(1)
+    await page.goBack()
+    await page.getByRole('button', { name: 'Hide' }).click()
+    await notice.waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await shown('$0.90').waitFor()
+    expect(await notice.count()).toBe(0)
+    await owner.api('/api/topups', { amount: '1.00', method: 'sandbox' })
+    await shown('$1.90').waitFor()
+    await spend(1_200_000)
+    await notice.filter({ hasText: '$0.70' }).waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
   })
 
   test('payments for one request stand apart, and operators alone see them', async () => {

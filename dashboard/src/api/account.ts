@@ -3,6 +3,9 @@ import { appRequest } from './arrived.ts'
 import { answered, api, callJson } from './client.ts'
 import { recentSignInNeeded, sessionEnded } from './session-ended.ts'
 
+/** Below one dollar the balance is low. */
+export const LOW_BALANCE_MICROS = 1_000_000
+
 /** Who is signed in, and what is left. Throws `missing_session` when nobody is. */
 export const accountQuery = queryOptions({
   queryKey: ['account'],

@@ -57,6 +57,11 @@ export function asFailure(error: unknown): ApiFailure {
   return error instanceof ApiFailure ? error : noAnswer()
 }
 
+/** What became of a question or a change; null while nothing is wrong. */
+export function failureIn({ error }: { readonly error: Error | null }): ApiFailure | null {
+  return error && asFailure(error)
+}
+
 function fieldOf(detail: unknown): FieldFailure {
   return { param: String(member(detail, 'param') ?? ''), rule: String(member(detail, 'rule') ?? '') }
 }

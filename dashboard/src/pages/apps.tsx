@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { appsQuery } from '../api/apps.ts'
-import { asFailure } from '../api/failure.ts'
+import { listState } from '../api/list-state.ts'
 import { type AppAct, AppsTable } from '../features/apps/apps-table.tsx'
 import { McpSnippets } from '../features/apps/mcp-snippets.tsx'
 import { Button } from '../ui/button.tsx'
@@ -22,8 +22,7 @@ export function Apps() {
   const close = () => setAct(null)
   const state = {
     rows,
-    failure: apps.error ? asFailure(apps.error) : null,
-    onTryAgain: () => void apps.refetch(),
+    ...listState(apps),
   }
   return (
     <Page title={SHELL_WORDS.pagesOf.apps} lead={WORDS.lead}>

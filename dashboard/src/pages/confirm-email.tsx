@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { asFailure } from '../api/failure.ts'
+import { failureIn } from '../api/failure.ts'
 import { confirmEmail } from '../api/settings.ts'
 import { takeToken } from '../features/settings/link-token.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
@@ -11,7 +11,7 @@ import { SETTINGS_WORDS as WORDS } from '../words/settings.ts'
 export function ConfirmEmail() {
   const [token] = useState(takeToken)
   const confirming = useMutation({ mutationFn: () => confirmEmail(token ?? '') })
-  const failure = confirming.error ? asFailure(confirming.error) : null
+  const failure = failureIn(confirming)
   const bad =
     token === null ? WORDS.badLink : failure && (failure.code === 'invalid_state' ? failure.message : WORDS.badLink)
   return (

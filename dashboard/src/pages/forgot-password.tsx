@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { asFailure } from '../api/failure.ts'
+import { asFailure, failureIn } from '../api/failure.ts'
 import { askForReset } from '../api/settings.ts'
 import { Button } from '../ui/button.tsx'
 import { CodeBlock } from '../ui/code-block.tsx'
@@ -30,7 +30,7 @@ export function ForgotPassword() {
     setAsked(email)
     if (!sending.isPending && countdown.left === 0) sending.mutate(email)
   }
-  const failure = sending.error ? asFailure(sending.error) : null
+  const failure = failureIn(sending)
   const noMail = failure?.code === 'invalid_state'
   return (
     <DoorPage title={WORDS.forgot}>

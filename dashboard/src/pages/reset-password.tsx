@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { asFailure } from '../api/failure.ts'
+import { failureIn } from '../api/failure.ts'
 import { resetPassword } from '../api/settings.ts'
 import { takeToken } from '../features/settings/link-token.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
@@ -26,7 +26,7 @@ export function ResetPassword() {
       return event.currentTarget.querySelector<HTMLInputElement>('[name=password]')?.focus()
     if (!setting.isPending) setting.mutate(password)
   }
-  const failure = setting.error ? asFailure(setting.error) : null
+  const failure = failureIn(setting)
   const isOver = token === null || failure?.code === 'invalid_token'
   return (
     <DoorPage title={WORDS.reset}>

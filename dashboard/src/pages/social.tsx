@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { asFailure } from '../api/failure.ts'
+import { listState } from '../api/list-state.ts'
 import { type SocialAccount, socialQuery, unlink } from '../api/social.ts'
 import { SocialList } from '../features/social/social-list.tsx'
 import { Button } from '../ui/button.tsx'
@@ -58,8 +59,7 @@ export function Social() {
         <SocialList
           state={{
             rows: data?.accounts,
-            failure: asked.error ? asFailure(asked.error) : null,
-            onTryAgain: () => void asked.refetch(),
+            ...listState(asked),
           }}
           scopes={data?.scopes ?? []}
           doings={{

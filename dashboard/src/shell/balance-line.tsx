@@ -1,12 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { accountQuery } from '../api/account.ts'
+import { accountQuery, LOW_BALANCE_MICROS } from '../api/account.ts'
 import { NAVIGATION } from '../navigation.ts'
 import { Badge } from '../ui/badge.tsx'
 import { balanceUsd, costUsd } from '../ui/money.ts'
 import { SHELL_WORDS } from '../words/shell.ts'
-
-const LOW_MICROS = 1_000_000
 
 /** What is left, and the tier. The link to topping up is there once that page is. */
 export function BalanceLine() {
@@ -18,7 +16,7 @@ export function BalanceLine() {
     <div className="flex items-center justify-between gap-2 px-1">
       <span className="flex items-center gap-2">
         <span className="sr-only">{SHELL_WORDS.balance}</span>
-        <span className={`font-semibold ${balance < LOW_MICROS ? 'text-warn' : ''}`} title={costUsd(balance)}>
+        <span className={`font-semibold ${balance < LOW_BALANCE_MICROS ? 'text-warn' : ''}`} title={costUsd(balance)}>
           {balanceUsd(balance)}
         </span>
         <Badge>{SHELL_WORDS.tiers[tier]}</Badge>

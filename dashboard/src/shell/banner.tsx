@@ -1,10 +1,14 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useLocation } from '@tanstack/react-router'
+import { clsx } from 'clsx'
 import type { ReactNode } from 'react'
 import { accountQuery } from '../api/account.ts'
 import { keysQuery } from '../api/keys.ts'
 import { NAVIGATION } from '../navigation.ts'
+import { Button } from '../ui/button.tsx'
+import { balanceUsd } from '../ui/money.ts'
 import { SHELL_WORDS } from '../words/shell.ts'
+import { useLowBalance } from './low-balance.ts'
 
 const WORDS = SHELL_WORDS.banners
 
@@ -12,19 +16,27 @@ const WORDS = SHELL_WORDS.banners
 export function Banner() {
   const { data: account } = useQuery(accountQuery)
   const spent = useInfiniteQuery(keysQuery({ status: 'exhausted' })).data?.pages[0]
-  const billing = NAVIGATION.find(({ to }) => to === '/billing')
+  const low = useLowBalance(account)
+  // Billing says it itself.
+  const here = useLocation({ select: ({ pathname }) => pathname })
   if (account && account.balance_micros_usd <= 0)
     return (
       <Notice text={WORDS.empty}>
-        {billing && (
-          <Link to={billing.to} className="font-medium underline">
-            {SHELL_WORDS.topUp}
-          </Link>
-        )}
+        <ToTopUp />
       </Notice>
     )
   const first = spent?.keys[0]
-  if (!first) return null
+  if (!first)
+    return account && low.isLow && here !== '/billing' ? (
+      <Notice text={WORDS.low(balanceUsd(account.balance_micros_usd))} tone="warn">
+        <span className="flex items-center gap-2">
+          <ToTopUp />
+          <Button tone="quiet" onClick={low.hide}>
+            {WORDS.hide}
+          </Button>
+        </span>
+      </Notice>
+    ) : null
   const count = spent.counts.exhausted
   return (
     <Notice text={count === 1 ? WORDS.exhausted(first.name) : WORDS.exhaustedMany(count)}>
@@ -35,9 +47,22 @@ export function Banner() {
   )
 }
 
-function Notice({ text, children }: { text: string; children: ReactNode }) {
+function ToTopUp() {
+  const billing = NAVIGATION.find(({ to }) => to === '/billing')
   return (
-    <div className="flex flex-wrap items-center justify-between gap-3 rounded-xl bg-bad-soft px-4 py-3 text-bad">
+    billing && (
+      <Link to={billing.to} className="font-medium underline">
+        {SHELL_WORDS.topUp}
+      </Link>
+    )
+  )
+}
+
+const TONES = { bad: 'bg-bad-soft text-bad', warn: 'bg-warn-soft text-warn' } as const
+
+function Notice({ text, tone = 'bad', children }: { text: string; tone?: keyof typeof TONES; children: ReactNode }) {
+  return (
+    <div className={clsx('flex flex-wrap items-center justify-between gap-3 rounded-xl px-4 py-3', TONES[tone])}>
       <p>{text}</p>
       {children}
     </div>

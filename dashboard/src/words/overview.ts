@@ -13,7 +13,6 @@ export const OVERVIEW_WORDS = {
   recent: 'Last requests',
   recentTable: 'The last ten requests',
   allRequests: 'All requests',
-  noRequests: 'No requests yet.',
   attention: 'Needs attention',
   nothing: 'Nothing needs attention.',
   exhausted: (name: string) => `"${name}" has used up its spending limit.`,

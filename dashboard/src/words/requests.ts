@@ -34,6 +34,8 @@ export const REQUEST_WORDS = {
   operations: {
     'image-search': 'Image search',
     'llm-context': 'LLM context',
+    'social-dm': 'Social DM',
+    'social-dm-threads': 'Social DM threads',
     usage: 'Usage',
     'usage-request': 'Usage of a request',
     balance: 'Balance',

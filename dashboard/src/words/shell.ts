@@ -44,6 +44,8 @@ export const SHELL_WORDS = {
   },
   banners: {
     empty: 'Balance is empty. Keys stay active but paid requests get 402.',
+    low: (balance: string) => `The balance is down to ${balance}. When it is used up, paid requests get 402.`,
+    hide: 'Hide',
     exhausted: (name: string) => `The key "${name}" has used up its spending limit. Its paid requests get 402.`,
     exhaustedMany: (count: number) => `${count} keys have used up their spending limits. Their paid requests get 402.`,
     seeKeys: 'View keys',

@@ -155,19 +155,3 @@ ${COMMON_USAGE}`,
     )
   },
 }
-
-export const TOPUP: Command = {
-  name: 'topup',
-  summary: 'opens the page that tops the balance up',
-  usage: COMMON_USAGE,
-  async run(args, terminal) {
-    const { values, positionals } = parsed(args, {})
-    words('topup', positionals, [])
-    const api = await Api.open(terminal, values)
-    const page = `${api.url}/billing`
-    const isOpen = terminal.isInteractive && values.json !== true && (await terminal.openBrowser(page))
-    printed(terminal, values, { page, opened: isOpen }, () =>
-      isOpen ? `Opened ${page}\n` : `Open ${page} in a browser.\n`,
-    )
-  },
-}

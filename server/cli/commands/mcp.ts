@@ -1,18 +1,20 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { type Entry, replaced, settingsText, type WithEntry, withJsonEntry, withTomlEntry } from '../agent-settings'
 import { gatewayUrl } from '../api'
 import { COMMON_FLAGS, type Command, parsed } from '../command'
-import { Misused, Refused } from '../control-client'
+import { Misused } from '../control-client'
 import { printed } from '../print'
 import { SessionStore } from '../session-store'
+import type { Terminal } from '../terminal'
 
 interface Agent {
   readonly title: string
-  readonly file: (home: string) => string
+  readonly file: (home: string, env: Terminal['env']) => string
+  readonly write: WithEntry
   /** The members on the way to the entry. */
   readonly path: readonly string[]
-  readonly entry: (url: string, keyVariable: string | null) => object
+  readonly entry: (url: string, keyVariable: string | null) => Entry
 }
 
 const bearer = (variable: string | null, form: (name: string) => string) =>
@@ -23,39 +25,70 @@ const AGENTS: Readonly<Record<string, Agent>> = {
   'claude-code': {
     title: 'Claude Code (this project)',
     file: () => '.mcp.json',
+    write: withJsonEntry,
     path: ['mcpServers'],
     entry: (url, key) => ({ type: 'http', url, ...bearer(key, (name) => `\${${name}}`) }),
+  },
+  'claude-desktop': {
+    title: 'Claude Desktop',
+    file: (home, env) => join(applicationSettings(home, env), 'Claude', 'claude_desktop_config.json'),
+    write: withJsonEntry,
+    path: ['mcpServers'],
+    // Its file knows programs alone: this one, of npm, speaks to a server over HTTP for it.
+    entry: (url, key) => ({
+      command: 'npx',
+      args: ['-y', 'mcp-remote', url, ...(key === null ? [] : ['--header', `Authorization:Bearer \${${key}}`])],
+    }),
+  },
+  codex: {
+    title: 'Codex',
+    file: (home, env) => join(env['CODEX_HOME'] || join(home, '.codex'), 'config.toml'),
+    write: withTomlEntry,
+    path: ['mcp_servers'],
+    entry: (url, key) => ({ url, ...(key !== null && { bearer_token_env_var: key }) }),
   },
   cursor: {
     title: 'Cursor',
     file: (home) => join(home, '.cursor', 'mcp.json'),
+    write: withJsonEntry,
     path: ['mcpServers'],
     entry: (url, key) => ({ url, ...bearer(key, (name) => `\${env:${name}}`) }),
   },
   vscode: {
     title: 'VS Code (this project)',
     file: () => join('.vscode', 'mcp.json'),
+    write: withJsonEntry,
     path: ['servers'],
     entry: (url, key) => ({ type: 'http', url, ...bearer(key, (name) => `\${env:${name}}`) }),
   },
   gemini: {
     title: 'Gemini CLI',
     file: (home) => join(home, '.gemini', 'settings.json'),
+    write: withJsonEntry,
     path: ['mcpServers'],
     entry: (url, key) => ({ httpUrl: url, ...bearer(key, (name) => `$${name}`) }),
   },
   opencode: {
     title: 'OpenCode (this project)',
     file: () => 'opencode.json',
+    write: withJsonEntry,
     path: ['mcp'],
     entry: (url, key) => ({ type: 'remote', url, enabled: true, ...bearer(key, (name) => `{env:${name}}`) }),
   },
   windsurf: {
     title: 'Windsurf',
     file: (home) => join(home, '.codeium', 'windsurf', 'mcp_config.json'),
+    write: withJsonEntry,
     path: ['mcpServers'],
     entry: (url, key) => ({ serverUrl: url, ...bearer(key, (name) => `\${env:${name}}`) }),
   },
+}
+
+/** Where programs with a window keep their settings. */
+function applicationSettings(home: string, env: Terminal['env']): string {
+  if (process.platform === 'darwin') return join(home, 'Library', 'Application Support')
+  if (process.platform === 'win32') return env['APPDATA'] || join(home, 'AppData', 'Roaming')
+  return env['XDG_CONFIG_HOME'] || join(home, '.config')
 }
 
 export const MCP: Command = {
@@ -69,6 +102,8 @@ export const MCP: Command = {
   --print     prints what would be written, and writes nothing
   --url URL   the gateway's address
   --json      prints the answer as JSON
+
+Other servers of the agent stay as they are. The file as it was is kept beside it as FILE.bak.
 `,
   words: ['setup', ...Object.keys(AGENTS)],
   async run(args, terminal) {
@@ -86,52 +121,28 @@ export const MCP: Command = {
       throw new Misused(`"${variable}" is not the name of a variable`)
     const session = await new SessionStore(terminal).read().catch(() => null)
     const entry = agent.entry(`${gatewayUrl(values.url, terminal, session)}/mcp`, variable)
-    const file = agent.file(terminal.env['HOME'] || homedir())
-    const settings = await withEntry(file, agent.path, entry)
-    const text = `${JSON.stringify(settings, null, 2)}\n`
-    if (values.print) return terminal.out(text)
-    await replaced(file, text)
-    printed(
-      terminal,
-      values,
-      { agent: name, file, entry },
-      () =>
-        `${agent.title}: wrote the server "gateway" to ${file}.\n${
-          variable === null
-            ? 'The agent opens a browser for access when it first connects.\n'
-            : `Set ${variable} to an API key where the agent runs.\n`
-        }`,
+    const file = agent.file(terminal.env['HOME'] || homedir(), terminal.env)
+    // What cannot be read is not written, but how it would look is shown all the same.
+    if (values.print) return terminal.out(shown(agent, file, await settingsText(file), entry))
+    const text = agent.write(file, await settingsText(file), agent.path, entry)
+    const backup = await replaced(file, text)
+    printed(terminal, values, { agent: name, file, backup, entry }, () =>
+      [
+        `${agent.title}: wrote the server "gateway" to ${file}.`,
+        ...(backup === null ? [] : [`What was there is in ${backup}.`]),
+        variable === null
+          ? 'The agent opens a browser for access when it first connects.'
+          : `Set ${variable} to an API key where the agent runs.`,
+        '',
+      ].join('\n'),
     )
   },
 }
 
-/** The settings with our entry in its place and everything else as it was. What cannot be read is not overwritten. */
-async function withEntry(file: string, path: readonly string[], entry: object): Promise<object> {
-  const text = await readFile(file, 'utf8').catch(() => null)
-  const settings = text === null || text.trim() === '' ? {} : parsedSettings(file, text)
-  let at: Record<string, unknown> = settings
-  for (const member of path) {
-    const next = at[member] ?? {}
-    if (typeof next !== 'object' || Array.isArray(next)) throw new Refused(`${file}: "${member}" is not an object`)
-    at[member] = next
-    at = next as Record<string, unknown>
-  }
-  at['gateway'] = entry
-  return settings
-}
-
-function parsedSettings(file: string, text: string): Record<string, unknown> {
+function shown(agent: Agent, file: string, text: string, entry: Entry): string {
   try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+    return agent.write(file, text, agent.path, entry)
   } catch {
-    // Told below: JSON with comments is one that we would lose.
+    return agent.write(file, '', agent.path, entry)
   }
-  throw new Refused(`${file} is not plain JSON; run with --print and add the entry by hand`)
-}
-
-async function replaced(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true })
-  await writeFile(`${file}.new`, text)
-  await rename(`${file}.new`, file)
 }

@@ -1,3 +1,4 @@
+import { asApp } from './app-docs'
 import type { RouteDocs } from './documented'
 import { record, ref, text, yesOrNo } from './json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from './owner-failures'
@@ -93,7 +94,7 @@ export const BILLING_DOCS = {
       200: {
         description: 'A page of top-ups.',
         schema: ref('TopUpPage'),
-        examples: { page: { topups: [TOP_UP_EXAMPLE], next_cursor: null } },
+        examples: { page: { topups: [TOP_UP_EXAMPLE], topup_methods: ['sandbox'], next_cursor: null } },
       },
     },
     failures: ['invalid_parameter', ...OWNER_FAILURES],
@@ -149,3 +150,9 @@ export const BILLING_DOCS = {
     failures: ['invalid_request', 'resource_not_found', 'internal_error', 'service_unavailable'],
   },
 } as const satisfies Readonly<Record<string, RouteDocs>>
+
+/** The same at `/v1/topups`, for apps with `wallet:topup`. */
+export const APP_TOP_UP_DOCS = {
+  topUp: asApp({ ...BILLING_DOCS.topUp, tag: 'Usage' }, 'wallet:topup'),
+  topUps: asApp({ ...BILLING_DOCS.topUps, tag: 'Usage' }, 'wallet:topup'),
+}

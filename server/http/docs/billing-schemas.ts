@@ -18,6 +18,7 @@ export const BILLING_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   }),
   TopUpPage: record('A page of top-ups, newest first.', {
     topups: listOf(ref('TopUp'), 'The top-ups.'),
+    topup_methods: listOf(text('`card` or `sandbox`.'), 'How a top-up can be begun here.'),
     next_cursor: orNull(text('Ask for the next page with it as `cursor`; null on the last page.')),
   }),
   Payment: record('A payment for one request, also one that failed. A failed one does not imply a refund on chain.', {

@@ -1,4 +1,4 @@
-import type { FailureCode } from '../../core/failure'
+import { asApp } from './app-docs'
 import type { RouteDocs } from './documented'
 import { ref } from './json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from './owner-failures'
@@ -26,16 +26,6 @@ const KEY_EXAMPLE = {
   replaces: null,
   replaced_by: null,
 }
-
-const SESSION_ONLY = new Set<FailureCode>(['missing_session', 'foreign_origin'])
-const APP_FAILURES: readonly FailureCode[] = [
-  'missing_api_key',
-  'invalid_api_key',
-  'invalid_token',
-  'insufficient_scope',
-  'insufficient_permissions',
-  'rate_limit_exceeded',
-]
 
 const SECRET = { key: KEY_EXAMPLE, secret: `gwk_${'3o'.padEnd(45, 'x')}UYRQ` }
 const ID = { id: { description: 'Id of a key of yours.', example: KEY_EXAMPLE.id } }
@@ -219,31 +209,25 @@ export const KEY_DOCS = {
   },
 } as const satisfies Record<string, RouteDocs>
 
-function asApp(docs: RouteDocs): RouteDocs {
-  return {
-    ...docs,
-    id: `${docs.id}AsApp`,
-    access: 'app',
-    summary: `${docs.summary}, as an app`,
-    description: `${docs.description} For an access token with the scope \`keys:write\`, never for an API key.`,
-    failures: [...docs.failures.filter((code) => !SESSION_ONLY.has(code)), ...APP_FAILURES],
-  }
-}
+const SCOPE = 'keys:write'
 
 /** What apps do to keys; what the dashboard alone needs is not among it. */
 export type Mirrored = Exclude<keyof typeof KEY_DOCS, 'history' | 'names'>
 
 /** The same operations at `/v1/keys`, for apps with `keys:write`. */
 export const APP_KEY_DOCS: Record<Mirrored, RouteDocs> = {
-  list: asApp(KEY_DOCS.list),
-  create: asApp({
-    ...KEY_DOCS.create,
-    body: { ...KEY_DOCS.create.body, examples: { limited: { name: 'Made by an app', spending_limit: 1 } } },
-  }),
-  get: asApp(KEY_DOCS.get),
-  change: asApp(KEY_DOCS.change),
-  rotate: asApp(KEY_DOCS.rotate),
-  disable: asApp(KEY_DOCS.disable),
-  enable: asApp(KEY_DOCS.enable),
-  revoke: asApp(KEY_DOCS.revoke),
+  list: asApp(KEY_DOCS.list, SCOPE),
+  create: asApp(
+    {
+      ...KEY_DOCS.create,
+      body: { ...KEY_DOCS.create.body, examples: { limited: { name: 'Made by an app', spending_limit: 1 } } },
+    },
+    SCOPE,
+  ),
+  get: asApp(KEY_DOCS.get, SCOPE),
+  change: asApp(KEY_DOCS.change, SCOPE),
+  rotate: asApp(KEY_DOCS.rotate, SCOPE),
+  disable: asApp(KEY_DOCS.disable, SCOPE),
+  enable: asApp(KEY_DOCS.enable, SCOPE),
+  revoke: asApp(KEY_DOCS.revoke, SCOPE),
 }

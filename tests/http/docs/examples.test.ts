@@ -34,7 +34,7 @@ const tokens = new Map<string, string>()
 async function accessToken(): Promise<string> {
   const known = tokens.get(owner.cookie)
   if (known) return known
-  const { access_token } = await oauthApp(gateway, owner).connect('keys:write offline_access', ['/v1'])
+  const { access_token } = await oauthApp(gateway, owner).connect('keys:write wallet:topup offline_access', ['/v1'])
   // The clock of these tests is moved by hours.
   await gateway.core.stores.db.update(oauthAccessToken).set({ expiresAt: new Date(8e15) })
   tokens.set(owner.cookie, access_token)

@@ -57,7 +57,11 @@ describe('billing (spec 2.2, 3, spec-answers 4)', () => {
   test('top-ups are listed with their receipts, the own ones only', async () => {
     const { topups } = (await (await owner.api('/api/topups')).json()) as { topups: { reference: string }[] }
     expect(topups.map(({ reference }) => reference)).toEqual(['sandbox'])
-    expect(await (await operator.api('/api/topups')).json()).toEqual({ topups: [], next_cursor: null })
+    expect(await (await operator.api('/api/topups')).json()).toEqual({
+      topups: [],
+      topup_methods: ['sandbox'],
+      next_cursor: null,
+    })
   })
 
   test('amounts and methods are judged', async () => {

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { limitApp } from '../../api/apps.ts'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { APP_WORDS as WORDS } from '../../words/apps.ts'
@@ -24,7 +24,7 @@ export function AppAnswer<T>({ clientId, scopes, limit, answer, onDone, children
       <AccessList scopes={scopes} />
       {children}
       <LimitField value={typed} wrong={wanted === 'wrong'} onChange={setTyped} />
-      <FormFailure failure={answering.error ? asFailure(answering.error) : null} />
+      <FormFailure failure={failureIn(answering)} />
       <div className="grid grid-cols-2 gap-2">
         <Button disabled={answering.isPending} onClick={() => answering.mutate(false)}>
           {WORDS.deny}

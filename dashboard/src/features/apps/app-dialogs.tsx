@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type ConnectedApp, disconnectAll, disconnectApp, limitApp } from '../../api/apps.ts'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog, Dialog, DialogButtons } from '../../ui/dialog.tsx'
 import { FormFailure } from '../../ui/states.tsx'
@@ -28,7 +28,7 @@ export function DisconnectDialog({ app, onClose }: { app: ConnectedApp | null; o
       onKeep={onClose}
       onAct={() => ending.mutate()}
     >
-      <FormFailure failure={ending.error ? asFailure(ending.error) : null} />
+      <FormFailure failure={failureIn(ending)} />
     </ConfirmDialog>
   )
 }
@@ -46,7 +46,7 @@ export function LimitDialog({ app, onClose }: { app: ConnectedApp; onClose: () =
   return (
     <Dialog title={WORDS.setLimitTitle(app.name)} onClose={onClose}>
       <LimitField value={typed} wrong={limit === 'wrong'} onChange={setTyped} />
-      <FormFailure failure={saving.error ? asFailure(saving.error) : null} />
+      <FormFailure failure={failureIn(saving)} />
       <DialogButtons>
         <Button onClick={onClose}>{WORDS.cancel}</Button>
         <Button tone="primary" busy={saving.isPending || limit === 'wrong'} onClick={() => saving.mutate()}>

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { LOW_BALANCE_MICROS } from '../../api/account.ts'
 import { billingQuery } from '../../api/billing.ts'
 import { asFailure } from '../../api/failure.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
@@ -9,15 +10,16 @@ import { Failed, Loading } from '../../ui/states.tsx'
 import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
 import { SHELL_WORDS } from '../../words/shell.ts'
 
-const LOW_MICROS = 1_000_000
 const GROWTH_MICROS = 500_000_000
+/** The pace is that of a week, and known after three days of it. */
 const DAYS = 7
+const FEW_DAYS = 3
 const DAY_SECONDS = 86_400
 
 /** What is left, how long it lasts, and what the next top-up changes. */
 export function BalanceFigures() {
   const billing = useQuery(billingQuery)
-  const days = useDaysLeft(billing.data?.available_micros_usd)
+  const lasts = useLasting(billing.data?.available_micros_usd)
   if (billing.error && !billing.data)
     return <Failed failure={asFailure(billing.error)} onTryAgain={() => void billing.refetch()} />
   if (!billing.data) return <Loading rows={2} />
@@ -31,8 +33,8 @@ export function BalanceFigures() {
         <Figure label={WORDS.available} value={balanceUsd(available_micros_usd)} title={costUsd(available_micros_usd)}>
           {held_micros_usd > 0 && WORDS.held(costUsd(held_micros_usd))}
         </Figure>
-        <Figure label={WORDS.lasts} value={daysWords(days)}>
-          {WORDS.lastsText}
+        <Figure label={WORDS.lasts} value={lasts.value}>
+          {lasts.text}
         </Figure>
         <Figure label={WORDS.credit} value={balanceUsd(credit_micros_usd)} title={costUsd(credit_micros_usd)}>
           {WORDS.creditText}
@@ -59,7 +61,7 @@ function Notice({ available, debt }: { available: number; debt: number }) {
       ? WORDS.debt(costUsd(debt))
       : available <= 0
         ? WORDS.empty
-        : available < LOW_MICROS
+        : available < LOW_BALANCE_MICROS
           ? WORDS.low(balanceUsd(available))
           : null
   if (text === null) return null
@@ -70,22 +72,25 @@ function Notice({ available, debt }: { available: number; debt: number }) {
   )
 }
 
-/** Days that the balance lasts at the spend of the last week; null while nothing is spent, or not known yet. */
-function useDaysLeft(available: number | undefined): number | null {
+/** How long the balance lasts at the pace of the days since it was first drawn on this week. */
+function useLasting(available: number | undefined): { readonly value: string; readonly text: string } {
   // Whole hours, so that the question stays the same one while the page is open.
   const end = Math.ceil(Date.now() / 3_600_000) * 3600
   const asked = {
     start_time: end - DAYS * DAY_SECONDS,
     end_time: end,
-    bucket_width: '1d',
+    bucket_width: '1h',
     timezone: TIME_ZONE,
   } as const
-  const spent = useQuery(usageQuery(asked)).data?.totals.charged_micros_usd
-  if (available === undefined || spent === undefined || spent <= 0) return null
-  return Math.floor(available / (spent / DAYS))
-}
-
-function daysWords(days: number | null): string {
-  if (days === null) return WORDS.lastsUnknown
-  return days > 365 ? WORDS.lastsLong : WORDS.lastsDays(days)
+  const usage = useQuery(usageQuery(asked)).data
+  const first = usage?.buckets.find((bucket) => bucket.charged_micros_usd > 0)
+  if (available === undefined || !usage || !first) return { value: WORDS.lastsUnknown, text: WORDS.lastsText(DAYS) }
+  const spent = usage.totals.charged_micros_usd
+  const days = (end - first.start_time) / DAY_SECONDS
+  if (days < FEW_DAYS) return { value: WORDS.lastsTooEarly(FEW_DAYS), text: WORDS.lastsSpent(costUsd(spent)) }
+  const left = Math.floor(available / (spent / days))
+  return {
+    value: left > 365 ? WORDS.lastsLong : WORDS.lastsDays(left),
+    text: WORDS.lastsText(Math.round(days)),
+  }
 }

@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { type LedgerLine, ledgerQuery } from '../../api/billing.ts'
-import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { costUsd } from '../../ui/money.ts'
@@ -51,9 +51,7 @@ export function LedgerCard() {
         rowKey={({ id }) => id}
         state={{
           rows: found.data?.pages.flatMap(({ transactions }) => transactions),
-          failure: found.error ? asFailure(found.error) : null,
-          onTryAgain: () => void found.refetch(),
-          more: found.hasNextPage ? { busy: found.isFetchingNextPage, onMore: () => void found.fetchNextPage() } : null,
+          ...listState(found),
         }}
         card={(line) => (
           <div className="grid gap-1">

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../../api/account.ts'
 import { type OnePayment, paymentsQuery } from '../../api/billing.ts'
-import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { costUsd } from '../../ui/money.ts'
@@ -9,6 +9,7 @@ import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
+import { methodName } from './method-name.ts'
 
 const { columns: HEADS } = WORDS
 const TONES = {
@@ -23,7 +24,7 @@ const TONES = {
 const COLUMNS: readonly Column<OnePayment>[] = [
   { id: 'at', head: HEADS.at, cell: ({ created_at }) => <TimeAgo at={created_at} /> },
   { id: 'state', head: HEADS.state, cell: (payment) => <State payment={payment} /> },
-  { id: 'what', head: HEADS.what, cell: ({ operation, method }) => `${operation} · ${method}` },
+  { id: 'what', head: HEADS.what, cell: ({ operation, method }) => `${operation} · ${methodName(method)}` },
   { id: 'payer', head: HEADS.payer, cell: ({ payer }) => <code className="code wrap-anywhere">{payer}</code> },
   {
     id: 'request',
@@ -56,8 +57,7 @@ export function PaymentsCard() {
         rowKey={({ id }) => id}
         state={{
           rows: found.data?.payments,
-          failure: found.error ? asFailure(found.error) : null,
-          onTryAgain: () => void found.refetch(),
+          ...listState(found),
         }}
         card={(payment) => (
           <div className="grid gap-1">

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { billingQuery, topUp } from '../../api/billing.ts'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
@@ -69,7 +69,7 @@ function TopUpDialog({ onClose }: { onClose: () => void }) {
               />
             ))}
           </Choices>
-          <FormFailure failure={paying.error ? asFailure(paying.error) : null} />
+          <FormFailure failure={failureIn(paying)} />
           <DialogButtons>
             <Button onClick={onClose}>{WORDS.cancel}</Button>
             <Button type="submit" tone="primary" busy={paying.isPending}>

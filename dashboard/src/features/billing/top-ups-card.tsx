@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type TopUp, topUpsQuery } from '../../api/billing.ts'
-import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { costUsd } from '../../ui/money.ts'
@@ -8,6 +8,7 @@ import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
+import { methodName } from './method-name.ts'
 
 const { columns: HEADS } = WORDS
 const TONES = { pending: 'warn', paid: 'ok', failed: 'bad' } as const
@@ -24,10 +25,6 @@ const COLUMNS: readonly Column<TopUp>[] = [
   { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
 ]
 
-function methodName(method: string): string {
-  return Object.entries(WORDS.methodNames).find(([name]) => name === method)?.[1] ?? method
-}
-
 /** Money paid in: pending, then paid. A paid one with its reference is the receipt. */
 export function TopUpsCard() {
   const found = useQuery(topUpsQuery)
@@ -39,8 +36,7 @@ export function TopUpsCard() {
         rowKey={({ id }) => id}
         state={{
           rows: found.data?.topups,
-          failure: found.error ? asFailure(found.error) : null,
-          onTryAgain: () => void found.refetch(),
+          ...listState(found),
         }}
         card={(row) => (
           <div className="grid gap-1">

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { type ApiKey, changeKey, revokeKey } from '../../api/keys.ts'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
@@ -41,7 +41,7 @@ export function DeleteKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
           )}
         </Field>
       )}
-      <FormFailure failure={deleting.error ? asFailure(deleting.error) : null} />
+      <FormFailure failure={failureIn(deleting)} />
     </ConfirmDialog>
   )
 }
@@ -66,7 +66,7 @@ export function StopOldKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () =>
       onKeep={onClose}
       onAct={() => stopping.mutate()}
     >
-      <FormFailure failure={stopping.error ? asFailure(stopping.error) : null} />
+      <FormFailure failure={failureIn(stopping)} />
     </ConfirmDialog>
   )
 }

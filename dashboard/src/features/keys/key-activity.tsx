@@ -1,19 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { newestRequestsQuery } from '../../api/requests.ts'
 import { TIME_ZONE, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
 import { midnight } from '../../api/usage-range.ts'
 import { Card } from '../../ui/card.tsx'
 import { chartSlots } from '../../ui/chart-slots.ts'
 import { costUsd } from '../../ui/money.ts'
-import { RequestLog } from '../../ui/request-log.tsx'
-import { Empty } from '../../ui/states.tsx'
+import { NewestRequests } from '../../ui/newest-requests.tsx'
 import { useNow } from '../../ui/time.tsx'
 import { UsageChart } from '../../ui/usage-chart.tsx'
 import { CHART_WORDS } from '../../words/charts.ts'
 import { KEY_WORDS as WORDS } from '../../words/keys.ts'
-import { operationWords, REQUEST_WORDS } from '../../words/requests.ts'
+import { operationWords } from '../../words/requests.ts'
 
 const ROWS = 10
 
@@ -24,27 +23,17 @@ export function KeyActivity({ id }: { id: string }) {
   return (
     <>
       <KeySpendChart id={id} />
-      <Card
+      <NewestRequests
         title={WORDS.requests}
-        flush
-        aside={
+        caption={WORDS.requestsTable}
+        keyLabel={keyLabel}
+        state={{ rows: newest.data, ...listState(newest) }}
+        all={
           <Link to="/usage" search={{ key: id, tab: 'requests' }} className="text-accent">
             {WORDS.allRequests}
           </Link>
         }
-      >
-        <RequestLog
-          caption={WORDS.requestsTable}
-          short
-          keyLabel={keyLabel}
-          state={{
-            rows: newest.data,
-            failure: newest.error ? asFailure(newest.error) : null,
-            onTryAgain: () => void newest.refetch(),
-          }}
-          empty={<Empty>{REQUEST_WORDS.none}</Empty>}
-        />
-      </Card>
+      />
     </>
   )
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { accountQuery } from '../../api/account.ts'
-import { type ApiFailure, asFailure } from '../../api/failure.ts'
+import { type ApiFailure, asFailure, failureIn } from '../../api/failure.ts'
 import { type ApiKey, changeKey, createKey } from '../../api/keys.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
@@ -50,7 +50,7 @@ export function KeyForm({ apiKey, focus, onClose, onMade }: KeyFormProps) {
     if (first) return first.focus()
     if (!saving.isPending) saving.mutate()
   }
-  const failure = saving.error ? asFailure(saving.error) : null
+  const failure = failureIn(saving)
   const wrongCount = Object.keys(errors).length
   const title = apiKey ? WORDS.edit : WORDS.create
   return (

@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { asFailure } from '../../api/failure.ts'
 import { type KeyChange, keyHistoryQuery } from '../../api/keys.ts'
+import { listState } from '../../api/list-state.ts'
 import { Card } from '../../ui/card.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
@@ -27,11 +27,7 @@ export function KeyHistory({ id }: { id: string }) {
         rowKey={(change) => change.id}
         state={{
           rows: history.data?.pages.flatMap((page) => page.history),
-          failure: history.error ? asFailure(history.error) : null,
-          onTryAgain: () => void history.refetch(),
-          more: history.hasNextPage
-            ? { busy: history.isFetchingNextPage, onMore: () => void history.fetchNextPage() }
-            : null,
+          ...listState(history),
         }}
         empty={<Empty>{WORDS.noHistory}</Empty>}
       />

@@ -1,8 +1,8 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { clsx } from 'clsx'
 import { useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
 import { type KeyStatus, type KeysAsked as KeysView, keyNamesQuery, keysQuery } from '../../api/keys.ts'
+import { listState } from '../../api/list-state.ts'
 import { Button } from '../../ui/button.tsx'
 import { INPUT } from '../../ui/field.tsx'
 import { Empty } from '../../ui/states.tsx'
@@ -28,9 +28,7 @@ export function KeysList({ view, onView, doings }: KeysListProps) {
       <KeysTable
         state={{
           rows,
-          failure: list.error ? asFailure(list.error) : null,
-          onTryAgain: () => void list.refetch(),
-          more: list.hasNextPage ? { busy: list.isFetchingNextPage, onMore: () => void list.fetchNextPage() } : null,
+          ...listState(list),
         }}
         doings={doings}
         names={names}

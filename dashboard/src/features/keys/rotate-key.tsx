@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { type ApiKey, rotateKey } from '../../api/keys.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
@@ -41,7 +41,7 @@ export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
           {WORDS.usedJustNow}
         </p>
       )}
-      <FormFailure failure={rotating.error ? asFailure(rotating.error) : null} />
+      <FormFailure failure={failureIn(rotating)} />
       <DialogButtons>
         <Button onClick={onClose}>{WORDS.cancel}</Button>
         <Button tone="primary" busy={rotating.isPending} onClick={() => rotating.mutate()}>

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
 import { limitsQuery } from '../../api/limits.ts'
+import { listState } from '../../api/list-state.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Meter } from '../../ui/meter.tsx'
@@ -53,8 +53,7 @@ export function LiveLimits() {
         rowKey={({ id }) => id}
         state={{
           rows: limits.data?.keys,
-          failure: limits.error ? asFailure(limits.error) : null,
-          onTryAgain: () => void limits.refetch(),
+          ...listState(limits),
         }}
         card={(row) => (
           <div className="grid gap-2">

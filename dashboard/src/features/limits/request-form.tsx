@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
 import { accountQuery } from '../../api/account.ts'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { requestLimits } from '../../api/limit-requests.ts'
 import { limitsQuery } from '../../api/limits.ts'
 import { Button } from '../../ui/button.tsx'
@@ -75,7 +75,7 @@ export function RequestForm() {
           />
         )}
       </Field>
-      <FormFailure failure={sending.error ? asFailure(sending.error) : null} />
+      <FormFailure failure={failureIn(sending)} />
       <Button type="submit" tone="primary" busy={sending.isPending} className="justify-self-start">
         {WORDS.submit}
       </Button>

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { TIER_LIMITS } from '../../../../server/core/limits/tier.ts'
 import { limitsQuery } from '../../api/limits.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -15,11 +16,12 @@ interface Row {
   readonly concurrency: string
 }
 
-/** The numbers of the specification (8). */
+/** The server's own numbers (spec 8). */
 const TIERS: readonly Row[] = [
-  { tier: 'free', rpm: grouped(60), tpm: grouped(60_000), concurrency: '5' },
-  { tier: 'starter', rpm: grouped(600), tpm: grouped(600_000), concurrency: '20' },
-  { tier: 'growth', rpm: grouped(3_000), tpm: grouped(3_000_000), concurrency: '50' },
+  ...(['free', 'starter', 'growth'] as const).map((tier) => {
+    const { rpm, tpm, concurrency } = TIER_LIMITS[tier]
+    return { tier, rpm: grouped(rpm), tpm: grouped(tpm), concurrency: grouped(concurrency) }
+  }),
   { tier: 'enterprise', rpm: WORDS.custom, tpm: WORDS.custom, concurrency: WORDS.custom },
 ]
 

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Ellipsis } from 'lucide-react'
 import { type FormEvent, lazy, Suspense, useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { type AccountLine, accountsQuery } from '../../api/operator.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, IconButton } from '../../ui/button.tsx'
@@ -37,11 +37,7 @@ export function AccountsCard() {
         rowKey={({ id }) => id}
         state={{
           rows: accounts.data?.pages.flatMap((page) => page.accounts),
-          failure: accounts.error ? asFailure(accounts.error) : null,
-          onTryAgain: () => void accounts.refetch(),
-          more: accounts.hasNextPage
-            ? { busy: accounts.isFetchingNextPage, onMore: () => void accounts.fetchNextPage() }
-            : null,
+          ...listState(accounts),
         }}
         card={(account) => (
           <div className="flex items-start justify-between gap-3">

@@ -1,6 +1,6 @@
 import type { UseMutationResult } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
 import { FormFailure } from '../../ui/states.tsx'
@@ -32,7 +32,7 @@ export function OrderForm<T>({ title, order, read, onClose, children }: OrderFor
     <Dialog title={title} onClose={onClose}>
       <form noValidate onSubmit={submit} className="grid gap-4">
         {children(errors)}
-        <FormFailure failure={order.error ? asFailure(order.error) : null} />
+        <FormFailure failure={failureIn(order)} />
         <DialogButtons>
           <Button onClick={onClose}>{WORDS.cancel}</Button>
           <Button type="submit" tone="primary" busy={order.isPending}>

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { pricesQuery, setPrice } from '../../api/operator.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -83,8 +84,7 @@ export function PricesCard() {
         rowKey={({ operation, account, own }) => `${operation} ${account} ${own}`}
         state={{
           rows,
-          failure: prices.error ? asFailure(prices.error) : null,
-          onTryAgain: () => void prices.refetch(),
+          ...listState(prices),
         }}
         empty={null}
       />

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { type WaitingRequest, waitingQuery } from '../../api/operator.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -58,8 +58,7 @@ export function WaitingCard() {
         rowKey={({ id }) => id}
         state={{
           rows: waiting.data?.requests,
-          failure: waiting.error ? asFailure(waiting.error) : null,
-          onTryAgain: () => void waiting.refetch(),
+          ...listState(waiting),
         }}
         card={(request) => (
           <div className="grid gap-2">

@@ -6,13 +6,14 @@ import { newestRequestsQuery } from '../../api/requests.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
+import { keepMark, keptMark } from '../../ui/kept-mark.ts'
 import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
 
 const PLACE = 'first-steps-hidden'
 
 /** What a new owner does first, until it is done or hidden. */
 export function FirstSteps() {
-  const [hidden, setHidden] = useState(isHidden)
+  const [hidden, setHidden] = useState(() => keptMark(PLACE) !== null)
   const requests = useQuery(newestRequestsQuery(10)).data
   const keys = useInfiniteQuery(keysQuery({ sort: 'last_used' })).data?.pages[0]?.keys
   if (hidden || !requests || !keys) return null
@@ -21,7 +22,7 @@ export function FirstSteps() {
   if (called && limited) return null
   const hide = () => {
     setHidden(true)
-    keepHidden()
+    keepMark(PLACE, '1')
   }
   return (
     <Card
@@ -52,20 +53,4 @@ function Step({ text, done, to, act }: { text: string; done: boolean; to: '/keys
       )}
     </li>
   )
-}
-
-function isHidden(): boolean {
-  try {
-    return localStorage.getItem(PLACE) !== null
-  } catch {
-    return false
-  }
-}
-
-function keepHidden(): void {
-  try {
-    localStorage.setItem(PLACE, '1')
-  } catch {
-    // Storage may be forbidden; it is hidden for this page then.
-  }
 }

@@ -1,11 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { newestRequestsQuery } from '../../api/requests.ts'
 import { useKeyLabels } from '../../api/usage.ts'
-import { Card } from '../../ui/card.tsx'
-import { RequestLog } from '../../ui/request-log.tsx'
-import { Empty } from '../../ui/states.tsx'
+import { NewestRequests } from '../../ui/newest-requests.tsx'
 import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
 
 const ROWS = 10
@@ -15,26 +13,16 @@ export function RecentRequests() {
   const newest = useQuery(newestRequestsQuery(ROWS))
   const keyLabel = useKeyLabels()
   return (
-    <Card
+    <NewestRequests
       title={WORDS.recent}
-      flush
-      aside={
+      caption={WORDS.recentTable}
+      keyLabel={keyLabel}
+      state={{ rows: newest.data, ...listState(newest) }}
+      all={
         <Link to="/usage" search={{ tab: 'requests' }} className="text-accent">
           {WORDS.allRequests}
         </Link>
       }
-    >
-      <RequestLog
-        caption={WORDS.recentTable}
-        short
-        keyLabel={keyLabel}
-        state={{
-          rows: newest.data,
-          failure: newest.error ? asFailure(newest.error) : null,
-          onTryAgain: () => void newest.refetch(),
-        }}
-        empty={<Empty>{WORDS.noRequests}</Empty>}
-      />
-    </Card>
+    />
   )
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { closeAccount } from '../../api/settings.ts'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
@@ -51,7 +51,7 @@ export function DeleteAccount({ email, balance, onKeep }: { email: string; balan
           />
         )}
       </Field>
-      <FormFailure failure={closing.error ? asFailure(closing.error) : null} />
+      <FormFailure failure={failureIn(closing)} />
     </ConfirmDialog>
   )
 }

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { changeEmail, settingsQuery } from '../../api/settings.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -47,7 +47,7 @@ export function EmailCard() {
         <p role="status" className={sent ? 'rounded-md bg-ok-soft px-3 py-2 text-ok' : 'sr-only'}>
           {sent && WORDS.emailSent(changing.variables ?? '')}
         </p>
-        <FormFailure failure={changing.error ? asFailure(changing.error) : null} />
+        <FormFailure failure={failureIn(changing)} />
         <Button type="submit" busy={changing.isPending} className="justify-self-start">
           {WORDS.changeEmail}
         </Button>

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { accountQuery } from '../../api/account.ts'
-import { asFailure } from '../../api/failure.ts'
+import { asFailure, failureIn } from '../../api/failure.ts'
 import { changePassword } from '../../api/settings.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -47,7 +47,7 @@ export function PasswordCard() {
     if (first) return form.querySelector<HTMLInputElement>(`[name=${first}]`)?.focus()
     if (!changing.isPending) changing.mutate(typed, { onSuccess: () => form.reset() })
   }
-  const failure = changing.error ? asFailure(changing.error) : null
+  const failure = failureIn(changing)
   return (
     <Card title={WORDS.password}>
       <p className="text-muted">{WORDS.passwordText}</p>

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { asFailure, failureIn } from '../../api/failure.ts'
 import { changeSettings, settingsQuery } from '../../api/settings.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -71,7 +71,7 @@ function ProfileForm({ name, timezone, workspace_id: workspace }: ProfileProps) 
         )}
       </Field>
       <WorkspaceId id={workspace} />
-      <FormFailure failure={saving.error ? asFailure(saving.error) : null} />
+      <FormFailure failure={failureIn(saving)} />
       <Button type="submit" tone="primary" busy={saving.isPending} className="justify-self-start">
         {WORDS.save}
       </Button>

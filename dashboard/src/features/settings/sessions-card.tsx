@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { endOtherSessions, endSession, type SessionLine, sessionsQuery } from '../../api/settings.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -50,8 +51,7 @@ export function SessionsCard() {
         rowKey={({ id }) => id}
         state={{
           rows,
-          failure: sessions.error ? asFailure(sessions.error) : null,
-          onTryAgain: () => void sessions.refetch(),
+          ...listState(sessions),
         }}
         card={(session) => (
           <div className="flex flex-wrap items-center justify-between gap-3">

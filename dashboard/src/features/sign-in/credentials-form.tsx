@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { asFailure, failureIn } from '../../api/failure.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field, PasswordField } from '../../ui/field.tsx'
 import { FormFailure } from '../../ui/states.tsx'
@@ -51,7 +51,7 @@ export function CredentialsForm({ purpose, submit, onDone, email = '', children 
           {WORDS.waitFor(countdown.left)}
         </p>
       ) : (
-        <FormFailure failure={sending.error ? asFailure(sending.error) : null} />
+        <FormFailure failure={failureIn(sending)} />
       )}
       <Button type="submit" tone="primary" busy={sending.isPending || countdown.left > 0}>
         {signingUp ? WORDS.signUp : WORDS.signIn}

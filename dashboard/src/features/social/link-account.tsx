@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { type SocialAccount, type SocialAccounts, type StartedLink, socialQuery, startLink } from '../../api/social.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
@@ -74,7 +74,7 @@ function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
             />
           ))}
         </Choices>
-        <FormFailure failure={starting.error ? asFailure(starting.error) : null} />
+        <FormFailure failure={failureIn(starting)} />
         <DialogButtons>
           <Button onClick={onClose}>{WORDS.cancel}</Button>
           <Button type="submit" tone="primary" busy={starting.isPending}>

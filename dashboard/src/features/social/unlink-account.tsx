@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { type SocialAccount, socialQuery, unlink } from '../../api/social.ts'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { FormFailure } from '../../ui/states.tsx'
@@ -28,7 +28,7 @@ export function UnlinkAccount({ account, onClose }: { account: SocialAccount; on
       onKeep={onClose}
       onAct={() => unlinking.mutate()}
     >
-      <FormFailure failure={unlinking.error ? asFailure(unlinking.error) : null} />
+      <FormFailure failure={failureIn(unlinking)} />
     </ConfirmDialog>
   )
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ExternalLink } from 'lucide-react'
 import { useEffect } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import { type SocialAccount, type StartedLink, socialQuery, unlink } from '../../api/social.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -75,7 +75,7 @@ function Waiting({ keyId, link, onClose }: { keyId: string; link: StartedLink; o
         <CopyButton label={WORDS.copyLink} text={link.auth_url} />
       </div>
       <p className="small text-muted">{WORDS.copyHint}</p>
-      <FormFailure failure={cancelling.error ? asFailure(cancelling.error) : null} />
+      <FormFailure failure={failureIn(cancelling)} />
       <DialogButtons>
         <Button onClick={onClose}>{WORDS.keepWaiting}</Button>
         <Button busy={cancelling.isPending} onClick={() => cancelling.mutate()}>
