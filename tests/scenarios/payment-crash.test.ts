@@ -1,53 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { codeOf, cutOff, openPayingServer, PRICE } from '../support/paying-server'
+import '../support/patience'
+import { paymentCrashes } from '../contracts/payment-crash.contract'
 
-let server: Awaited<ReturnType<typeof openPayingServer>>
-beforeAll(async () => {
-  server = await openPayingServer()
-})
-afterAll(async () => {
-  expect(await server.close()).toEqual([])
-})
-
-/** Where the process is killed: the question to the network that gets no answer, before or after the network saw it. */
-const STEPS: readonly (readonly [string, string, boolean])[] = [
+paymentCrashes('tempo', [
   ['while the credential is validated', 'eth_call', false],
   ['before the payment is sent', 'eth_sendRawTransactionSync', false],
   ['after the payment, before its reply', 'eth_sendRawTransactionSync', true],
-]
-
-test.each(STEPS)(
-  'killed %s, the same credential is served after the restart, and money moved once (facts/payments 2)',
-  async (_, method, after) => {
-    const before = await server.received()
-    const credential = await server.bought()
-    const reached = server.sandbox.freezeAt(method, after)
-    const lost = cutOff(server.paying(credential))
-    await reached
-    await server.kill('SIGKILL')
-    expect(await lost).toBe('cut off')
-    await server.start()
-    const served = await server.paying(credential)
-    expect([served.status, served.headers.has('payment-receipt')]).toEqual([200, true])
-    const again = await server.paying(credential)
-    expect([again.status, await codeOf(again)]).toEqual([402, 'invalid_challenge'])
-    expect((await server.received()) - before).toBe(PRICE)
-  },
-)
-
-test('killed at any moment, a payment is taken once, and its credential is served or was', async () => {
-  const before = await server.received()
-  const ROUNDS = 3
-  for (let round = 0; round < ROUNDS; round++) {
-    const credential = await server.bought()
-    const lost = server.paying(credential).catch(() => null)
-    await Bun.sleep(5 + round * 10)
-    await server.kill('SIGKILL')
-    await lost
-    await server.start()
-    const answer = await server.paying(credential)
-    // 402: it had been served, and the answer may have been cut off on its way.
-    if (answer.status !== 200) expect(await codeOf(answer)).toBe('invalid_challenge')
-  }
-  expect((await server.received()) - before).toBe(PRICE * BigInt(ROUNDS))
-})
+])

@@ -8,17 +8,36 @@ const PATH = '/apis/v1/websearch/images/search?q=card'
 /** The price of one call in the token's units. */
 export const PRICE = 5000n
 
-/** The real server on a chain of its own, to be killed and started again, and a payer. */
-export async function openPayingServer(env: Record<string, string> = {}) {
+/** A network that a server can be paid over, and a payer. */
+export interface PaidNetwork {
+  /** What makes a server offer it. */
+  readonly env: Readonly<Record<string, string>>
+  /** The header that a payment goes in. */
+  readonly header: 'authorization' | 'payment-signature'
+  /** The payment that answers a 402. */
+  buy(challenged: Response): Promise<string>
+  freezeAt(method: string, after: boolean): Promise<void>
+  balance(of: string): Promise<bigint>
+  close(): Promise<void>
+}
+
+async function openTempo() {
   const sandbox = await openPaymentSandbox()
-  const folder = await dataFolder()
-  const settings = {
-    ...env,
+  const env = {
     PAYMENTS_RPC_URL: sandbox.nodeUrl,
     PAYMENTS_CHAIN_ID: String(SANDBOX_CHAIN_ID),
     PAYMENTS_TOKEN: SANDBOX_TOKEN,
     PAYMENTS_RECIPIENT: MERCHANT,
   }
+  const buy = (challenged: Response) => sandbox.payer().createCredential(challenged)
+  return { ...sandbox, env, header: 'authorization' as const, buy }
+}
+
+/** The real server on a chain of its own, to be killed and started again, and a payer. */
+export async function openPayingServer(env: Record<string, string> = {}, open: () => Promise<PaidNetwork> = openTempo) {
+  const sandbox = await open()
+  const folder = await dataFolder()
+  const settings = { ...env, ...sandbox.env }
   let server: ServerProcess = await startServer(folder, settings)
   return {
     sandbox,
@@ -28,8 +47,8 @@ export async function openPayingServer(env: Record<string, string> = {}) {
       server = await startServer(folder, settings)
     },
     /** A credential for the call, as a payer makes it from the 402. */
-    bought: async () => sandbox.payer().createCredential(await fetch(`${server.url}${PATH}`)),
-    paying: (credential: string) => fetch(`${server.url}${PATH}`, { headers: { authorization: credential } }),
+    bought: async () => sandbox.buy(await fetch(`${server.url}${PATH}`)),
+    paying: (credential: string) => fetch(`${server.url}${PATH}`, { headers: { [sandbox.header]: credential } }),
     received: () => sandbox.balance(MERCHANT),
     /** How many payments the database has in each state, read past the server. */
     async states(): Promise<Record<string, number>> {

@@ -35,7 +35,7 @@ export const BILLING_WORDS = {
   topUpsTable: 'Money paid in',
   noTopUps: 'No top-ups yet.',
   states: { pending: 'Pending', paid: 'Paid', failed: 'Failed' },
-  methodNames: { card: 'Card', sandbox: 'Sandbox', tempo: 'Wallet (tempo)', evm: 'Wallet (evm)' },
+  methodNames: { card: 'Card', sandbox: 'Sandbox', tempo: 'Wallet, on Tempo', evm: 'Wallet, on an EVM chain' },
   columns: {
     at: 'Time',
     state: 'State',

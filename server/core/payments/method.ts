@@ -86,6 +86,8 @@ export interface PaymentMethod {
   readonly name: string
   /** Address of the token's contract. */
   readonly currency: string
+  /** For documents: what other protocol takes the same offer, and how. */
+  readonly alsoBy?: string
   /** An amount in the token's smallest unit. */
   units(amount: Money): bigint
   offer(terms: Terms): Promise<Offer>

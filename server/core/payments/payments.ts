@@ -67,6 +67,7 @@ export class Payments {
       intent: 'charge' as const,
       amount: String(method.units(amount)),
       currency: method.currency,
+      alsoBy: method.alsoBy ?? null,
     }))
   }
 

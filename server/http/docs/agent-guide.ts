@@ -27,6 +27,7 @@ export function agentGuide(document: OpenApiDocument, origin: string): string {
     '- `Authorization: Bearer <API_KEY>` on every request below /apis and /v1. Ask your user for a key; do not sign up unasked.',
     '- Without a key a data endpoint answers 402 with its price in `error.price`, and runs nothing.',
     '- With a wallet you need no key: answer the `Payment` challenge of the 402 (`WWW-Authenticate`), then send the same request with `Authorization: Payment <CREDENTIAL>` and the same `X-Request-ID`. The answer has a `Payment-Receipt`. After 409 or 503 send the same credential again; never pay a second time.',
+    '- Where the 402 has `PAYMENT-REQUIRED`, x402 (version 2, `exact`) is taken as well: the payment goes in `PAYMENT-SIGNATURE`, and `PAYMENT-RESPONSE` comes with the answer.',
     `- Over MCP: ${origin}/mcp with a key or through a browser; ${origin}/mcp/paid without an account, each call paid for by itself (the credential in \`_meta["org.paymentauth/credential"]\`).`,
     '- Routes below /api are for the owner who is signed in (a cookie); they never take an API key.',
     '',

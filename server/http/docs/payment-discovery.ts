@@ -9,9 +9,15 @@ export interface PaymentWay {
   readonly amount: string
   /** Address of the token's contract. */
   readonly currency: string
+  /** What other protocol takes the same offer, and how. */
+  readonly alsoBy: string | null
 }
 
 const DESCRIPTION = 'An API key or this payment can be used.'
+
+function offerOf({ alsoBy, ...way }: PaymentWay) {
+  return { ...way, description: alsoBy === null ? DESCRIPTION : `${DESCRIPTION} ${alsoBy}.` }
+}
 
 /** The document with what wallets look for: who serves what (`x-service-info`), and what a call costs by which method. */
 export async function withPaymentOffers(
@@ -24,7 +30,7 @@ export async function withPaymentOffers(
     const isPayable = operation.security.some((way) => Object.keys(way).length === 0)
     const ways = amount !== null && isPayable ? await waysFor(amount) : []
     if (ways.length === 0) return operation
-    return { ...operation, 'x-payment-info': { offers: ways.map((way) => ({ ...way, description: DESCRIPTION })) } }
+    return { ...operation, 'x-payment-info': { offers: ways.map(offerOf) } }
   }
   const paths = await Promise.all(
     Object.entries(document.paths).map(async ([path, item]) => {

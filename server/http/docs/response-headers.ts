@@ -18,7 +18,7 @@ export const RESPONSE_HEADERS = {
     '`true` where this is the answer to an earlier request under the same Idempotency-Key.',
   ),
   'WWW-Authenticate': words(
-    'How to get in (RFC 9110): the scheme to use, and what was wrong with the key that was sent.',
+    'How to get in (RFC 9110): the scheme to use, and what was wrong with the key that was sent. Where a payment is taken, one challenge per offer; an offer that x402 takes too stands in PAYMENT-REQUIRED as well.',
   ),
   'API-Version': words('The version of the answer.'),
   Age: count('Seconds since the answer was made, when it was kept from an earlier call. Absent on a fresh one.'),

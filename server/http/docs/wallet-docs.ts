@@ -8,7 +8,7 @@ export const WALLET_DOCS = {
     tag: 'Usage',
     summary: 'Top up by the payment challenge',
     description:
-      'For agents with a wallet. Without a payment it answers 402 with a challenge for the amount; the credential comes in `Payment-Authorization` beside the key, or alone in `Authorization: Payment`. The same credential again answers the same top-up and books nothing more. The first top-up makes the account Starter.',
+      'For agents with a wallet. Without a payment it answers 402 with a challenge for the amount; the credential comes in `Payment-Authorization` beside the key, or alone in `Authorization: Payment`; a payment of x402 comes in `PAYMENT-SIGNATURE` beside the key. The same credential again answers the same top-up and books nothing more. The first top-up makes the account Starter.',
     access: 'key',
     body: {
       description: 'How much.',

@@ -68,7 +68,7 @@ export async function openEvmSandbox() {
       nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
       rpcUrls: { default: { http: [chain.rpcUrl] } },
     }),
-    transport: http(chain.rpcUrl),
+    transport: http(chain.rpcUrl, { timeout: 60_000, retryCount: 0 }),
     pollingInterval: 20,
   })
   const deployed = await deployContract(client, { abi: ABI, bytecode: DOLLAR_TOKEN_CODE })

@@ -9,6 +9,7 @@ import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
+import { methodName } from './method-name.ts'
 
 const { columns: HEADS } = WORDS
 const TONES = {
@@ -23,7 +24,7 @@ const TONES = {
 const COLUMNS: readonly Column<OnePayment>[] = [
   { id: 'at', head: HEADS.at, cell: ({ created_at }) => <TimeAgo at={created_at} /> },
   { id: 'state', head: HEADS.state, cell: (payment) => <State payment={payment} /> },
-  { id: 'what', head: HEADS.what, cell: ({ operation, method }) => `${operation} · ${method}` },
+  { id: 'what', head: HEADS.what, cell: ({ operation, method }) => `${operation} · ${methodName(method)}` },
   { id: 'payer', head: HEADS.payer, cell: ({ payer }) => <code className="code wrap-anywhere">{payer}</code> },
   {
     id: 'request',

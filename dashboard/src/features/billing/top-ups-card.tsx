@@ -8,6 +8,7 @@ import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
+import { methodName } from './method-name.ts'
 
 const { columns: HEADS } = WORDS
 const TONES = { pending: 'warn', paid: 'ok', failed: 'bad' } as const
@@ -23,10 +24,6 @@ const COLUMNS: readonly Column<TopUp>[] = [
   },
   { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
 ]
-
-function methodName(method: string): string {
-  return Object.entries(WORDS.methodNames).find(([name]) => name === method)?.[1] ?? method
-}
 
 /** Money paid in: pending, then paid. A paid one with its reference is the receipt. */
 export function TopUpsCard() {

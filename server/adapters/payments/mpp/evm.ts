@@ -41,6 +41,7 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
   return {
     name: 'evm',
     currency: token,
+    alsoBy: 'x402 (version 2) takes the same offer: PAYMENT-REQUIRED, PAYMENT-SIGNATURE, PAYMENT-RESPONSE',
     units: (amount) => BigInt(amount) * 10n ** BigInt(decimals - 6),
     offer: (terms) => wire.offer(terms),
     async read(shown) {

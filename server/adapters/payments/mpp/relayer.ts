@@ -1,13 +1,4 @@
-import {
-  type Chain,
-  type Client,
-  type Hex,
-  keccak256,
-  NonceTooHighError,
-  NonceTooLowError,
-  type TransactionReceipt,
-  type Transport,
-} from 'viem'
+import { type Chain, type Client, type Hex, keccak256, type TransactionReceipt, type Transport } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import {
   getBalance,
@@ -142,12 +133,9 @@ function twice(fees: Fees): Fees {
   }
 }
 
-/** The account's numbers are not what we thought: somebody else sent by it, or one of ours is gone. */
+/** The account's numbers are not what we thought: somebody else sent by it, or one of ours is gone. Nodes have words for it, and no code. */
 function isOfTheNumber(error: unknown): boolean {
-  return causesOf(error).some(
-    (cause) =>
-      cause instanceof NonceTooLowError || cause instanceof NonceTooHighError || /underpriced/i.test(cause.message),
-  )
+  return causesOf(error).some(({ message }) => /nonce (is )?too (low|high)|underpriced/i.test(message))
 }
 
 function isKnownAlready(error: unknown): boolean {

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
+import { Challenge, Receipt } from 'mppx'
+import { EVM_CHAIN_ID, openEvmSandbox } from '../support/evm/evm-sandbox'
+import '../support/patience'
+import { MERCHANT, PAYER } from '../support/payment-sandbox'
+import { reconcile } from '../support/reconcile'
+import { dataFolder, removeFolder, type ServerProcess, startServer } from '../support/server-process'
+
+const IMAGES = '/apis/v1/websearch/images/search?q=card'
+const CONTEXT = '/apis/v1/websearch/llm/context'
+const PRICE = 5000n
+
+/** The clients that strangers come with, against the real server: its own sandbox chain for `tempo`, a plain chain for `evm` and x402. */
+describe('payment clients on an EVM chain', () => {
+  let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
+  let folder: string
+  let server: ServerProcess
+
+  beforeAll(async () => {
+    sandbox = await openEvmSandbox()
+    folder = await dataFolder()
+    server = await startServer(folder, { ...sandbox.env, PAYMENTS: 'sandbox' })
+  })
+  afterAll(async () => {
+    await server.kill('SIGTERM')
+    expect((await reconcile(join(folder, 'gateway.db'))).problems).toEqual([])
+    await removeFolder(folder)
+    await sandbox.close()
+  })
+
+  /** What the recipient got while `work` ran. */
+  async function moved(work: () => Promise<unknown>): Promise<bigint> {
+    const before = await sandbox.balance(MERCHANT)
+    await work()
+    return (await sandbox.balance(MERCHANT)) - before
+  }
+  async function onChain(reference: string): Promise<string> {
+    const receipt = (await sandbox.ask('eth_getTransactionReceipt', [reference])) as { status: string }
+    return receipt.status
+  }
+
+  test('one 402 carries every offer: tempo, evm, and x402 for the latter', async () => {
+    const { headers, status } = await fetch(server.url + IMAGES)
+    const offers = Challenge.deserializeList(headers.get('www-authenticate') ?? '')
+    expect([status, offers.map(({ method }) => method)]).toEqual([402, ['tempo', 'evm']])
+    const required = JSON.parse(atob(headers.get('payment-required') ?? ''))
+    expect(required).toMatchObject({ x402Version: 2, accepts: [{ network: `eip155:${EVM_CHAIN_ID}`, amount: '5000' }] })
+  })
+
+  test('the client of x402 (@x402/fetch, @x402/evm) pays on chain and gets result, PAYMENT-RESPONSE and receipt', async () => {
+    const paying = wrapFetchWithPayment(fetch, sandbox.x402())
+    const amount = await moved(async () => {
+      const answer = await paying(server.url + IMAGES)
+      expect([answer.status, await answer.json()]).toMatchObject([200, { type: 'images' }])
+      const { success, transaction } = decodePaymentResponseHeader(answer.headers.get('payment-response') ?? '')
+      const receipt = Receipt.deserialize(answer.headers.get('payment-receipt') ?? '')
+      expect([success, receipt.method, receipt.reference]).toEqual([true, 'evm', transaction])
+      expect(await onChain(transaction)).toBe('0x1')
+    })
+    expect(amount).toBe(PRICE)
+  })
+
+  test('and a POST with a body', async () => {
+    const paying = wrapFetchWithPayment(fetch, sandbox.x402())
+    const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"q":"card"}' }
+    expect(await moved(async () => expect((await paying(server.url + CONTEXT, post)).status).toBe(200))).toBe(PRICE)
+  })
+
+  test('the client of the payment library pays the `evm` offer on chain and gets result and receipt', async () => {
+    const amount = await moved(async () => {
+      const answer = await sandbox.payer(PAYER).fetch(server.url + IMAGES)
+      expect([answer.status, await answer.json()]).toMatchObject([200, { type: 'images' }])
+      const receipt = Receipt.deserialize(answer.headers.get('payment-receipt') ?? '')
+      expect(receipt).toMatchObject({ method: 'evm', status: 'success' })
+      expect(await onChain(receipt.reference)).toBe('0x1')
+    })
+    expect(amount).toBe(PRICE)
+  })
+
+  test('the documents name both offers as the 402 does, and x402', async () => {
+    const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+      paths: Record<string, { get: { 'x-payment-info': { offers: Record<string, string>[] } } }>
+    }
+    const [path] = IMAGES.split('?')
+    const { offers } = document.paths[path ?? '']?.get['x-payment-info'] ?? { offers: [] }
+    const challenges = Challenge.deserializeList(
+      (await fetch(server.url + IMAGES)).headers.get('www-authenticate') ?? '',
+    )
+    expect(offers.map(({ method, amount, currency }) => [method, amount, currency])).toEqual(
+      challenges.map(({ method, request }) => [method, String(request['amount']), String(request['currency'])]),
+    )
+    expect(offers[1]?.['description']).toContain('x402')
+    const guide = await (await fetch(`${server.url}/llms.txt`)).text()
+    expect(guide).toContain(`evm 5000 of ${offers[1]?.['currency']}`)
+    expect(guide).toContain('PAYMENT-SIGNATURE')
+  })
+
+  test('a half-set configuration ends the start with one line that names what is missing', async () => {
+    const { PAYMENTS_EVM_RELAYER_KEY: _, ...half } = sandbox.env
+    const ended = await startServer(folder, { ...half, PAYMENTS: 'evm' }).then(
+      () => 'it started',
+      (error: Error) => error.message,
+    )
+    expect(ended).toContain('payments by evm are half set: PAYMENTS_EVM_RELAYER_KEY missing')
+    expect(ended).not.toContain('    at ')
+  })
+})
