@@ -36,6 +36,27 @@ const refused = (args: readonly string[]) =>
     (problem: Error) => `${problem.constructor.name}: ${problem.message}`,
   )
 
+/** Whole lines of a stream, one at a time. */
+function linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  return {
+    async next(): Promise<string> {
+      for (;;) {
+        const at = rest.indexOf('\n')
+        if (at >= 0) {
+          const line = rest.slice(0, at)
+          rest = rest.slice(at + 1)
+          return line
+        }
+        const { done, value } = await reader.read()
+        if (done) throw new Error(`the stream ended after "${rest}"`)
+        rest += value
+      }
+    },
+  }
+}
+
 describe('bun run gateway index', () => {
   test('add tells what became of the files, list and status what there is', async () => {
     expect(await indexCommand(['add', docs, '--site', 'Acme', '--url', 'https://acme.example'])).toBe(
@@ -56,6 +77,37 @@ describe('bun run gateway index', () => {
     expect(await indexCommand(['remove', 'built-in'])).toBe('built-in: removed\n')
     expect(await indexCommand(['add', docs])).toStartWith(`${docs}: 1 added`)
     expect(JSON.parse(await indexCommand(['status', '--json']))).toMatchObject({ built_in: 'no', documents: '1' })
+  })
+
+  test('--watch stays, and reads what is written, changed and removed from then on', async () => {
+    const watched = join(folder.path, 'watched')
+    writeFiles(watched, { 'a.md': '# Oak\n\nA tree.' })
+    const process = Bun.spawn(
+      ['bun', join(import.meta.dir, '../../server/cli/main.ts'), 'index', 'add', watched, '--watch'],
+      {
+        stdout: 'pipe',
+        stderr: 'inherit',
+      },
+    )
+    const lines = linesOf(process.stdout)
+    /** What changed; the system may tell of one change twice. */
+    const change = async (): Promise<string> => {
+      const line = await lines.next()
+      return line.includes(' 0 added, 0 changed, 0 removed, ') ? change() : line
+    }
+    try {
+      expect(await lines.next()).toBe(`${watched}: 1 added, 0 changed, 0 removed, 0 unchanged`)
+      expect(await lines.next()).toBe('Following changes; Ctrl-C ends it.')
+      writeFiles(watched, { 'deep/b.md': '# Elm\n\nAnother tree.' })
+      expect(await change()).toBe(`${watched}: 1 added, 0 changed, 0 removed, 1 unchanged`)
+      writeFiles(watched, { 'deep/b.md': '# Elm\n\nA tree in a folder.' })
+      expect(await change()).toBe(`${watched}: 0 added, 1 changed, 0 removed, 1 unchanged`)
+      rmSync(join(watched, 'a.md'))
+      expect(await change()).toBe(`${watched}: 0 added, 0 changed, 1 removed, 1 unchanged`)
+    } finally {
+      process.kill()
+      await process.exited
+    }
   })
 
   test('what cannot be done is refused in one line', async () => {

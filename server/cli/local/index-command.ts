@@ -1,4 +1,4 @@
-import { watch } from 'node:fs'
+import { existsSync, watch } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -97,11 +97,13 @@ type Options = ReturnType<typeof parsed>['values']
 
 async function added(documents: Documents, locations: readonly string[], options: Options): Promise<string> {
   const read = (location: string) => addOne(documents, location, options)
+  // Before the first reading: what changes meanwhile is not missed.
+  const changes = options.watch && locations.length > 0 ? changesOf(locations) : null
   const reports = []
   for (const location of locations) reports.push(await read(location))
-  if (options.watch && locations.length > 0) {
-    process.stdout.write(reports.map(reported).join(''))
-    await follow(locations, async (location) => process.stdout.write(reported(await read(location))))
+  if (changes) {
+    process.stdout.write(`${reports.map(reported).join('')}Following changes; Ctrl-C ends it.\n`)
+    await follow(changes, async (location) => process.stdout.write(reported(await read(location))))
   }
   if (options.json) return `${JSON.stringify(reports, null, 2)}\n`
   return reports.map(reported).join('')
@@ -124,9 +126,8 @@ async function addOne(documents: Documents, location: string, { site, url }: Opt
   }
 }
 
-/** Reads a place again whenever something under it changes, until the process is told to end. */
-async function follow(locations: readonly string[], read: (location: string) => Promise<unknown>): Promise<never> {
-  process.stdout.write('Following changes; Ctrl-C ends it.\n')
+/** Places under which something changed, as it happens. */
+function changesOf(locations: readonly string[]) {
   const changed = new Set<string>()
   let wake: () => void = () => {}
   for (const location of locations) {
@@ -135,16 +136,28 @@ async function follow(locations: readonly string[], read: (location: string) => 
       wake()
     }
     if (/^https?:/i.test(location)) setInterval(onChange, ADDRESS_INTERVAL_MS)
-    else watch(resolve(location), { recursive: true }, onChange)
+    else if (existsSync(resolve(location))) watch(resolve(location), { recursive: true }, onChange)
   }
-  for (;;) {
-    if (changed.size === 0) await new Promise<void>((resolve) => (wake = resolve))
-    await setTimeout(SETTLED_MS)
-    const now = [...changed]
-    changed.clear()
-    for (const location of now)
+  return {
+    /** All that changed since it was asked last, once it has settled. */
+    async next(): Promise<readonly string[]> {
+      if (changed.size === 0) await new Promise<void>((resolve) => (wake = resolve))
+      await setTimeout(SETTLED_MS)
+      const now = [...changed]
+      changed.clear()
+      return now
+    },
+  }
+}
+
+/** Reads a place again whenever something under it changed, until the process is told to end. */
+async function follow(
+  changes: ReturnType<typeof changesOf>,
+  read: (location: string) => Promise<unknown>,
+): Promise<never> {
+  for (;;)
+    for (const location of await changes.next())
       await read(location).catch((problem: unknown) => process.stderr.write(`gateway: ${String(problem)}\n`))
-  }
 }
 
 async function removed(documents: Documents, locations: readonly string[]): Promise<string> {
