@@ -9,6 +9,7 @@ import { offering, paymentFunding } from '../gateway/funding/payment'
 import { unpaid } from '../gateway/funding/unpaid'
 import type { Log } from '../log'
 import { composePayments } from './payments'
+import { composeReceiptChecks } from './receipt-checks'
 import { composeRepeats } from './repeats'
 import { composeTopUps } from './top-ups'
 
@@ -26,6 +27,7 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
   const { topUps, cards } = composeTopUps(config, { claims, ledger, clock, log })
   const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null })
   const { repeats, close } = composeRepeats(kept, clock, log)
+  const checks = composeReceiptChecks({ methods: rail.lasting, claims, clock }, log)
   // Whoever worked on a payment before this process is gone.
   await rail.payments.recover()
   const { payments } = rail
@@ -43,6 +45,7 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
     repeats,
     async close() {
       close()
+      checks.close()
       await rail.close()
     },
   }

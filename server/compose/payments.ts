@@ -74,6 +74,8 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
   }
   return {
     payments,
+    /** Those whose networks last: what a sandbox forgets is worth nothing. */
+    lasting: async () => (await opened.promise).filter(({ name }) => rail !== 'sandbox' || name !== 'tempo'),
     /** Opens the network. Free to repeat; never rejects. */
     open,
     /** What a wallet on this machine must know; null while there is no way to pay. */

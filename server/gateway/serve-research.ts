@@ -219,7 +219,12 @@ class Job {
   private async told(send: (text: string) => void): Promise<void> {
     this.send = send
     this.tell({ kind: 'begun' })
-    const done = this.work().then((problem) => this.ended(problem))
+    const done = this.work()
+      .then((problem) => this.ended(problem))
+      .catch(async (error: unknown) => {
+        await this.taken.first?.end('unknown')
+        throw error
+      })
     this.parts.streams.add(this, () => {
       this.abort.abort()
       return done

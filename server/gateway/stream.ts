@@ -150,8 +150,9 @@ class MeteredStream {
 
   /** Once, whoever comes first: the end, the caller or the clock. Gives why the charge was not taken, or null. */
   private settle(code: EndCode | 'nothing'): Promise<Failure | null> {
-    this.settled ??= this.settling(code).catch((error: unknown) => {
+    this.settled ??= this.settling(code).catch(async (error: unknown) => {
       this.counter.onTrouble('stream', error instanceof Error ? error.message : String(error))
+      await this.taken.first?.end('unknown')
       return failure('internal_error', 'The charge could not be made.')
     })
     return this.settled

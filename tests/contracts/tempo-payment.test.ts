@@ -112,6 +112,26 @@ test('tempo: a node that does not answer in time is no fault of the payer: nothi
   await sandbox.close()
 })
 
+test('tempo: what a reorganised chain takes back after it was settled is found to be gone once its time is over', async () => {
+  const { method, sandbox, pay } = await open()
+  const ask = async (rpc: string, params: readonly unknown[]) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: rpc, params })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(sandbox.chainUrl, { method: 'POST', headers, body })
+    return ((await answer.json()) as { result: unknown }).result
+  }
+  const read = await method.read(await pay(await method.offer(termsOf())))
+  if (!read?.ok) throw new Error('it could not be read')
+  const before = await ask('evm_snapshot', [])
+  expect((await method.settle(read.value)).kind).toBe('settled')
+  expect((await method.lookUp(read.value.handle)).kind).toBe('settled')
+  expect(await ask('evm_revert', [before])).toBe(true)
+  expect((await method.lookUp(read.value.handle)).kind).toBe('open')
+  const later = tempoMethod({ ...optionsOf(sandbox.nodeUrl), now: () => Date.now() + 120_000 })
+  expect((await later.lookUp(read.value.handle)).kind).toBe('never')
+  await sandbox.close()
+})
+
 test('tempo: what claims to come from somebody else is booked to the one who signed', async () => {
   const { method, sandbox, close } = await open()
   const terms = termsOf()

@@ -94,6 +94,12 @@ export class FixturePayment implements PaymentMethod {
     return { kind: 'settled', reference: handle.transaction }
   }
 
+  /** A reorganisation takes a payment back, whose time is over meanwhile. */
+  forget(transaction: string): void {
+    this.moved.splice(this.moved.indexOf(transaction), 1)
+    this.dead.add(transaction)
+  }
+
   async lookUp({ transaction }: SettlementHandle): Promise<Fate> {
     if (this.isDead) return { kind: 'open' }
     if (this.moved.includes(transaction)) return { kind: 'settled', reference: transaction }

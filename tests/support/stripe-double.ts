@@ -124,6 +124,11 @@ export function openStripeDouble() {
         status,
       })
     },
+    /** A dispute is decided: the status that Stripe then tells of it. */
+    decide(status: 'won' | 'lost') {
+      const newest = returns.findLast(({ object }) => object === 'dispute')
+      if (newest) Object.assign(newest, { status })
+    },
     /** A message as Stripe sends it: the body, and the signature over time and body. */
     message(type: string, object: Record<string, unknown>, signedAt = Date.now(), secret = WEBHOOK_SECRET) {
       const event = {

@@ -93,17 +93,22 @@ export class CardTopUps {
     for (const { kind, reference, page, amount } of await this.card.returns(payment)) {
       const claim = await this.claims.find(keyOf(page))
       if (!claim?.account || !claim.paid) continue
-      const taken = await this.ledger.takeBack({
+      const what = {
         account: claim.account,
         amount,
-        kind,
-        description: kind === 'refund' ? `Refund of top-up ${claim.id}` : `Disputed top-up ${claim.id}`,
+        description: `${NAMED[kind]} ${claim.id}`,
         reference: `card:${reference}`,
-      })
-      if (!taken.ok && taken.error !== 'already_booked') throw new Error(`${kind} ${reference} could not be booked`)
+      }
+      const booked =
+        kind === 'dispute_won'
+          ? await this.ledger.credit({ ...what, part: 'paid', kind: 'dispute' })
+          : await this.ledger.takeBack({ ...what, kind })
+      if (!booked.ok && booked.error !== 'already_booked') throw new Error(`${kind} ${reference} could not be booked`)
     }
   }
 }
+
+const NAMED = { refund: 'Refund of top-up', dispute: 'Disputed top-up', dispute_won: 'Dispute won, of top-up' } as const
 
 function keyOf(page: string): string {
   return `card:${page}`

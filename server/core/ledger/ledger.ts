@@ -23,7 +23,8 @@ export type CreditRefusal = 'already_booked' | 'not_durable' | 'outcome_unknown'
 export interface CreditRequest {
   readonly account: AccountId
   readonly part: BalancePart
-  readonly kind: Extract<EntryKind, 'signup_credit' | 'grant' | 'top_up'>
+  /** `dispute`: one that was won, whose money is back. */
+  readonly kind: Extract<EntryKind, 'signup_credit' | 'grant' | 'top_up' | 'dispute'>
   readonly amount: Money
   readonly description: string
   /** Books it once: a second credit with the same reference is refused as `already_booked`. */
@@ -45,6 +46,7 @@ const SOURCE: Record<CreditRequest['kind'], LedgerAccount> = {
   signup_credit: 'house/signup_credit',
   grant: 'house/grants',
   top_up: 'house/top_ups',
+  dispute: 'house/top_ups',
 }
 
 /**
@@ -146,7 +148,7 @@ export class Ledger {
   /** Books money that comes in; what is paid in pays debt back first. Durable when it resolves. */
   async credit(request: CreditRequest): Promise<Result<LedgerEntry, CreditRefusal>> {
     const { account, part, kind, amount } = request
-    const isTopUp = kind === 'top_up'
+    const isTopUp = SOURCE[kind] === 'house/top_ups'
     const repaid = isTopUp ? await this.holds.repay(account, amount) : ZERO
     const rest = micros(amount - repaid)
     const entry = this.entry(request, amount, SOURCE[kind], `${account}/${part}`)

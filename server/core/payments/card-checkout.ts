@@ -18,9 +18,9 @@ export interface CardState {
   readonly payment: string | null
 }
 
-/** Money that went back, or is claimed back. Each is booked once, by its reference. */
+/** Money that went back, or is claimed back; `dispute_won`: came again after a dispute. Each is booked once, by its reference. */
 export interface CardReturn {
-  readonly kind: 'refund' | 'dispute'
+  readonly kind: 'refund' | 'dispute' | 'dispute_won'
   readonly reference: string
   /** The page whose payment it was. */
   readonly page: string
@@ -42,7 +42,7 @@ export interface CardCheckout {
     readonly amount: Money
   }): Promise<CardPage>
   state(page: string): Promise<CardState>
-  /** What went back, or is claimed back, of a payment. */
+  /** What went back, is claimed back, or came again, of a payment. */
   returns(payment: string): Promise<readonly CardReturn[]>
   /** Null when the signature is not the processor's. */
   message(body: string, signature: string): Promise<CardMessage | null>

@@ -137,4 +137,35 @@ describe('top-ups by card (Stripe Checkout)', () => {
       balance_micros_usd: -3_000_000,
     })
   })
+
+  test.each([
+    ['charge.dispute.funds_reinstated', 'won', 25_000_000],
+    ['charge.dispute.closed', 'won', 25_000_000],
+    ['charge.dispute.closed', 'lost', 0],
+  ] as const)('%s of a dispute that was %s: what is there is %d, booked once', async (type, status, left) => {
+    const page = await opened()
+    stripe.pay(page)
+    await tell('checkout.session.completed', { id: page })
+    const dispute = { id: 'dp_1', object: 'dispute', payment_intent: `pi_${page}` }
+    stripe.giveBack('dispute', page, 2500)
+    await tell('charge.dispute.created', dispute)
+    expect(await billing()).toMatchObject({ paid_micros_usd: 0, topped_up_micros_usd: 0 })
+    stripe.decide(status)
+    for (let times = 0; times < 3; times++) expect(await tell(type, dispute)).toBe(200)
+    expect(await billing()).toMatchObject({ paid_micros_usd: left, topped_up_micros_usd: left, debt_micros_usd: 0 })
+  })
+
+  test('a dispute that was won pays back the debt that it made', async () => {
+    const page = await opened()
+    stripe.pay(page)
+    await tell('checkout.session.completed', { id: page })
+    stripe.giveBack('refund', page, 500)
+    const dispute = { id: 'dp_1', object: 'dispute', payment_intent: `pi_${page}` }
+    stripe.giveBack('dispute', page, 2500)
+    await tell('charge.dispute.created', dispute)
+    expect(await billing()).toMatchObject({ paid_micros_usd: 0, debt_micros_usd: 5_000_000 })
+    stripe.decide('won')
+    await tell('charge.dispute.closed', dispute)
+    expect(await billing()).toMatchObject({ paid_micros_usd: 20_000_000, debt_micros_usd: 0 })
+  })
 })

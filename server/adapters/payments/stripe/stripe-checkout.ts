@@ -80,10 +80,15 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
         ...refunds.data
           .filter(({ status }) => status === 'succeeded')
           .map(({ id, amount }) => ({ kind: 'refund' as const, reference: id, page, amount: fromCents(amount) })),
-        // Of a dispute the money is gone at once; one that is won is booked back by an operator's grant.
+        // Of a dispute the money is gone at once, and back once it is won. An inquiry (`warning`) takes none.
         ...disputes.data
           .filter(({ status }) => !status.startsWith('warning'))
-          .map(({ id, amount }) => ({ kind: 'dispute' as const, reference: id, page, amount: fromCents(amount) })),
+          .flatMap(({ id, amount, status }) => {
+            const taken = { kind: 'dispute' as const, reference: id, page, amount: fromCents(amount) }
+            return status === 'won'
+              ? [taken, { ...taken, kind: 'dispute_won' as const, reference: `${id}:won` }]
+              : [taken]
+          }),
       ]
     },
     async message(body, signature): Promise<CardMessage | null> {
@@ -128,7 +133,9 @@ function subjectOf(event: Stripe.Event): CardMessage {
       return { kind: 'page', id: event.data.object.id }
     case 'charge.refunded':
     case 'charge.dispute.created':
-    case 'charge.dispute.funds_withdrawn': {
+    case 'charge.dispute.funds_withdrawn':
+    case 'charge.dispute.funds_reinstated':
+    case 'charge.dispute.closed': {
       const payment = idOf(event.data.object.payment_intent)
       return payment ? { kind: 'payment', payment } : { kind: 'other' }
     }

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { micros } from '../../../server/core/money'
+import { Payments } from '../../../server/core/payments/payments'
+import { recheckReceipts } from '../../../server/core/payments/receipt-check'
+import { FixturePayment } from '../../support/fixture-payment'
+import { NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
+import { newClaim } from '../../support/payment-claim'
+import { reconcile } from '../../support/reconcile'
+
+const DAY_MS = 86_400_000
+const network = new FixturePayment()
+let now = NOON
+const clock = { now: () => now }
+let stores: TestStores
+let payments: Payments
+beforeAll(async () => {
+  stores = await openTestStores()
+  payments = new Payments({
+    methods: async () => [network],
+    claims: stores.paymentClaims,
+    clock,
+    pause: async () => undefined,
+    onTrouble: () => undefined,
+  })
+})
+afterAll(async () => {
+  expect((await reconcile(stores.file)).problems).toEqual([])
+  await stores.close()
+})
+
+/** One call that was paid for and, unless told otherwise, answered. Gives the transaction that paid for it. */
+async function paid({ served = true } = {}): Promise<string> {
+  const purchase = {
+    ...{ purpose: 'call' as const, operation: 'image-search', amount: micros(5000), description: 'one call' },
+    ...{ fingerprint: 'a request', requestId: requestId(), clientRequestId: null, account: null },
+    resource: { method: 'GET', url: '/search' },
+  }
+  await payments.offers(purchase)
+  const begun = await payments.begin(purchase, network.pay())
+  if (!begun.ok) throw new Error(begun.error.code)
+  await begun.value.settle()
+  await (served ? begun.value.served() : begun.value.release('the answer was lost'))
+  return begun.value.claim.transaction
+}
+const check = async () => {
+  const { checked, missing } = await recheckReceipts({
+    methods: async () => [network],
+    claims: stores.paymentClaims,
+    clock,
+  })
+  return [checked, missing.map(({ transaction }) => transaction)]
+}
+
+test('a payment that its network forgot after it was answered is told of, and nothing is changed (facts/payments 11)', async () => {
+  const [first, second, owed] = [await paid(), await paid(), await paid({ served: false })]
+  expect(await check()).toEqual([3, []])
+  network.forget(second)
+  network.forget(owed)
+  expect(await check()).toEqual([3, [second, owed]])
+  const states = (await stores.paymentClaims.list({ state: null, account: null, purpose: null }, 10, null))?.rows
+  expect(states?.map(({ transaction, state, paid }) => [transaction, state, paid])).toEqual([
+    [owed, 'paid_unserved', true],
+    [second, 'served', true],
+    [first, 'served', true],
+  ])
+})
+
+test('what is older than two days, of another method, or not paid is not asked for; a network that is silent says nothing', async () => {
+  now += 2 * DAY_MS + 1
+  expect(await check()).toEqual([0, []])
+  await stores.paymentClaims.take(newClaim({ method: 'fixture', createdAt: now }), now)
+  const forgotten = await paid()
+  network.forget(forgotten)
+  network.isDead = true
+  expect(await check()).toEqual([1, []])
+  network.isDead = false
+  expect(await check()).toEqual([1, [forgotten]])
+})
