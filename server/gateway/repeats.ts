@@ -10,6 +10,8 @@ export type Turn =
   | { readonly kind: 'repeat'; readonly body: string; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: 'first'; readonly first: FirstTurn }
 
+export type Ending = 'done' | 'nothing' | 'unknown'
+
 /** The request that does the work; the others under its key wait until `end`. */
 export interface FirstTurn {
   /** What goes down in the same commit as the charge. */
@@ -20,7 +22,7 @@ export interface FirstTurn {
    * `done`: charged and kept. `nothing`: surely nothing happened, the key is free again. `unknown`: of what was reserved, whose
    * repeat is then refused rather than sent a second time.
    */
-  end(how: 'done' | 'nothing' | 'unknown'): Promise<void>
+  end(how: Ending): Promise<void>
 }
 
 export interface Asked extends KeptPlace {
