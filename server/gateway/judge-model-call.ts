@@ -69,7 +69,15 @@ function boundedCall(
         `A file, sound or film has no bound for its tokens at ${model.id}: its context_tokens are not known here.`,
       ),
     )
-  return ok({ cap, bounds, most: mostCost(model.price, { input: bounds.input.most, output: bounds.output }) })
+  return ok({
+    cap,
+    bounds,
+    most: mostCost(model.price, {
+      input: bounds.input.most,
+      output: bounds.output,
+      hourCache: request.hourCache ?? false,
+    }),
+  })
 }
 
 /** The model of this id, where the caller may call it on this route. */

@@ -102,9 +102,11 @@ export function recordOf(
   const cost = least(real, most)
   const charged = { cost, priceVersion: model.priceVersion, units: 1, unitPrice: cost, lines }
   const end = { status: 200, code, charged, now: counter.clock.now() }
+  // What is kept for an hour is among the cache writes; its own price stands in the lines.
+  const { hourWrite: _, ...tokens } = counted.tokens
   const record: CallRecord = {
     ...callRecord(call.admitted, call.operation, end),
-    tokens: counted.tokens,
+    tokens,
     model: model.id,
     usageSource: counted.source,
   }

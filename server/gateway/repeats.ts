@@ -20,7 +20,8 @@ export interface FirstTurn {
   cut(): KeptAnswer
   /**
    * `done`: charged and kept. `nothing`: surely nothing happened, the key is free again. `unknown`: of what was reserved, whose
-   * repeat is then refused rather than sent a second time.
+   * repeat is then refused rather than sent a second time. Must be called on every way out, or the repeats wait for good; the
+   * first word counts.
    */
   end(how: Ending): Promise<void>
 }
@@ -73,7 +74,8 @@ export class Repeats {
     const ended = Promise.withResolvers<void>()
     this.underWay.set(name, ended.promise)
     const leave = () => {
-      this.underWay.delete(name)
+      // Who waited may have begun by now, when this is said twice.
+      if (this.underWay.get(name) === ended.promise) this.underWay.delete(name)
       ended.resolve()
     }
     try {

@@ -150,13 +150,15 @@ async function streamed(counter: ModelCounter, taken: Taken, answer: BackendAnsw
 
 async function plain(counter: ModelCounter, taken: Taken, answer: BackendAnswer): Promise<ModelOutcome> {
   const { judged, reservation, first, stop } = taken
-  const body = await wholeBody(answer)
+  const came: Uint8Array[] = []
+  const body = await wholeBody(answer, came)
   answer.close()
   const refused = async (problem: Failure): Promise<ModelOutcome> => {
     await giveBack(taken, 0)
     return { kind: 'refused', failure: problem, readings: await counter.limiter.read(judged.subjects) }
   }
   if (!body.ok) {
+    if (stop.aborted && came.length > 0) return hungUp(counter, taken, came)
     counter.onTrouble(answer.upstream, body.error)
     return refused(failure('upstream_error', 'The model broke off in its answer. You were not charged.'))
   }
@@ -184,6 +186,24 @@ async function plain(counter: ModelCounter, taken: Taken, answer: BackendAnswer)
   }
 }
 
+/** A plain answer that its caller did not wait for: what came of it is charged, as of a stream, the input in any case (spec-answers 4). */
+async function hungUp(counter: ModelCounter, taken: Taken, came: readonly Uint8Array[]): Promise<ModelOutcome> {
+  const { judged, reservation } = taken
+  const textBytes = judged.call.wire.textBytes(Buffer.concat(came).toString())
+  const seen = { counts: null, isFinal: false, textBytes }
+  const { captured, tokens } = await charge(counter, judged, reservation, seen, 'caller_hung_up')
+  await giveBack(taken, tokens.input + tokens.output)
+  if (!captured.ok) return { kind: 'refused', failure: captured.error }
+  return {
+    kind: 'served',
+    contentType: 'application/json',
+    // Nobody reads it.
+    body: new Uint8Array(),
+    cost: captured.value.cost,
+    readings: await counter.limiter.read(judged.subjects),
+  }
+}
+
 function seenIn({ call }: JudgedCall, body: Uint8Array): Seen | null {
   const text = new TextDecoder().decode(body)
   try {
@@ -196,9 +216,10 @@ function seenIn({ call }: JudgedCall, body: Uint8Array): Seen | null {
   }
 }
 
-async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<ArrayBuffer>, string>> {
+/** The whole body; `came` gets each part as it comes, for a caller who does not wait for the rest. */
+async function wholeBody(answer: BackendAnswer, came: Uint8Array[]): Promise<Result<Uint8Array<ArrayBuffer>, string>> {
   try {
-    const whole = await boundedBytes(answer.body, MOST_ANSWER_BYTES)
+    const whole = await boundedBytes(answer.body, MOST_ANSWER_BYTES, came)
     return whole ? ok(whole) : no('an answer that is too long')
   } catch (error) {
     return no(error instanceof Error ? error.name : 'the answer was cut')

@@ -3,7 +3,7 @@ import { toUsdNumber } from '../core/money'
 
 /** A model as callers and operators see it (spec-answers 8). */
 export function wireModel(model: Model) {
-  const { input, output, cacheRead, cacheWrite } = model.price
+  const { input, output, cacheRead, cacheWrite, cacheWriteHour } = model.price
   return {
     id: model.id,
     object: 'model' as const,
@@ -16,6 +16,7 @@ export function wireModel(model: Model) {
       output: toUsdNumber(output),
       cache_read: toUsdNumber(cacheRead),
       cache_write: toUsdNumber(cacheWrite),
+      ...(cacheWriteHour !== undefined && { cache_write_1h: toUsdNumber(cacheWriteHour) }),
     },
     price_version: model.priceVersion,
     context_tokens: model.contextTokens,

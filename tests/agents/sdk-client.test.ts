@@ -140,6 +140,12 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
         await screenshot(apps, `apps-${theme}-${size.width}`)
       }
     }
+    const { page: usage } = await dashboard.visit('/usage')
+    await usage.getByRole('table', { name: 'Usage by key or app' }).getByText('An agent (app)').waitFor()
+    await usage.getByLabel('Key or app', { exact: true }).selectOption({ label: 'An agent (app)' })
+    await usage.waitForURL('**key=conn_**')
+    await screenshot(usage, 'usage-of-an-app')
+    await usage.close()
     await apps.setViewportSize({ width: 1280, height: 800 })
     await apps.getByRole('button', { name: 'Disconnect: An agent' }).click()
     await apps.getByRole('button', { name: 'Disconnect', exact: true }).click()

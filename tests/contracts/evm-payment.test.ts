@@ -1,10 +1,12 @@
+import { expect, test } from 'bun:test'
 import { Challenge, Credential } from 'mppx'
 import { evm, Mppx } from 'mppx/server'
 import { evmMethod } from '../../server/adapters/payments/mpp/evm'
+import { formatUsd } from '../../server/core/money'
 import type { Offer, ShownPayment, Terms } from '../../server/core/payments/method'
 import { EVM_CHAIN_ID, openEvmSandbox, RELAYER, TOKEN_NAME, TOKEN_VERSION } from '../support/evm/evm-sandbox'
 import { MERCHANT, PAYER, stranger } from '../support/payment-sandbox'
-import { type MethodUnderTest, paymentMethodContract } from './payment-method.contract'
+import { type MethodUnderTest, paymentMethodContract, termsOf } from './payment-method.contract'
 
 const SECRET = 'a secret that only this test knows, long enough'
 const ORIGIN = 'https://gateway.example'
@@ -121,3 +123,36 @@ type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer 
 
 paymentMethodContract('evm', openPaymentForm)
 paymentMethodContract('evm, by x402', openX402Form)
+
+test('evm: every offer is what the library itself would write, whatever was offered before', async () => {
+  const { method, sandbox } = await open()
+  const charge = evm.charge({
+    ...{ currency: sandbox.token, recipient: MERCHANT, chainId: EVM_CHAIN_ID, decimals: 6 },
+    authorization: { name: TOKEN_NAME, version: TOKEN_VERSION },
+    settle: () => Promise.reject(new Error('not here')),
+  })
+  const mppx = Mppx.create({ secretKey: SECRET, realm: 'localhost', methods: [charge] })
+  const asked = (terms: Terms, url: string) => ({
+    terms,
+    input: new Request(ORIGIN + url, { method: terms.resource.method }),
+  })
+  const search = (q: string) => ({ method: 'GET', url: `http://10.0.0.1:3000/search?q=${q}` })
+  for (const { terms, input } of [
+    asked(termsOf({ resource: search('a%20card') }), '/search?q=a%20card'),
+    asked(termsOf({ resource: search('other') }), '/search?q=other'),
+    asked(termsOf({ resource: { method: 'POST', url: '/v1/wallet/topups' } }), '/v1/wallet/topups'),
+  ]) {
+    const offer = await method.offer(terms)
+    const { amount, description, binding } = terms
+    const expires = Challenge.deserialize(offer.challenge).expires ?? ''
+    const meta = { ...binding }
+    const challenge = await mppx.challenge.evm.charge({ amount: formatUsd(amount), description, expires, meta })
+    expect(offer.challenge).toBe(Challenge.serialize(challenge))
+    const theirs = await charge.transport?.respondChallenge({ challenge, input })
+    const decoded = (text: string) => JSON.parse(atob(text))
+    expect(decoded(offer.more['payment-required'] ?? '')).toEqual(
+      decoded(theirs?.headers.get('payment-required') ?? ''),
+    )
+  }
+  await sandbox.close()
+})

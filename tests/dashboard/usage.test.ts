@@ -73,7 +73,7 @@ describe('usage', () => {
     await page.getByLabel('Range').selectOption('1 hour')
     await page.waitForURL('**range=1h**')
     await page.getByText('Show as table').first().click()
-    const table = page.getByRole('region', { name: 'Spend by key: Show as table' })
+    const table = page.getByRole('region', { name: 'Spend by key or app: Show as table' })
     await table.getByRole('row').nth(60).waitFor()
     expect(await table.getByRole('row').count()).toBe(61)
     expect(await table.getByRole('rowheader').first().textContent()).toMatch(/^\d\d:\d\d$/)

@@ -41,6 +41,29 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
     expect(await verdict('refused')).toBe('first')
   })
 
+  test('whose end is said twice gives its place up once: who waited works alone', async () => {
+    const one = repeats()
+    const begun = async () => {
+      const turn = await one.turn(asked('twice', 'read'))
+      if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
+      return turn.value.first
+    }
+    const before = await begun()
+    const waited = begun()
+    await before.end('nothing')
+    const after = await waited
+    await before.end('unknown')
+    let isSecond = false
+    const third = begun().then((turn) => {
+      isSecond = true
+      return turn
+    })
+    await stores.keptAnswers.find(asked('twice'), NOON)
+    expect(isSecond).toBe(false)
+    await after.end('nothing')
+    await (await third).end('nothing')
+  })
+
   test('of unknown outcome keeps it', async () => {
     await (await first('timeout')).end('unknown')
     expect(await verdict('timeout')).toBe('outcome_unknown')

@@ -4,11 +4,13 @@ import { Challenge, Credential, Receipt } from 'mppx'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { ok } from '../../server/core/result'
 import { EVM_CHAIN_ID, type EvmLie, openEvmSandbox, RELAYER, TOKEN_NAME } from '../support/evm/evm-sandbox'
+import { expiredChallenge } from '../support/expired-challenge'
 import { type Harness, openHarness } from '../support/harness'
 import { MERCHANT, PAYER, stranger } from '../support/payment-sandbox'
 import { CONTEXT, endAndReconcile, IMAGES_CALL } from './wire'
 
 const PRICE_UNITS = 5000n
+const SECRET = 'a secret that only this test knows, 32 bytes and more'
 const BAD_GATEWAY = { kind: 'error', reason: 'fixture' } as const
 
 describe('a request that is paid for by a signed authorization: evm and x402 (spec 1.2, 2.4, 5.3)', () => {
@@ -16,7 +18,7 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
   let gateway: Harness
 
   const opened = async (folder?: string) => {
-    const env = { ...sandbox.env, PAYMENTS_ATTEMPTS_RPM: '1000000', ANON_RPM: '1000000' }
+    const env = { ...sandbox.env, PAYMENTS_SECRET: SECRET, PAYMENTS_ATTEMPTS_RPM: '1000000', ANON_RPM: '1000000' }
     const made = await openHarness({ running: true, env, ...(folder && { folder }) })
     await made.gateway.rail.open()
     return made
@@ -312,6 +314,16 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     expect(await verdict(await paid({ 'payment-signature': '@@@' }))).toBe(malformed)
     expect(await verdict(await paid({ 'payment-signature': btoa('{"x402Version":1}') }))).toBe(malformed)
     expect(await verdict(await paid({ 'x-payment': btoa('{}') }))).toBe('402 payment_required +challenge +x402')
+  })
+
+  test('a challenge whose time is over is payment_expired, and the new one beside it is paid and served', async () => {
+    const over = expiredChallenge(challengeIn(await gateway.call(IMAGES_CALL)), SECRET)
+    const late = await paid({ authorization: await sandbox.lie(over, {}) })
+    expect(await verdict(late.clone())).toBe('402 payment_expired +challenge +x402')
+    const authorization = await sandbox.payer().createCredential(late)
+    expect(await moved(async () => expect(await verdict(await paid({ authorization }))).toBe('200 ok'))).toBe(
+      PRICE_UNITS,
+    )
   })
 
   test('an authorization of x402 whose time is over is payment_expired', async () => {

@@ -3,6 +3,7 @@ import { Challenge, Credential, Receipt } from 'mppx'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { ok } from '../../server/core/result'
+import { expiredChallenge } from '../support/expired-challenge'
 import { type Harness, openHarness } from '../support/harness'
 import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
 import { CONTEXT, endAndReconcile, IMAGES_CALL } from './wire'
@@ -262,13 +263,6 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
    * the sending`; node slow: tests/contracts/tempo-payment. Sent, reply lost: `a reply that is lost`. Wallet drained: `empties the wallet`.
    */
   describe('what each broken payment gets (facts/payments 7)', () => {
-    /** One that we signed and whose time is over. */
-    const expired = (challenge: Challenge.Challenge) => {
-      const { id: _, ...terms } = challenge
-      return Challenge.serialize(
-        Challenge.from({ ...terms, expires: new Date(Date.now() - 1000).toISOString(), secretKey: SECRET }),
-      )
-    }
     const header = async () => (await gateway.call(IMAGES_CALL)).headers.get('www-authenticate') ?? ''
     const changed = async (change: (c: Credential.Credential) => Credential.Credential) =>
       Credential.serialize(change(Credential.deserialize(await bought())))
@@ -305,7 +299,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
       [
         'a challenge whose time is over',
         'payment_expired',
-        async () => sandbox.lie(expired(Challenge.deserialize(await header())), {}),
+        async () => sandbox.lie(expiredChallenge(await header(), SECRET), {}),
       ],
       ['what is no base64url JSON', 'malformed_credential', async () => 'Payment @@@'],
       [
@@ -354,7 +348,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
     })
 
     test('the new challenge beside an expired one is paid and served', async () => {
-      const late = await paid(await sandbox.lie(expired(Challenge.deserialize(await header())), {}))
+      const late = await paid(await sandbox.lie(expiredChallenge(await header(), SECRET), {}))
       expect(await late.clone().json()).toMatchObject({
         error: { type: 'billing_error', code: 'payment_expired', price: { amount: '0.005' } },
       })

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
 import { Challenge, Receipt } from 'mppx'
-import { EVM_CHAIN_ID, openEvmSandbox } from '../support/evm/evm-sandbox'
+import { EVM_CHAIN_ID, openEvmSandbox, TOKEN_NAME } from '../support/evm/evm-sandbox'
 import '../support/patience'
+import { mppxCli, runBun } from '../support/payment-programs'
 import { MERCHANT, PAYER } from '../support/payment-sandbox'
 import { reconcile } from '../support/reconcile'
 import { dataFolder, removeFolder, type ServerProcess, startServer } from '../support/server-process'
@@ -95,6 +96,22 @@ describe('payment clients on an EVM chain', () => {
     const guide = await (await fetch(`${server.url}/llms.txt`)).text()
     expect(guide).toContain(`evm 5000 of ${offers[1]?.['currency']}`)
     expect(guide).toContain('PAYMENT-SIGNATURE')
+  })
+
+  test('mppx validate: every challenge of both kinds of money, x402 among them, and a payment by each, all green', async () => {
+    const show = await runBun(['server/cli/main.ts', 'wallet', 'show'], folder)
+    const [, rpcUrl = ''] = /MPPX_RPC_URL=(\S+)/.exec(show.out) ?? []
+    const { code, out } = await mppxCli(folder, rpcUrl, ['validate', server.url, '-y', '--query', 'q=cats'], {
+      MPPX_EVM_TOKEN: sandbox.token,
+      MPPX_EVM_CHAIN_ID: String(EVM_CHAIN_ID),
+      MPPX_EVM_TOKEN_NAME: TOKEN_NAME,
+    })
+    const said = Bun.stripANSI(out)
+    expect(said.slice(-3000)).toMatch(/Summary: \d+ passed$/m)
+    expect(said).not.toContain('✗')
+    expect(said).toContain('✓ Payment [evm]: submitted')
+    expect(said).toContain('✓ x402 payment challenge')
+    expect(code, out).toBe(0)
   })
 
   test('a half-set configuration ends the start with one line that names what is missing', async () => {

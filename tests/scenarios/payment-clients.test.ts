@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Challenge, Receipt } from 'mppx'
-import { PUBLISHED_ACCOUNTS } from '../../server/core/payments/published-accounts'
+import { mppxCli, runBun } from '../support/payment-programs'
 import '../support/patience'
 import { reconcile } from '../support/reconcile'
 import { dataFolder, removeFolder, type ServerProcess, startServer } from '../support/server-process'
 
-const ROOT = join(import.meta.dir, '..', '..')
 const PATH = '/apis/v1/websearch/images/search?q=card'
 
 /** The clients that strangers come with, against the real server and its own sandbox chain. */
@@ -26,36 +25,12 @@ describe('payment clients', () => {
     await removeFolder(folder)
   })
 
-  async function run(
-    command: readonly string[],
-    env: Record<string, string> = {},
-  ): Promise<{ code: number; out: string }> {
-    const child = Bun.spawn([process.execPath, ...command], {
-      cwd: ROOT,
-      env: { PATH: process.env['PATH'] ?? '', HOME: folder, DATA_DIR: folder, ...env },
-      stdout: 'pipe',
-      stderr: 'pipe',
-    })
-    const [out, problems, code] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ])
-    return { code, out: out + problems }
-  }
   async function gateway(...args: string[]): Promise<string> {
-    const { code, out } = await run(['server/cli/main.ts', ...args])
+    const { code, out } = await runBun(['server/cli/main.ts', ...args], folder)
     expect(code, out).toBe(0)
     return out
   }
-  const mppx = (...args: string[]) =>
-    run(['node_modules/mppx/dist/bin.js', ...args], {
-      MPPX_PRIVATE_KEY: PUBLISHED_ACCOUNTS[0].key,
-      MPPX_RPC_URL: rpcUrl,
-      MPPX_CONFIG: join(import.meta.dir, '..', 'support', 'mppx.config.mjs'),
-      NO_UPDATE_NOTIFIER: '1',
-      CI: '1',
-    })
+  const mppx = (...args: string[]) => mppxCli(folder, rpcUrl, args)
 
   test('the two commands of the README pay on chain and show answer and receipt', async () => {
     expect(await gateway('wallet', 'fund')).toContain('has 1.000000 USD')

@@ -80,7 +80,7 @@ export function narrowed(by: UsageGrouping, name: string): UsageFilter {
   return by === 'status' ? { status: Number(name) } : { model: name }
 }
 
-/** How a key of a report is called. Two of the same name, as after a rotation, are told apart by their last four. */
+/** How a key or an app of a report is called. Two of the same name, as after a rotation, are told apart by their last four. */
 export function useKeyLabels(): (id: string) => string {
   const names = useQuery(keyNamesQuery).data?.names ?? []
   const byId = new Map(names.map((key) => [String(key.id), key]))
@@ -89,7 +89,8 @@ export function useKeyLabels(): (id: string) => string {
   return (id) => {
     const key = byId.get(id)
     if (!key) return id
-    const label = (times.get(key.name) ?? 0) > 1 ? `${key.name} …${key.last4}` : key.name
+    const label = (times.get(key.name) ?? 0) > 1 ? `${key.name} …${key.last4 ?? id.slice(-4)}` : key.name
+    if (key.kind === 'app') return `${label} (${key.revoked ? 'app, disconnected' : 'app'})`
     return key.revoked ? `${label} (deleted)` : label
   }
 }

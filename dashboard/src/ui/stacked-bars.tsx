@@ -131,7 +131,10 @@ function Legend({ series, hidden, onToggle }: LegendProps) {
             type="button"
             aria-pressed={!hidden.has(name)}
             onClick={() => onToggle(name)}
-            className={clsx('control flex items-center gap-2 px-2 hover:bg-sunken', hidden.has(name) && 'line-through')}
+            className={clsx(
+              'control flex items-center gap-2 px-2 text-left hover:bg-sunken',
+              hidden.has(name) && 'line-through',
+            )}
           >
             <Swatch color={seriesColor(at, name)} />
             {name}

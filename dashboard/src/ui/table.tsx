@@ -31,6 +31,11 @@ export interface TableState<Row> {
   readonly more?: { readonly busy: boolean; readonly onMore: () => void } | null
 }
 
+/** Rows that are known already: nothing can go wrong with them. */
+export function known<Row>(rows: readonly Row[] | undefined): TableState<Row> {
+  return { rows, failure: null, onTryAgain: () => undefined }
+}
+
 /**
  * Rows in all their states: on their way, none, failed (what was there stays), there. On a phone each row is a card of its own
  * when `card` says how.

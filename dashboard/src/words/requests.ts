@@ -4,7 +4,7 @@ export const REQUEST_WORDS = {
   table: 'Request log',
   columns: {
     at: 'Time',
-    key: 'Key',
+    key: 'Key or app',
     operation: 'Endpoint',
     model: 'Model',
     status: 'Status',

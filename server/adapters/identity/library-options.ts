@@ -90,7 +90,8 @@ export function libraryOptions(settings: LibrarySettings) {
     onAPIError: { throw: true, errorURL: `${settings.origin}/consent` },
     plugins: oauthPlugins(settings.origin),
     emailAndPassword: passwords(settings),
-    session: { expiresIn: 7 * DAY_SECONDS, updateAge: DAY_SECONDS },
+    // A session ends a week after its sign-in, however much it is used: no token goes on for ever.
+    session: { expiresIn: 7 * DAY_SECONDS, disableSessionRefresh: true },
     verification: { storeIdentifier: 'hashed' },
     rateLimit: {
       enabled: true,

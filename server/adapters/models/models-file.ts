@@ -33,7 +33,9 @@ async function contentOf(path: string): Promise<unknown> {
 }
 
 /** The same price has the same version, whatever else of the file changes. */
-function priceVersion({ input, output, cacheRead, cacheWrite }: TokenPrice): string {
-  const text = [input, output, cacheRead, cacheWrite].join('/')
+function priceVersion({ input, output, cacheRead, cacheWrite, cacheWriteHour }: TokenPrice): string {
+  const text = [input, output, cacheRead, cacheWrite, ...(cacheWriteHour === undefined ? [] : [cacheWriteHour])].join(
+    '/',
+  )
   return `file_${createHash('sha256').update(text).digest('hex').slice(0, 12)}`
 }

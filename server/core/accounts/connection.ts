@@ -11,6 +11,8 @@ export interface Connection {
   readonly accountId: AccountId
   readonly poolId: PoolId
   readonly clientId: string
+  /** What the app called itself when it was let in; kept when the app itself is forgotten. */
+  readonly name: string
   readonly createdAt: number
   readonly disconnectedAt: number | null
 }

@@ -1,6 +1,6 @@
 import type { Actor, AuditEntry } from '../audit'
 import type { Clock } from '../clock'
-import type { OAuthGrants } from '../credentials/oauth-grant'
+import type { OAuthApp, OAuthGrants } from '../credentials/oauth-grant'
 import { type Failure, failure } from '../failure'
 import { type AccountId, makeId } from '../ids'
 import type { HoldStore } from '../ledger/hold'
@@ -38,7 +38,8 @@ export class Connections {
     const actor: Actor = { kind: 'owner', id: account.userId, address }
     return this.turns.take(
       account.id,
-      async () => (await this.store.live(account.id, clientId)) ?? this.open(account.id, clientId, null, actor),
+      async () =>
+        (await this.store.live(account.id, clientId)) ?? this.open(account.id, await this.app(clientId), null, actor),
     )
   }
 
@@ -51,9 +52,10 @@ export class Connections {
     actor: Actor,
   ): Promise<Result<Connection, Failure>> {
     return this.turns.take(accountId, async () => {
-      if (!(await this.grants.app(clientId))) return no(failure('resource_not_found', 'No such app.'))
+      const app = await this.grants.app(clientId)
+      if (!app) return no(failure('resource_not_found', 'No such app.'))
       const known = await this.store.live(accountId, clientId)
-      if (!known) return ok(await this.open(accountId, clientId, limit, actor))
+      if (!known) return ok(await this.open(accountId, app, limit, actor))
       await this.store.setLimit(known, limit, this.audit(known, actor, 'connection.limit', { limit }))
       await this.holds.setPoolLimit(known.poolId, limit)
       return ok(known)
@@ -76,13 +78,24 @@ export class Connections {
     })
   }
 
-  private async open(accountId: AccountId, clientId: string, limit: Money | null, actor: Actor): Promise<Connection> {
+  /** An app holds a token, so it is known; its name is not worth a failed call. */
+  private async app(clientId: string): Promise<Pick<OAuthApp, 'clientId' | 'name'>> {
+    return (await this.grants.app(clientId)) ?? { clientId, name: 'App' }
+  }
+
+  private async open(
+    accountId: AccountId,
+    { clientId, name }: Pick<OAuthApp, 'clientId' | 'name'>,
+    limit: Money | null,
+    actor: Actor,
+  ): Promise<Connection> {
     const createdAt = this.clock.now()
     const connection: Connection = {
       id: makeId('conn', createdAt),
       accountId,
       poolId: makeId('pool', createdAt),
       clientId,
+      name,
       createdAt,
       disconnectedAt: null,
     }

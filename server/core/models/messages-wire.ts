@@ -1,5 +1,4 @@
 import { ok } from '../result'
-import type { TokenCounts } from '../usage/call-record'
 import { edited } from './json-members'
 import {
   type InputParts,
@@ -16,6 +15,7 @@ import {
   unsold,
   wrong,
 } from './model-request'
+import type { ModelTokens } from './model-tokens'
 import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from './model-wire'
 import { jsonOf, latin1, SseEvents, type Verdict } from './sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from './token-usage'
@@ -54,6 +54,7 @@ export const MESSAGES: ModelWire = {
       choices: 1,
       parts: partsOf(messages.flatMap((message) => blocksOf(message))),
       hasTools: listOf(json['tools']).length > 0,
+      hourCache: mayKeepForAnHour(bytes),
     })
   },
   bodyFor({ bytes, members, model }, upstream) {
@@ -68,6 +69,12 @@ export const MESSAGES: ModelWire = {
   textBytes: (answer) => stringBytes(answer, TEXTS),
   meter: () => new MessagesMeter(),
   errorEvent: (body) => `event: error\ndata: ${body}\n\n`,
+}
+
+/** Whether a `ttl` of an hour may stand in the body, whatever else `1h` may be of: the hold is for the dearer price then. */
+function mayKeepForAnHour(bytes: Uint8Array<ArrayBuffer>): boolean {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return text.includes('1h') || text.includes('\\u00')
 }
 
 function unsoldMember(json: Json): string | null {
@@ -110,7 +117,7 @@ class MessagesMeter implements StreamMeter {
   )
 
   get seen(): Seen {
-    const counts: TokenCounts | null = this.counts && fromAnthropic(this.counts)
+    const counts: ModelTokens | null = this.counts && fromAnthropic(this.counts)
     // The first event's output is provisional; only the last delta's is the whole call's.
     return {
       counts: counts && !this.isFinal ? { ...counts, output: 0 } : counts,

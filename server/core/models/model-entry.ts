@@ -1,4 +1,4 @@
-import { fromUsdNumber, type Money } from '../money'
+import { fromUsdNumber, type Money, micros } from '../money'
 import { no, ok, type Result } from '../result'
 import type { Model, ModelUpstream, UpstreamKind } from './model'
 import type { TokenPrice } from './token-price'
@@ -31,6 +31,8 @@ export interface ModelEntry {
     readonly output: number
     readonly cache_read?: number
     readonly cache_write?: number
+    /** Writes that a cache keeps for an hour; default at Anthropic: twice the input. */
+    readonly cache_write_1h?: number
   }
   readonly owned_by?: string
   readonly created?: number
@@ -141,7 +143,7 @@ function upstreamOf(value: unknown, id: string): ModelUpstream {
 
 function priceOf(value: unknown, id: string, upstreams: readonly ModelUpstream[]): TokenPrice {
   if (value === undefined) throw new BadEntry(`${id}: price is missing; a free model says 0`)
-  const entry = members(value, `the price of ${id}`, ['input', 'output', 'cache_read', 'cache_write'])
+  const entry = members(value, `the price of ${id}`, ['input', 'output', 'cache_read', 'cache_write', 'cache_write_1h'])
   const usd = (name: string): Money | null => {
     const given = entry[name]
     if (given === undefined) return null
@@ -154,9 +156,12 @@ function priceOf(value: unknown, id: string, upstreams: readonly ModelUpstream[]
   const output = usd('output')
   if (input === null || output === null) throw new BadEntry(`${id}: price needs input and output; a free model says 0`)
   const cacheWrite = usd('cache_write')
-  if (cacheWrite === null && upstreams.some(({ kind }) => kind === 'anthropic'))
+  const isAnthropic = upstreams.some(({ kind }) => kind === 'anthropic')
+  if (cacheWrite === null && isAnthropic)
     throw new BadEntry(`${id}: price needs cache_write, which costs more than input at Anthropic`)
-  return { input, output, cacheRead: usd('cache_read') ?? input, cacheWrite: cacheWrite ?? input }
+  const hour = usd('cache_write_1h') ?? (isAnthropic ? micros(2 * input) : null)
+  const price = { input, output, cacheRead: usd('cache_read') ?? input, cacheWrite: cacheWrite ?? input }
+  return hour === null ? price : { ...price, cacheWriteHour: hour }
 }
 
 function members(value: unknown, what: string, known: readonly string[]): Readonly<Record<string, unknown>> {

@@ -17,6 +17,8 @@ export interface ModelRequest {
   readonly choices: number
   readonly parts: InputParts
   readonly hasTools: boolean
+  /** Whether a cache may be asked to keep input for an hour, which has a price of its own. */
+  readonly hourCache?: boolean
 }
 
 /** Input that is not text. */

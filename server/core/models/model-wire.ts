@@ -1,8 +1,9 @@
 import type { Failure } from '../failure'
 import type { Result } from '../result'
-import type { TokenCounts, UsageSource } from '../usage/call-record'
+import type { UsageSource } from '../usage/call-record'
 import type { ModelRoute, ModelUpstream } from './model'
 import type { Json, ModelRequest } from './model-request'
+import type { ModelTokens } from './model-tokens'
 
 /** What a route's path and query say beside the body. */
 export interface WirePath {
@@ -20,7 +21,7 @@ export interface ModelWire {
   /** The body for an upstream: as it came, but for the model's name, the cap that was missing, and the usage asked for. */
   bodyFor(request: ModelRequest, upstream: ModelUpstream, cap: number): Uint8Array<ArrayBuffer>
   /** What a plain answer says of its tokens; null when nothing that can be true. */
-  usageOf(answer: Json): TokenCounts | null
+  usageOf(answer: Json): ModelTokens | null
   /** How many bytes of text an answer has, for an estimate. */
   textBytes(answer: string): number
   meter(request: ModelRequest, path: WirePath): StreamMeter
@@ -46,7 +47,7 @@ export interface StreamMeter {
 /** What went through, as far as it was told or can be counted. */
 export interface Seen {
   /** The latest that the vendor said. */
-  readonly counts: TokenCounts | null
+  readonly counts: ModelTokens | null
   /** Whether that is the whole call's. */
   readonly isFinal: boolean
   /** Bytes of text, thinking and tool calls that went through. */
@@ -54,7 +55,7 @@ export interface Seen {
 }
 
 export interface Metered {
-  readonly tokens: TokenCounts
+  readonly tokens: ModelTokens
   readonly source: UsageSource
 }
 
@@ -75,6 +76,7 @@ export function metered(seen: Seen, expected: { readonly input: number; readonly
       output: Math.max(counts?.output ?? 0, estimate),
       cacheRead: counts?.cacheRead ?? 0,
       cacheWrite: counts?.cacheWrite ?? 0,
+      ...(counts?.hourWrite !== undefined && { hourWrite: counts.hourWrite }),
     },
     source: 'estimated',
   }

@@ -1,5 +1,6 @@
 import type { TokenCounts } from '../usage/call-record'
 import { isJson, type Json } from './model-request'
+import type { ModelTokens } from './model-tokens'
 
 /**
  * Reads what a vendor says of the tokens of a call, in our one meaning: `input` with what a cache gave or took, `output` with
@@ -22,7 +23,10 @@ export function openAiUsage(usage: unknown): TokenCounts | null {
 /** Anthropic's `input_tokens` leaves cached parts out. `before`: what an earlier event said, for what this one does not. */
 export function anthropicUsage(usage: unknown, before: AnthropicCounts = NOTHING): AnthropicCounts | null {
   if (!isJson(usage)) return null
+  const kept = isJson(usage['cache_creation']) ? usage['cache_creation'] : {}
+  const hourWrite = count(kept, 'ephemeral_1h_input_tokens') ?? before.hourWrite ?? 0
   const counts = {
+    ...(hourWrite !== 0 && { hourWrite }),
     input: count(usage, 'input_tokens') ?? before.input,
     output: count(usage, 'output_tokens') ?? before.output,
     cacheRead: count(usage, 'cache_read_input_tokens') ?? before.cacheRead,
@@ -32,10 +36,12 @@ export function anthropicUsage(usage: unknown, before: AnthropicCounts = NOTHING
 }
 
 /** As Anthropic counts: `input` without the cached parts. */
-export type AnthropicCounts = TokenCounts
+export type AnthropicCounts = ModelTokens
 const NOTHING: AnthropicCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
-export function fromAnthropic(counts: AnthropicCounts): TokenCounts | null {
+export function fromAnthropic(counts: AnthropicCounts): ModelTokens | null {
+  // An hour's part of nothing cannot be true.
+  if ((counts.hourWrite ?? 0) > counts.cacheWrite) return null
   return plausible({ ...counts, input: counts.input + counts.cacheRead + counts.cacheWrite })
 }
 
@@ -67,7 +73,7 @@ function count(usage: Json, name: string): number | null {
     : Number.NaN
 }
 
-function plausible(counts: TokenCounts): TokenCounts | null {
+function plausible(counts: ModelTokens): ModelTokens | null {
   const { input, output, cacheRead, cacheWrite } = counts
   const whole = [input, output, cacheRead, cacheWrite].every((value) => value >= 0)
   return whole && cacheRead + cacheWrite <= input && input > 0 ? counts : null

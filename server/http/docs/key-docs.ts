@@ -88,16 +88,26 @@ export const KEY_DOCS = {
   names: {
     id: 'listKeyNames',
     tag: 'Keys',
-    summary: 'Names of keys',
-    description:
-      'The name and the last four characters of every key you ever had, to tell what the ids of reports mean.',
+    summary: 'Names of keys and apps',
+    description: 'What every key and every connected app you ever had is called, to tell what the ids of reports mean.',
     access: 'session',
     answers: {
       200: {
-        description: 'Every key.',
+        description: 'Every key and app.',
         schema: ref('KeyNames'),
         examples: {
-          names: { names: [{ id: KEY_EXAMPLE.id, name: KEY_EXAMPLE.name, last4: KEY_EXAMPLE.last4, revoked: false }] },
+          names: {
+            names: [
+              { id: KEY_EXAMPLE.id, kind: 'key', name: KEY_EXAMPLE.name, last4: KEY_EXAMPLE.last4, revoked: false },
+              {
+                id: 'conn_01a1fdfa942070018c603d2632ddc21c',
+                kind: 'app',
+                name: 'My agent',
+                last4: null,
+                revoked: true,
+              },
+            ],
+          },
         },
       },
     },

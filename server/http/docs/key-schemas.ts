@@ -106,15 +106,16 @@ export const KEY_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     ),
     next_cursor: orNull(text('Ask for the next page with it as `cursor`; null on the last page.')),
   }),
-  KeyNames: record('Names of keys.', {
+  KeyNames: record('Names of keys and apps.', {
     names: listOf(
-      record('One key.', {
-        id: text('Id of the key.'),
-        name: text('Its name.'),
-        last4: text('How its secret ends.'),
-        revoked: yesOrNo('Whether it is over for good.'),
+      record('One key, or one app that was let in.', {
+        id: text('Its id, `key_...` or `conn_...`, as reports have it.'),
+        kind: oneOf(['key', 'app'], 'Which of the two.'),
+        name: text('Its name; of an app what it called itself.'),
+        last4: orNull(text('How the secret of a key ends.')),
+        revoked: yesOrNo('Whether it is over for good: revoked, or disconnected.'),
       }),
-      'Every key, revoked ones too.',
+      'Every one that ever was.',
     ),
   }),
   KeyHistory: record('A page of what was done to a key, newest first.', {

@@ -45,7 +45,11 @@ export const MODEL_SCHEMAS = {
     owned_by: text('Who makes it.'),
     recharge_required: yesOrNo('Whether only accounts that topped up may call it; signup credit pays for the others.'),
     supported_endpoint_types: listOf(oneOf(ENDPOINT_TYPES, 'A route.'), 'The routes it can be called on.'),
-    pricing: record('Prices.', { input: RATE, output: RATE, cache_read: RATE, cache_write: RATE }),
+    pricing: record(
+      'Prices. `cache_write_1h` is of what a cache keeps for an hour, where that has a price of its own.',
+      { input: RATE, output: RATE, cache_read: RATE, cache_write: RATE, cache_write_1h: RATE },
+      ['cache_write_1h'],
+    ),
     price_version: text('Names this price in every charge made at it.'),
     context_tokens: orNull(whole('Most tokens of input; null when not known.')),
     max_output_tokens: orNull(whole('Most tokens of output; null when not known.')),

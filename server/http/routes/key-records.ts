@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import type { ConnectionStore } from '../../core/accounts/connection'
 import type { Keys } from '../../core/accounts/keys'
 import type { AuditTrail } from '../../core/audit'
 import type { CredentialStore } from '../../core/credentials/store'
@@ -7,6 +8,7 @@ import { KEY_DOCS } from '../docs/key-docs'
 import { notFound } from '../failures'
 import { historyEntry } from '../key-history'
 import type { OwnerSessions } from '../owner-session'
+import { payersOf } from '../payers'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../plain-input'
 
 /** What an owner can look up about keys beside what they are now: what they were called, and what was done to them. */
@@ -14,18 +16,17 @@ export function keyRecordRoutes(parts: {
   owners: OwnerSessions
   keys: Keys
   credentials: CredentialStore
+  apps: Pick<ConnectionStore, 'byAccount'>
   audit: AuditTrail
 }) {
-  const { owners, keys, credentials, audit } = parts
+  const { owners, keys, audit } = parts
   return new Elysia({ name: 'key-records', prefix: '/api/keys' })
     .get(
       '/names',
       async ({ request }) => {
         const { accountId } = await owners.owner(request)
-        const all = await credentials.byAccount(accountId)
-        return {
-          names: all.map(({ id, name, last4, revokedAt }) => ({ id, name, last4, revoked: revokedAt !== null })),
-        }
+        const payers = await payersOf(accountId, parts)
+        return { names: payers.map(({ endedAt, ...payer }) => ({ ...payer, revoked: endedAt !== null })) }
       },
       documented(KEY_DOCS.names),
     )

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
+import type { ConnectionStore } from '../../core/accounts/connection'
 import { parseInstant, RFC_3339 } from '../../core/accounts/instant'
 import type { ParameterTable } from '../../core/catalogue/parameters'
-import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { Statements } from '../../core/ledger/statement'
@@ -14,6 +14,7 @@ import { ACTIVITY_DOCS } from '../docs/activity-docs'
 import { documented } from '../docs/documented'
 import { notFound } from '../failures'
 import type { OwnerSessions } from '../owner-session'
+import { type Payer, payersOf } from '../payers'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../plain-input'
 import { explainedCall, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from '../usage-report'
 
@@ -28,7 +29,13 @@ const INSTANT = {
 } as const
 
 const WHICH = {
-  key: { in: 'query', kind: 'text', min: 1, max: 64, description: 'Only calls of this key.' },
+  key: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 64,
+    description: 'Only calls of this key or app (`key_...` or `conn_...`).',
+  },
   operation: {
     in: 'query',
     kind: 'text',
@@ -92,6 +99,7 @@ const CSV_HEAD = [
   'tokens_cache_read',
   'tokens_cache_write',
   'usage_source',
+  'paid_by',
 ]
 /** Rows of one question: enough that a long file is not made of many, few enough to hold. */
 const CSV_PAGE = 5_000
@@ -100,11 +108,12 @@ const CSV_PAGE = 5_000
 export function ownerUsageRoutes(parts: {
   owners: OwnerSessions
   credentials: CredentialStore
+  apps: Pick<ConnectionStore, 'byAccount'>
   reports: UsageReports
   statements: Statements
   now: () => number
 }) {
-  const { owners, credentials, reports, statements, now } = parts
+  const { owners, reports, statements, now } = parts
   return new Elysia({ name: 'owner-usage', prefix: '/api' })
     .get(
       '/usage',
@@ -164,9 +173,9 @@ export function ownerUsageRoutes(parts: {
       async ({ request }) => {
         const { accountId } = await owners.owner(request)
         const filter = filterOf(accountId, queryOf(FILTER, request))
-        const names = new Map<string, ApiKey>((await credentials.byAccount(accountId)).map((key) => [key.id, key]))
+        const payers = new Map((await payersOf(accountId, parts)).map((payer) => [payer.id, payer]))
         return new Response(
-          csvStream(reports, filter, (call) => csvCall(call, names.get(call.keyId))),
+          csvStream(reports, filter, (call) => csvCall(call, payers.get(call.keyId))),
           {
             headers: {
               'content-type': 'text/csv; charset=utf-8',
@@ -180,15 +189,15 @@ export function ownerUsageRoutes(parts: {
     )
 }
 
-function csvCall(call: CallRecord, key: ApiKey | undefined): string {
+function csvCall(call: CallRecord, payer: Payer | undefined): string {
   const { id, operation, status, code, latencyMs, tokens } = call
   const time = new Date(call.at).toISOString()
   const cost = formatUsd(call.charged?.cost ?? ZERO)
-  const whose = [key?.name ?? '', key?.last4 ?? '']
+  const whose = [payer?.name ?? '', payer?.last4 ?? '']
   const counted = [tokens.cacheRead, tokens.cacheWrite, call.usageSource ?? null]
   return csvLine([
     ...[time, id, ...whose, operation, status, code, tokens.input, tokens.output, cost, latencyMs],
-    ...[call.model ?? null, ...counted],
+    ...[call.model ?? null, ...counted, payer?.kind ?? ''],
   ])
 }
 

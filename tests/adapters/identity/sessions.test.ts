@@ -169,6 +169,26 @@ describe('session', () => {
     expect(await identity.session(new Headers({ authorization: `Bearer ${token}` }))).toBeNull()
   })
 
+  test('ends a week after the sign-in: no use of it makes it longer', async () => {
+    const cookie = cookieOf(await post('/sign-up/email', newUser('week@example.com')))
+    const ends = async () => {
+      const sql =
+        "SELECT s.expires_at AS ends FROM identity_session s JOIN identity_user u ON u.id = s.user_id WHERE u.email = 'week@example.com'"
+      return Number((await bench.client.execute(sql)).rows[0]?.['ends'])
+    }
+    // As on the third day, when the library would begin to renew it.
+    await bench.client.execute({
+      sql: "UPDATE identity_session SET expires_at = expires_at - ? WHERE user_id = (SELECT id FROM identity_user WHERE email = 'week@example.com')",
+      args: [(await ends()) > 1e11 ? 3 * 86_400_000 : 3 * 86_400],
+    })
+    const before = await ends()
+    const read = await get('/get-session', { headers: { cookie } })
+    expect(read.status).toBe(200)
+    expect(read.headers.getSetCookie().filter((line) => line.includes('session_token'))).toEqual([])
+    expect(await identity.session(new Headers({ cookie }))).not.toBeNull()
+    expect(await ends()).toBe(before)
+  })
+
   test('does not write, and an ended one is null', async () => {
     const cookie = cookieOf(await post('/sign-up/email', newUser('ended@example.com')))
     const { userId } = (await identity.session(new Headers({ cookie })))!

@@ -29,6 +29,25 @@ describe('cost of tokens (spec-answers 1)', () => {
     expect(Number(costOfLines(lines))).toBe(3125)
   })
 
+  test('charges what a cache keeps for an hour at its own price, where there is one', () => {
+    const tokens = { input: 1000, output: 0, cacheRead: 0, cacheWrite: 600, hourWrite: 200 }
+    const priced = tokenLines({ ...PRICE, cacheWriteHour: micros(5_000_000) }, tokens)
+    expect(priced.map(({ item, units }) => [item, units])).toEqual([
+      ['input_tokens', 400],
+      ['cache_write_tokens', 400],
+      ['cache_write_1h_tokens', 200],
+    ])
+    // 400 x 2.5 + 400 x 3.125 + 200 x 5 = 3250 micro-USD
+    expect(Number(costOfLines(priced))).toBe(3250)
+    expect(tokenLines(PRICE, tokens).map(({ item, units }) => [item, units])).toEqual([
+      ['input_tokens', 400],
+      ['cache_write_tokens', 600],
+    ])
+    const most = (hourCache: boolean) =>
+      Number(mostCost({ ...PRICE, cacheWriteHour: micros(5_000_000) }, { input: 1000, output: 0, hourCache }))
+    expect([most(false), most(true)]).toEqual([3125, 5000])
+  })
+
   test('stays exact where the product passes 2^53', () => {
     const lines = [{ item: 'x', units: 9_007_199_254, unitPrice: micros(1_000_001), per: 1_000_000 as const }]
     expect(Number(costOfLines(lines))).toBe(9_007_208_262)

@@ -18,6 +18,14 @@ describe('what vendors say of tokens, in one meaning (facts/upstreams 6.6)', () 
     expect(openAiUsage(usage)).toEqual({ input: 100, output: 40, cacheRead: 64, cacheWrite: 8 })
   })
 
+  test('Anthropic tells what is kept for an hour, and a later event that does not leaves it', () => {
+    const cache_creation = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 6 }
+    const start = { input_tokens: 5, output_tokens: 1, cache_creation_input_tokens: 8, cache_creation }
+    expect(anthropic(start)).toEqual({ input: 13, output: 1, cacheRead: 0, cacheWrite: 8, hourWrite: 6 })
+    const end = anthropicUsage({ output_tokens: 30 }, anthropicUsage(start) ?? undefined)
+    expect(end && fromAnthropic(end)).toEqual({ input: 13, output: 30, cacheRead: 0, cacheWrite: 8, hourWrite: 6 })
+  })
+
   test('Anthropic counts it outside', () => {
     const usage = {
       input_tokens: 28,
@@ -59,6 +67,9 @@ describe('what vendors say of tokens, in one meaning (facts/upstreams 6.6)', () 
     ]
     for (const lie of lies) expect(openAiUsage(lie)).toBeNull()
     expect(anthropic({ input_tokens: 5, output_tokens: -2 })).toBeNull()
+    const kept = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 9 }
+    const more = { input_tokens: 5, output_tokens: 2, cache_creation_input_tokens: 8, cache_creation: kept }
+    expect(anthropic(more)).toBeNull()
     expect(geminiUsage({ promptTokenCount: 5, thoughtsTokenCount: -1, candidatesTokenCount: 9 })).toBeNull()
   })
 })

@@ -99,6 +99,37 @@ describe('a plain call', () => {
     expect(received?.text).toBe(body)
   })
 
+  test('of Anthropic is charged what a cache keeps for an hour at twice the input, and held for it where it is asked', async () => {
+    const { key } = await gateway.funded()
+    const usage = {
+      input_tokens: 100,
+      output_tokens: 10,
+      cache_creation_input_tokens: 1000,
+      cache_read_input_tokens: 0,
+      cache_creation: { ephemeral_5m_input_tokens: 400, ephemeral_1h_input_tokens: 600 },
+    }
+    const said = { id: 'msg_1', type: 'message', role: 'assistant', model: 'real', stop_reason: 'end_turn' }
+    vendor.answer = () => Response.json({ ...said, content: [{ type: 'text', text: 'Hi' }], usage })
+    const body = (ttl: string) => ({
+      model: 'claude',
+      max_tokens: 100,
+      system: [{ type: 'text', text: 'x'.repeat(4000), cache_control: { type: 'ephemeral', ttl } }],
+      messages: [{ role: 'user', content: 'Hi' }],
+    })
+    const answer = await gateway.post(key, '/v1/messages', body('1h'))
+    // 100 x 2.5 + 400 x 3.125 + 600 x 5 + 10 x 10 = 4600
+    expect(answer.headers.get('x-cost-micros-usd')).toBe('4600')
+    const { charge } = await gateway.explained(key, requestId(answer))
+    expect(String(Reflect.get(Object(charge), 'arithmetic'))).toContain('600 cache_write_1h_tokens x 5 USD / 1000000')
+    const quoted = async (ttl: string) => {
+      const quote = await gateway.post(key, '/v1/messages', body(ttl), { headers: { 'x-cost-mode': 'quote' } })
+      return Number(Reflect.get(Object(Reflect.get(Object(await quote.json()), 'quote')), 'cost_micros_usd'))
+    }
+    // The same bytes, at 5 and at 3.125 USD a million.
+    const [hour, minutes] = [await quoted('1h'), await quoted('5m')]
+    expect((hour - 1000) / (minutes - 1000)).toBeCloseTo(5 / 3.125, 2)
+  })
+
   test('of Gemini is charged its thinking as output; the key may come as x-goog-api-key', async () => {
     const { key } = await gateway.funded()
     vendor.received.length = 0

@@ -53,6 +53,29 @@ async function readUntil(
   return text
 }
 
+describe('a plain call whose caller hangs up before the vendor answers (spec-answers 4)', () => {
+  test('costs nothing, stops the upstream, gives everything back, and stands in the log with its model', async () => {
+    const { key, balance } = await gateway.funded()
+    const [asked, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    vendor.answer = ({ signal }) => {
+      signal.addEventListener('abort', () => stopped.resolve())
+      asked.resolve()
+      return new Promise<Response>(() => undefined)
+    }
+    const hangUp = new AbortController()
+    const headers = { 'x-request-id': 'gone' }
+    const answer = gateway.chat(key, { ...BODY, stream: false }, { headers, signal: hangUp.signal })
+    await asked.promise
+    hangUp.abort()
+    await stopped.promise
+    expect((await answer).status).toBeGreaterThanOrEqual(500)
+    await settled(key, balance)
+    expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+    await gateway.core.stores.journal.drained()
+    expect(await gateway.explained(key, 'gone')).toMatchObject({ model: 'paid', cost_micros_usd: 0, charge: null })
+  })
+})
+
 describe('a stream whose caller hangs up (spec-answers 4)', () => {
   test('is charged for what went through, stops the upstream, and gives everything back', async () => {
     const { key, balance } = await gateway.funded()

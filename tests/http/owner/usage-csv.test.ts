@@ -21,6 +21,7 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
   const routes = ownerUsageRoutes({
     owners: parts.owners as unknown as OwnerSessions, // only what the file asks for
     credentials: parts.credentials as unknown as CredentialStore,
+    apps: { byAccount: async () => [] },
     reports: parts.reports as unknown as UsageReports,
     statements: {} as Statements,
     now: () => 0,

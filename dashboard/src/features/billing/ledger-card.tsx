@@ -8,6 +8,7 @@ import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
+import { operationWords } from '../../words/requests.ts'
 
 const { columns: HEADS } = WORDS
 
@@ -24,10 +25,12 @@ const COLUMNS: readonly Column<LedgerLine>[] = [
 ]
 
 function What({ line: { kind, description } }: { line: LedgerLine }) {
+  const name = WORDS.kinds[kind]
+  const more = kind === 'charge' ? operationWords(description) : description
   return (
     <span className="grid">
-      <span className="font-medium">{WORDS.kinds[kind]}</span>
-      <span className="small text-muted wrap-anywhere">{description}</span>
+      <span className="font-medium">{name}</span>
+      {more !== name && <span className="small text-muted wrap-anywhere">{more}</span>}
     </span>
   )
 }

@@ -4,7 +4,7 @@ import { limitsQuery } from '../../api/limits.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { grouped } from '../../ui/money.ts'
-import { type Column, Table } from '../../ui/table.tsx'
+import { type Column, known, Table } from '../../ui/table.tsx'
 import { LIMIT_WORDS as WORDS } from '../../words/limits.ts'
 import { SHELL_WORDS } from '../../words/shell.ts'
 
@@ -62,7 +62,7 @@ export function TierTable() {
             ))}
           </div>
         )}
-        state={{ rows: TIERS, failure: null, onTryAgain: () => undefined }}
+        state={known(TIERS)}
         empty={null}
       />
     </Card>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { type UpstreamLine, upstreamsQuery } from '../../api/operator.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -33,8 +33,7 @@ export function UpstreamsCard() {
         rowKey={({ name }) => name}
         state={{
           rows: upstreams.data?.upstreams,
-          failure: upstreams.error ? asFailure(upstreams.error) : null,
-          onTryAgain: () => void upstreams.refetch(),
+          ...listState(upstreams),
         }}
         card={(line) => <UpstreamCard line={line} />}
         empty={<Empty>{WORDS.noUpstreams}</Empty>}

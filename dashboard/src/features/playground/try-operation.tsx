@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { failureIn } from '../../api/failure.ts'
 import type { GatewayOperation } from '../../api/operations.ts'
 import { tryCall } from '../../api/try-call.ts'
 import type { Sample } from '../../sample.ts'
@@ -49,7 +49,7 @@ export function TryOperation({ operation, typed, onTyped }: TryOperationProps) {
         onSend={send}
       />
       <div className="grid min-w-0 grid-cols-1 content-start gap-6">
-        <TryResult answer={trying.data ?? null} failure={trying.error ? asFailure(trying.error) : null} />
+        <TryResult answer={trying.data ?? null} failure={failureIn(trying)} />
         {call && (
           <Card title={WORDS.code}>
             <p className="text-muted">{WORDS.codeText}</p>

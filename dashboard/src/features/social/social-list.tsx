@@ -78,7 +78,7 @@ function SocialCard(props: CellProps) {
     <div className="grid gap-3">
       <div className="flex flex-wrap items-center justify-between gap-2">
         <KeyName account={props.account} />
-        <Handle account={props.account} />
+        {props.account.account !== null && <Handle account={props.account} />}
       </div>
       <Status {...props} />
       {props.account.account !== null && <Permissions {...props} />}

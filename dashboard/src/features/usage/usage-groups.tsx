@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { NO_MODEL, narrowed, type UsageFilter, type UsageReport } from '../../api/usage.ts'
 import type { UsageView } from '../../api/usage-view.ts'
 import { costUsd, percent, shortCount } from '../../ui/money.ts'
-import { type Column, Table } from '../../ui/table.tsx'
+import { type Column, known, Table } from '../../ui/table.tsx'
 import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
 
 type Group = NonNullable<UsageReport['groups']>[number]
@@ -42,7 +42,7 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
       caption={WORDS.groupsOf(WORDS.groups[by])}
       columns={table}
       rowKey={({ name }) => String(name)}
-      state={{ rows: groups, failure: null, onTryAgain: () => undefined }}
+      state={known(groups)}
       empty={empty}
       foot={
         <tr>

@@ -9,7 +9,7 @@ import { Card, Figure, Figures } from '../../ui/card.tsx'
 import { chartSlots } from '../../ui/chart-slots.ts'
 import { costUsd, grouped, percent, shortCount } from '../../ui/money.ts'
 import { Empty, Failed, Loading } from '../../ui/states.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
+import { type Column, known, Table } from '../../ui/table.tsx'
 import { useNow } from '../../ui/time.tsx'
 import { UsageChart } from '../../ui/usage-chart.tsx'
 import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
@@ -143,7 +143,7 @@ function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: 
       caption={WORDS.modelTable}
       columns={columns}
       rowKey={({ name }) => String(name)}
-      state={{ rows: models, failure: null, onTryAgain: () => undefined }}
+      state={known(models)}
       empty={null}
       foot={
         <tr>

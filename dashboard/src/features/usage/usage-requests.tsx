@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { asFailure } from '../../api/failure.ts'
+import { listState } from '../../api/list-state.ts'
 import { type RequestsAsked, requestsQuery } from '../../api/requests.ts'
 import { useKeyLabels } from '../../api/usage.ts'
 import { Button } from '../../ui/button.tsx'
@@ -18,9 +18,7 @@ export function UsageRequests({ asked, filtered, onClear }: UsageRequestsProps) 
         keyLabel={keyLabel}
         state={{
           rows: log.data?.pages.flatMap(({ requests }) => requests),
-          failure: log.error ? asFailure(log.error) : null,
-          onTryAgain: () => void log.refetch(),
-          more: log.hasNextPage ? { busy: log.isFetchingNextPage, onMore: () => void log.fetchNextPage() } : null,
+          ...listState(log),
         }}
         empty={
           filtered ? (

@@ -29,7 +29,7 @@ export class ChallengeWriter {
   async write(terms: Terms): Promise<{ readonly challengeId: string; readonly challenge: string }> {
     const { input, header } = await this.kindOf(terms)
     const expires = new Date(Date.now() + LIFE_MS).toISOString()
-    const opaque = canonical(terms.binding)
+    const opaque = opaqueOf(terms.binding)
     const challengeId = createHmac('sha256', this.secret)
       .update(`${input[0]}|${expires}|${input[1]}|${opaque}`)
       .digest('base64url')
@@ -57,8 +57,8 @@ function kindOf({ id, realm, method, intent, request, description, header }: Cha
   return { input: [input, `|${header}`], header: [before, `, header="${header}"`] }
 }
 
-/** As the library writes it (RFC 8785), for a flat record of texts. */
-function canonical(binding: Terms['binding']): string {
+/** A binding as the library writes it (RFC 8785), for a flat record of texts. */
+export function opaqueOf(binding: Terms['binding']): string {
   const sorted = Object.fromEntries(Object.entries(binding).sort(([a], [b]) => (a < b ? -1 : 1)))
   return Buffer.from(JSON.stringify(sorted)).toString('base64url')
 }

@@ -1,11 +1,13 @@
-import { Challenge, Errors } from 'mppx'
+import { Errors } from 'mppx'
 import { evm, Mppx } from 'mppx/server'
 import { getAddress } from 'viem'
 import { formatUsd } from '../../../core/money'
 import { bindingText } from '../../../core/payments/binding'
 import type { Offer, Resource, Terms } from '../../../core/payments/method'
+import { ChallengeWriter } from './challenge-writer'
 import type { EvmCredential } from './evm-credential'
 import { reasonOf } from './refusals'
+import { RequirementWriter } from './requirement-writer'
 
 export interface WireOptions {
   readonly chainId: number
@@ -43,16 +45,23 @@ export function evmWire(options: WireOptions) {
   const mppx = Mppx.create(signing)
   // Its challenges ask for the credential in `Payment-Authorization`; either instance judges what comes.
   const besideKey = Mppx.create({ ...signing, requiresAuth: true })
+  const writer = new ChallengeWriter(options.secret, (terms) => challengeOf(terms))
+  const requirements = new RequirementWriter(async (terms) => {
+    const challenge = await challengeOf(terms)
+    const { headers } = await transport.respondChallenge({ challenge, input: publicly(terms.resource) })
+    return headers.get('payment-required') ?? ''
+  })
   const challengeOf = ({ amount, description, binding, besideKey: beside }: Terms) =>
     (beside ? besideKey : mppx).challenge.evm.charge({
       amount: formatUsd(amount),
       description,
       meta: { ...binding },
     })
-  const publicly = ({ method, url }: Resource): Request => {
+  const publicUrl = ({ url }: Resource): string => {
     const { pathname, search } = new URL(url, options.origin)
-    return new Request(options.origin + pathname + search, { method })
+    return options.origin + pathname + search
   }
+  const publicly = (resource: Resource) => new Request(publicUrl(resource), { method: resource.method })
   /** x402 echoes no challenge of ours, so it is held against the one that this very request would get. */
   const bound = async ({ credential, form, binding }: EvmCredential, terms: Terms) => {
     if (form === 'payment') return credential
@@ -68,10 +77,9 @@ export function evmWire(options: WireOptions) {
   return {
     charge,
     async offer(terms: Terms): Promise<Offer> {
-      const challenge = await challengeOf(terms)
-      const { headers } = await transport.respondChallenge({ challenge, input: publicly(terms.resource) })
-      const more = { 'payment-required': headers.get('payment-required') ?? '' }
-      return { method: 'evm', challengeId: challenge.id, challenge: Challenge.serialize(challenge), more }
+      const { challengeId, challenge } = await writer.write(terms)
+      const more = { 'payment-required': await requirements.write(terms, publicUrl(terms.resource)) }
+      return { method: 'evm', challengeId, challenge, more }
     },
     /** Judges the challenge, the terms, the times and the signature. Throws an error of the library when one of them is wrong. */
     async judge(evmCredential: EvmCredential, terms: Terms): Promise<void> {

@@ -19,6 +19,8 @@ export const connections = sqliteTable(
       .notNull()
       .references(() => pools.id),
     clientId: text('client_id').notNull(),
+    /** What the app called itself; the sign-in library forgets apps, reports do not. */
+    name: text().notNull().default('App'),
     createdAt: instant('created_at').notNull(),
     disconnectedAt: instant('disconnected_at'),
     lastUsedAt: instant('last_used_at'),
