@@ -49,6 +49,10 @@ async function openPaymentForm(): Promise<MethodUnderTest> {
         const challenge = { ...credential.challenge, ...change(credential.challenge) } as Challenge.Challenge
         return shown(Credential.serialize({ ...credential, challenge }))
       }
+      const payload = (change: object) => {
+        const credential = Credential.deserialize<object>(honest)
+        return shown(Credential.serialize({ ...credential, payload: { ...credential.payload, ...change } }))
+      }
       return {
         'too little': await lie({ value: '4999' }),
         'too much': await lie({ value: '5001' }),
@@ -60,6 +64,8 @@ async function openPaymentForm(): Promise<MethodUnderTest> {
         'not valid any more': await lie({ validBefore: seconds(-5) }),
         'valid for an hour': await lie({ validBefore: seconds(3600) }),
         'the money of somebody else': await lie({ from: PAYER.address }, stranger()),
+        'a signature that is none': payload({ signature: `0x${'11'.repeat(64)}02` }),
+        'a signature of zeros': payload({ signature: `0x${'00'.repeat(65)}` }),
         'another price in the challenge': challenged(({ request }) => ({ request: { ...request, amount: '1' } })),
         'a later expiry': challenged(() => ({ expires: new Date(Date.now() + 9e6).toISOString() })),
       }
@@ -101,6 +107,9 @@ async function openX402Form(): Promise<MethodUnderTest> {
         'not valid yet': await lie({ validAfter: seconds(100) }),
         'valid for an hour': await lie({ validBefore: seconds(3600) }),
         'the money of somebody else': await lie({ from: PAYER.address }, undefined, stranger()),
+        'a signature that is none': await lie({}, ({ payload }) => ({
+          payload: { ...payload, signature: `0x${'11'.repeat(64)}02` },
+        })),
         'another price in the offer': await accepted({ amount: '1' }),
         'another recipient in the offer': await accepted({ payTo: stranger().address }),
         'another token in the offer': await accepted({ asset: stranger().address }),

@@ -137,6 +137,43 @@ describe('billing', () => {
     await page.close()
   })
 
+  test('money that came over an EVM chain is named so: a top-up to its owner, a payment for one request to an operator', async () => {
+    await dashboard.signedIn()
+    const mine = (await dashboard.gateway.accounts.list(1, null))[0]
+    if (!mine) throw new Error('no account')
+    await dashboard.core.operator.appoint({ kind: 'operator', id: 'test', address: null }, mine.id)
+    const { paymentClaims } = dashboard.core.stores
+    const topUp = newClaim({
+      purpose: 'top_up',
+      operation: 'wallet-topup',
+      account: mine.id,
+      method: 'evm',
+      createdAt: Date.now(),
+    })
+    const taken = await paymentClaims.take({ ...topUp, amount: micros(12_000_000) }, Date.now())
+    if (taken.kind === 'refused') throw new Error('the claim was taken before')
+    await paymentClaims.settling(topUp.key, taken.attempt, Date.now())
+    expect(await dashboard.gateway.topUps.book(topUp.key, `0x${'ab'.repeat(32)}`)).toBe(true)
+    const payment = newClaim({ method: 'evm', createdAt: Date.now() })
+    await paymentClaims.take(payment, Date.now())
+    await paymentClaims.release(payment.key, 'upstream 502', false, Date.now())
+    for (const [scheme, size] of [
+      ['light', DESK],
+      ['dark', PHONE],
+    ] as const) {
+      const { page, complaints } = await dashboard.visit('/billing')
+      await page.emulateMedia({ colorScheme: scheme })
+      await page.setViewportSize(size)
+      await page.getByText('Wallet, on an EVM chain', { exact: true }).first().waitFor()
+      await page.getByText('image-search · Wallet, on an EVM chain').first().waitFor()
+      expect(await axeFindings(page)).toEqual([])
+      expect(await sidewaysScroll(page)).toBe(0)
+      await screenshot(page, `billing-evm-${scheme}-${size.width}`)
+      await page.close()
+      expect(complaints()).toEqual([])
+    }
+  })
+
   test('has no finding in either theme and width, and never scrolls sideways', async () => {
     const owner = await dashboard.signedIn()
     await owner.api('/api/topups', { amount: '12.50', method: 'sandbox' })

@@ -355,6 +355,16 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     expect(await verdict(await paid(paying))).toBe('200 ok')
   })
 
+  test('settings that do not fit the chain offer nothing, and the log says what does not fit', async () => {
+    const env = { ...sandbox.env, PAYMENTS_EVM_TOKEN_NAME: 'USD Coin' }
+    const wrong = await openHarness({ running: true, env })
+    await wrong.gateway.rail.open()
+    const answer = await wrong.call(IMAGES_CALL)
+    expect([challengeIn(answer), requiredIn(answer)]).toEqual(['Bearer realm="gateway"', ''])
+    expect(wrong.logged.join('\n')).toContain('the token does not sign as \\"USD Coin\\", version')
+    await endAndReconcile(wrong)
+  })
+
   describe('top-ups', () => {
     const PATH = '/v1/wallet/topups'
     const TEN = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"amount":"10.00"}' }

@@ -24,7 +24,7 @@ const TONES = {
 const COLUMNS: readonly Column<OnePayment>[] = [
   { id: 'at', head: HEADS.at, cell: ({ created_at }) => <TimeAgo at={created_at} /> },
   { id: 'state', head: HEADS.state, cell: (payment) => <State payment={payment} /> },
-  { id: 'what', head: HEADS.what, cell: ({ operation, method }) => `${operation} · ${methodName(method)}` },
+  { id: 'what', head: HEADS.what, cell: what },
   { id: 'payer', head: HEADS.payer, cell: ({ payer }) => <code className="code wrap-anywhere">{payer}</code> },
   {
     id: 'request',
@@ -33,6 +33,10 @@ const COLUMNS: readonly Column<OnePayment>[] = [
   },
   { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
 ]
+
+function what({ operation, method }: OnePayment): string {
+  return `${operation} · ${methodName(method)}`
+}
 
 function State({ payment: { state, error } }: { payment: OnePayment }) {
   return (
@@ -65,6 +69,7 @@ export function PaymentsCard() {
               <State payment={payment} />
               <span className="font-medium">{costUsd(payment.amount_micros_usd)}</span>
             </div>
+            <span>{what(payment)}</span>
             <code className="code wrap-anywhere">{payment.payer}</code>
             <span className="small text-muted">
               <TimeAgo at={payment.created_at} />

@@ -1,4 +1,3 @@
-import { Errors } from 'mppx'
 import { type Address, createClient, getAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { call, readContract } from 'viem/actions'
@@ -61,16 +60,20 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
       if (life) return no(life)
       try {
         await wire.judge(credential as EvmCredential, terms)
-        const [isSolvent] = await Promise.all([
-          relayer.canPay(),
-          // What the library does not look at: whether the chain would take it.
-          call(client, { account: relayer.address, to: token, data: transferCall(authorization) }),
-        ])
+      } catch (error) {
+        return no(refusalOf(error))
+      }
+      try {
+        const data = transferCall(authorization)
+        // What the library does not look at: whether the chain would take it, and whether we could bring it there.
+        const would = call(client, { account: relayer.address, to: token, data })
+        const [isSolvent] = await Promise.all([relayer.canPay(), would])
         if (isSolvent) return ok({ payer: authorization.from })
         options.onTrouble('payments by evm: the relayer has no money for gas', relayer.address)
         return no(NETWORK)
       } catch (error) {
-        return no(isJudgement(error) ? refusalOf(error) : NETWORK)
+        // What is not the contract's own verdict is the node's trouble.
+        return no(isRevert(error) ? refusalOf(error) : NETWORK)
       }
     },
     settle: (read) =>
@@ -93,11 +96,6 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
       )
     },
   }
-}
-
-/** The library's own verdict, the schema's, or the contract's; the rest is the node's trouble. */
-function isJudgement(error: unknown): boolean {
-  return error instanceof Errors.PaymentError || isRevert(error) || refusalOf(error).code === 'invalid_payload'
 }
 
 /** Of x402 the end of the authorization is the end of the offer: it echoes no other. */
