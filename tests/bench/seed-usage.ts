@@ -96,7 +96,7 @@ async function fillRequests(client: Client, rows: number, now: number): Promise<
         CASE status WHEN 502 THEN 'upstream_error' WHEN 400 THEN 'invalid_parameter' END, 40 + i % 200, '203.0.113.7',
         iif(ofModel, 1200, 0), iif(ofModel, 300, 0), iif(ofModel, 400, 0), iif(ofModel, 50, 0),
         iif(status = 200, 5000, 0), iif(status = 200, '2.0.0', NULL), iif(status = 200, 5000, NULL),
-        iif(status = 200, 1, NULL), iif(ofModel, 'model-' || i % ${MODELS}, NULL), iif(ofModel AND status = 200, 'exact', NULL)
+        iif(status = 200, 1, NULL), iif(ofModel, 'model-' || (i % ${MODELS}), NULL), iif(ofModel AND status = 200, 'exact', NULL)
       FROM calls JOIN seed_accounts a ON a.n = account JOIN seed_keys k ON k.n = account * ${KEYS_EACH} + key`)
     process.stderr.write(`seeded ${Math.min(from + STEP, rows).toLocaleString('en')} calls\n`)
   }
