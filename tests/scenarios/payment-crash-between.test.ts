@@ -3,7 +3,7 @@ import { searxngDouble } from '../support/doubles/searxng-server'
 import { codeOf, cutOff, openPayingServer, PRICE } from '../support/paying-server'
 import { stuckWrite } from '../support/stuck-write'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** Between the steps of a payment that ask the network nothing: while the upstream works, and while the answer waits for its row. */
 const searxng = searxngDouble(() => ({
