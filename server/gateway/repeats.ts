@@ -10,6 +10,8 @@ export type Turn =
   | { readonly kind: 'repeat'; readonly body: string; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: 'first'; readonly first: FirstTurn }
 
+export type Ending = 'done' | 'nothing' | 'unknown'
+
 /** The request that does the work; the others under its key wait until `end`. */
 export interface FirstTurn {
   /** What goes down in the same commit as the charge. */
@@ -21,7 +23,7 @@ export interface FirstTurn {
    * repeat is then refused rather than sent a second time. Must be called on every way out, or the repeats wait for good; the
    * first word counts.
    */
-  end(how: 'done' | 'nothing' | 'unknown'): Promise<void>
+  end(how: Ending): Promise<void>
 }
 
 export interface Asked extends KeptPlace {

@@ -20,7 +20,7 @@ import {
 import type { Reservation } from './funding/funding'
 import { isSold, moreThanMinute, soldModel } from './judge-model-call'
 import { type EndCode, giveBack } from './model-call'
-import { type FirstTurn, GivenBytes } from './repeats'
+import { type Ending, type FirstTurn, GivenBytes } from './repeats'
 import { callRecord, creditUse, spendable } from './serve'
 import { reserveTokens } from './serve-model'
 import { type Keyed, stopOf, turnOf, within } from './turn-of'
@@ -219,12 +219,7 @@ class Job {
   private async told(send: (text: string) => void): Promise<void> {
     this.send = send
     this.tell({ kind: 'begun' })
-    const done = this.work()
-      .then((problem) => this.ended(problem))
-      .catch(async (error: unknown) => {
-        await this.taken.first?.end('unknown')
-        throw error
-      })
+    const done = this.work().then((problem) => this.ending(problem))
     this.parts.streams.add(this, () => {
       this.abort.abort()
       return done
@@ -232,7 +227,18 @@ class Job {
     await done.finally(() => this.parts.streams.delete(this))
   }
 
-  private async ended(problem: Failure | null): Promise<void> {
+  private async ending(problem: Failure | null): Promise<void> {
+    // Whatever breaks here, whoever waits for this turn must not wait for ever.
+    let end: Ending = 'unknown'
+    try {
+      end = await this.ended(problem)
+    } finally {
+      await this.taken.first?.end(end)
+    }
+  }
+
+  /** Charges, or lets go, and tells the end. */
+  private async ended(problem: Failure | null): Promise<Ending> {
     const { state, hasBegun } = this.research
     const { first } = this.taken
     const isGone = this.abort.signal.aborted
@@ -240,17 +246,17 @@ class Job {
       const end = { status: 502, code: problem.code, charged: null, now: this.parts.clock.now() }
       this.parts.journal.note(callRecord(this.call.admitted, OPERATION, end))
       await giveBack(this.taken, 0)
-      await first?.end('nothing')
-      return this.tell({ kind: 'failed', failure: problem })
+      this.tell({ kind: 'failed', failure: problem })
+      return 'nothing'
     }
     // Written before it is charged, so that the repeats get it too.
     const last = this.written({ kind: 'done', state, cost: researchCost(state, this.most) })
     const kept = problem ? first?.cut() : first?.answer(this.given.whole(), EVENTS)
     const captured = await this.charge(problem ? (isGone ? 'caller_hung_up' : 'stream_cut') : null, kept)
-    await first?.end(captured.ok ? 'done' : 'unknown')
-    if (!captured.ok) return this.tell({ kind: 'failed', failure: captured.error })
-    if (problem) return this.tell({ kind: 'failed', failure: problem })
-    this.send(last)
+    const failed = captured.ok ? problem : captured.error
+    if (failed) this.tell({ kind: 'failed', failure: failed })
+    else this.send(last)
+    return captured.ok ? 'done' : 'unknown'
   }
 
   private tell(event: ResearchEvent): void {

@@ -3,7 +3,7 @@ import type { KeptAnswer } from '../core/idempotency/kept-answer'
 import type { BackendAnswer } from '../core/models/backend'
 import type { StreamMeter } from '../core/models/model-wire'
 import { charge, type EndCode, giveBack, type ModelCounter, recordOf, type Taken } from './model-call'
-import { GivenBytes } from './repeats'
+import { type Ending, GivenBytes } from './repeats'
 import { callRecord } from './serve'
 
 /** So much text after the last time is written down as what a start would charge: some two thousand tokens. */
@@ -150,9 +150,8 @@ class MeteredStream {
 
   /** Once, whoever comes first: the end, the caller or the clock. Gives why the charge was not taken, or null. */
   private settle(code: EndCode | 'nothing'): Promise<Failure | null> {
-    this.settled ??= this.settling(code).catch(async (error: unknown) => {
+    this.settled ??= this.settling(code).catch((error: unknown) => {
       this.counter.onTrouble('stream', error instanceof Error ? error.message : String(error))
-      await this.taken.first?.end('unknown')
       return failure('internal_error', 'The charge could not be made.')
     })
     return this.settled
@@ -166,30 +165,32 @@ class MeteredStream {
     call.hangUp.removeEventListener('abort', this.onGone)
     this.answer.close()
     void this.reader.cancel().catch(() => undefined) // it may have ended by itself
+    // Whatever breaks here, whoever waits for this turn must not wait for ever.
+    let end: Ending = 'unknown'
     try {
-      return await this.ended(code)
+      const ended = await this.ended(code)
+      end = ended.end
+      return ended.problem
     } finally {
       counter.streams.delete(this)
+      await taken.first?.end(end)
     }
   }
 
   /** Charges, or lets go. */
-  private async ended(code: EndCode | 'nothing'): Promise<Failure | null> {
+  private async ended(code: EndCode | 'nothing'): Promise<{ problem: Failure | null; end: Ending }> {
     const { counter, taken } = this
-    const { first } = taken
     const { call } = taken.judged
     if (code === 'nothing') {
       const end = { status: 502, code: 'upstream_error', charged: null, now: counter.clock.now() }
       counter.journal.note({ ...callRecord(call.admitted, call.operation, end), model: taken.judged.model.id })
       await giveBack(taken, 0)
-      await first?.end('nothing')
-      return null
+      return { problem: null, end: 'nothing' }
     }
-    const kept = code === null ? this.whole() : first?.cut()
+    const kept = code === null ? this.whole() : taken.first?.cut()
     const { captured, tokens } = await charge(counter, taken.judged, taken.reservation, this.meter.seen, code, kept)
     await giveBack(taken, tokens.input + tokens.output)
-    await first?.end(captured.ok ? 'done' : 'unknown')
-    return captured.ok ? null : captured.error
+    return captured.ok ? { problem: null, end: 'done' } : { problem: captured.error, end: 'unknown' }
   }
 
   private whole(): KeptAnswer | undefined {

@@ -1,8 +1,8 @@
 import type { SoldName } from '../core/catalogue/operation'
-import type { Failure } from '../core/failure'
-import { ok, type Result } from '../core/result'
+import { type Failure, failure } from '../core/failure'
+import { no, ok, type Result } from '../core/result'
 import type { Admitted, Wishes } from './call'
-import type { FirstTurn, Repeats, Turn } from './repeats'
+import type { Ending, FirstTurn, Repeats, Turn } from './repeats'
 
 /** A call whose answer a model writes, as far as its `Idempotency-Key` is concerned. */
 export interface Keyed {
@@ -20,13 +20,13 @@ export interface Keyed {
  */
 export async function turnOf(
   repeats: Repeats,
-  { admitted, wishes, fingerprint }: Keyed,
+  { admitted, wishes, fingerprint, hangUp }: Keyed,
   operation: SoldName,
   stream: boolean,
 ): Promise<Result<Turn | null, Failure>> {
   const { caller, presented } = admitted
   if (wishes.idempotencyKey === null || caller.kind === 'anonymous') return ok(null)
-  return repeats.turn({
+  const turn = await repeats.turn({
     account: caller.account.id,
     operation,
     key: wishes.idempotencyKey,
@@ -34,6 +34,10 @@ export async function turnOf(
     requestId: presented.id,
     effect: stream ? 'write' : 'read',
   })
+  // Who left while it waited for the first has not begun anything.
+  if (!turn.ok || turn.value.kind === 'repeat' || !hangUp.aborted) return turn
+  await turn.value.first.end('nothing')
+  return no(failure('upstream_timeout', 'The caller hung up.'))
 }
 
 /** When to stop: as soon as the caller hangs up; with a turn of its own never, for its repeat asks for the answer (ADR 17). */
@@ -46,7 +50,7 @@ export async function within<T extends { readonly kind: string }>(
   first: FirstTurn | null,
   work: () => Promise<T>,
 ): Promise<T> {
-  let end: 'done' | 'nothing' | null = 'nothing'
+  let end: Ending | null = 'nothing'
   try {
     const outcome = await work()
     // What was refused was not charged, and a model changes nothing outside.

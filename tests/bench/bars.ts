@@ -3,11 +3,13 @@ import type { ModelsResult } from './models'
 import { type PaymentsResult, perCoreSecond } from './payments'
 import { addedP50, ratios, type SpeedResult } from './speed'
 import { median, table } from './statistics'
+import type { TokensResult } from './tokens'
 import type { UsageResult } from './usage-pages'
 
 export interface Results {
   speed?: SpeedResult
   models?: ModelsResult
+  tokens?: TokensResult
   payments?: PaymentsResult
   memory?: MemoryResult
   usage?: UsageResult

@@ -7,18 +7,19 @@ import { describeModels, measureModels } from './models'
 import { describePayments, measurePayments } from './payments'
 import { describePortkey, measurePortkey } from './portkey'
 import { describeSpeed, measureSpeed, type SpeedPlan } from './speed'
+import { describeTokens, measureTokens } from './tokens'
 import { describeUsage, measureUsage } from './usage-pages'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const PARTS = ['speed', 'models', 'payments', 'portkey', 'memory', 'usage'] as const
+const PARTS = ['speed', 'tokens', 'models', 'payments', 'portkey', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
 const HELP = `Measures the gateway and prints Markdown tables for docs/performance.md.
 
   bun run bench [options]
 
-  --only PART     speed, models, payments, portkey, memory or usage; may be given more than once
+  --only PART     speed, tokens, models, payments, portkey, memory or usage; may be given more than once
   --quick         1 to 2 minutes: fewer and shorter rounds, a tenth of the usage rows; for a first look only
   --json FILE     writes every single result there too
   --rounds N      rounds of each comparison (5, quick 2)
@@ -28,6 +29,7 @@ const HELP = `Measures the gateway and prints Markdown tables for docs/performan
   --help
 
 speed     charged image searches against a bare Bun fetch proxy, in turns, and the books of every run
+tokens    the same searches by an app's access token against an API key, in turns, and the books
 models    chat completions, plain and streamed, charged, against a bare pipe and @portkey-ai/gateway, and the books
 payments  402 challenges, and calls paid one by one against the chain alone, in turns, and the books
 portkey   the same proxy against @portkey-ai/gateway on a chat double
@@ -97,12 +99,16 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const found: Record<string, unknown> = { facts, results }
   console.log(facts.map((fact) => `- ${fact}`).join('\n'))
   if (!Bun.which('taskset')) console.log('- No taskset here: servers and generator share the cores, ratios mean little')
-  const loads = (['speed', 'models', 'payments', 'portkey'] as const).some((part) => parts.includes(part))
+  const loads = (['speed', 'tokens', 'models', 'payments', 'portkey'] as const).some((part) => parts.includes(part))
   const noWrk = loads ? await wrkProblem() : null
-  if (noWrk) console.log(`\nSkipped speed, models, payments and portkey: ${noWrk}`)
+  if (noWrk) console.log(`\nSkipped speed, tokens, models, payments and portkey: ${noWrk}`)
   if (parts.includes('speed') && !noWrk) {
     results.speed = await measureSpeed(workshop, speed)
     section('Speed', describeSpeed(results.speed))
+  }
+  if (parts.includes('tokens') && !noWrk) {
+    results.tokens = await measureTokens(workshop, { ...speed, connections: [1, 64] })
+    section('Access tokens against keys', describeTokens(results.tokens))
   }
   if (parts.includes('models') && !noWrk) {
     results.models = await measureModels(workshop, speed)
@@ -128,7 +134,7 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const bars = describeBars(results)
   if (bars) section('Bars', bars)
   if (json) writeFileSync(json, JSON.stringify(found, null, 2))
-  const agrees = [results.models, results.payments].every((part) => !part || part.problems.length === 0)
+  const agrees = [results.tokens, results.models, results.payments].every((part) => !part || part.problems.length === 0)
   return agrees && (results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true)
 }
 

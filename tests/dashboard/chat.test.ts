@@ -1,34 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { type Dashboard, openDashboard } from '../support/browser'
-import { PRICE } from '../support/model-gateway'
+import { becomes, type Dashboard } from '../support/browser'
+import { openModelDashboard } from '../support/model-dashboard'
 import { fitsEverybody, left } from '../support/page-checks'
-import { eventStream, openAi, openVendor, type VendorDouble } from '../support/vendor-double'
+import { eventStream, openAi, type VendorDouble } from '../support/vendor-double'
 import '../support/patience'
 
 let vendor: VendorDouble
-let folder: string
 let dashboard: Dashboard
+let close: () => Promise<void>
 beforeAll(async () => {
-  vendor = openVendor(() => openAi.plain('Hi', { input: 100, output: 40, cached: 60 }))
-  folder = await mkdtemp(join(tmpdir(), 'gateway-models-'))
-  const file = join(folder, 'models.json')
-  const upstream = { kind: 'openai', base_url: `${vendor.origin}/v1` }
-  const models = [
-    { id: 'acme/large', upstream, price: PRICE, recharge_required: false, max_output_tokens: 1000 },
-    { id: 'acme/top-up', upstream, price: PRICE },
-  ]
-  await writeFile(file, JSON.stringify({ models }))
-  dashboard = await openDashboard({ env: { MODELS_FILE: file, CREDIT_BUYS_PAID_PROVIDERS: 'true' } })
+  ;({ vendor, dashboard, close } = await openModelDashboard([
+    { id: 'acme/large', recharge_required: false, max_output_tokens: 1000 },
+    { id: 'acme/top-up' },
+  ]))
 })
-afterAll(async () => {
-  await dashboard.close()
-  vendor.close()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => close())
 
 /** An owner with a key, at the chat. */
 async function atChat(path = '/playground?view=chat') {
@@ -139,17 +126,21 @@ describe('the chat of the playground', () => {
     await say(page, 'Hello there.')
     await page.getByText('This model needs a first top-up. Signup credit does not cover it.').waitFor()
     await page.getByText('Nothing charged', { exact: true }).waitFor()
-    expect(await page.getByLabel('Your message').inputValue()).toBe('Hello there.')
+    // What brought nothing is in its field again.
+    const again = async () => {
+      await becomes(() => page.getByLabel('Your message').inputValue(), 'Hello there.')
+      await page.getByRole('button', { name: /^Send/ }).click()
+    }
     await page.getByLabel('Model', { exact: true }).selectOption('acme/large')
     vendor.answer = () => openAi.error(500, {})
-    await page.getByRole('button', { name: /^Send/ }).click()
+    await again()
     await page.getByText('The source did not answer well. Nothing was charged.').waitFor()
     vendor.answer = () => openAi.error(400, { message: 'Those words are not allowed.' })
-    await page.getByRole('button', { name: /^Send/ }).click()
+    await again()
     await page.getByText('Those words are not allowed.').waitFor()
     await owner.api(`/api/keys/${key.id}`, { allowed_models: ['sandbox/echo'] }, 'PATCH')
     await page.getByText("This model is not in the key's list of models.").waitFor()
-    await page.getByRole('button', { name: /^Send/ }).click()
+    await again()
     await page.getByText("This model is not in the key's list.", { exact: true }).waitFor()
     await cap(page).fill('5000')
     await page.getByText('Enter a whole number from 1 to 1,000.').waitFor()

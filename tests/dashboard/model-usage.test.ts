@@ -1,35 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { becomes, type Dashboard, openDashboard, signInCookies } from '../support/browser'
-import { PRICE } from '../support/model-gateway'
+import { becomes, type Dashboard, signInCookies } from '../support/browser'
+import { openModelDashboard } from '../support/model-dashboard'
 import { fitsEverybody, left } from '../support/page-checks'
-import { openAi, openVendor, type VendorDouble } from '../support/vendor-double'
+import { openAi, type VendorDouble } from '../support/vendor-double'
 import '../support/patience'
 
 let vendor: VendorDouble
-let folder: string
 let dashboard: Dashboard
+let close: () => Promise<void>
 /** The first account of an install. */
 let operator: { cookie: string }
 beforeAll(async () => {
-  vendor = openVendor(() => openAi.plain('Hi', { input: 100, output: 40, cached: 60 }))
-  folder = await mkdtemp(join(tmpdir(), 'gateway-models-'))
-  const file = join(folder, 'models.json')
-  const upstream = { kind: 'openai', base_url: `${vendor.origin}/v1` }
-  await writeFile(
-    file,
-    JSON.stringify({ models: [{ id: 'acme/large', upstream, price: PRICE, recharge_required: false }] }),
-  )
-  dashboard = await openDashboard({ env: { MODELS_FILE: file, CREDIT_BUYS_PAID_PROVIDERS: 'true' } })
+  ;({ vendor, dashboard, close } = await openModelDashboard([{ id: 'acme/large', recharge_required: false }]))
   operator = await dashboard.signedIn()
 })
-afterAll(async () => {
-  await dashboard.close()
-  vendor.close()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => close())
 
 /** An owner with a key. */
 async function ownerWithKey() {

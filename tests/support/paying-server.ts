@@ -46,6 +46,8 @@ export async function openPayingServer(env: Record<string, string> = {}, open: (
     async start() {
       server = await startServer(folder, settings)
     },
+    /** Where the server that runs now has this path. */
+    addressOf: (path: string) => server.url + path,
     /** A credential for the call, as a payer makes it from the 402. */
     bought: async () => sandbox.buy(await fetch(`${server.url}${PATH}`)),
     paying: (credential: string) => fetch(`${server.url}${PATH}`, { headers: { [sandbox.header]: credential } }),

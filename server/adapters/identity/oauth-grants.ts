@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { and, eq, gt, isNull } from 'drizzle-orm'
+import { and, eq, gt, isNull, sql } from 'drizzle-orm'
 import {
   ACCESS_TOKEN_PREFIX,
   AUDIENCES,
@@ -24,11 +24,13 @@ const TAIL = 12
 export class LibraryGrants implements OAuthGrants {
   private readonly db: IdentityDatabase
   private readonly origin: string
+  private readonly byStored: ReturnType<typeof tokenQuery>
   /** The last characters of tokens that were found; forgotten as a whole when they are too many. */
   private readonly good = new Set<string>()
 
   constructor(db: IdentityDatabase, baseUrl: string) {
     this.db = db
+    this.byStored = tokenQuery(db)
     this.origin = new URL(baseUrl).origin
   }
 
@@ -39,18 +41,7 @@ export class LibraryGrants implements OAuthGrants {
   async byToken(token: string): Promise<TokenGrant | null> {
     if (!token.startsWith(ACCESS_TOKEN_PREFIX)) return null
     const stored = createHash('sha256').update(token.slice(ACCESS_TOKEN_PREFIX.length)).digest('base64url')
-    const [row] = await this.db
-      .select({
-        userId: oauthAccessToken.userId,
-        clientId: oauthAccessToken.clientId,
-        scopes: oauthAccessToken.scopes,
-        resources: oauthAccessToken.resources,
-        expiresAt: oauthAccessToken.expiresAt,
-        disabled: oauthClient.disabled,
-      })
-      .from(oauthAccessToken)
-      .innerJoin(oauthClient, eq(oauthClient.clientId, oauthAccessToken.clientId))
-      .where(and(eq(oauthAccessToken.token, stored), isNull(oauthAccessToken.revoked)))
+    const [row] = await this.byStored.all({ stored })
     if (!row?.userId || row.disabled) return null
     if (this.good.size >= MOST_REMEMBERED) this.good.clear()
     this.good.add(token.slice(-TAIL))
@@ -94,6 +85,23 @@ export class LibraryGrants implements OAuthGrants {
         .where(and(eq(table.userId, userId), ...(clientId === 'all' ? [] : [eq(table.clientId, clientId)])))
     await this.db.batch([of(oauthAccessToken), of(oauthRefreshToken), of(oauthConsent)])
   }
+}
+
+/** Built once: it runs for every call of an app, and building it costs more than running it. */
+function tokenQuery(db: IdentityDatabase) {
+  return db
+    .select({
+      userId: oauthAccessToken.userId,
+      clientId: oauthAccessToken.clientId,
+      scopes: oauthAccessToken.scopes,
+      resources: oauthAccessToken.resources,
+      expiresAt: oauthAccessToken.expiresAt,
+      disabled: oauthClient.disabled,
+    })
+    .from(oauthAccessToken)
+    .innerJoin(oauthClient, eq(oauthClient.clientId, oauthAccessToken.clientId))
+    .where(and(eq(oauthAccessToken.token, sql.placeholder('stored')), isNull(oauthAccessToken.revoked)))
+    .prepare()
 }
 
 function appOf(row: typeof oauthClient.$inferSelect): OAuthApp {

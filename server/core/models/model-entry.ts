@@ -1,6 +1,20 @@
 import { fromUsdNumber, type Money, micros } from '../money'
 import { no, ok, type Result } from '../result'
 import type { Model, ModelUpstream, UpstreamKind } from './model'
+import {
+  CAP_PARAMETERS,
+  ENTRY_MEMBERS,
+  KEY_ENV,
+  MODEL_ID,
+  MOST_COUNT,
+  MOST_ID_CHARACTERS,
+  MOST_PRICE,
+  MOST_TEXT_CHARACTERS,
+  MOST_UPSTREAMS,
+  PRICE_MEMBERS,
+  UPSTREAM_KINDS,
+  UPSTREAM_MEMBERS,
+} from './model-file-schema'
 import type { TokenPrice } from './token-price'
 
 /** An upstream as an operator writes it. */
@@ -53,15 +67,7 @@ const VENDORS: Readonly<Record<UpstreamEntry['kind'], string>> = {
 
 /** Above what vendors document for one image of any size, the costliest small models apart. */
 const IMAGE_TOKENS = 16_384
-const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]*(\/[A-Za-z0-9][A-Za-z0-9._:@-]*){0,4}$/
-const ENTRY_MEMBERS = [
-  ...['id', 'upstream', 'upstreams', 'price', 'owned_by', 'created', 'recharge_required', 'context_tokens'],
-  ...['max_output_tokens', 'default_output_tokens', 'image_tokens', 'family', 'family_rpm'],
-]
-const UPSTREAM_MEMBERS = [
-  ...['kind', 'base_url', 'key_env', 'model', 'concurrency', 'connect_timeout_ms', 'first_byte_timeout_ms'],
-  ...['idle_timeout_ms', 'cap_parameter'],
-]
+const MILLION = 1_000_000
 
 class BadEntry extends Error {}
 
@@ -84,13 +90,13 @@ export function parseModelEntry(
 function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]): Model {
   const entry = members(value, 'a model', ENTRY_MEMBERS)
   const id = entry['id']
-  if (typeof id !== 'string' || id.length > 128 || !MODEL_ID.test(id) || id.startsWith('sandbox/'))
+  if (typeof id !== 'string' || id.length > MOST_ID_CHARACTERS || !MODEL_ID.test(id))
     throw new BadEntry(
       'id must be a name such as "gpt-4o" or "meta/llama-3", of letters, digits and . _ : @ - /, not below "sandbox/"',
     )
   const list = entry['upstreams'] ?? (entry['upstream'] === undefined ? undefined : [entry['upstream']])
-  if (!Array.isArray(list) || list.length === 0 || list.length > 8)
-    throw new BadEntry(`${id}: upstream must be an object, or upstreams a list of 1 to 8 of them`)
+  if (!Array.isArray(list) || list.length === 0 || list.length > MOST_UPSTREAMS)
+    throw new BadEntry(`${id}: upstream must be an object, or upstreams a list of 1 to ${MOST_UPSTREAMS} of them`)
   const upstreams = list.map((upstream) => upstreamOf(upstream, id))
   const price = priceOf(entry['price'], id, upstreams)
   const family = text(entry['family'], `${id}: family`)
@@ -116,18 +122,18 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
 
 function upstreamOf(value: unknown, id: string): ModelUpstream {
   const entry = members(value, `an upstream of ${id}`, UPSTREAM_MEMBERS)
-  const kind = (['openai', 'anthropic', 'gemini'] as const).find((known) => known === entry['kind'])
+  const kind = UPSTREAM_KINDS.find((known) => known === entry['kind'])
   if (!kind) throw new BadEntry(`${id}: kind of an upstream must be openai, anthropic or gemini`)
   const baseUrl = text(entry['base_url'], `${id}: base_url`) ?? VENDORS[kind]
   const url = URL.parse(baseUrl)
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
     throw new BadEntry(`${id}: base_url must be an http(s) address without a query, such as ${VENDORS[kind]}`)
   const keyEnv = text(entry['key_env'], `${id}: key_env`)
-  if (keyEnv !== null && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(keyEnv))
+  if (keyEnv !== null && !KEY_ENV.test(keyEnv))
     throw new BadEntry(`${id}: key_env must be the name of an environment variable, not the key itself`)
-  const cap = entry['cap_parameter'] ?? (url.hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens')
-  if (cap !== 'max_tokens' && cap !== 'max_completion_tokens')
-    throw new BadEntry(`${id}: cap_parameter must be max_tokens or max_completion_tokens`)
+  const wanted = entry['cap_parameter'] ?? (url.hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens')
+  const cap = CAP_PARAMETERS.find((known) => known === wanted)
+  if (!cap) throw new BadEntry(`${id}: cap_parameter must be ${CAP_PARAMETERS.join(' or ')}`)
   return {
     kind,
     baseUrl: baseUrl.replace(/\/+$/, ''),
@@ -143,12 +149,12 @@ function upstreamOf(value: unknown, id: string): ModelUpstream {
 
 function priceOf(value: unknown, id: string, upstreams: readonly ModelUpstream[]): TokenPrice {
   if (value === undefined) throw new BadEntry(`${id}: price is missing; a free model says 0`)
-  const entry = members(value, `the price of ${id}`, ['input', 'output', 'cache_read', 'cache_write', 'cache_write_1h'])
+  const entry = members(value, `the price of ${id}`, PRICE_MEMBERS)
   const usd = (name: string): Money | null => {
     const given = entry[name]
     if (given === undefined) return null
     const amount = typeof given === 'number' ? fromUsdNumber(given) : null
-    if (amount === null || amount > 1_000_000_000_000)
+    if (amount === null || amount > MOST_PRICE * MILLION)
       throw new BadEntry(`${id}: price.${name} must be USD per million tokens, at most 6 decimals`)
     return amount
   }
@@ -164,24 +170,24 @@ function priceOf(value: unknown, id: string, upstreams: readonly ModelUpstream[]
   return hour === null ? price : { ...price, cacheWriteHour: hour }
 }
 
-function members(value: unknown, what: string, known: readonly string[]): Readonly<Record<string, unknown>> {
+function members(value: unknown, what: string, known: object): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new BadEntry(`${what} must be an object`)
-  const stranger = Object.keys(value).find((name) => !known.includes(name))
+  const stranger = Object.keys(value).find((name) => !Object.hasOwn(known, name))
   if (stranger !== undefined) throw new BadEntry(`${what} has no member "${stranger.slice(0, 40)}"`)
   return { ...value }
 }
 
 function text(value: unknown, what: string): string | null {
   if (value === undefined) return null
-  if (typeof value !== 'string' || value.length === 0 || value.length > 200)
-    throw new BadEntry(`${what} must be text of 1 to 200 characters`)
+  if (typeof value !== 'string' || value.length === 0 || value.length > MOST_TEXT_CHARACTERS)
+    throw new BadEntry(`${what} must be text of 1 to ${MOST_TEXT_CHARACTERS} characters`)
   return value
 }
 
 function count(value: unknown, what: string): number | null {
   if (value === undefined) return null
-  if (!Number.isSafeInteger(value) || Number(value) < 1 || Number(value) > 10_000_000_000)
+  if (!Number.isSafeInteger(value) || Number(value) < 1 || Number(value) > MOST_COUNT)
     throw new BadEntry(`${what} must be a whole number above 0`)
   return Number(value)
 }

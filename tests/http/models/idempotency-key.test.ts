@@ -182,6 +182,27 @@ describe('a model call under an Idempotency-Key whose caller hangs up (ADR 17)',
     expect([vendor.received.length, await paid()]).toEqual([1, COST])
   })
 
+  test('while it waited for the first, which then failed: it does not begin', async () => {
+    const gate = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<void>()
+    vendor.answer = async () => {
+      asked.resolve()
+      await gate.promise
+      return openAi.error(400, {})
+    }
+    const first = chat('waits')
+    await asked.promise
+    const gone = new AbortController()
+    const waiting = chat('waits', {}, { signal: gone.signal }).catch(() => null)
+    gone.abort()
+    gate.resolve()
+    expect((await first).status).toBe(400)
+    await waiting
+    vendor.answer = () => openAi.plain('Hi', COUNTS)
+    expect((await chat('waits')).headers.get('idempotency-replayed')).toBeNull()
+    expect([vendor.received.length, await paid()]).toEqual([2, COST])
+  })
+
   test('goes on to the end of its stream, and the repeat gets the whole of it', async () => {
     const gate = Promise.withResolvers<void>()
     const events = openAi.words(['Hel', 'lo'], COUNTS)

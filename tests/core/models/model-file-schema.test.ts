@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020'
+import fc from 'fast-check'
+import { parseModelEntry } from '../../../server/core/models/model-entry'
+import { MODEL_FILE_SCHEMA } from '../../../server/core/models/model-file-schema'
+
+const DOCS = join(import.meta.dir, '../../../docs')
+const validate = new Ajv2020({ allErrors: true }).compile(MODEL_FILE_SCHEMA)
+const byEditor = (entry: unknown) => validate({ models: [entry] })
+const byJudge = (entry: unknown) => parseModelEntry(entry, { created: 1, priceVersion: () => 'v1' }).ok
+
+/** Something good, or, rarely, something bad, so that most entries are good but for a little. */
+const some = (good: readonly unknown[], bad: readonly unknown[]) =>
+  fc.oneof({ weight: 30, arbitrary: fc.constantFrom(...good) }, { weight: 1, arbitrary: fc.constantFrom(...bad) })
+const none = fc.constant(undefined)
+const mostly = <T>(arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 30, arbitrary }, { weight: 1, arbitrary: none as fc.Arbitrary<T | undefined> })
+const rarely = (value: unknown) =>
+  fc.oneof({ weight: 60, arbitrary: none }, { weight: 1, arbitrary: fc.constant(value) })
+const counts = some([undefined, 1, 64, 10_000_000_000], [10_000_000_001, 0, 1.5, '1'])
+const texts = some([undefined, 'a', 'x'.repeat(200)], ['x'.repeat(201), '', 7])
+const price = fc.record({
+  input: mostly(some([0, 2.5, 1_000_000], [1_000_001, -1, '1'])),
+  output: mostly(some([0, 10], [-0.5])),
+  cache_read: some([undefined, 1.25], [true]),
+  cache_write: some([undefined, 3.75], ['3']),
+  cache_write_1h: some([undefined, 6], ['x']),
+  cache_writes: rarely(1),
+})
+const upstream = fc.record({
+  kind: mostly(some(['openai', 'anthropic', 'gemini'], ['sandbox', 'cohere'])),
+  base_url: some([undefined, 'http://127.0.0.1:11434/v1', 'https://example.com'], ['ftp://example.com', '']),
+  key_env: some([undefined, 'A_KEY'], ['sk-live-1', '']),
+  model: texts,
+  concurrency: counts,
+  connect_timeout_ms: counts,
+  cap_parameter: some([undefined, 'max_tokens', 'max_completion_tokens'], ['tokens']),
+  url: rarely('x'),
+})
+const GOOD_IDS = ['gpt-4o', 'meta/llama-3', 'a/b/c/d/e', 'sandboxes']
+const BAD_IDS = ['a/b/c/d/e/f', 'sandbox/echo', '-x', 'a b', '', 1, 'x'.repeat(129)]
+const families = fc.oneof(
+  { weight: 20, arbitrary: fc.constantFrom({}, { family: 'f', family_rpm: 5 }) },
+  { weight: 1, arbitrary: fc.constantFrom({ family: 'f' }, { family_rpm: 5 }, { family: '', family_rpm: 5 }) },
+)
+const where = fc.oneof(
+  { weight: 10, arbitrary: fc.record({ upstream }) },
+  { weight: 10, arbitrary: fc.record({ upstreams: fc.array(upstream, { minLength: 1, maxLength: 3 }) }) },
+  { weight: 1, arbitrary: fc.constantFrom({}, { upstreams: [] }, { upstream: 'x' }) },
+)
+const entry = fc
+  .record({
+    ...{
+      where,
+      families,
+      id: mostly(some(GOOD_IDS, BAD_IDS)),
+      price: mostly(price),
+      owned_by: texts,
+      image_tokens: counts,
+    },
+    ...{ recharge_required: some([undefined, true, false], ['yes']), context_tokens: counts, prize: rarely(1) },
+  })
+  // As it would stand in a file: what is undefined is not there.
+  .map(({ where: at, families: of, ...rest }): unknown => JSON.parse(JSON.stringify({ ...rest, ...at, ...of })))
+
+describe('the schema of the file of models', () => {
+  test('is the one that is shipped', async () => {
+    expect(await Bun.file(join(DOCS, 'models.schema.json')).json()).toEqual(
+      JSON.parse(JSON.stringify(MODEL_FILE_SCHEMA)),
+    )
+  })
+
+  test('takes and refuses what the judge of entries does', () => {
+    let taken = 0
+    let refused = 0
+    fc.assert(
+      fc.property(entry, (one) => {
+        const judged = byJudge(one)
+        if (judged) taken++
+        else refused++
+        expect(byEditor(one)).toBe(judged)
+      }),
+      { numRuns: 5_000 },
+    )
+    expect(Math.min(taken, refused)).toBeGreaterThan(100)
+  })
+
+  test('leaves to the judge what it cannot say: how an address is made, and how fine a price is', () => {
+    const good = { id: 'm', upstream: { kind: 'openai' }, price: { input: 1, output: 2 } }
+    const onlyJudged = [
+      { ...good, upstream: { kind: 'openai', base_url: 'https://user@example.com' } },
+      { ...good, upstream: { kind: 'openai', base_url: 'https://example.com?x=1' } },
+      { ...good, price: { input: 0.1234567, output: 1 } },
+    ]
+    for (const one of onlyJudged) expect([byEditor(one), byJudge(one)]).toEqual([true, false])
+  })
+
+  test('and the judge take every example of docs/models.md', async () => {
+    const text = await Bun.file(join(DOCS, 'models.md')).text()
+    const examples = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(([, json]) => JSON.parse(json ?? ''))
+    const entries = examples.flatMap((example) => example.models ?? [example])
+    expect(entries.length).toBeGreaterThanOrEqual(2)
+    for (const one of entries) expect([byEditor(one), byJudge(one)]).toEqual([true, true])
+  })
+})
