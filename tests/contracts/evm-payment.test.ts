@@ -5,6 +5,7 @@ import { evmMethod } from '../../server/adapters/payments/mpp/evm'
 import { formatUsd } from '../../server/core/money'
 import type { Offer, ShownPayment, Terms } from '../../server/core/payments/method'
 import { EVM_CHAIN_ID, openEvmSandbox, RELAYER, TOKEN_NAME, TOKEN_VERSION } from '../support/evm/evm-sandbox'
+import '../support/patience'
 import { MERCHANT, PAYER, stranger } from '../support/payment-sandbox'
 import { type MethodUnderTest, paymentMethodContract, termsOf } from './payment-method.contract'
 

@@ -6,6 +6,8 @@ import { ok } from '../../server/core/result'
 import { EVM_CHAIN_ID, type EvmLie, openEvmSandbox, RELAYER, TOKEN_NAME } from '../support/evm/evm-sandbox'
 import { expiredChallenge } from '../support/expired-challenge'
 import { type Harness, openHarness } from '../support/harness'
+import { moneyMoved } from '../support/money-moved'
+import '../support/patience'
 import { MERCHANT, PAYER, stranger } from '../support/payment-sandbox'
 import { CONTEXT, endAndReconcile, IMAGES_CALL } from './wire'
 
@@ -36,12 +38,7 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     await sandbox.close()
   })
 
-  /** What the recipient got while `work` ran. */
-  async function moved(work: () => Promise<unknown>): Promise<bigint> {
-    const before = await sandbox.balance(MERCHANT)
-    await work()
-    return (await sandbox.balance(MERCHANT)) - before
-  }
+  const moved = moneyMoved(() => sandbox.balance(MERCHANT))
   const challengeIn = (answer: Response) => answer.headers.get('www-authenticate') ?? ''
   const requiredIn = (answer: Response) => answer.headers.get('payment-required') ?? ''
   /** Status, code and whether the answer invites to pay. */

@@ -5,6 +5,7 @@ import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/
 import { ok } from '../../server/core/result'
 import { expiredChallenge } from '../support/expired-challenge'
 import { type Harness, openHarness } from '../support/harness'
+import { moneyMoved } from '../support/money-moved'
 import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
 import { CONTEXT, endAndReconcile, IMAGES_CALL } from './wire'
 
@@ -43,12 +44,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
     await sandbox.close()
   })
 
-  /** What the recipient got while `work` ran. */
-  async function moved(work: () => Promise<unknown>): Promise<bigint> {
-    const before = await sandbox.balance(MERCHANT)
-    await work()
-    return (await sandbox.balance(MERCHANT)) - before
-  }
+  const moved = moneyMoved(() => sandbox.balance(MERCHANT))
   /** A credential for a call, as a payer makes it from the 402. */
   async function bought(path = IMAGES_CALL, init: RequestInit = {}, payer: PrivateKeyAccount = PAYER): Promise<string> {
     return sandbox.payer(payer).createCredential(await gateway.call(path, init))

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
 import { Challenge, Receipt } from 'mppx'
 import { EVM_CHAIN_ID, openEvmSandbox, TOKEN_NAME } from '../support/evm/evm-sandbox'
+import { moneyMoved } from '../support/money-moved'
 import '../support/patience'
 import { mppxCli, runBun } from '../support/payment-programs'
 import { MERCHANT, PAYER } from '../support/payment-sandbox'
@@ -31,12 +32,7 @@ describe('payment clients on an EVM chain', () => {
     await sandbox.close()
   })
 
-  /** What the recipient got while `work` ran. */
-  async function moved(work: () => Promise<unknown>): Promise<bigint> {
-    const before = await sandbox.balance(MERCHANT)
-    await work()
-    return (await sandbox.balance(MERCHANT)) - before
-  }
+  const moved = moneyMoved(() => sandbox.balance(MERCHANT))
   async function onChain(reference: string): Promise<string> {
     const receipt = (await sandbox.ask('eth_getTransactionReceipt', [reference])) as { status: string }
     return receipt.status

@@ -2,6 +2,7 @@ import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureIndex } from '../../server/adapters/websearch/local/ensure-index'
+import { whileAlone } from '../../server/adapters/websearch/local/index-lock'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'
@@ -11,7 +12,9 @@ export async function dataFolder(): Promise<string> {
   const cache = join(ROOT, 'node_modules', '.cache', 'gateway-tests')
   await mkdir(cache, { recursive: true })
   const indexPath = join(cache, 'search.db')
-  await ensureIndex({ indexPath, nodeModules: join(ROOT, 'node_modules'), projectRoot: ROOT })
+  // Whoever waited for another test's build finds it made: built twice in a row, it outlasts the patience of a hook.
+  const sources = { indexPath, nodeModules: join(ROOT, 'node_modules'), projectRoot: ROOT }
+  await whileAlone(join(cache, 'search.db.turn'), () => ensureIndex(sources))
   const folder = await mkdtemp(join(tmpdir(), 'gw-'))
   await copyFile(indexPath, join(folder, 'search.db'))
   return folder

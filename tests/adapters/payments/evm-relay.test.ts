@@ -14,6 +14,7 @@ import {
   TOKEN_NAME,
   TOKEN_VERSION,
 } from '../../support/evm/evm-sandbox'
+import '../../support/patience'
 import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
 
 const PRICE = 5000n

@@ -1,0 +1,8 @@
+/** What the recipient got while `work` ran. */
+export function moneyMoved(received: () => Promise<bigint>) {
+  return async (work: () => Promise<unknown>): Promise<bigint> => {
+    const before = await received()
+    await work()
+    return (await received()) - before
+  }
+}
