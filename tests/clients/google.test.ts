@@ -86,7 +86,7 @@ describe('@google/genai', () => {
       () => null,
       (error: unknown) => error,
     )
-    expect(problem).toBeInstanceOf(Error)
+    expect(problem).toBeInstanceOf(ApiError)
   })
 
   test('an abort ends the call at the vendor, and nothing stays held', async () => {

@@ -70,8 +70,8 @@ export const GENERATE_CONTENT: ModelWire = {
   usageOf: (answer) => geminiUsage(answer['usageMetadata']),
   textBytes: (answer) => stringBytes(answer, TEXTS),
   meter: (_request, { events }) => new GeminiMeter(events),
-  // In the stream as the vendor sends it: bare, without `data:`, which is where its SDK looks for an error.
-  errorEvent: (body, { events }) => (events ? `${body}\n\n` : `,${body}]`),
+  // An event like the others: the vendor's SDK drops a bare one unless the network happens to bring it by itself.
+  errorEvent: (body, { events }) => (events ? `data: ${body}\n\n` : `,${body}]`),
 }
 
 const SPELLINGS = [
