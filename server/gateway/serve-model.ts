@@ -44,7 +44,7 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
       balance: await spendable(counter, admitted),
     }
   if (wishes.maxPrice !== null && most > wishes.maxPrice) return tooDear(most, wishes.maxPrice)
-  const turn = await turnOf(counter.repeats, call, call.operation, judged.request.stream)
+  const turn = await turnOf(counter.repeats, call, call.operation, judged.request.stream ? 'write' : 'read')
   if (!turn.ok) return { kind: 'refused', failure: turn.error }
   if (turn.value?.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
   const { first = null } = turn.value ?? {}

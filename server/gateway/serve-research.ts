@@ -95,7 +95,7 @@ export async function serveResearch(parts: ResearchParts, call: ResearchCall): P
   const likely = likelyResearchTokens(asked)
   const tooMany = moreThanMinute(likely - asked.cap, asked.cap, admitted.subjects)
   if (tooMany) return { kind: 'refused', failure: tooMany }
-  const turn = await turnOf(parts.repeats, call, OPERATION, call.stream)
+  const turn = await turnOf(parts.repeats, call, OPERATION, call.stream ? 'write' : 'read')
   if (!turn.ok) return { kind: 'refused', failure: turn.error }
   if (turn.value?.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
   const { first = null } = turn.value ?? {}

@@ -11,7 +11,8 @@ import { limitFailure } from './admit'
 import { type Admitted, countedOn, type Outcome, type PricedCall } from './call'
 import { forward } from './forward'
 import type { CreditUse, Funding } from './funding/funding'
-import type { FirstTurn, Repeats } from './repeats'
+import type { Ending, FirstTurn, Repeats } from './repeats'
+import { turnOf } from './turn-of'
 
 export interface Counter {
   readonly limiter: Limiter
@@ -46,18 +47,10 @@ export async function serve<I>(counter: Counter, call: PricedCall<I>): Promise<O
 
 /** Runs it, or answers it as the first time where its `Idempotency-Key` was there before, ahead of any money. */
 async function once<I>(counter: Counter, call: PricedCall<I>): Promise<Outcome> {
-  const { admitted, operation, wishes } = call
-  const { caller, presented } = admitted
-  if (wishes.idempotencyKey === null || caller.kind === 'anonymous') return (await bought(counter, call)).outcome
-  const turn = await counter.repeats.turn({
-    account: caller.account.id,
-    operation: operation.name,
-    key: wishes.idempotencyKey,
-    fingerprint: call.fingerprint(),
-    requestId: presented.id,
-    effect: operation.effect ?? 'read',
-  })
+  const { name, effect = 'read' } = call.operation
+  const turn = await turnOf(counter.repeats, call, name, effect)
   if (!turn.ok) return { kind: 'refused', failure: turn.error }
+  if (turn.value === null) return (await bought(counter, call)).outcome
   if (turn.value.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
   const { first } = turn.value
   let end: Ending = 'unknown'
@@ -69,8 +62,6 @@ async function once<I>(counter: Counter, call: PricedCall<I>): Promise<Outcome> 
     await first.end(end)
   }
 }
-
-type Ending = Parameters<FirstTurn['end']>[0]
 
 /** Money, upstream, charge. `end` tells whether anything can have happened. */
 async function bought<I>(

@@ -4,7 +4,7 @@ import { no, ok, type Result } from '../core/result'
 import type { Admitted, Wishes } from './call'
 import type { Ending, FirstTurn, Repeats, Turn } from './repeats'
 
-/** A call whose answer a model writes, as far as its `Idempotency-Key` is concerned. */
+/** A priced call, as far as its `Idempotency-Key` is concerned. */
 export interface Keyed {
   readonly admitted: Admitted
   readonly wishes: Wishes
@@ -15,14 +15,14 @@ export interface Keyed {
 }
 
 /**
- * The turn of a call whose answer a model writes; null where it named no key. A stream counts as a write: what went through is
- * charged also when its process dies, so that it is reserved before it begins.
+ * The turn of a call, ahead of any money; null where it named no key. A stream counts as a write: what went through is charged also
+ * when its process dies, so that it is reserved before it begins.
  */
 export async function turnOf(
   repeats: Repeats,
   { admitted, wishes, fingerprint, hangUp }: Keyed,
   operation: SoldName,
-  stream: boolean,
+  effect: 'read' | 'write',
 ): Promise<Result<Turn | null, Failure>> {
   const { caller, presented } = admitted
   if (wishes.idempotencyKey === null || caller.kind === 'anonymous') return ok(null)
@@ -32,7 +32,7 @@ export async function turnOf(
     key: wishes.idempotencyKey,
     fingerprint: fingerprint(),
     requestId: presented.id,
-    effect: stream ? 'write' : 'read',
+    effect,
   })
   // Who left while it waited for the first has not begun anything.
   if (!turn.ok || turn.value.kind === 'repeat' || !hangUp.aborted) return turn
@@ -45,7 +45,7 @@ export function stopOf({ hangUp }: Pick<Keyed, 'hangUp'>, first: FirstTurn | nul
   return first ? new AbortController().signal : hangUp
 }
 
-/** Gives the turn back on every way out; a stream takes it along, to its end. */
+/** Gives the turn of a model's call back on every way out; a stream takes it along, to its end. */
 export async function within<T extends { readonly kind: string }>(
   first: FirstTurn | null,
   work: () => Promise<T>,
