@@ -40,7 +40,8 @@ test('on a real file with failing, late and lost commits, every sum agrees and e
         }
       },
     ),
-    { numRuns: 5 },
+    // What hangs on time does not fail again in a smaller example.
+    { numRuns: 5, endOnFailure: true },
   )
 }, 180_000)
 
