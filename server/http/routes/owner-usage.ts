@@ -6,10 +6,9 @@ import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { Statements } from '../../core/ledger/statement'
 import { formatUsd, ZERO } from '../../core/money'
-import type { Page } from '../../core/page'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { RequestFilter, UsageReports } from '../../core/usage/reports'
-import { csvLine } from '../csv'
+import { csvFile, csvLine } from '../csv'
 import { ACTIVITY_DOCS } from '../docs/activity-docs'
 import { documented } from '../docs/documented'
 import { notFound } from '../failures'
@@ -174,15 +173,11 @@ export function ownerUsageRoutes(parts: {
         const { accountId } = await owners.owner(request)
         const filter = filterOf(accountId, queryOf(FILTER, request))
         const payers = new Map((await payersOf(accountId, parts)).map((payer) => [payer.id, payer]))
-        return new Response(
-          csvStream(reports, filter, (call) => csvCall(call, payers.get(call.keyId))),
-          {
-            headers: {
-              'content-type': 'text/csv; charset=utf-8',
-              'content-disposition': 'attachment; filename="usage.csv"',
-              'cache-control': 'no-store',
-            },
-          },
+        return csvFile(
+          'usage.csv',
+          CSV_HEAD,
+          (cursor) => reports.requests(filter, CSV_PAGE, cursor),
+          (call) => csvCall(call, payers.get(call.keyId)),
         )
       },
       documented(ACTIVITY_DOCS.csv, FILTER),
@@ -199,30 +194,6 @@ function csvCall(call: CallRecord, payer: Payer | undefined): string {
     ...[time, id, ...whose, operation, status, code, tokens.input, tokens.output, cost, latencyMs],
     ...[call.model ?? null, ...counted, payer?.kind ?? ''],
   ])
-}
-
-/** The whole filter, page by page as the reader takes it, so that its length costs no memory. */
-function csvStream(
-  reports: UsageReports,
-  filter: RequestFilter,
-  line: (call: CallRecord) => string,
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  let cursor: string | null = null
-  return new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(csvLine(CSV_HEAD))),
-    async pull(controller) {
-      let lines = ''
-      // A pull that brings nothing is not asked again, and a page may be empty though more follow.
-      do {
-        const page: Page<CallRecord> | null = await reports.requests(filter, CSV_PAGE, cursor)
-        lines = page?.rows.map(line).join('') ?? ''
-        cursor = page?.next ?? null
-      } while (lines === '' && cursor !== null)
-      if (lines !== '') controller.enqueue(encoder.encode(lines))
-      if (cursor === null) controller.close()
-    },
-  })
 }
 
 function filterOf(
