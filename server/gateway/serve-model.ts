@@ -21,7 +21,7 @@ import {
 import type { FirstTurn } from './repeats'
 import { spendable, tooDear } from './serve'
 import { meteredStream } from './stream'
-import { stopOf, turnOf, within } from './turn-of'
+import { inTurn, stopOf } from './turn-of'
 
 /** Most bytes of a plain answer; with pictures in it, a model's is longer than a search's. */
 const MOST_ANSWER_BYTES = 64 * 1024 * 1024
@@ -44,11 +44,7 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
       balance: await spendable(counter, admitted),
     }
   if (wishes.maxPrice !== null && most > wishes.maxPrice) return tooDear(most, wishes.maxPrice)
-  const turn = await turnOf(counter.repeats, call, call.operation, judged.request.stream ? 'write' : 'read')
-  if (!turn.ok) return { kind: 'refused', failure: turn.error }
-  if (turn.value?.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
-  const { first = null } = turn.value ?? {}
-  return within(first, () => bought(counter, judged, first))
+  return inTurn(counter.repeats, call, call.operation, judged.request.stream, (first) => bought(counter, judged, first))
 }
 
 /** Tokens and a place, money, upstream, charge. */

@@ -23,7 +23,7 @@ import { type EndCode, giveBack } from './model-call'
 import { type Ending, type FirstTurn, GivenBytes } from './repeats'
 import { callRecord, creditUse, spendable } from './serve'
 import { reserveTokens } from './serve-model'
-import { type Keyed, stopOf, turnOf, within } from './turn-of'
+import { inTurn, type Keyed, stopOf } from './turn-of'
 
 export interface ResearchCall extends Keyed {
   readonly model: string
@@ -95,11 +95,9 @@ export async function serveResearch(parts: ResearchParts, call: ResearchCall): P
   const likely = likelyResearchTokens(asked)
   const tooMany = moreThanMinute(likely - asked.cap, asked.cap, admitted.subjects)
   if (tooMany) return { kind: 'refused', failure: tooMany }
-  const turn = await turnOf(parts.repeats, call, OPERATION, call.stream ? 'write' : 'read')
-  if (!turn.ok) return { kind: 'refused', failure: turn.error }
-  if (turn.value?.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
-  const { first = null } = turn.value ?? {}
-  return within(first, () => begun(parts, call, { asked, most, likely, first }))
+  return inTurn(parts.repeats, call, OPERATION, call.stream, (first) =>
+    begun(parts, call, { asked, most, likely, first }),
+  )
 }
 
 /** Tokens and a place, money, the job. */

@@ -1,7 +1,7 @@
 import type { SoldName } from '../core/catalogue/operation'
 import { type Failure, failure } from '../core/failure'
 import { no, ok, type Result } from '../core/result'
-import type { Admitted, Wishes } from './call'
+import type { Admitted, Repeated, Wishes } from './call'
 import type { Ending, FirstTurn, Repeats, Turn } from './repeats'
 
 /** A priced call, as far as its `Idempotency-Key` is concerned. */
@@ -45,14 +45,24 @@ export function stopOf({ hangUp }: Pick<Keyed, 'hangUp'>, first: FirstTurn | nul
   return first ? new AbortController().signal : hangUp
 }
 
-/** Gives the turn of a model's call back on every way out; a stream takes it along, to its end. */
-export async function within<T extends { readonly kind: string }>(
-  first: FirstTurn | null,
-  work: () => Promise<T>,
-): Promise<T> {
+/**
+ * A model's call within its turn: answered as the first time, or worked on, with the turn given back on every way out; a stream
+ * takes it along, to its end.
+ */
+export async function inTurn<T extends { readonly kind: string }>(
+  repeats: Repeats,
+  call: Keyed,
+  operation: SoldName,
+  stream: boolean,
+  work: (first: FirstTurn | null) => Promise<T>,
+): Promise<T | Repeated | { readonly kind: 'refused'; readonly failure: Failure }> {
+  const turn = await turnOf(repeats, call, operation, stream ? 'write' : 'read')
+  if (!turn.ok) return { kind: 'refused', failure: turn.error }
+  if (turn.value?.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
+  const { first = null } = turn.value ?? {}
   let end: Ending | null = 'nothing'
   try {
-    const outcome = await work()
+    const outcome = await work(first)
     // What was refused was not charged, and a model changes nothing outside.
     end = outcome.kind === 'streaming' ? null : outcome.kind === 'served' ? 'done' : 'nothing'
     return outcome
