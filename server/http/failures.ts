@@ -1,6 +1,7 @@
 import { type Failure, type FailureCode, failure } from '../core/failure'
 import { formatUsd } from '../core/money'
 import type { Result } from '../core/result'
+import { audienceOf } from './audience'
 import { isGooglePath } from './google-path'
 
 export type FailureType =
@@ -215,12 +216,12 @@ function setChallenge(headers: Headers, problem: Failure): void {
 /** Whether an access token would help, or a better one: always of the MCP server, elsewhere when one was shown. */
 function asksForToken({ code }: Failure, path: string): boolean {
   if (code === 'invalid_token' || code === 'insufficient_scope') return true
-  return path.startsWith('/mcp') && FAILURES[code].status === 401
+  return audienceOf(path) === '/mcp' && FAILURES[code].status === 401
 }
 
 /** Where an app finds who gives tokens, and what to ask for (RFC 6750 3, RFC 9728 5.1). */
 function tokenChallenge({ code, param }: Failure, path: string, origin: string): string {
-  const resource = path.startsWith('/mcp') ? '/mcp' : path.startsWith('/apis/') ? '/apis/v1' : '/v1'
+  const resource = audienceOf(path)
   const scope = code === 'insufficient_scope' && param ? param : FIRST_SCOPES
   const parts = [
     'Bearer realm="gateway"',

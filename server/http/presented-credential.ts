@@ -1,5 +1,6 @@
-import { ACCESS_TOKEN_PREFIX, type Audience } from '../core/credentials/oauth-grant'
+import { ACCESS_TOKEN_PREFIX } from '../core/credentials/oauth-grant'
 import type { Credential, Destination } from '../gateway/call'
+import { audienceOf } from './audience'
 import { isGooglePath } from './google-path'
 
 /**
@@ -24,10 +25,4 @@ export function presentedCredential(headers: Headers, path: string, destination:
   const named = path === '/v1/messages' ? 'x-api-key' : isGooglePath(path) ? 'x-goog-api-key' : null
   const secret = named && headers.get(named)
   return secret ? { kind: 'api_key', secret } : { kind: 'none' }
-}
-
-/** Which protected resource a path belongs to (spec-answers 10). */
-function audienceOf(path: string): Audience {
-  if (path === '/mcp' || path.startsWith('/mcp/')) return '/mcp'
-  return path.startsWith('/apis/') ? '/apis/v1' : '/v1'
 }

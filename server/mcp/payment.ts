@@ -1,6 +1,6 @@
 import { McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { ShownPayment } from '../core/payments/method'
-import type { ToolAnswer } from './tool-result'
+import { isRecord, type ToolAnswer } from './tool-result'
 
 /** Names in `_meta` and codes of the `Payment` scheme over JSON-RPC (facts/payments 9, spec-answers 10). */
 const CREDENTIAL = 'org.paymentauth/credential'
@@ -112,8 +112,4 @@ const CHALLENGE = /([A-Za-z][\w-]*) +((?:[\w-]+="(?:[^"\\]|\\.)*"(?:, *(?=[\w-]+
 
 function member(value: unknown, name: string): unknown {
   return Reflect.get(Object(value ?? {}), name)
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -60,9 +60,9 @@ export function fingerprintOf({ method, path, query, input }: FingerprintParts):
   return hash.digest('base64url')
 }
 
-/** SHA-256 of a body that is compared byte for byte. */
-export function digestOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('base64url')
+/** SHA-256 of what is compared byte for byte: a body, or the text of a credential. */
+export function digestOf(content: Uint8Array | string): string {
+  return createHash('sha256').update(content).digest('base64url')
 }
 
 function sorted(value: unknown, without: ReadonlySet<string> = new Set()): unknown {

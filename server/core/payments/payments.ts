@@ -5,7 +5,7 @@ import { type Binding, bindingOf, bindingText } from './binding'
 import type { Claim, NewClaim, PaymentPurpose } from './claim'
 import type { Fate, Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
 import { Payment, type PaymentParts } from './payment'
-import { type PaymentRefusal, type PaymentRefusalCode, PENDING } from './refusal'
+import { NETWORK, type PaymentRefusal, type PaymentRefusalCode, PENDING } from './refusal'
 
 /** One thing that somebody pays for by itself. */
 export interface Purchase {
@@ -258,10 +258,6 @@ const IN_PROGRESS: PaymentRefusal = {
 const USED: PaymentRefusal = {
   code: 'invalid_challenge',
   reason: 'This credential has already been used.',
-}
-const NETWORK: PaymentRefusal = {
-  code: 'payment_network_unavailable',
-  reason: 'The payment network does not answer. Nothing was charged; the credential stays good.',
 }
 
 function bound({ operation, fingerprint, clientRequestId, requestId, account }: Purchase) {

@@ -22,6 +22,12 @@ export const PENDING: PaymentRefusal = {
     'The network has not told yet whether this payment went through. Ask again with the same credential; do not pay a second time.',
 }
 
+/** Our trouble, not the payer's. */
+export const NETWORK: PaymentRefusal = {
+  code: 'payment_network_unavailable',
+  reason: 'The payment network does not answer. Nothing was charged; the credential stays good.',
+}
+
 /** Codes whose payment may still happen, or has: a challenge beside them would invite to pay twice. */
 const FATE_OPEN: ReadonlySet<string> = new Set([
   'payment_in_progress',

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { Challenge, PaymentRequest } from 'mppx'
 import type { Terms } from '../../../core/payments/method'
+import { FirstOfKind } from './first-of-kind'
 
 const LIFE_MS = 5 * 60_000
-const MOST_KINDS = 200
 
 /** What all challenges of one price and text share: of the HMAC's input and of the header, before the expiry and behind it. */
 interface Kind {
@@ -19,7 +19,7 @@ interface Kind {
 export class ChallengeWriter {
   private readonly secret: string
   private readonly first: (terms: Terms) => Promise<Challenge.Challenge>
-  private readonly kinds = new Map<string, Kind>()
+  private readonly kinds = new FirstOfKind<Kind>()
 
   constructor(secret: string, first: (terms: Terms) => Promise<Challenge.Challenge>) {
     this.secret = secret
@@ -27,7 +27,8 @@ export class ChallengeWriter {
   }
 
   async write(terms: Terms): Promise<{ readonly challengeId: string; readonly challenge: string }> {
-    const { input, header } = await this.kindOf(terms)
+    const name = `${terms.besideKey === true} ${terms.amount} ${terms.description}`
+    const { input, header } = await this.kinds.of(name, async () => kindOf(await this.first(terms)))
     const expires = new Date(Date.now() + LIFE_MS).toISOString()
     const opaque = opaqueOf(terms.binding)
     const challengeId = createHmac('sha256', this.secret)
@@ -35,17 +36,6 @@ export class ChallengeWriter {
       .digest('base64url')
     const challenge = `Payment id="${challengeId}", ${header[0]}, expires="${expires}"${header[1]}, opaque="${opaque}"`
     return { challengeId, challenge }
-  }
-
-  private async kindOf(terms: Terms): Promise<Kind> {
-    const name = `${terms.besideKey === true} ${terms.amount} ${terms.description}`
-    const known = this.kinds.get(name)
-    if (known) return known
-    const kind = kindOf(await this.first(terms))
-    // Prices are few; amounts of top-ups are anyone's choice.
-    if (this.kinds.size >= MOST_KINDS) this.kinds.clear()
-    this.kinds.set(name, kind)
-    return kind
   }
 }
 

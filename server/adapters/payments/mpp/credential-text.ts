@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
 import { Credential } from 'mppx'
-import type { Binding } from '../../../core/payments/binding'
+import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { no, ok, type Result } from '../../../core/result'
@@ -16,17 +15,13 @@ export function readPaymentScheme(
   try {
     const credential = Credential.deserialize(`Payment ${shown.text}`)
     if (credential.challenge.method !== method) return null
-    return ok({ credential, hash: textHash(shown.text), binding: bindingIn(credential) })
+    return ok({ credential, hash: digestOf(shown.text), binding: bindingIn(credential) })
   } catch {
     return no({
       code: 'malformed_credential',
       reason: 'The credential is not base64url of the JSON that it should be.',
     })
   }
-}
-
-export function textHash(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
 }
 
 /** What the challenge was bound to, as the credential repeats it. */

@@ -83,6 +83,10 @@ export interface Named {
   readonly nonce: string
 }
 
+export function namedOn(chainId: number, token: string, authorization: Authorization): Named {
+  return { ...authorization, chainId, token: token.toLowerCase() }
+}
+
 /** As one text, for `SettlementHandle.transaction`. */
 export function nameOf({ chainId, token, from, to, value, nonce }: Named): string {
   return [`eip155:${chainId}`, token, from, to, value, nonce].join('/')

@@ -1,10 +1,10 @@
 import type { Credential } from 'mppx'
 import type { evm } from 'mppx/server'
-import type { Binding } from '../../../core/payments/binding'
+import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { no, ok, type Result } from '../../../core/result'
-import { decodedBinding, readPaymentScheme, textHash } from './credential-text'
+import { decodedBinding, readPaymentScheme } from './credential-text'
 import { type Authorization, authorizationIn } from './eip3009'
 
 /** An authorization in one of its two wire forms. */
@@ -53,7 +53,7 @@ function readX402(text: string, { transport }: ReturnType<typeof evm.charge>): R
   const extension = member(member(member(credential.payload, 'extensions'), 'mppx'), 'info')
   const opaque = member(extension, 'opaque')
   const binding = typeof opaque === 'string' ? decodedBinding(opaque) : null
-  return ok({ form: 'x402', authorization, binding, hash: textHash(text), credential })
+  return ok({ form: 'x402', authorization, binding, hash: digestOf(text), credential })
 }
 
 /** The library reads it out of a request; the header is all that it looks at. */

@@ -2,14 +2,23 @@ import { type Address, createClient, getAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { call, readContract } from 'viem/actions'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../core/payments/method'
-import type { PaymentRefusal } from '../../../core/payments/refusal'
+import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
 import { no, ok } from '../../../core/result'
-import { type Authorization, EIP3009_ABI, fateOf, hasMoved, LONGEST_LIFE_MS, nameOf, transferCall } from './eip3009'
+import {
+  type Authorization,
+  EIP3009_ABI,
+  fateOf,
+  hasMoved,
+  LONGEST_LIFE_MS,
+  namedOn,
+  nameOf,
+  transferCall,
+} from './eip3009'
 import { type ChainOptions, chainOf, transportOf } from './evm-chain'
 import { type EvmCredential, isOfX402, readEvmCredential } from './evm-credential'
 import { evmWire, type WireOptions } from './evm-wire'
 import { isRevert } from './node-trouble'
-import { NETWORK, reasonOf, refusalOf } from './refusals'
+import { reasonOf, refusalOf } from './refusals'
 import { Relayer, type RelayerClient } from './relayer'
 
 export interface EvmOptions extends ChainOptions, WireOptions {
@@ -47,7 +56,7 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
       const read = readEvmCredential(shown, wire.charge)
       if (!read?.ok) return read
       const { authorization, hash, binding } = read.value
-      const named = { ...authorization, chainId, token: token.toLowerCase() }
+      const named = namedOn(chainId, token, authorization)
       const handle = { transaction: nameOf(named), validBefore: Number(authorization.validBefore) * 1000 }
       const claimKey = `evm:${chainId}:${named.token}:${named.from}:${named.nonce}`
       // Without a word of what it was made for, it is bound by what it is first shown with.
@@ -130,8 +139,8 @@ async function bring(
   const reference = await relayer.send({ to: token, data, gas })
   const receipt = await relayer.receipt(reference)
   if (!receipt) return { kind: 'unknown', reason: `${reference} is in no block yet` }
-  const named = { ...authorization, chainId: client.chain.id, token: token.toLowerCase() }
-  if (receipt.status === 'success' && hasMoved(receipt.logs, named)) return { kind: 'settled', reference }
+  if (receipt.status === 'success' && hasMoved(receipt.logs, namedOn(client.chain.id, token, authorization)))
+    return { kind: 'settled', reference }
   return spentOr(client, read, `${reference} moved nothing`)
 }
 

@@ -1,12 +1,6 @@
 import { Errors } from 'mppx'
-import type { PaymentRefusal, PaymentRefusalCode } from '../../../core/payments/refusal'
+import { NETWORK, type PaymentRefusal, type PaymentRefusalCode } from '../../../core/payments/refusal'
 import { isNodeTrouble } from './node-trouble'
-
-/** Our trouble, not the payer's. */
-export const NETWORK: PaymentRefusal = {
-  code: 'payment_network_unavailable',
-  reason: 'The payment network does not answer. Nothing was charged; the credential stays good.',
-}
 
 const CODES: Readonly<Record<string, PaymentRefusalCode>> = {
   'malformed-credential': 'malformed_credential',

@@ -1,5 +1,5 @@
 import { Mppx, tempo } from 'mppx/server'
-import { type Address, type Client, createClient, type Hex, http, keccak256 } from 'viem'
+import { type Address, type Client, createClient, type Hex, keccak256 } from 'viem'
 import { getTransaction, getTransactionReceipt, readContract, sendRawTransactionSync } from 'viem/actions'
 import { tempoLocalnet } from 'viem/chains'
 import { Abis, Transaction } from 'viem/tempo'
@@ -18,12 +18,11 @@ import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { no, ok, type Result } from '../../../core/result'
 import { ChallengeWriter } from './challenge-writer'
 import { readPaymentScheme } from './credential-text'
+import { type ChainOptions, transportOf } from './evm-chain'
 import { isNodeTrouble } from './node-trouble'
 import { reasonOf, refusalOf } from './refusals'
 
-export interface TempoOptions {
-  readonly rpcUrl: string
-  readonly chainId: number
+export interface TempoOptions extends ChainOptions {
   /** The token's contract. */
   readonly token: string
   readonly decimals: number
@@ -35,11 +34,8 @@ export interface TempoOptions {
   readonly now: () => number
   /** Readies a chain that does not run by itself; before it is asked anything. */
   readonly freshen?: () => Promise<void>
-  /** How long one question to the node may take. */
-  readonly rpcTimeoutMs?: number
 }
 
-const RPC_TIMEOUT_MS = 5000
 /** How far a chain's clock may be behind ours before we call a transfer dead. */
 const CLOCK_SKEW_MS = 30_000
 /** A transfer that could still happen in an hour keeps its fate open for an hour. */
@@ -108,10 +104,10 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
   }
 }
 
-function tempoClient({ rpcUrl, chainId, rpcTimeoutMs = RPC_TIMEOUT_MS }: TempoOptions): Client {
+function tempoClient(options: TempoOptions): Client {
+  const { rpcUrl, chainId } = options
   const chain = { ...tempoLocalnet, id: chainId, rpcUrls: { default: { http: [rpcUrl] } } }
-  // Whoever waits for an answer must not wait for three more tries.
-  return createClient({ chain, transport: http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: 0 }) })
+  return createClient({ chain, transport: transportOf(options) })
 }
 
 /** The transfer as the chain will know it: nodes hash the one normal form of it. */
