@@ -5,8 +5,9 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { ok } from '../../server/core/result'
 import { EVM_CHAIN_ID, type EvmLie, openEvmSandbox, RELAYER, TOKEN_NAME } from '../support/evm/evm-sandbox'
 import { expiredChallenge } from '../support/expired-challenge'
-import { type Harness, openHarness } from '../support/harness'
+import type { Harness } from '../support/harness'
 import { moneyMoved } from '../support/money-moved'
+import { openPayable } from '../support/payable-harness'
 import '../support/patience'
 import { MERCHANT, PAYER, stranger } from '../support/payment-sandbox'
 import { CONTEXT, endAndReconcile, IMAGES_CALL } from './wire'
@@ -19,12 +20,7 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
   let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
   let gateway: Harness
 
-  const opened = async (folder?: string) => {
-    const env = { ...sandbox.env, PAYMENTS_SECRET: SECRET, PAYMENTS_ATTEMPTS_RPM: '1000000', ANON_RPM: '1000000' }
-    const made = await openHarness({ running: true, env, ...(folder && { folder }) })
-    await made.gateway.rail.open()
-    return made
-  }
+  const opened = (folder?: string) => openPayable(sandbox, { PAYMENTS_SECRET: SECRET }, folder)
   beforeAll(async () => {
     sandbox = await openEvmSandbox()
     gateway = await opened()
@@ -353,9 +349,7 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
   })
 
   test('settings that do not fit the chain offer nothing, and the log says what does not fit', async () => {
-    const env = { ...sandbox.env, PAYMENTS_EVM_TOKEN_NAME: 'USD Coin' }
-    const wrong = await openHarness({ running: true, env })
-    await wrong.gateway.rail.open()
+    const wrong = await openPayable(sandbox, { PAYMENTS_EVM_TOKEN_NAME: 'USD Coin' })
     const answer = await wrong.call(IMAGES_CALL)
     expect([challengeIn(answer), requiredIn(answer)]).toEqual(['Bearer realm="gateway"', ''])
     expect(wrong.logged.join('\n')).toContain('the token does not sign as \\"USD Coin\\", version')

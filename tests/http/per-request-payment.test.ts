@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { Challenge, Credential, Receipt } from 'mppx'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
+import { SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { ok } from '../../server/core/result'
 import { expiredChallenge } from '../support/expired-challenge'
 import { type Harness, openHarness } from '../support/harness'
 import { moneyMoved } from '../support/money-moved'
+import { openPayable } from '../support/payable-harness'
 import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
 import { CONTEXT, endAndReconcile, IMAGES_CALL } from './wire'
 
@@ -17,20 +18,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
   let sandbox: Awaited<ReturnType<typeof openPaymentSandbox>>
   let gateway: Harness
 
-  const env = () => ({
-    PAYMENTS_RPC_URL: sandbox.nodeUrl,
-    PAYMENTS_CHAIN_ID: String(SANDBOX_CHAIN_ID),
-    PAYMENTS_TOKEN: SANDBOX_TOKEN,
-    PAYMENTS_RECIPIENT: MERCHANT,
-    PAYMENTS_SECRET: SECRET,
-    PAYMENTS_ATTEMPTS_RPM: '1000000',
-    ANON_RPM: '1000000',
-  })
-  const opened = async (folder?: string) => {
-    const made = await openHarness({ running: true, env: env(), ...(folder && { folder }) })
-    await made.gateway.rail.open()
-    return made
-  }
+  const opened = (folder?: string) => openPayable(sandbox, { PAYMENTS_SECRET: SECRET }, folder)
   beforeAll(async () => {
     sandbox = await openPaymentSandbox()
     gateway = await opened()
@@ -407,8 +395,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
 
   describe('tries are counted per address (facts/payments 10)', () => {
     test('bad credentials fill their own window; good ones are given back, and other requests are untouched', async () => {
-      const strict = await openHarness({ running: true, env: { ...env(), PAYMENTS_ATTEMPTS_RPM: '3', ANON_RPM: '30' } })
-      await strict.gateway.rail.open()
+      const strict = await openPayable(sandbox, { PAYMENTS_ATTEMPTS_RPM: '3', ANON_RPM: '30' })
       const buy = async () => sandbox.payer().createCredential(await strict.call(IMAGES_CALL))
       for (let i = 0; i < 5; i++) expect((await paid(await buy(), IMAGES_CALL, {}, strict)).status).toBe(200)
       for (let i = 0; i < 3; i++) expect((await paid('Payment @@@', IMAGES_CALL, {}, strict)).status).toBe(402)

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { Challenge } from 'mppx'
-import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
-import { type Harness, type MadeKey, openHarness } from '../support/harness'
+import type { Harness, MadeKey } from '../support/harness'
+import { moneyMoved } from '../support/money-moved'
+import { openPayable } from '../support/payable-harness'
 import { MERCHANT, openPaymentSandbox } from '../support/payment-sandbox'
 import { endAndReconcile } from './wire'
 
@@ -15,17 +16,7 @@ describe('POST /v1/wallet/topups (spec 3)', () => {
 
   beforeAll(async () => {
     sandbox = await openPaymentSandbox()
-    gateway = await openHarness({
-      running: true,
-      env: {
-        PAYMENTS_RPC_URL: sandbox.nodeUrl,
-        PAYMENTS_CHAIN_ID: String(SANDBOX_CHAIN_ID),
-        PAYMENTS_TOKEN: SANDBOX_TOKEN,
-        PAYMENTS_RECIPIENT: MERCHANT,
-        ANON_RPM: '1000000',
-      },
-    })
-    await gateway.gateway.rail.open()
+    gateway = await openPayable(sandbox)
   })
   beforeEach(async () => {
     sandbox.setMood('ok')
@@ -57,11 +48,7 @@ describe('POST /v1/wallet/topups (spec 3)', () => {
     const invites = answer.headers.get('www-authenticate')?.includes('Payment ') ? ' +challenge' : ''
     return `${answer.status} ${error?.code ?? topup?.state}${invites}`
   }
-  const moved = async (work: () => Promise<unknown>) => {
-    const before = await sandbox.balance(MERCHANT)
-    await work()
-    return (await sandbox.balance(MERCHANT)) - before
-  }
+  const moved = moneyMoved(() => sandbox.balance(MERCHANT))
 
   test('without a payment it is 402 with a challenge of the amount, which leaves the key in its own header', async () => {
     const answer = await ask()

@@ -12,6 +12,7 @@ import { no, ok } from '../../server/core/result'
 import { endAndReconcile, IMAGES_CALL } from '../http/wire'
 import { type Harness, openHarness } from '../support/harness'
 import { type McpAnswer, mcp } from '../support/mcp'
+import { moneyMoved } from '../support/money-moved'
 import '../support/patience'
 import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
 
@@ -30,15 +31,7 @@ const opened = async (
 ) => {
   const made = await openHarness({
     ...clock,
-    env: {
-      PAYMENTS_RPC_URL: sandbox.nodeUrl,
-      PAYMENTS_CHAIN_ID: String(SANDBOX_CHAIN_ID),
-      PAYMENTS_TOKEN: SANDBOX_TOKEN,
-      PAYMENTS_RECIPIENT: MERCHANT,
-      PAYMENTS_ATTEMPTS_RPM: '1000000',
-      ANON_RPM: '1000000',
-      ...more,
-    },
+    env: { ...sandbox.env, PAYMENTS_ATTEMPTS_RPM: '1000000', ANON_RPM: '1000000', ...more },
   })
   await made.gateway.rail.open()
   return made
@@ -56,11 +49,7 @@ afterAll(async () => {
   await sandbox.close()
 })
 
-async function moved(work: () => Promise<unknown>): Promise<bigint> {
-  const before = await sandbox.balance(MERCHANT)
-  await work()
-  return (await sandbox.balance(MERCHANT)) - before
-}
+const moved = moneyMoved(() => sandbox.balance(MERCHANT))
 
 /** A call of a tool by nobody known. */
 const called = (params: Record<string, unknown> = SEARCH, to = gateway) =>

@@ -1,5 +1,4 @@
 import { createClient } from '@libsql/client'
-import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { MERCHANT, openPaymentSandbox } from './payment-sandbox'
 import { reconcile } from './reconcile'
 import { dataFolder, removeFolder, type ServerProcess, startServer } from './server-process'
@@ -23,14 +22,8 @@ export interface PaidNetwork {
 
 async function openTempo() {
   const sandbox = await openPaymentSandbox()
-  const env = {
-    PAYMENTS_RPC_URL: sandbox.nodeUrl,
-    PAYMENTS_CHAIN_ID: String(SANDBOX_CHAIN_ID),
-    PAYMENTS_TOKEN: SANDBOX_TOKEN,
-    PAYMENTS_RECIPIENT: MERCHANT,
-  }
   const buy = (challenged: Response) => sandbox.payer().createCredential(challenged)
-  return { ...sandbox, env, header: 'authorization' as const, buy }
+  return { ...sandbox, header: 'authorization' as const, buy }
 }
 
 /** The real server on a chain of its own, to be killed and started again, and a payer. */

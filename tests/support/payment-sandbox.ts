@@ -6,6 +6,7 @@ import { prepareTransactionRequest, readContract, sendRawTransactionSync, signTr
 import { tempoLocalnet } from 'viem/chains'
 import { Abis, Actions } from 'viem/tempo'
 import {
+  SANDBOX_CHAIN_ID,
   SANDBOX_TOKEN,
   sandboxChainProgram,
   startSandboxChain,
@@ -35,6 +36,13 @@ export async function openPaymentSandbox() {
     chainUrl: chain.rpcUrl,
     /** The chain behind the node with moods, for the gateway. */
     nodeUrl: node.url,
+    /** What a gateway must know of it. */
+    env: {
+      PAYMENTS_RPC_URL: node.url,
+      PAYMENTS_CHAIN_ID: String(SANDBOX_CHAIN_ID),
+      PAYMENTS_TOKEN: SANDBOX_TOKEN,
+      PAYMENTS_RECIPIENT: MERCHANT,
+    },
     setMood: node.setMood,
     freezeAt: node.freezeAt,
     /** What an address has, in millionths of a dollar. */

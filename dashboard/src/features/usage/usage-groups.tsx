@@ -4,6 +4,7 @@ import type { UsageView } from '../../api/usage-view.ts'
 import { costUsd, percent, shortCount } from '../../ui/money.ts'
 import { type Column, known, Table } from '../../ui/table.tsx'
 import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
+import { SumRow } from './sum-row.tsx'
 
 type Group = NonNullable<UsageReport['groups']>[number]
 
@@ -44,18 +45,7 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
       rowKey={({ name }) => String(name)}
       state={known(groups)}
       empty={empty}
-      foot={
-        <tr>
-          <th scope="row" className="px-4 py-3 text-left font-medium sm:px-6">
-            {WORDS.sum}
-          </th>
-          {foot.map((value, at) => (
-            <td key={table[at + 1]?.id} className="px-3 py-3 text-right last:pr-4 sm:last:pr-6">
-              {value}
-            </td>
-          ))}
-        </tr>
-      }
+      foot={<SumRow columns={table} sums={foot} />}
     />
   )
 }

@@ -13,6 +13,7 @@ import { type Column, known, Table } from '../../ui/table.tsx'
 import { useNow } from '../../ui/time.tsx'
 import { UsageChart } from '../../ui/usage-chart.tsx'
 import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
+import { SumRow } from './sum-row.tsx'
 import { GroupName } from './usage-groups.tsx'
 
 type Group = NonNullable<UsageReport['groups']>[number]
@@ -138,6 +139,7 @@ function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: 
     ),
     { id: 'hits', head: heads.hits, numeric: true, cell: (group) => hits([group]) },
   ]
+  const sums = [...FIGURES.map(({ of, money }) => figure(sumOf(models, of), money)), hits(models)]
   return (
     <Table
       caption={WORDS.modelTable}
@@ -145,19 +147,7 @@ function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: 
       rowKey={({ name }) => String(name)}
       state={known(models)}
       empty={null}
-      foot={
-        <tr>
-          <th scope="row" className="px-4 py-3 text-left font-medium sm:px-6">
-            {WORDS.sum}
-          </th>
-          {FIGURES.map(({ id, of, money }) => (
-            <td key={id} className="px-3 py-3 text-right">
-              {figure(sumOf(models, of), money)}
-            </td>
-          ))}
-          <td className="px-3 py-3 pr-4 text-right sm:pr-6">{hits(models)}</td>
-        </tr>
-      }
+      foot={<SumRow columns={columns} sums={sums} />}
     />
   )
 }
