@@ -196,7 +196,7 @@ export class DeepResearch {
     const answer = await forward(search, input.value, SEARCH_MS, this.signal, onTrouble)
     if (!answer.ok) {
       this.tell({ step: 'search', query, found: 0 })
-      return answer.error
+      return answer.error.failure
     }
     const unitPrice = priceOf(prices, 'llm-context', this.account).amount
     this.lines.push({ item: `search "${query.replaceAll('"', "'")}"`, units: 1, unitPrice, per: 1 })

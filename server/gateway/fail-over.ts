@@ -36,6 +36,7 @@ function chainOf<I>(providers: readonly Provider<I>[], options: FailOverOptions)
   if (only && providers.length === 1) return only
   return {
     name: providers.map(({ name }) => name).join(','),
+    ...(providers.every(({ isLocal }) => isLocal) && { isLocal: true as const }),
     call: (input, signal) => attempts(providers, options, input, signal),
     async ready() {
       return (await Promise.all(providers.map((provider) => provider.ready()))).includes(true)

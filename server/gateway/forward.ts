@@ -9,25 +9,44 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** What an upstream says about our own credential or balance with it; a caller must never take it for its own. */
 const ABOUT_US = new Set([401, 402, 403])
 
-/** Calls the provider, and says in our words what it failed with. Whatever it does, a throw included, is an answer or a failure. */
+/** Why there is no answer, and whether it is sure that nothing was done: then the same may be asked again. */
+export interface Unanswered {
+  readonly failure: Failure
+  readonly didNothing: boolean
+}
+
+/** From the moment a source outside is asked, nobody's hanging up reaches it. */
+const NEVER = new AbortController().signal
+
+/**
+ * Calls the provider, and says in our words what it failed with. Whatever it does, a throw included, is an answer or a failure.
+ * `hangUp` ends a local call only: any other goes on until its time is over, whoever still listens (spec-answers 4).
+ */
 export async function forward<I>(
   provider: Provider<I>,
   input: I,
   timeoutMs: number,
-  caller: AbortSignal,
+  hangUp: AbortSignal,
   onTrouble: (provider: string, reason: string) => void,
-): Promise<Result<ProviderAnswer, Failure>> {
-  const late = 'no answer before the deadline, or before the caller hung up'
-  const answer = await callWithin(provider, input, timeoutMs, caller, late)
+): Promise<Result<ProviderAnswer, Unanswered>> {
+  const late = provider.isLocal ? 'no answer before the deadline, or before the caller hung up' : 'no answer in time'
+  const answer = await callWithin(provider, input, timeoutMs, provider.isLocal ? hangUp : NEVER, late)
   if (!answer.ok) {
     if (answer.error.kind !== 'refused') onTrouble(provider.name, answer.error.reason)
-    return no(told(answer.error))
+    return no({ failure: told(answer.error), didNothing: surelyNothing(answer.error) })
   }
   if (isTooLarge(answer.value.body)) {
     onTrouble(provider.name, 'answer too large')
-    return no(failure('upstream_error', 'The source sent an answer that is too large. You were not charged.'))
+    const problem = failure('upstream_error', 'The source sent an answer that is too large. You were not charged.')
+    return no({ failure: problem, didNothing: false })
   }
   return ok(answer.value)
+}
+
+/** We refused before anybody was asked, or the upstream refused the request itself; of any other failure nobody knows. */
+function surelyNothing(problem: UpstreamFailure): boolean {
+  const { kind, passThrough: { status } = { status: 0 } } = problem
+  return ['refused', 'rate_limited', 'invalid_input'].includes(kind) || (status >= 400 && status < 500)
 }
 
 /** A text has at most three bytes per unit of its length, so that most are not counted. */

@@ -63,7 +63,11 @@ async function once<I>(counter: Counter, call: PricedCall<I>): Promise<Outcome> 
   }
 }
 
-/** Money, upstream, charge. `end` tells whether anything can have happened. */
+const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
+
+/**
+ * Money, upstream, charge. From the moment an upstream outside is asked, a hang-up changes nothing (spec-answers 4): the call goes
+ * to its end, and its success is charged or settled. `end` tells whether anything can have happened. */
 async function bought<I>(
   counter: Counter,
   call: PricedCall<I>,
@@ -80,9 +84,10 @@ async function bought<I>(
     const provider = (reservation.isCredit && call.provider.onCredit) || call.provider
     const { deadline = Number.POSITIVE_INFINITY } = reservation
     const timeoutMs = Math.max(0, Math.min(operation.timeoutMs, deadline - counter.clock.now()))
+    if (hangUp.aborted) return refused(HUNG_UP, 'nothing')
     const answer = await forward(provider, call.input, timeoutMs, hangUp, counter.onTrouble)
-    if (!answer.ok) return refused(answer.error, surelyNothing(answer.error) ? 'nothing' : 'unknown')
-    if (hangUp.aborted) return refused(failure('upstream_timeout', 'The caller hung up.'), 'unknown')
+    if (!answer.ok) return refused(answer.error.failure, answer.error.didNothing ? 'nothing' : 'unknown')
+    if (provider.isLocal && hangUp.aborted) return refused(HUNG_UP, 'nothing')
     const charged = quote.charge(answer.value.units ?? 1)
     const end = { status: 200, code: null, charged, now: counter.clock.now() }
     const record = caller.kind !== 'anonymous' ? callRecord(admitted, operation.name, end) : null
@@ -94,12 +99,6 @@ async function bought<I>(
   } finally {
     await reservation.release()
   }
-}
-
-/** An upstream that refused the request itself did nothing; of any other failure nobody knows. */
-function surelyNothing({ code, passThrough }: Failure): boolean {
-  const { status = 500 } = passThrough ?? {}
-  return code === 'upstream_rate_limit' || code === 'invalid_parameter' || (status >= 400 && status < 500)
 }
 
 export function creditUse(onCredit: object | null | undefined): CreditUse {

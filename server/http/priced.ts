@@ -54,9 +54,8 @@ export class PricedCalls {
     const fingerprint = () =>
       fingerprintOf({ method: request.method, path: url.pathname, query: url.searchParams, input })
     const headers = route.headers?.(input) ?? {}
-    // What changes something outside goes on to its end, and is charged, whoever still listens: to hang up is no way to get it free.
-    const hangUp = operation.effect === 'write' ? new AbortController().signal : request.signal
-    const call = { admitted, operation, quote, provider, input, fingerprint, headers, wishes: wishes.value, hangUp }
+    const bound = { wishes: wishes.value, hangUp: request.signal }
+    const call = { admitted, operation, quote, provider, input, fingerprint, headers, ...bound }
     return told(exchange, operation, await serve(this.counter, call), headers)
   }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { KEPT_BYTES } from '../../server/core/idempotency/kept-answer'
 import { Repeats } from '../../server/gateway/repeats'
 import { accountId, call, charge, NOON, openTestStores, requestId, type TestStores } from '../support/ledger-parts'
 
@@ -64,6 +65,25 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
     await (await third).end('nothing')
   })
 
+  test('that failed lets in one of two that wait for it; the other waits on, and works alone after that one', async () => {
+    const one = repeats()
+    let working = 0
+    const order: string[] = []
+    const worker = async (name: string) => {
+      const turn = await one.turn(asked('crowd', 'read'))
+      if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
+      expect(++working).toBe(1)
+      order.push(name)
+      // So long that whoever else was let in has begun by now.
+      for (let i = 0; i < 5; i++) await stores.keptAnswers.find(asked('crowd'), NOON)
+      working--
+      await turn.value.first.end('nothing')
+    }
+    const workers = ['failed', 'waits', 'waits too'].map(worker)
+    await Promise.all(workers)
+    expect(order).toEqual(['failed', 'waits', 'waits too'])
+  })
+
   test('of unknown outcome keeps it', async () => {
     await (await first('timeout')).end('unknown')
     expect(await verdict('timeout')).toBe('outcome_unknown')
@@ -98,6 +118,34 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
     await stores.journal.append({ undoes: record, entries: back, change })
     await turn.value.first.end('unknown')
     expect(await verdict('undone', 'read')).toBe('first')
+  })
+})
+
+describe('another request under a key', () => {
+  const other = async (key: string) => {
+    const turn = await repeats().turn(asked(key, 'write', 'another request'))
+    return turn.ok ? turn.value.kind : turn.error.code
+  }
+
+  test('whose first is reserved, and may still run, is 409 idempotency_conflict', async () => {
+    await first('held')
+    expect(await other('held')).toBe('idempotency_conflict')
+  })
+
+  test.each(['cut', 'too_large', 'kept'] as const)('whose first is %s is 409 idempotency_conflict', async (state) => {
+    const owner = await stores.account()
+    const turn = await first(`was ${state}`)
+    const answers = {
+      cut: () => turn.cut(),
+      too_large: () => turn.answer('x'.repeat(KEPT_BYTES + 1), {}),
+      kept: () => turn.answer('{}', {}),
+    }
+    const kept = answers[state]()
+    expect(kept.state).toBe(state)
+    const record = call(owner, 5000)
+    expect((await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })).kind).toBe('committed')
+    await turn.end('done')
+    expect(await other(`was ${state}`)).toBe('idempotency_conflict')
   })
 })
 

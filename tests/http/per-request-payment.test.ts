@@ -51,6 +51,25 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
   const claim = async (credential: string) =>
     gateway.core.stores.paymentClaims.find(Credential.deserialize(credential).challenge.id)
 
+  test('who hangs up while the source works has paid for it: the same signature buys no second call of it', async () => {
+    const credential = await bought()
+    const before = gateway.images.asked.length
+    const amount = await moved(async () => {
+      const gone = new AbortController()
+      let isTold = false
+      gateway.images.answer = async (_input, signal) => {
+        gone.abort()
+        isTold = signal.aborted
+        return ok({ body: '{"fixture":true}' })
+      }
+      await paid(credential, IMAGES_CALL, { signal: gone.signal }).catch(() => undefined)
+      expect(isTold).toBe(false)
+    })
+    expect(amount).toBe(PRICE_UNITS)
+    await paid(credential)
+    expect(gateway.images.asked.length - before).toBe(1)
+  })
+
   describe('402', () => {
     test('holds an offer with method, intent, amount, currency and both ways to pay, and is stored by no cache (spec 2.4)', async () => {
       const answer = await gateway.call(IMAGES_CALL)

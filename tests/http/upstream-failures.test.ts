@@ -135,21 +135,25 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
   })
 
   describe('the caller hangs up (spec-answers 4)', () => {
-    test('before the charge: the provider is told, nothing is charged, the hold is released', async () => {
+    test('before the call: nothing is charged, and nobody is asked', async () => {
+      const before = gateway.images.asked.length
+      await call({ signal: AbortSignal.abort() })
+      await expectUncharged()
+      expect(gateway.images.asked).toHaveLength(before)
+    })
+
+    test('a local source, which costs nothing, is told to stop and nothing is charged', async () => {
       const abort = new AbortController()
       let told = false
+      gateway.images.isLocal = true
       gateway.images.answer = async (_, signal) => {
         signal.addEventListener('abort', () => (told = true))
         abort.abort()
         return ok({ body: '{"late":true}' })
       }
       await call({ signal: abort.signal })
+      delete gateway.images.isLocal
       expect(told).toBe(true)
-      await expectUncharged()
-    })
-
-    test('before the call: nothing is charged', async () => {
-      await call({ signal: AbortSignal.abort() })
       await expectUncharged()
     })
   })
@@ -172,11 +176,11 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
       const never = new FixtureProvider<string>()
       never.answer = () => new Promise(() => undefined)
       const deaf = await forward(never, 'q', 1, new AbortController().signal, () => undefined)
-      expect(deaf.ok ? null : deaf.error.code).toBe('upstream_timeout')
+      expect(deaf.ok ? null : deaf.error.failure.code).toBe('upstream_timeout')
       never.answer = (_, signal) =>
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
       const loud = await forward(never, 'q', 1, new AbortController().signal, () => undefined)
-      expect(loud.ok ? null : loud.error.code).toBe('upstream_timeout')
+      expect(loud.ok ? null : loud.error.failure.code).toBe('upstream_timeout')
     })
 
     test('aborts the provider, whose timeout is 504 upstream_timeout', async () => {
@@ -186,7 +190,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
           signal.addEventListener('abort', () => resolve(no({ kind: 'timeout', reason: 'aborted' })))
         })
       const outcome = await forward(provider, null, 1, new AbortController().signal, () => undefined)
-      expect(outcome).toMatchObject({ ok: false, error: { code: 'upstream_timeout' } })
+      expect(outcome).toMatchObject({ ok: false, error: { failure: { code: 'upstream_timeout' } } })
     })
   })
 

@@ -203,8 +203,9 @@ describe('cancel', () => {
   }
   const search = { name: 'image_search', arguments: { q: 'slow' } }
 
-  test('finds its call by caller and id, though it comes as another request, and nothing is charged', async () => {
+  test('finds its call by caller and id, though it comes as another request; one of a local source stops, uncharged', async () => {
     const before = await balance()
+    gateway.images.isLocal = true
     const reached = never()
     const call = mcp(gateway, key, 'tools/call', search, { id: 'call-1' })
     const signal = await reached
@@ -215,6 +216,25 @@ describe('cancel', () => {
     expect(signal.aborted).toBe(true)
     expect((await call).message.result?.isError).toBe(true)
     expect(await balance()).toBe(before)
+    delete gateway.images.isLocal
+    restore()
+  })
+
+  test('changes nothing once a source outside is asked: the call goes to its end and is charged (spec-answers 4)', async () => {
+    const before = await balance()
+    const [reached, given] = [Promise.withResolvers<AbortSignal>(), Promise.withResolvers<void>()]
+    gateway.images.answer = async (_input, signal) => {
+      reached.resolve(signal)
+      await given.promise
+      return { ok: true, value: { body: '{}' } }
+    }
+    const call = mcp(gateway, key, 'tools/call', search, { id: 'call-2' })
+    const signal = await reached.promise
+    await mcp(gateway, key, 'notifications/cancelled', { requestId: 'call-2' }, { id: null })
+    expect(signal.aborted).toBe(false)
+    given.resolve()
+    await call
+    expect(Number(before) - Number(await balance())).toBe(5_000)
     restore()
   })
 

@@ -43,6 +43,7 @@ export class FixtureProvider<I> implements Provider<I> {
   readonly name: string = 'fixture'
   readonly asked: I[] = []
   isReady = true
+  isLocal?: true
   answer: Answering<I> = async () => ok({ body: '{"fixture":true}' })
 
   async call(input: I, signal: AbortSignal): Promise<Result<ProviderAnswer, UpstreamFailure>> {

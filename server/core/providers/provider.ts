@@ -42,6 +42,11 @@ export interface UpstreamFailure {
  */
 export interface Provider<I> {
   readonly name: string
+  /**
+   * Nobody outside is asked and nothing is paid for an answer. Only such a call ends when its caller hangs up: any other goes on to
+   * its end, and is charged.
+   */
+  readonly isLocal?: true
   call(input: I, signal: AbortSignal): Promise<Result<ProviderAnswer, UpstreamFailure>>
   /** Whether it could answer now; for `/ready`. */
   ready(): Promise<boolean>

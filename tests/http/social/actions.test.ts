@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 import { ADA, GRACE, linkKey } from '../../support/social/linked-key'
@@ -353,17 +353,21 @@ describe('what the network refuses, and what goes wrong on the way: nothing is c
     const key = await newLinked(undefined, GRACE.id)
     const content = sentence()
     const gone = new AbortController()
+    const reached = spyOn(sandbox().faults, 'take').mockImplementationOnce(async () => {
+      gone.abort()
+      return null
+    })
     const call = gateway.as(key, '/apis/v1/social/post_social', {
       method: 'POST',
       headers: JSON_TYPE,
       body: JSON.stringify({ content }),
       signal: gone.signal,
     })
-    gone.abort()
     await call.then(
       () => undefined,
       () => undefined,
     )
+    reached.mockRestore()
     const posted = (await sandbox().community.timeline(100)).filter(({ text }) => text === content).length
     expect([posted, await spent(key)]).toEqual([1, 15_000])
   })

@@ -22,8 +22,8 @@ const sandbox = () => {
   if (!site) throw new Error('the sandbox is off')
   return site
 }
-const post = async (content: string, idempotencyKey: string) => {
-  const answer = await gateway.as(key, '/apis/v1/social/post_social', {
+const post = async (content: string, idempotencyKey: string, by = key) => {
+  const answer = await gateway.as(by, '/apis/v1/social/post_social', {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
     body: JSON.stringify({ content }),
@@ -57,5 +57,15 @@ describe('Idempotency-Key on a write (spec-answers 5)', () => {
     expect((await post('Perhaps said', 'k-2')).status).toBe(504)
     expect(await post('Perhaps said', 'k-2')).toMatchObject({ status: 409, code: 'outcome_unknown' })
     expect([await saying('Perhaps said'), (await spent()) - before]).toEqual([1, 0])
+  })
+
+  test('a refusal that surely sent nothing frees its key: once the account is linked, the same call goes', async () => {
+    const unlinked = await gateway.key(await gateway.account(5))
+    expect(await post('Said after linking', 'k-3', unlinked)).toMatchObject({ code: 'social_session_required' })
+    await linkKey(gateway, unlinked, ['tweet.read', 'users.read'])
+    expect(await post('Said after linking', 'k-3', unlinked)).toMatchObject({ code: 'insufficient_scope' })
+    await linkKey(gateway, unlinked)
+    expect(await post('Said after linking', 'k-3', unlinked)).toMatchObject({ status: 200 })
+    expect(await saying('Said after linking')).toBe(1)
   })
 })

@@ -17,6 +17,7 @@ export function contextProvider(
 ): Provider<LlmContextInput> {
   return {
     name: 'local',
+    isLocal: true,
     async call(input, signal) {
       const entries = input.goggles ?? []
       const texts = goggles ? await goggles.texts(entries, signal) : ok(entries)

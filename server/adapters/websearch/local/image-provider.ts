@@ -7,6 +7,7 @@ import { isIndexReady } from './index-readiness'
 export function imageProvider(client: IndexClient, baseUrl: string): Provider<ImageSearchInput> {
   return {
     name: 'local',
+    isLocal: true,
     call(input, signal) {
       const { q, count, spellcheck } = input
       const region = { country: input.country, language: input.search_lang }

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type { Account } from '../../server/core/accounts/account'
+import { no, ok } from '../../server/core/result'
+import { type Harness, type MadeKey, openHarness } from '../support/harness'
+import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, PRICE } from './wire'
+
+describe('from the moment the source is asked, a hang-up changes nothing (spec-answers 4)', () => {
+  let gateway: Harness
+  let account: Account
+  let key: MadeKey
+
+  beforeAll(async () => {
+    gateway = await openHarness()
+  })
+  beforeEach(async () => {
+    account = await gateway.account()
+    key = await gateway.key(account)
+  })
+  afterAll(() => endAndReconcile(gateway))
+
+  const spent = async () => {
+    const balance = await gateway.core.ledger.balance(account.id)
+    expect(Number(balance?.held)).toBe(0)
+    return 2_000_000 - Number(balance?.posted)
+  }
+  /** A search whose caller is gone as soon as the source has the question; `make` makes the call. */
+  async function leftAlone(make: (signal: AbortSignal) => Promise<unknown>, succeeds = true) {
+    const gone = new AbortController()
+    const signals: AbortSignal[] = []
+    const answer = async (_: unknown, signal: AbortSignal) => {
+      gone.abort()
+      await Promise.resolve()
+      signals.push(signal)
+      return succeeds ? ok({ body: '{"found":true}' }) : no({ kind: 'error', reason: 'down' } as const)
+    }
+    gateway.images.answer = answer
+    gateway.context.answer = answer
+    await make(gone.signal).catch(() => undefined)
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+  }
+
+  test.each([IMAGES_CALL, CONTEXT_CALL])('%s goes to its end and is charged', async (path) => {
+    await leftAlone((signal) => gateway.as(key, path, { signal }))
+    expect(await spent()).toBe(PRICE)
+  })
+
+  test('a search that fails after its caller left costs nothing, as it does one who waits', async () => {
+    await leftAlone((signal) => gateway.as(key, IMAGES_CALL, { signal }), false)
+    expect(await spent()).toBe(0)
+  })
+
+  test('under an Idempotency-Key the repeat gets the answer that nobody waited for, and is not charged again', async () => {
+    const headers = { 'idempotency-key': 'left' }
+    await leftAlone((signal) => gateway.as(key, IMAGES_CALL, { signal, headers }))
+    const again = await gateway.as(key, IMAGES_CALL, { headers })
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    expect(await spent()).toBe(PRICE)
+  })
+
+  test('forty callers that leave at once pay for forty searches', async () => {
+    const all = Promise.withResolvers<void>()
+    const gone = new AbortController()
+    let asked = 0
+    gateway.images.answer = async () => {
+      if (++asked === 40) all.resolve()
+      await all.promise
+      gone.abort()
+      return ok({ body: '{"found":true}' })
+    }
+    await Promise.all(
+      Array.from({ length: 40 }, () => gateway.as(key, IMAGES_CALL, { signal: gone.signal }).catch(() => undefined)),
+    )
+    expect(await spent()).toBe(40 * PRICE)
+  })
+})
