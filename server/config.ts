@@ -45,13 +45,18 @@ export interface Config {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/** Where everything is that the gateway keeps: absolute. */
+export function dataFolder(environment: Environment = process.env): string {
+  return resolve(environment['DATA_DIR']?.trim() || 'data')
+}
+
 /** Reads and judges the whole environment. Throws `ConfigError` naming the first setting that is wrong. `set` goes before it. */
 export function readConfig(set: Environment = {}, inherited: Environment = process.env): Config {
   const environment = { ...inherited, ...set }
   const read = (name: string): string | null => environment[name]?.trim() || null
   const port = wholeNumber('PORT', read('PORT') ?? '3000', 0, 65535)
   const host = read('HOST') ?? '127.0.0.1'
-  const dataDir = resolve(read('DATA_DIR') ?? 'data')
+  const dataDir = dataFolder(environment)
   const mode = oneOf('NODE_ENV', read('NODE_ENV') ?? 'development', ['development', 'test', 'production'])
   const production = mode === 'production'
   const secret = secretKey(read('SECRET_KEY'), join(dataDir, 'secret_key'))

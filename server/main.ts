@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { compose, prepareIndex, takeDataFolder } from './compose'
-import { type Config, readConfig } from './config'
+import { type Config, dataFolder, readConfig } from './config'
 import { ConfigError } from './config/config-error'
 import { CONTROL_SOCKET } from './http/control'
 import { freePort, listen, listenControl } from './listen'
 import { type Log, openLog } from './log'
+import { secureFolder } from './setup/secure-folder'
 import { welcome } from './welcome'
 
 /** How long a stop waits for calls that are under way. Above the deadline of every upstream. */
@@ -14,6 +15,12 @@ const DRAIN_MS = 30_000
 function end(message: string): never {
   process.stderr.write(`gateway: ${message}\n`)
   process.exit(1)
+}
+
+/** What this process makes is its own user's alone. The folder is judged before the secret in it is read. */
+async function secureDataFolder(): Promise<void> {
+  process.umask(0o077)
+  await secureFolder(dataFolder(), (line) => process.stderr.write(`gateway: ${line}\n`))
 }
 
 function settings(): Config {
@@ -75,6 +82,7 @@ function progress(log: Log): (done: number, total: number) => void {
 }
 
 const started = performance.now()
+await secureDataFolder().catch((error: unknown) => end(error instanceof Error ? error.message : String(error)))
 const config = settings()
 await start(config, openLog(config.logLevel), started).catch((error: unknown) =>
   end(error instanceof Error ? error.message : String(error)),

@@ -1,5 +1,7 @@
-import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Refused } from './control-client'
 
@@ -16,20 +18,82 @@ export type Entry = Readonly<Record<string, unknown>>
  */
 export type WithEntry = (file: string, text: string, path: readonly string[], entry: Entry) => string
 
-/** What is in the file now; empty when there is none. */
+/** Longer files are nobody's settings. */
+const MAX_BYTES = 4 * 1024 * 1024
+const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants
+
+/** What is in the file now; empty when there is none. Throws `Refused` for anything but a regular file, a symbolic link included. */
 export async function settingsText(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch(() => '')
+  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((problem: unknown) => {
+    if (codeOf(problem) === 'ENOENT' || codeOf(problem) === 'ENOTDIR') return null
+    throw new Refused(`${file} ${whyUnreadable(problem)}; run with --print and add the entry by hand`)
+  })
+  if (!handle) return ''
+  try {
+    const found = await handle.stat()
+    if (!found.isFile() || found.size > MAX_BYTES)
+      throw new Refused(`${file} is not a settings file; run with --print and add the entry by hand`)
+    return await handle.readFile('utf8')
+  } finally {
+    await handle.close()
+  }
 }
 
-/** Puts the text in the file's place in one step. What was there is kept beside it; gives where, or null when nothing was. */
+function whyUnreadable(problem: unknown): string {
+  return codeOf(problem) === 'ELOOP'
+    ? 'is a symbolic link, which is not followed'
+    : `cannot be read (${codeOf(problem)})`
+}
+
+function codeOf(problem: unknown): unknown {
+  return Reflect.get(Object(problem), 'code')
+}
+
+/**
+ * Puts the text in the file's place in one step, and keeps what was there beside it; gives where, or null when nothing was. A repository
+ * that a stranger wrote may hold links under any of these names: none is followed. Throws `Refused` when that cannot be done.
+ */
 export async function replaced(file: string, text: string): Promise<string | null> {
-  await mkdir(dirname(file), { recursive: true })
   const before = await settingsText(file)
   const backup = before.trim() === '' || before === text ? null : `${file}.bak`
-  if (backup) await copyFile(file, backup)
-  await writeFile(`${file}.new`, text)
-  await rename(`${file}.new`, file)
+  if (backup) await swapIn(backup, before)
+  await swapIn(file, text)
   return backup
+}
+
+/** Writes a draft under a name that nobody can have guessed, then renames it: a link in the place is replaced, not followed. */
+async function swapIn(file: string, text: string): Promise<void> {
+  const draft = `${file}.${randomBytes(8).toString('hex')}.new`
+  const mode = await lstat(file).then(
+    (found) => (found.isFile() ? found.mode & 0o777 : 0o644),
+    () => 0o644,
+  )
+  const handle = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(draft, file).catch(async (problem: unknown) => {
+    await rm(draft, { force: true })
+    throw new Refused(`${file} cannot be written (${codeOf(problem)})`)
+  })
+}
+
+/** Makes the folder of a file. Throws `Refused` when a step below `root` is a link, which would lead out of it. */
+export async function makeFolder(root: string | null, file: string): Promise<void> {
+  const folder = dirname(resolve(file))
+  if (root === null) return void (await mkdir(folder, { recursive: true }))
+  let at = resolve(root)
+  for (const step of relative(at, folder).split(sep).filter(Boolean)) {
+    at = join(at, step)
+    await mkdir(at).catch((problem: unknown) => {
+      if (codeOf(problem) !== 'EEXIST') throw new Refused(`${at} cannot be made (${codeOf(problem)})`)
+    })
+    if (!(await lstat(at)).isDirectory())
+      throw new Refused(`${at} leads out of this folder or is not a folder; nothing was written`)
+  }
 }
 
 export const withJsonEntry: WithEntry = (file, text, path, entry) => {

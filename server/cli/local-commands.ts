@@ -6,7 +6,8 @@ export const LOCAL_COMMANDS: readonly Command[] = [
     name: 'index',
     summary: 'your own documents in the search index of the gateway here',
     usage: '',
-    run: async (args, terminal) => terminal.out(await (await import('./local/index-command')).indexCommand(args)),
+    run: async (args, terminal) =>
+      terminal.out(await (await import('./local/index-command')).indexCommand(args, terminal)),
   },
   {
     name: 'wallet',

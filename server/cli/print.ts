@@ -1,3 +1,4 @@
+import { printableJson } from '../core/plain-text'
 import type { Terminal } from './terminal'
 
 /** The answer as JSON, or in words for a person. */
@@ -7,7 +8,12 @@ export function printed(
   answer: unknown,
   inWords: () => string,
 ): void {
-  terminal.out(flags.json ? `${JSON.stringify(answer, null, 2)}\n` : inWords())
+  terminal.out(flags.json ? asJson(answer) : inWords())
+}
+
+/** A value as lines of JSON, safe to print whatever a server put into it. */
+export function asJson(value: unknown): string {
+  return `${printableJson(value)}\n`
 }
 
 /** Micro-USD as USD, with the digits that are there and at least two. */

@@ -1,3 +1,4 @@
+import { printable } from '../core/plain-text'
 import type { Command } from './command'
 import { Misused, Refused } from './control-client'
 import type { Terminal } from './terminal'
@@ -6,8 +7,9 @@ import type { Terminal } from './terminal'
 export async function run(
   commands: readonly Command[],
   [name, ...rest]: readonly string[],
-  terminal: Terminal,
+  given: Terminal,
 ): Promise<0 | 1 | 2> {
+  const terminal = guarded(given)
   try {
     if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
       terminal.out(help(commands))
@@ -20,9 +22,19 @@ export async function run(
     else await command.run(rest, terminal)
     return 0
   } catch (error) {
-    if (!(error instanceof Refused) && !(error instanceof Misused)) throw error
-    terminal.err(`gateway: ${error.message}\n`)
+    const isExpected = error instanceof Refused || error instanceof Misused
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    terminal.err(`gateway: ${isExpected ? error.message : detail}\n`)
     return error instanceof Misused ? 2 : 1
+  }
+}
+
+/** Nothing that a command prints, whoever wrote it, reaches the terminal as anything but text. */
+function guarded(terminal: Terminal): Terminal {
+  return {
+    ...terminal,
+    out: (text) => terminal.out(printable(text)),
+    err: (text) => terminal.err(printable(text)),
   }
 }
 

@@ -1,6 +1,10 @@
-/** Columns as wide as their widest cell, two spaces apart; numbers stand at the right. */
+import { printable } from '../core/plain-text'
+
+/** Columns as wide as their widest cell, two spaces apart; numbers at the right. A cell is one line, so that no value forges a row. */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const lines = [head, ...rows]
+  const lines = [head, ...rows].map((line) =>
+    line.map((cell) => (typeof cell === 'number' ? cell : printable(cell).replaceAll(/\s+/g, ' '))),
+  )
   const widths = head.map((_, i) => Math.max(...lines.map((line) => String(line[i] ?? '').length)))
   return lines
     .map((line) =>

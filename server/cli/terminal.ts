@@ -30,11 +30,21 @@ export const REAL_TERMINAL: Terminal = {
 
 /** Without a desktop there is no browser, and the address is to be opened by hand. */
 async function openBrowser(url: string): Promise<boolean> {
-  const [program, ...words] = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] }[process.platform as string] ?? [
-    'xdg-open',
-  ]
-  if (!program || Bun.which(program) === null) return false
+  const command = browserCommand(process.platform, url)
+  if (!command || Bun.which(command[0]) === null) return false
   if (process.platform === 'linux' && !process.env['DISPLAY'] && !process.env['WAYLAND_DISPLAY']) return false
-  const child = Bun.spawn([program, ...words, url], { stdio: ['ignore', 'ignore', 'ignore'] })
+  const child = Bun.spawn([...command], { stdio: ['ignore', 'ignore', 'ignore'] })
   return (await child.exited) === 0
+}
+
+/**
+ * The program that opens an address, and its arguments; null for what is not http or https. No shell reads the address, which a
+ * server chose: `cmd /c start` would run what follows an `&` in it.
+ */
+export function browserCommand(platform: string, url: string): readonly [string, ...string[]] | null {
+  const parsed = URL.parse(url)
+  if (!parsed || !['http:', 'https:'].includes(parsed.protocol)) return null
+  if (platform === 'darwin') return ['open', parsed.href]
+  if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler', parsed.href]
+  return ['xdg-open', parsed.href]
 }

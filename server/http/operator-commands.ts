@@ -13,6 +13,7 @@ import type { AccountId } from '../core/ids'
 import type { Ledger } from '../core/ledger/ledger'
 import { type Limits, limitsOf, tierOf } from '../core/limits/tier'
 import { formatUsd, type Money, parseUsd, ZERO } from '../core/money'
+import { isPlainLine } from '../core/plain-text'
 import { no, ok, type Result } from '../core/result'
 
 const MOST_ACCOUNTS = 1000
@@ -176,7 +177,7 @@ function capsIn(value: unknown): Limits | null | undefined {
 }
 
 function isLine(value: unknown): value is string {
-  return typeof value === 'string' && value.trim() !== '' && value.length <= 200
+  return typeof value === 'string' && value.trim() !== '' && value.length <= 200 && isPlainLine(value)
 }
 
 function wrong(message: string, param?: string) {

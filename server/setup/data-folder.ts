@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { link, lstat, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { secureFolder } from './secure-folder.ts'
 import { SetupFailure } from './setup-failure.ts'
 
 const SECRET_FILE = 'secret_key'
 const SECRET_BYTES = 32
 
 /**
- * Makes the folder of the database (0700) and, when `makeSecret`, its secret file (0600) where they are missing.
+ * Makes the folder of the database (0700, see `secureFolder`) and, when `makeSecret`, its secret file (0600) where they are missing.
  * A secret that exists is never written again: every session and every payment challenge hangs on it. Of two starts
  * at once one makes the secret, and neither ever sees half of it.
  */
 export async function prepareDataFolder(folder: string, makeSecret: boolean): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await secureFolder(folder, (line) => console.error(line))
   if (!makeSecret) return
   const file = join(folder, SECRET_FILE)
   if (await existingSecretIsSound(file)) return
@@ -31,16 +32,15 @@ export async function prepareDataFolder(folder: string, makeSecret: boolean): Pr
 }
 
 async function existingSecretIsSound(file: string): Promise<boolean> {
-  const found = await stat(file).catch((failure: unknown) => {
+  const found = await lstat(file).catch((failure: unknown) => {
     if (isSystemError(failure, 'ENOENT')) return null
     throw failure
   })
   if (found === null) return false
+  if (!found.isFile()) throw new SetupFailure(`${file} is not a regular file; put the secret itself there.`)
   if ((await readFile(file, 'utf8')).trim().length < SECRET_BYTES) {
     throw new SetupFailure(`${file} is shorter than ${SECRET_BYTES} characters; put the old secret back, or remove it.`)
   }
-  const readByOthers = (found.mode & 0o077) !== 0
-  if (readByOthers && found.uid === process.getuid?.()) await chmod(file, 0o600)
   return true
 }
 

@@ -30,6 +30,8 @@ const BASE = [
   'server/core/page.ts',
   // The port by which any concern keeps a secret that must be read back.
   'server/core/sealing.ts',
+  // What a name or text may hold, whoever gives it.
+  'server/core/plain-text.ts',
 ]
 const CORE = 'server/core/**'
 const GATEWAY = 'server/gateway/**'
@@ -248,6 +250,8 @@ export const RULES: readonly Rule[] = [
       'server/log.ts',
       'server/welcome.ts',
       'server/http/control.ts',
+      // It is judged before every start, whoever starts it.
+      'server/setup/secure-folder.ts',
     ],
     packages: ['node:path'],
   },
@@ -258,14 +262,15 @@ export const RULES: readonly Rule[] = [
   { files: ['server/setup/**'], may: [SELF], packages: ['node:*', 'bun'] },
   {
     files: ['server/cli/local/**'],
-    may: [SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', CORE],
+    may: [SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', 'server/setup/secure-folder.ts', CORE],
     packages: ['node:*', 'cli-progress', 'mppx', 'viem'],
   },
   // Commands that work beside the server are loaded when they are called.
   { files: ['server/cli/local-commands.ts'], may: ['server/cli/local/**'], types: ['server/cli/command.ts'] },
   {
     files: ['server/cli/*.ts', 'server/cli/commands/**'],
-    may: ['server/cli/*.ts', 'server/cli/commands/**'],
+    // What is safe to print is the same as what a name may hold.
+    may: ['server/cli/*.ts', 'server/cli/commands/**', 'server/core/plain-text.ts'],
     types: ['server/app.ts'],
     // One certified client for both ways to sign in: what it does is easy to get wrong.
     packages: ['node:*', 'openid-client'],

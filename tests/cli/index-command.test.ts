@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { buildIndex, indexFingerprint } from '../../server/adapters/websearch/local/build-index'
-import { indexCommand } from '../../server/cli/local/index-command'
+import { indexCommand as runIndex } from '../../server/cli/local/index-command'
 import { indexSources } from '../../server/compose/index-sources'
 import { temporaryFolder, writeFiles, writeFixtureProject } from '../adapters/websearch-local/fixture-index'
 
@@ -29,6 +29,9 @@ afterAll(() => {
   else process.env['DATA_DIR'] = before
   folder.remove()
 })
+
+const SILENT = { out: () => undefined, err: () => undefined }
+const indexCommand = (args: readonly string[]) => runIndex(args, SILENT)
 
 const refused = (args: readonly string[]) =>
   indexCommand(args).then(

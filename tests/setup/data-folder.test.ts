@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { prepareDataFolder } from '../../server/setup/data-folder.ts'
@@ -63,5 +63,66 @@ describe('the data folder', () => {
     expect(failure?.message).toContain('is shorter than 32 characters')
     expect(failure?.message).not.toContain('half-a-secret')
     expect(await readFile(secretFile, 'utf8')).toBe('half-a-secret')
+  })
+})
+
+describe('a data folder that exists', () => {
+  const refusal = () =>
+    prepareDataFolder(folder, true).then(
+      () => null,
+      (error: Error) => error.message,
+    )
+
+  test('is closed to other users with everything in it, when they could only read it', async () => {
+    await mkdir(folder, { mode: 0o755 })
+    await chmod(folder, 0o755)
+    await mkdir(join(folder, 'parts'), { mode: 0o755 })
+    for (const name of ['gateway.db', 'gateway.db.log', 'parts/one'])
+      await writeFile(join(folder, name), 'x', { mode: 0o644 })
+    await prepareDataFolder(folder, true)
+    const modes = await Promise.all(
+      ['', 'gateway.db', 'gateway.db.log', 'parts', 'parts/one'].map((name) => mode(join(folder, name))),
+    )
+    expect(modes).toEqual([0o700, 0o600, 0o600, 0o700, 0o600])
+  })
+
+  test('is refused when others could write it: a secret planted there would make them operator', async () => {
+    await mkdir(folder)
+    await chmod(folder, 0o777)
+    await writeFile(secretFile, 'planted-by-a-stranger-who-knows-it-well', { mode: 0o600 })
+    expect(await refusal()).toContain('can be written by other users')
+    expect(await mode(folder)).toBe(0o777)
+  })
+
+  test('is taken, and closed, when others could write it and nothing is in it', async () => {
+    await mkdir(folder)
+    await chmod(folder, 0o777)
+    await prepareDataFolder(folder, true)
+    expect(await mode(folder)).toBe(0o700)
+  })
+
+  test('is refused when a file in it could be reached and written', async () => {
+    await mkdir(folder)
+    await chmod(folder, 0o755)
+    await writeFile(secretFile, 'x'.repeat(43))
+    await chmod(secretFile, 0o666)
+    expect(await refusal()).toContain(`${secretFile} can be written by other users`)
+  })
+
+  test.skipIf(process.getuid?.() !== 0)('is refused when it, or a file in it, is of another user', async () => {
+    // Only the superuser can give a file away: the folder is judged as another user would.
+    await prepareDataFolder(folder, true)
+    await chown(folder, 4711, 4711)
+    expect(await refusal()).toContain('belongs to another user (uid 4711')
+    await chown(folder, 0, 0)
+    await chown(secretFile, 4711, 4711)
+    expect(await refusal()).toContain(`${secretFile} belongs to another user`)
+  })
+
+  test('is refused when its secret is a link', async () => {
+    await mkdir(folder, { mode: 0o700 })
+    await writeFile(join(root, 'known'), 'x'.repeat(43))
+    await symlink(join(root, 'known'), secretFile)
+    expect(await refusal()).toContain('is not a regular file')
   })
 })

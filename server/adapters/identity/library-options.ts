@@ -3,6 +3,7 @@ import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { APIError, createAuthMiddleware } from 'better-auth/api'
 import type { SignedUpUser } from '../../core/accounts/identity'
 import type { Clock } from '../../core/clock'
+import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
 import { identityAccount, identitySession, identityUser, identityVerification } from '../stores/libsql/schema/identity'
 import {
   oauthAccessToken,
@@ -191,10 +192,13 @@ function rowHooks(settings: LibrarySettings) {
 /** The library stores a name of any type and length. Ours is a string that fits a line; pictures are not kept. */
 function judgeProfile(user: Readonly<Record<string, unknown>>): void {
   const { name, email, image } = user
-  if (name !== undefined && (typeof name !== 'string' || [...name].length > MOST_NAME_CHARACTERS)) {
+  if (
+    name !== undefined &&
+    (typeof name !== 'string' || [...name].length > MOST_NAME_CHARACTERS || !isPlainLine(name))
+  ) {
     throw new APIError('BAD_REQUEST', {
       code: 'INVALID_NAME',
-      message: `name must be a string of at most ${MOST_NAME_CHARACTERS} characters.`,
+      message: `name must be text of at most ${MOST_NAME_CHARACTERS} characters, ${PLAIN_LINE_RULE}.`,
     })
   }
   if (typeof email === 'string' && email.length > MOST_EMAIL_CHARACTERS) {

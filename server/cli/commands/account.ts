@@ -1,7 +1,7 @@
 import { Api, gatewayUrl } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
 import { Misused } from '../control-client'
-import { printed, usd } from '../print'
+import { asJson, printed, usd } from '../print'
 import { SessionStore } from '../session-store'
 import { ALL_SCOPES, givenUp, signInByBrowser, signInByDevice } from '../sign-in'
 import { table } from '../table'
@@ -125,7 +125,7 @@ ${COMMON_USAGE}`,
     if (positionals.length > 0) {
       const { request_id: id } = words('usage', positionals, ['request_id'])
       const call = await api.json('GET', `/v1/usage/${encodeURIComponent(id)}`)
-      return printed(terminal, values, call, () => `${JSON.stringify(call, null, 2)}\n`)
+      return printed(terminal, values, call, () => asJson(call))
     }
     const { days = '7', by = 'day', scope = terminal.env['GATEWAY_API_KEY'] ? 'key' : 'account' } = values
     if (!/^\d{1,3}$/.test(days) || Number(days) < 1) throw new Misused(`--days must be a number of days, not "${days}"`)

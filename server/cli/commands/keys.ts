@@ -1,7 +1,7 @@
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
 import { Misused } from '../control-client'
-import { printed, usd } from '../print'
+import { asJson, printed, usd } from '../print'
 import { table } from '../table'
 import type { Terminal } from '../terminal'
 
@@ -116,7 +116,7 @@ function change(what: string, rest: readonly string[], method: string, path: str
 function shown(made: Record<string, unknown>, terminal: Terminal, values: Values): void {
   const { key, secret } = made as { key: Key; secret: string }
   if (values.json) {
-    terminal.out(`${JSON.stringify(made, null, 2)}\n`)
+    terminal.out(asJson(made))
     return
   }
   terminal.err(`${listing([key])}\nThis is the secret. It is not shown again:\n`)

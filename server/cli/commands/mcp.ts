@@ -1,6 +1,14 @@
 import { homedir } from 'node:os'
-import { join } from 'node:path'
-import { type Entry, replaced, settingsText, type WithEntry, withJsonEntry, withTomlEntry } from '../agent-settings'
+import { isAbsolute, join } from 'node:path'
+import {
+  type Entry,
+  makeFolder,
+  replaced,
+  settingsText,
+  type WithEntry,
+  withJsonEntry,
+  withTomlEntry,
+} from '../agent-settings'
 import { gatewayUrl } from '../api'
 import { COMMON_FLAGS, type Command, parsed } from '../command'
 import { Misused } from '../control-client'
@@ -123,7 +131,8 @@ Other servers of the agent stay as they are. The file as it was is kept beside i
     const entry = agent.entry(`${gatewayUrl(values.url, terminal, session)}/mcp`, variable)
     const file = agent.file(terminal.env['HOME'] || homedir(), terminal.env)
     // What cannot be read is not written, but how it would look is shown all the same.
-    if (values.print) return terminal.out(shown(agent, file, await settingsText(file), entry))
+    if (values.print) return terminal.out(shown(agent, file, await settingsText(file).catch(() => ''), entry))
+    await makeFolder(isAbsolute(file) ? null : process.cwd(), file)
     const text = agent.write(file, await settingsText(file), agent.path, entry)
     const backup = await replaced(file, text)
     printed(terminal, values, { agent: name, file, backup, entry }, () =>

@@ -1,7 +1,7 @@
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
 import { Misused, Refused } from '../control-client'
-import { printed, usd } from '../print'
+import { asJson, printed, usd } from '../print'
 import { table } from '../table'
 
 interface Model {
@@ -69,7 +69,7 @@ ${COMMON_USAGE}`,
       body,
       headers: { accept: 'text/event-stream, application/json' },
     })
-    if (values.json) return terminal.out(`${JSON.stringify(await answer.json(), null, 2)}\n`)
+    if (values.json) return terminal.out(asJson(await answer.json()))
     for await (const piece of pieces(answer)) terminal.out(piece)
     terminal.out('\n')
     const cost = answer.headers.get('x-cost-micros-usd')

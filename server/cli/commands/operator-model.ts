@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { askServer, Misused } from '../control-client'
+import { asJson } from '../print'
 import { table } from '../table'
 
 export const MODEL_HELP = `  model list                                models, their routes and prices
@@ -19,7 +20,7 @@ interface ModelLine {
 /** Runs one `operator model` command; resolves to what it prints. */
 export async function modelCommand([command, ...rest]: readonly string[], json: boolean): Promise<string> {
   const answers = await asked(command, rest)
-  if (json) return `${JSON.stringify(answers.length === 1 ? answers[0] : answers, null, 2)}\n`
+  if (json) return asJson(answers.length === 1 ? answers[0] : answers)
   if (command === 'remove') return `${rest[0]} is gone\n`
   return modelTable(answers.flatMap((answer) => (answer as { models: readonly ModelLine[] }).models))
 }

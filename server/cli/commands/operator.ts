@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { askServer, Misused } from '../control-client'
+import { asJson } from '../print'
 import { table } from '../table'
 import { MODEL_HELP, modelCommand } from './operator-model'
 
@@ -64,7 +65,7 @@ export async function operatorCommand(args: readonly string[]): Promise<string> 
   if (command === 'model') return modelCommand(rest, values.json === true)
   const body = bodyOf(command, rest, values)
   const answer = await askServer(command, body)
-  if (values.json) return `${JSON.stringify(answer, null, 2)}\n`
+  if (values.json) return asJson(answer)
   if (command === 'list') return listing(answer as { accounts: AccountLine[]; prices: PriceLine[] })
   if (command === 'price') return `${priceLine(answer as PriceLine)}\n`
   if (command === 'reset-link') return `${(answer as { link: string }).link}\n`

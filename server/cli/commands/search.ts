@@ -1,7 +1,7 @@
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed } from '../command'
 import { Misused } from '../control-client'
-import { printed, usd } from '../print'
+import { asJson, printed, usd } from '../print'
 import { table } from '../table'
 
 const PATHS = { images: '/apis/v1/websearch/images/search', context: '/apis/v1/websearch/llm/context' } as const
@@ -46,7 +46,7 @@ ${COMMON_USAGE}`,
     const cost = answer.headers.get('x-cost-micros-usd')
     const body = Object((await answer.json()) as unknown) as Record<string, unknown>
     printed(terminal, values, body, () => {
-      if (values.quote) return `${JSON.stringify(body, null, 2)}\n`
+      if (values.quote) return asJson(body)
       return kind === 'images' ? images(body) : context(body)
     })
     if (!values.json && cost !== null) terminal.err(`Cost ${usd(Number(cost))} USD\n`)
@@ -68,11 +68,11 @@ function images(body: Record<string, unknown>): string {
 
 function context(body: Record<string, unknown>): string {
   const sources = list(Object(body['grounding'])['generic'])
-  if (sources.length === 0) return `${JSON.stringify(body, null, 2)}\n`
+  if (sources.length === 0) return asJson(body)
   return sources
     .map(
       (one) =>
-        `${oneLine(one['title'])}\n${oneLine(one['url'])}\n\n${list0(one['snippets']).map(plain).join('\n\n')}\n`,
+        `${oneLine(one['title'])}\n${oneLine(one['url'])}\n\n${list0(one['snippets']).map(String).join('\n\n')}\n`,
     )
     .join('\n---\n\n')
 }
@@ -85,11 +85,8 @@ function list0(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** What strangers wrote moves no cursor and changes no colour: control characters go. */
-function plain(value: unknown): string {
-  return String(value ?? '').replace(/[\p{Cc}\p{Cf}]/gu, (sign) => (sign === '\n' || sign === '\t' ? sign : ''))
-}
-
 function oneLine(value: unknown): string {
-  return plain(value).replace(/\s+/g, ' ').trim()
+  return String(value ?? '')
+    .replace(/\s+/g, ' ')
+    .trim()
 }

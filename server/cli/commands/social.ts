@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed } from '../command'
 import { Misused } from '../control-client'
-import { printed, usd } from '../print'
+import { asJson, printed, usd } from '../print'
 
 interface Action {
   readonly method: 'GET' | 'POST'
@@ -64,7 +64,7 @@ ${COMMON_USAGE}`,
     printed(terminal, values, body, () =>
       what === 'link'
         ? `Open this address as the owner of the social account, before ${body['expires_at']}:\n${body['auth_url']}\n`
-        : `${JSON.stringify(body['data'] ?? body, null, 2)}\n`,
+        : asJson(body['data'] ?? body),
     )
     const cost = answer.headers.get('x-cost-micros-usd')
     if (!values.json && cost !== null) terminal.err(`Cost ${usd(Number(cost))} USD\n`)

@@ -4,8 +4,12 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import { openOwnDocuments } from '../../compose/own-documents'
+import { printable } from '../../core/plain-text'
+import { secureFolder } from '../../setup/secure-folder'
 import { Misused, Refused } from '../control-client'
+import { asJson } from '../print'
 import { table } from '../table'
+import type { Terminal } from '../terminal'
 
 const INDEX_HELP = `Usage: bun run gateway index COMMAND
 
@@ -40,7 +44,7 @@ const SETTLED_MS = 500
 const ADDRESS_INTERVAL_MS = 15 * 60_000
 
 /** Runs one command on the index of this machine; resolves to what it prints. */
-export async function indexCommand(args: readonly string[]): Promise<string> {
+export async function indexCommand(args: readonly string[], terminal: Pick<Terminal, 'out' | 'err'>): Promise<string> {
   const { values, positionals } = parsed(args)
   const [command, ...named] = positionals
   if (values.help || !command) return INDEX_HELP
@@ -50,21 +54,30 @@ export async function indexCommand(args: readonly string[]): Promise<string> {
     throw new Misused(`"index ${command}" takes ${named.length > 0 ? 'no' : 'at least one'} argument; see --help`)
   if (values.url !== undefined && !/^https?:\/\/./.test(values.url))
     throw new Misused(`--url must be an http or https address, not "${values.url}"`)
-  const documents = await opened(values, named.includes(BUILT_IN) ? command === 'add' : undefined)
+  const documents = await opened(values, named.includes(BUILT_IN) ? command === 'add' : undefined, terminal)
   const rest = named.filter((location) => location !== BUILT_IN)
   const said = named.includes(BUILT_IN) ? `${BUILT_IN}: ${command === 'add' ? 'added' : 'removed'}\n` : ''
-  if (command === 'add') return (values.json ? '' : said) + (await added(documents, rest, values))
+  if (command === 'add') return (values.json ? '' : said) + (await added(documents, rest, values, terminal))
   if (command === 'remove') return said + (await removed(documents, rest))
   const answer = command === 'list' ? await documents.list() : await documents.totals()
-  if (values.json) return `${JSON.stringify(answer, null, 2)}\n`
+  if (values.json) return asJson(answer)
   return command === 'list' ? listing(await documents.list()) : totals((await documents.totals()) ?? {})
 }
 
-async function opened(options: Options, builtIn: boolean | undefined): Promise<Documents> {
+async function opened(
+  options: Options,
+  builtIn: boolean | undefined,
+  terminal: Pick<Terminal, 'err'>,
+): Promise<Documents> {
+  const dataDir = resolve(process.env['DATA_DIR'] || 'data')
+  process.umask(0o077)
+  await secureFolder(dataDir, (line) => terminal.err(`${line}\n`)).catch((problem: unknown) => {
+    throw new Refused(problem instanceof Error ? problem.message : String(problem))
+  })
   const building = bar('building the index')
   try {
     return await openOwnDocuments({
-      dataDir: resolve(process.env['DATA_DIR'] || 'data'),
+      dataDir,
       allowPrivate: options['allow-private'] ?? false,
       ...(builtIn === undefined ? {} : { builtIn }),
       onBuild: building.show,
@@ -95,17 +108,22 @@ function parsed(args: readonly string[]) {
 
 type Options = ReturnType<typeof parsed>['values']
 
-async function added(documents: Documents, locations: readonly string[], options: Options): Promise<string> {
+async function added(
+  documents: Documents,
+  locations: readonly string[],
+  options: Options,
+  terminal: Pick<Terminal, 'out' | 'err'>,
+): Promise<string> {
   const read = (location: string) => addOne(documents, location, options)
   // Before the first reading: what changes meanwhile is not missed.
   const changes = options.watch && locations.length > 0 ? changesOf(locations) : null
   const reports = []
   for (const location of locations) reports.push(await read(location))
   if (changes) {
-    process.stdout.write(`${reports.map(reported).join('')}Following changes; Ctrl-C ends it.\n`)
-    await follow(changes, async (location) => process.stdout.write(reported(await read(location))))
+    terminal.out(`${reports.map(reported).join('')}Following changes; Ctrl-C ends it.\n`)
+    await follow(changes, terminal, async (location) => terminal.out(reported(await read(location))))
   }
-  if (options.json) return `${JSON.stringify(reports, null, 2)}\n`
+  if (options.json) return asJson(reports)
   return reports.map(reported).join('')
 }
 
@@ -153,11 +171,12 @@ function changesOf(locations: readonly string[]) {
 /** Reads a place again whenever something under it changed, until the process is told to end. */
 async function follow(
   changes: ReturnType<typeof changesOf>,
+  terminal: Pick<Terminal, 'err'>,
   read: (location: string) => Promise<unknown>,
 ): Promise<never> {
   for (;;)
     for (const location of await changes.next())
-      await read(location).catch((problem: unknown) => process.stderr.write(`gateway: ${String(problem)}\n`))
+      await read(location).catch((problem: unknown) => terminal.err(`gateway: ${String(problem)}\n`))
 }
 
 async function removed(documents: Documents, locations: readonly string[]): Promise<string> {
@@ -216,7 +235,7 @@ function totals(meta: Readonly<Record<string, string>>): string {
 /** A progress bar on a terminal, and nothing elsewhere; it shows itself with the first progress. */
 function bar(what: string) {
   const single = new SingleBar({
-    format: `${what} [{bar}] {value}/{total}`,
+    format: `${printable(what)} [{bar}] {value}/{total}`,
     clearOnComplete: true,
     stream: process.stderr,
   })

@@ -3,6 +3,7 @@ import type { ParameterError } from '../catalogue/parameters'
 import { Allowlist, MAX_ALLOWED_IPS } from '../credentials/allowlist'
 import type { Budget, KeySettings } from '../credentials/api-key'
 import { fromUsdNumber, type Money } from '../money'
+import { isPlainLine, PLAIN_LINE_RULE } from '../plain-text'
 import { no, ok, type Result } from '../result'
 import { isTimeZone } from '../usage/calendar'
 import { parseInstant } from './instant'
@@ -19,16 +20,14 @@ type Member = (value: unknown, into: Mutable<KeyForm>, now: number) => string | 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 const MAX_NAME = 64
-/** Control characters, and halves of a surrogate pair: the database keeps all halves as one character, so two names collide. */
-const NOT_IN_NAMES = /[\p{Cc}\p{Cs}]/u
 const MAX_LIST = 100
 const MAX_LIMIT_USD = 1_000_000
 
 const MEMBERS: Readonly<Record<string, Member>> = {
   name(value, into) {
     const name = typeof value === 'string' ? value.trim() : ''
-    if (name === '' || [...name].length > MAX_NAME || NOT_IN_NAMES.test(name))
-      return `must be text of 1 to ${MAX_NAME} characters, none of them a control character`
+    if (name === '' || [...name].length > MAX_NAME || !isPlainLine(name))
+      return `must be text of 1 to ${MAX_NAME} characters, ${PLAIN_LINE_RULE}`
     into.name = name
     return null
   },
@@ -63,7 +62,7 @@ const MEMBERS: Readonly<Record<string, Member>> = {
   },
   allowed_models(value, into) {
     const names = stringsOf(value, MAX_LIST)
-    if (!names?.every((name) => name.length >= 1 && name.length <= 200))
+    if (!names?.every((name) => name.length >= 1 && name.length <= 200 && isPlainLine(name)))
       return `must be a list of at most ${MAX_LIST} model ids`
     into.allowedModels = [...new Set(names)]
     return null

@@ -2,6 +2,7 @@ import type { AuditEntry } from '../audit'
 import type { ParameterError } from '../catalogue/parameters'
 import type { AccountId, LimitRequestId } from '../ids'
 import type { Limits } from '../limits/tier'
+import { isPlainText, PLAIN_LINE_RULE } from '../plain-text'
 import { no, ok, type Result } from '../result'
 import type { Account } from './account'
 import { wrong } from './key-form'
@@ -74,8 +75,14 @@ export function parseLimitWish(body: unknown, now: Limits): Result<LimitWish, re
     )
   const text = typeof useCase === 'string' ? useCase.trim() : ''
   const length = [...text].length
-  if (length < USE_CASE.least || length > USE_CASE.most)
-    errors.push(wrong('use_case', `must be text of ${USE_CASE.least} to ${USE_CASE.most} characters`, useCase))
+  if (length < USE_CASE.least || length > USE_CASE.most || !isPlainText(text))
+    errors.push(
+      wrong(
+        'use_case',
+        `must be text of ${USE_CASE.least} to ${USE_CASE.most} characters, ${PLAIN_LINE_RULE}`,
+        useCase,
+      ),
+    )
   if (errors.length > 0 || !isCount(rpm) || !isCount(tpm)) return no(errors)
   return ok({ peakRpm: rpm, peakTpm: tpm, endpoints: [...new Set(named)], useCase: text })
 }

@@ -6,6 +6,7 @@ import { type AccountId, type LimitRequestId, makeId } from '../ids'
 import type { Ledger } from '../ledger/ledger'
 import { type Limits, limitsOf, tierOf } from '../limits/tier'
 import { ZERO } from '../money'
+import { isPlainText, PLAIN_LINE_RULE } from '../plain-text'
 import { no, ok, type Result } from '../result'
 import type { Account } from './account'
 import { wrong } from './key-form'
@@ -126,7 +127,9 @@ function reasonIn(given: unknown, needed: boolean): Result<string | null, Failur
         )
       : ok(null)
   const text = typeof given === 'string' ? given.trim() : ''
-  if (text === '' || [...text].length > MOST_REASON)
-    return no(wrongParameters([wrong('reason', `must be text of 1 to ${MOST_REASON} characters`, given)]))
+  if (text === '' || [...text].length > MOST_REASON || !isPlainText(text))
+    return no(
+      wrongParameters([wrong('reason', `must be text of 1 to ${MOST_REASON} characters, ${PLAIN_LINE_RULE}`, given)]),
+    )
   return ok(text)
 }

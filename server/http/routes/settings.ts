@@ -8,6 +8,7 @@ import { wrong } from '../../core/accounts/key-form'
 import type { ParameterError } from '../../core/catalogue/parameters'
 import { type Failure, wrongParameters } from '../../core/failure'
 import { makeId } from '../../core/ids'
+import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
 import { no, ok, type Result } from '../../core/result'
 import { isTimeZone } from '../../core/usage/calendar'
 import { accountExport, type ExportParts } from '../account-export'
@@ -141,8 +142,8 @@ function settingsIn(body: unknown): Result<{ name?: string; timezone?: AccountSe
     wrong(member.slice(0, 60), 'is not a member of this body', rest[member]),
   )
   const line = typeof name === 'string' ? name.trim() : ''
-  if (name !== undefined && (line === '' || [...line].length > MOST_NAME || /\p{Cc}|\p{Cs}/u.test(line)))
-    errors.push(wrong('name', `must be text of 1 to ${MOST_NAME} characters, none of them a control character`, name))
+  if (name !== undefined && (line === '' || [...line].length > MOST_NAME || !isPlainLine(line)))
+    errors.push(wrong('name', `must be text of 1 to ${MOST_NAME} characters, ${PLAIN_LINE_RULE}`, name))
   const zone = timezone === null || (typeof timezone === 'string' && isTimeZone(timezone)) ? timezone : undefined
   if (timezone !== undefined && zone === undefined)
     errors.push(wrong('timezone', "must be null (the browser's) or an IANA time zone", timezone))

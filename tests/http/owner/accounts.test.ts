@@ -51,6 +51,16 @@ describe('sign-up', () => {
     expect(transactions).toMatchObject([{ kind: 'signup_credit', amount_micros_usd: 2_000_000 }])
   })
 
+  test.each(['Ada\x1b]52;c;cm0gLXJm\x07', 'Ada\u202Eadmin', 'A\u200bda', 'Ada\nOperator', 'Ada\u{e0041}'])(
+    'refuses a name that would move the cursor, turn the writing or hide: %j',
+    async (name) => {
+      const before = await gateway.core.accounts.count()
+      const forged = post('/api/auth/sign-up/email', { name, email: 'eve@example.com', password: PASSWORD })
+      expect(await refusalOf(forged)).toMatchObject({ status: 400, code: 'invalid_name' })
+      expect(await gateway.core.accounts.count()).toBe(before)
+    },
+  )
+
   test('of a known address is refused and opens no account', async () => {
     const before = await gateway.core.accounts.count()
     const again = post('/api/auth/sign-up/email', { name: 'Bob', email: 'bob@example.com', password: PASSWORD })

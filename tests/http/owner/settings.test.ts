@@ -74,6 +74,8 @@ describe('settings', () => {
     [{ name: ' ' }, ['name']],
     [{ name: 'x'.repeat(201) }, ['name']],
     [{ name: 'a\nb' }, ['name']],
+    [{ name: 'Ada\x1b[2J' }, ['name']],
+    [{ name: 'Ada\u202E\u200b' }, ['name']],
     [{ timezone: 'Mars/Phobos' }, ['timezone']],
     [{ email: 'x@example.com', name: 7, timezone: 7 }, ['email', 'name', 'timezone']],
   ])('%j is refused by name', async (body, params) => {

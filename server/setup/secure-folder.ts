@@ -1,0 +1,75 @@
+import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { SetupFailure } from './setup-failure.ts'
+
+const OTHERS = 0o077
+const OTHERS_WRITE = 0o022
+const OTHERS_ENTER = 0o011
+
+/**
+ * Makes sure that a folder of secrets and databases is this user's alone, before anything in it is read. What is only readable by
+ * others is closed to them (0700, 0600), and `tell` says so. Refused, because its content cannot be trusted: a folder
+ * or file of another user, and a folder with files in it, or a file within reach, that others could write. Free to repeat. On Windows, which has
+ * no such bits, it only makes the folder.
+ */
+export async function secureFolder(folder: string, tell: (line: string) => void): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const uid = process.getuid?.()
+  if (uid === undefined) return
+  const found = await stat(folder)
+  if (!found.isDirectory()) throw new SetupFailure(`${folder} is not a folder; set DATA_DIR to another path.`)
+  requireOwner(folder, found.uid, uid)
+  const names = await readdir(folder)
+  if (found.mode & OTHERS_WRITE && names.length > 0)
+    throw new SetupFailure(
+      `${folder} can be written by other users (mode ${octal(found.mode)}), so the secrets and databases in it cannot be trusted.\n` +
+        `If you are sure that nobody changed them, run: chmod 700 ${folder}\nOtherwise set DATA_DIR to a new folder.`,
+    )
+  if (found.mode & OTHERS) {
+    await chmod(folder, 0o700)
+    tell(`${folder} was open to other users (mode ${octal(found.mode)}); it is now yours alone (0700).`)
+  }
+  const closed: string[] = []
+  const look: Look = { uid, wasReachable: (found.mode & OTHERS_ENTER) !== 0, closed }
+  for (const name of names) await secureEntry(join(folder, name), look)
+  if (closed.length > 0) tell(`Closed to other users (0600): ${closed.join(', ')}`)
+}
+
+interface Look {
+  readonly uid: number
+  /** Whether other users could come at the files in the folder at all. */
+  readonly wasReachable: boolean
+  /** What was closed to them now. */
+  readonly closed: string[]
+}
+
+async function secureEntry(path: string, look: Look): Promise<void> {
+  const { uid, wasReachable, closed } = look
+  const found = await lstat(path).catch(() => null) // a draft or a log of a running gateway may end meanwhile
+  if (found === null) return
+  requireOwner(path, found.uid, uid)
+  if (found.isSymbolicLink()) return
+  if (wasReachable && found.isFile() && found.mode & OTHERS_WRITE)
+    throw new SetupFailure(
+      `${path} can be written by other users (mode ${octal(found.mode)}), so it cannot be trusted.\n` +
+        `If you are sure that nobody changed it, run: chmod 600 ${path}`,
+    )
+  if (found.mode & OTHERS && found.uid === uid) {
+    await chmod(path, found.isDirectory() ? 0o700 : 0o600)
+    closed.push(path)
+  }
+  if (found.isDirectory()) for (const name of await readdir(path)) await secureEntry(join(path, name), look)
+}
+
+/** The superuser may own files here: it could change them anyway. */
+function requireOwner(path: string, owner: number, uid: number): void {
+  if (owner === uid || owner === 0) return
+  throw new SetupFailure(
+    `${path} belongs to another user (uid ${owner}; this is uid ${uid}), who could read and change it.\n` +
+      `Run as that user, change its owner, or set DATA_DIR to a folder of your own.`,
+  )
+}
+
+function octal(mode: number): string {
+  return `0${(mode & 0o7777).toString(8)}`
+}
