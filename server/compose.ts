@@ -25,10 +25,12 @@ import { SignUp } from './core/accounts/sign-up'
 import { isSold } from './core/catalogue/operations'
 import type { Clock } from './core/clock'
 import { announcedJournal } from './core/events/announced-journal'
+import type { Journal } from './core/ledger/journal'
 import { Ledger } from './core/ledger/ledger'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
+import type { Door } from './gateway/admit'
 import { controlDesk } from './http/control'
 import { loadDashboard } from './http/dashboard-files'
 import { FrontDesk } from './http/front-desk'
@@ -82,7 +84,7 @@ export function takeDataFolder(config: Config): Promise<{ release(): void }> {
 export async function compose(config: Config, surroundings: Surroundings) {
   const { clock, log } = surroundings
   const core = await composeCore(config, surroundings)
-  const { stores, accounts, journal, ledger, signUp } = core
+  const { stores, accounts, ledger, signUp } = core
   const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
   const providers: ClosableProviders =
     surroundings.providers ?? openWebsearch(config, clock, indexSources(config.dataDir).indexPath, onTrouble)
@@ -91,8 +93,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
   const billing = await composeBilling(config, { ...core, clock, log })
   const door = { ...core, clock, anonymousLimits, ...billing.door }
-  const desk = new FrontDesk({ door, journal, trustedProxies: config.trustedProxies, baseUrl: config.baseUrl })
-  const setupToken = new SetupToken()
+  const desk = openFrontDesk(config, door, core.journal, log)
   const models = await composeModels(config, core, { ...billing, desk, search: providers.context, clock, log })
   let draining = false
   const web = app({
@@ -104,7 +105,6 @@ export async function compose(config: Config, surroundings: Surroundings) {
     identity,
     ...ownerSettings({ ...core, ...linked, identity, config, clock, mailer, log }),
     providers,
-    setupToken,
     owners: new OwnerSessions({ desk, identity, signUp, ledger, ownOrigins }),
     dashboard: await loadDashboard(join(ROOT, 'dashboard', 'dist')),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
@@ -137,7 +137,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       network: () => billing.rail.network(),
     }),
     accounts,
-    setupToken,
+    setupToken: core.setupToken,
     /** Whether nobody is operator yet. */
     needsOperator: async () =>
       !(await accounts.list(Number.POSITIVE_INFINITY, null)).some((account) => account.operator),
@@ -157,6 +157,16 @@ export async function compose(config: Config, surroundings: Surroundings) {
   }
 }
 
+function openFrontDesk(config: Config, door: Door, journal: Journal, log: Log): FrontDesk {
+  return new FrontDesk({
+    door,
+    journal,
+    proxies: { addresses: config.trustedProxies, header: config.trustedProxyHeader },
+    onUnknownAddress: (problem) => log.warn('client address unknown', { problem }),
+    baseUrl: config.baseUrl,
+  })
+}
+
 /** What holds the money, the keys and the limits. */
 async function composeCore(config: Config, { clock, log, onFatal }: Surroundings) {
   const holds = new MemoryHolds()
@@ -173,6 +183,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     holds,
   )
   const { credentials, accounts, prices, reports, statements } = stores
+  const setupToken = new SetupToken()
   const events = new MemoryEvents()
   const journal = announcedJournal(stores.journal, events)
   const onReversalFailure = (request: string, reason: string) =>
@@ -197,7 +208,8 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     keys: new Keys({ credentials, holds, clock, events }),
     operator: new Operator({ accounts, prices, ledger, clock, events, audit: stores.audit }),
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
-    signUp: new SignUp({ accounts, ledger, clock, firstIsOperator: config.isLoopback }),
+    setupToken,
+    signUp: new SignUp({ accounts, ledger, clock, setupToken, firstIsOperator: config.firstAccountIsOperator }),
   }
 }
 
@@ -217,8 +229,9 @@ function composeIdentity(
     trustedOrigins: [...ownOrigins],
     signUpPerMinute: config.signUpRpm,
     production: config.production,
-    onSignUp: async ({ id }, { address }) => {
-      if (!(await signUp.openAccount(id, address))) throw new Error('the database did not take the account')
+    onSignUp: async ({ id }, { address, isFromThisMachine }) => {
+      if (!(await signUp.openAccount(id, { address, isFromThisMachine })))
+        throw new Error('the database did not take the account')
     },
     onSessionEnd: async (userId) => {
       const account = await accounts.byUser(userId)

@@ -8,6 +8,7 @@ import { type PaymentSettings, paymentSettings } from './config/payments'
 import { sealingKeys } from './config/sealing-keys'
 import { type SocialConfig, socialConfig } from './config/social'
 import { type WebsearchConfig, websearchConfig } from './config/websearch'
+import { isLoopbackHost } from './core/credentials/address'
 import { Allowlist } from './core/credentials/allowlist'
 import type { SealingKey } from './core/sealing'
 
@@ -27,8 +28,12 @@ export interface Config {
   readonly secretKey: string
   /** Keys that seal tokens at rest, newest first. */
   readonly sealingKeys: readonly SealingKey[]
-  /** Proxies whose forwarding headers are believed. */
+  /** Proxies whose forwarding header is believed. */
   readonly trustedProxies: Allowlist | null
+  /** The forwarding header that they write; null when not set. */
+  readonly trustedProxyHeader: 'x-forwarded-for' | 'forwarded' | null
+  /** Whether the first account may become operator without the one-time token, if it signs up on this machine. */
+  readonly firstAccountIsOperator: boolean
   readonly websearch: WebsearchConfig
   readonly payments: PaymentSettings
   readonly social: SocialConfig
@@ -60,7 +65,7 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
   const mode = oneOf('NODE_ENV', read('NODE_ENV') ?? 'development', ['development', 'test', 'production'])
   const production = mode === 'production'
   const secret = secretKey(read('SECRET_KEY'), join(dataDir, 'secret_key'))
-  const isLoopback = host === 'localhost' || host === '::1' || /^127\./.test(host)
+  const isLoopback = isLoopbackHost(host)
   const baseUrl = origin(read('BASE_URL') ?? `http://${reachable(host)}:${port}`)
   return {
     port,
@@ -73,6 +78,11 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     secretKey: secret,
     sealingKeys: sealingKeys(read('SEALING_KEYS'), secret, production),
     trustedProxies: addresses('TRUSTED_PROXIES', read('TRUSTED_PROXIES')),
+    trustedProxyHeader: optionalOneOf('TRUSTED_PROXY_HEADER', read('TRUSTED_PROXY_HEADER')?.toLowerCase() ?? null, [
+      'x-forwarded-for',
+      'forwarded',
+    ]),
+    firstAccountIsOperator: isLoopback && isLoopbackHost(new URL(baseUrl).hostname) && !production,
     websearch: websearchConfig(read),
     payments: paymentSettings(read, { secretKey: secret, baseUrl, isLoopback, environment: mode }),
     social: socialConfig(read, production),
@@ -105,6 +115,10 @@ function oneOf<T extends string>(name: string, text: string, values: readonly T[
   const found = values.find((value) => value === text)
   if (!found) throw new ConfigError(`${name} must be one of ${values.join(', ')}, not "${text}"`)
   return found
+}
+
+function optionalOneOf<T extends string>(name: string, text: string | null, values: readonly T[]): T | null {
+  return text === null ? null : oneOf(name, text, values)
 }
 
 function origin(text: string): string {

@@ -6,7 +6,7 @@ import { CONTROL_SOCKET } from './http/control'
 import { freePort, listen, listenControl } from './listen'
 import { type Log, openLog } from './log'
 import { secureFolder } from './setup/secure-folder'
-import { welcome } from './welcome'
+import { claimNotice, welcome } from './welcome'
 
 /** How long a stop waits for calls that are under way. Above the deadline of every upstream. */
 const DRAIN_MS = 30_000
@@ -64,10 +64,10 @@ async function start(config: Config, log: Log, started: number): Promise<void> {
   await prepareIndex(config, progress(log))
   const isFresh = (await gateway.accounts.count()) === 0
   process.stdout.write(welcome(config.baseUrl, performance.now() - started, isFresh))
-  if (!config.isLoopback && (await gateway.needsOperator()))
-    process.stdout.write(
-      `This host can be reached from outside, so no account is operator yet. Sign up, then claim it once:\n  curl -b cookies.txt -H 'content-type: application/json' ${config.baseUrl}/api/account/operator -d '{"token":"${gateway.setupToken.issue()}"}'\n`,
-    )
+  if (await gateway.needsOperator()) {
+    const mayBeFirst = isFresh && config.firstAccountIsOperator
+    process.stdout.write(claimNotice(config.baseUrl, gateway.setupToken.issue(), mayBeFirst))
+  }
 }
 
 /** Says at every tenth of the way how far the index is. */

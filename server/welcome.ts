@@ -12,3 +12,11 @@ export function welcome(url: string, startedMs: number, isFresh: boolean): strin
     : [`Try: curl -i '${url}/apis/v1/websearch/images/search?q=credit%20card'`]
   return [ready, ...next, 'Stop with Ctrl-C.', ''].join('\n')
 }
+
+/** What the start prints while nobody is operator: how to become it, with the one-time token. */
+export function claimNotice(url: string, token: string, mayBeFirst: boolean): string {
+  const who = mayBeFirst
+    ? 'The first account becomes operator if it signs up on this machine. To claim operator rights from elsewhere:'
+    : 'No account is operator yet. To claim operator rights:'
+  return `${who}\n  sign up, open ${url}/operator and enter this one-time token: ${token}\n`
+}

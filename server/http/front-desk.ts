@@ -1,14 +1,14 @@
-import { type Address, parseAddress } from '../core/credentials/address'
-import type { Allowlist } from '../core/credentials/allowlist'
+import { type Address, parseAddress, UNKNOWN_ADDRESS } from '../core/credentials/address'
 import type { Failure } from '../core/failure'
 import type { KeyId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
 import type { ShownPayment } from '../core/payments/method'
 import { admit, type Door, readmit } from '../gateway/admit'
 import type { Admitted, Credential, Destination, Presented } from '../gateway/call'
-import { clientAddress } from './client-address'
+import { clientAddress, type ProxyTrust } from './client-address'
 import { destinationOf } from './endpoints'
 import { Exchange } from './exchange'
+import { isFromThisMachine } from './from-this-machine'
 import { presentedCredential } from './presented-credential'
 import { type RequestIds, requestIds } from './request-ids'
 import { mendedTarget } from './request-target'
@@ -16,7 +16,9 @@ import { mendedTarget } from './request-target'
 export interface FrontDeskOptions {
   readonly door: Door
   readonly journal: Pick<Journal, 'note'>
-  readonly trustedProxies: Allowlist | null
+  readonly proxies: ProxyTrust
+  /** Told once of each reason why the address of a call is unknown. */
+  readonly onUnknownAddress: (problem: string) => void
   /** Public origin. */
   readonly baseUrl: string
 }
@@ -27,6 +29,8 @@ export interface Arrival {
   readonly address: Address
   readonly at: number
   readonly url: URL
+  /** Whether it was made on this machine and came past no proxy. */
+  readonly isFromThisMachine: boolean
 }
 
 /** What a request of our own making goes by. */
@@ -41,7 +45,6 @@ interface Inner {
 export type Sockets = { requestIP(request: Request): { readonly address: string } | null } | null
 
 const IN_PROCESS: Address = { family: 4, bits: 0x7f000001 }
-const UNKNOWN: Address = { family: 4, bits: 0 }
 
 /** Takes in requests: names them, finds their address, and, for the gated prefixes, brings them to the door. */
 export class FrontDesk {
@@ -49,6 +52,7 @@ export class FrontDesk {
   private readonly arrivals = new WeakMap<Request, Arrival>()
   private readonly exchanges = new WeakMap<Request, Exchange>()
   private readonly inner = new WeakMap<Request, Inner>()
+  private readonly problems = new Set<string>()
   private readonly received = new WeakMap<Request, { readonly original: Request; readonly badHost: boolean }>()
 
   constructor(options: FrontDeskOptions) {
@@ -72,7 +76,8 @@ export class FrontDesk {
 
   /** Whether the request named a host that is none. */
   hasBadHost(request: Request): boolean {
-    return this.received.get(request)?.badHost ?? false
+    // Two Host headers reach us as one, joined by a comma (RFC 9112 section 3.2).
+    return (this.received.get(request)?.badHost ?? false) || (request.headers.get('host')?.includes(',') ?? false)
   }
 
   /** Lets a request of our own making go by this key, as if it came from where `from` came from. */
@@ -105,15 +110,25 @@ export class FrontDesk {
     const at = this.options.door.clock.now()
     const { original } = this.received.get(request) ?? { original: request }
     const peer = sockets ? parseAddress(sockets.requestIP(original)?.address ?? '') : IN_PROCESS
-    const address = clientAddress(peer ?? UNKNOWN, request.headers, this.options.trustedProxies)
+    const socket = peer ?? UNKNOWN_ADDRESS
+    const { address, problem } = clientAddress(socket, request.headers, this.options.proxies)
+    if (problem !== null) this.tellOnce(problem)
+    const url = new URL(request.url)
     const arrival = {
       ids: requestIds(request.headers, at),
       address: this.inner.get(request)?.address ?? address,
       at,
-      url: new URL(request.url),
+      url,
+      isFromThisMachine: isFromThisMachine(socket, request.headers, sockets ? null : url.host),
     }
     this.arrivals.set(request, arrival)
     return arrival
+  }
+
+  private tellOnce(problem: string): void {
+    if (this.problems.has(problem)) return
+    this.problems.add(problem)
+    this.options.onUnknownAddress(problem)
   }
 
   /** The arrival of a request that was taken in. */

@@ -54,7 +54,8 @@ export class OwnerSessions {
     if (withinMs !== undefined && arrival.at - session.sessionCreatedAt > withinMs)
       throw new Failed(failure('recent_sign_in_required', 'You signed in a while ago. Sign in again to do this.'))
     const address = formatAddress(arrival.address)
-    const account = await this.signUp.openAccount(session.userId, address)
+    const { isFromThisMachine } = arrival
+    const account = await this.signUp.openAccount(session.userId, { address, isFromThisMachine })
     if (!account)
       throw new Failed(
         failure('service_unavailable', 'The account could not be opened. Try again.', { retryAfterSeconds: 1 }),

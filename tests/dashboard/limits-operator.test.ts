@@ -69,6 +69,24 @@ describe('Limits', () => {
 })
 
 describe('Operator', () => {
+  test('is claimed by the one-time token, in a form; the token is in no address and kept nowhere', async () => {
+    await dashboard.signedIn()
+    const token = dashboard.gateway.setupToken.issue()
+    const watched = await dashboard.visit('/operator')
+    const { page } = watched
+    await page.getByLabel('One-time token').fill('not the token')
+    await page.getByRole('button', { name: 'Claim operator rights' }).click()
+    await page.getByText('This token is wrong, or it was already used.').waitFor()
+    await fitsEverybody(page, 'operator-claim')
+    await page.getByLabel('One-time token').fill(` ${token} `)
+    await page.getByRole('button', { name: 'Claim operator rights' }).click()
+    await page.getByRole('heading', { name: 'Requests for higher limits' }).waitFor()
+    expect(await page.evaluate(() => location.href + JSON.stringify({ ...localStorage }))).not.toContain(token)
+    expect(dashboard.logged.join()).not.toContain(token)
+    await page.close()
+    expect(watched.complaints().filter((line) => !line.includes('403'))).toEqual([])
+  })
+
   test('is in the rail of operators only; others are told so', async () => {
     await dashboard.signedIn()
     const watched = await dashboard.visit('/operator')

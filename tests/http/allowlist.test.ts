@@ -77,10 +77,16 @@ describe('allowed IPs (spec 2.1, 5.5, spec-answers 2, 3)', () => {
     expect(await verdictOf(gateway.as(key, IMAGES_CALL, { headers }))).toBe('403 ip_not_allowed')
   })
 
-  test('Forwarded of a trusted proxy is believed where there is no X-Forwarded-For', async () => {
-    const key = await keyFor('2001:db8::/32')
-    const headers = { forwarded: 'for="[2001:db8::7]:4711";proto=https' }
-    expect((await gateway.as(key, IMAGES_CALL, { headers })).status).toBe(200)
+  test('an unknown address is on no list, not even one of all addresses, and the log says once why', async () => {
+    const key = await keyFor('0.0.0.0/0', '::/0', '127.0.0.1')
+    const headers = { forwarded: 'for=203.0.113.7' }
+    for (let i = 0; i < 3; i++) {
+      const refusal = await refusalOf(gateway.as(key, IMAGES_CALL, { headers }))
+      expect(refusal).toMatchObject({ status: 403, code: 'ip_not_allowed' })
+    }
+    const told = gateway.logged.filter((line) => line.includes('a trusted proxy sends forwarded without'))
+    expect(told).toHaveLength(1)
+    expect(told[0]).toContain('TRUSTED_PROXY_HEADER')
   })
 
   test('a change of the list binds the next request (spec-answers 3)', async () => {
@@ -101,6 +107,40 @@ describe('allowed IPs (spec 2.1, 5.5, spec-answers 2, 3)', () => {
     for (let i = 0; i < 3; i++) expect(await verdictOf(outside())).toBe('403 ip_not_allowed')
     await api(`/api/keys/${key.id}/disable`, {})
     expect(await verdictOf(outside())).toBe('401 api_key_disabled')
+  })
+})
+
+describe('with TRUSTED_PROXY_HEADER=forwarded (spec-answers 3)', () => {
+  let gateway: Harness
+
+  beforeAll(async () => {
+    gateway = await openHarness({
+      env: { TRUSTED_PROXIES: '127.0.0.1', TRUSTED_PROXY_HEADER: 'forwarded', ANON_RPM: '3' },
+    })
+  })
+  afterAll(() => endAndReconcile(gateway))
+
+  test('Forwarded of a trusted proxy is believed, and an X-Forwarded-For of the caller is not', async () => {
+    const key = await gateway.key(await gateway.account(), { allowed_ips: ['2001:db8::/32'] })
+    const forwarded = 'for="[2001:db8::7]:4711";proto=https'
+    for (const headers of [{ forwarded }, { forwarded, 'x-forwarded-for': '203.0.113.7' }])
+      expect((await gateway.as(key, IMAGES_CALL, { headers })).status).toBe(200)
+    const allowed = { forwarded: 'for=203.0.113.9', 'x-forwarded-for': '2001:db8::7' }
+    expect(await verdictOf(gateway.as(key, IMAGES_CALL, { headers: allowed }))).toBe('403 ip_not_allowed')
+  })
+
+  test('a quoted comma of the caller does not become an address of its own', async () => {
+    const key = await gateway.key(await gateway.account(), { allowed_ips: ['203.0.113.7'] })
+    const headers = { forwarded: 'for=1.2.3.4;host="a,for=203.0.113.7;b"' }
+    expect(await verdictOf(gateway.as(key, IMAGES_CALL, { headers }))).toBe('403 ip_not_allowed')
+  })
+
+  test('all unknown callers share one window', async () => {
+    const from = (address: string) => gateway.call(IMAGES_CALL, { headers: { 'x-forwarded-for': address } })
+    const verdicts: string[] = []
+    for (let i = 0; i < 4; i++) verdicts.push(await verdictOf(await from(`203.0.113.${i}`)))
+    expect(verdicts.slice(0, 3)).toEqual(Array(3).fill('402 payment_required'))
+    expect(verdicts[3]).toBe('429 rate_limit_exceeded')
   })
 })
 

@@ -68,7 +68,8 @@ export async function openDashboard(options: { env?: Record<string, string> } = 
     /** Signs somebody new in, in every tab of this browser. */
     async signedIn() {
       await chrome.browser.clearCookies()
-      const owner = await gateway.owner()
+      // Over the socket: the first account is operator only when it signs up on this machine.
+      const owner = await gateway.owner(undefined, (path, init) => fetch(origin + path, init))
       await chrome.browser.addCookies(signInCookies(owner.cookie, origin))
       const account: unknown = await (await owner.api('/api/account')).json()
       return { ...owner, accountId: String(Reflect.get(Object(account), 'id')) }

@@ -147,9 +147,9 @@ export async function openHarness(options: HarnessOptions = {}) {
       if (!made.ok) throw new Error(JSON.stringify(made.error))
       return { id: made.value.key.id, secret: made.value.secret }
     },
-    /** A person who signed up over HTTP (slow: the password is hashed). `api` sends the session cookie and JSON. */
-    async owner(email = `owner-${++people}@example.com`) {
-      const answer = await call('/api/auth/sign-up/email', {
+    /** A person who signed up over HTTP (slow: the password is hashed). `api` sends the session cookie and JSON. `send`: how the sign-up goes out. */
+    async owner(email = `owner-${++people}@example.com`, send: typeof call = call) {
+      const answer = await send('/api/auth/sign-up/email', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ name: 'Ada', email, password: 'correct horse battery' }),

@@ -48,6 +48,9 @@ function goOn(request: string | null, answer: unknown): void {
   window.location.assign(typeof url === 'string' ? url : `/consent?${request}`)
 }
 
+/** Makes the signed-in account operator, by the one-time token that the start of the gateway printed. */
+export const claimOperator = (token: string) => answered(api.account.operator.post({ token }))
+
 /** Ends this browser's session. */
 export async function signOut(): Promise<void> {
   await callJson('/api/auth/sign-out', { body: {} })

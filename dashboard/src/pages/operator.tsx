@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../api/account.ts'
 import { AccountsCard } from '../features/operator/accounts-card.tsx'
+import { ClaimCard } from '../features/operator/claim-card.tsx'
 import { PricesCard } from '../features/operator/prices-card.tsx'
 import { UpstreamsCard } from '../features/operator/upstreams-card.tsx'
 import { WaitingCard } from '../features/operator/waiting-card.tsx'
@@ -15,6 +16,7 @@ export function Operator() {
     return (
       <Page title={SHELL_WORDS.pagesOf.operator}>
         <p>{OPERATOR_WORDS.onlyOperators}</p>
+        <ClaimCard />
       </Page>
     )
   return (

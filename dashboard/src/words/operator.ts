@@ -2,6 +2,10 @@
 export const OPERATOR_WORDS = {
   lead: 'For who runs this gateway. Everything done here is written down with your name and IP address.',
   onlyOperators: 'Only operators of this gateway see this page.',
+  claim: 'Claim operator rights',
+  claimText: 'While no account is operator, each start of the gateway prints a one-time token in its terminal or log.',
+  claimToken: 'One-time token',
+  claimWrong: 'This token is wrong, or it was already used. Restart the gateway for a new one.',
   waiting: 'Requests for higher limits',
   waitingTable: 'Requests that wait for an answer',
   noneWaiting: 'No request waits.',

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { betterAuth } from 'better-auth'
-import type { Identity, SignedUpUser } from '../../core/accounts/identity'
+import type { Identity, IdentityCaller, SignedUpUser } from '../../core/accounts/identity'
 import type { Clock } from '../../core/clock'
 import { isUnavailable } from '../../core/unavailable'
 import { openAttemptWindows } from './attempt-windows'
@@ -8,7 +8,7 @@ import { authRequest } from './auth-request'
 import { type Refusal, readRefusal, shapeError } from './error-shape'
 import type { IdentityDatabase } from './identity-database'
 import { libraryOptions } from './library-options'
-import { type Answered, type Caller, openProtocol } from './oauth-protocol'
+import { type Answered, openProtocol } from './oauth-protocol'
 import { openUpkeep } from './oauth-upkeep'
 import { userDirectory } from './user-directory'
 import { isTakenEmail, userSettings } from './user-settings'
@@ -34,7 +34,10 @@ export interface IdentityOptions {
    * Called once for each new user, after it is stored, before its sign-up is answered. A failure is reported and does not fail
    * the sign-up: the user exists by then, and a repeat would only be told so. Whatever it does must be repairable later.
    */
-  readonly onSignUp: (user: SignedUpUser, context: { readonly address: string | null }) => Promise<void>
+  readonly onSignUp: (
+    user: SignedUpUser,
+    caller: Pick<IdentityCaller, 'address' | 'isFromThisMachine'>,
+  ) => Promise<void>
   /** Called after a session was ended: by its owner, by another session of theirs, or by a new password. */
   readonly onSessionEnd?: (userId: string) => Promise<void>
   /** Mails the token that sets a new password. Its caller does not wait for it. */
@@ -60,11 +63,14 @@ class SessionUnreadable extends Error {
 interface Visit {
   readonly address: string | null
   readonly requestId: string | null
+  readonly isFromThisMachine: boolean
   hidden: { readonly error: unknown } | null
   /** The token of a reset that is handed out instead of mailed. Absent: it is mailed. */
   handed?: string | null
 }
 
+/** Where no request is under way. */
+const NOBODY = { address: null, requestId: null, isFromThisMachine: false } as const
 const SYSTEM_CLOCK: Clock = { now: () => Date.now() }
 const LEAST_SECRET_CHARACTERS = 32
 
@@ -79,8 +85,8 @@ export function openIdentity(options: IdentityOptions): Identity {
     reported(act, (reason) => report({ requestId: visits.getStore()?.requestId ?? null, reason: `${what}: ${reason}` }))
   const onSessionEnd = (userId: string) => guarded('session hook', () => options.onSessionEnd?.(userId))
   const auth = openLibrary(options, { origin, clock, visits, guarded, onSessionEnd })
-  const run = async (request: Request, { address, requestId }: Caller): Promise<Answered> => {
-    const visit: Visit = { address, requestId, hidden: null }
+  const run = async (request: Request, caller: IdentityCaller): Promise<Answered> => {
+    const visit: Visit = { ...caller, hidden: null }
     const response = await visits.run(visit, () => auth.handler(request))
     const fault = visit.hidden?.error ?? (response.status >= 500 ? `the library answered ${response.status}` : null)
     return { response, fault }
@@ -93,8 +99,9 @@ export function openIdentity(options: IdentityOptions): Identity {
   })
 
   return {
-    async handle(request, { address, requestId }) {
-      if (oauth.speaks(request)) return oauth.answer(request, { address, requestId })
+    async handle(request, caller) {
+      const { address, requestId } = caller
+      if (oauth.speaks(request)) return oauth.answer(request, caller)
       const broken = (error: unknown) => {
         report({ requestId, reason: safeReason(error) })
         return refusalResponse({ status: 500, code: null, message: null, retryAfterSeconds: null }, requestId)
@@ -102,7 +109,7 @@ export function openIdentity(options: IdentityOptions): Identity {
       try {
         const accepted = await authRequest(request, address, { origin, trusted })
         if (!accepted.ok) return refusalResponse(accepted.error, requestId, allowHeader(accepted.error.allow))
-        const { response, fault } = await run(accepted.value, { address, requestId })
+        const { response, fault } = await run(accepted.value, caller)
         // The loser of two sign-ups at once, which the library reports as a failure of its own.
         if (isTakenEmail(fault)) return refusalResponse(TAKEN_EMAIL, requestId)
         // The library answers some failures of the database with a success (sign-out) or with a fault of the caller (sign-up).
@@ -116,7 +123,7 @@ export function openIdentity(options: IdentityOptions): Identity {
     authorizationServer: () => oauth.metadata(),
 
     async session(headers) {
-      const visit: Visit = { address: null, requestId: null, hidden: null }
+      const visit: Visit = { ...NOBODY, hidden: null }
       try {
         const found = await visits.run(visit, () => auth.api.getSession({ headers, query: { disableRefresh: true } }))
         if (found === null) return null
@@ -134,7 +141,7 @@ export function openIdentity(options: IdentityOptions): Identity {
     ...userSettings(options.db, onSessionEnd),
 
     async resetToken(email) {
-      const visit: Visit = { address: null, requestId: null, hidden: null, handed: null }
+      const visit: Visit = { ...NOBODY, hidden: null, handed: null }
       await visits.run(visit, () => auth.api.requestPasswordReset({ body: { email } }))
       return visit.handed ?? null
     },
@@ -170,8 +177,7 @@ function openLibrary(options: IdentityOptions, { origin, clock, visits, guarded,
       signUpPerMinute: options.signUpPerMinute,
       windows: openAttemptWindows(clock),
       clock,
-      onSignUp: (user) =>
-        guarded('sign-up hook', () => options.onSignUp(user, { address: visits.getStore()?.address ?? null })),
+      onSignUp: (user) => guarded('sign-up hook', () => options.onSignUp(user, visits.getStore() ?? NOBODY)),
       onSessionEnd,
       sendReset: async (user, token) => {
         const visit = visits.getStore()

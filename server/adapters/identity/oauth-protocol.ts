@@ -1,11 +1,7 @@
+import type { IdentityCaller } from '../../core/accounts/identity'
 import { addressHeader, BASE_PATH, pathUnder } from './auth-request'
 import { servedMetadata } from './oauth-metadata'
 import { isProtocolPath, OPEN_TO_ALL, protocolError, protocolRequest, protocolResponse } from './oauth-request'
-
-export interface Caller {
-  readonly address: string | null
-  readonly requestId: string
-}
 
 /** What the library said, and what broke behind it, which its answer may hide. */
 export interface Answered {
@@ -15,7 +11,7 @@ export interface Answered {
 
 interface ProtocolParts {
   readonly origin: string
-  readonly run: (request: Request, caller: Caller) => Promise<Answered>
+  readonly run: (request: Request, caller: IdentityCaller) => Promise<Answered>
   readonly onFault: (requestId: string, error: unknown) => void
   /** Called with each write, before it. */
   readonly upkeep: () => Promise<void>
@@ -28,7 +24,7 @@ export function openProtocol({ origin, run, onFault, upkeep }: ProtocolParts) {
     speaks: (request: Request) =>
       isProtocolPath(pathUnder(new URL(request.url))) && ['POST', 'OPTIONS'].includes(request.method),
 
-    async answer(request: Request, caller: Caller): Promise<Response> {
+    async answer(request: Request, caller: IdentityCaller): Promise<Response> {
       if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: OPEN_TO_ALL })
       try {
         const path = pathUnder(new URL(request.url))
@@ -49,7 +45,11 @@ export function openProtocol({ origin, run, onFault, upkeep }: ProtocolParts) {
     },
 
     async metadata(): Promise<Readonly<Record<string, unknown>>> {
-      const { response } = await run(new Request(metadataUrl), { address: null, requestId: 'metadata' })
+      const { response } = await run(new Request(metadataUrl), {
+        address: null,
+        requestId: 'metadata',
+        isFromThisMachine: false,
+      })
       return servedMetadata(Object(await response.json()), origin)
     },
   }

@@ -1,4 +1,4 @@
-import { type Address, parseAddress } from '../../core/credentials/address'
+import { type KnownAddress, parseAddress } from '../../core/credentials/address'
 import { Allowlist } from '../../core/credentials/allowlist'
 
 /** IANA's special-purpose IPv4 blocks that no stranger's name may lead to, and one cloud's metadata host outside them. */
@@ -27,7 +27,7 @@ const OPEN_V6 = listOf(['2000::/3'])
 const CLOSED_V6 = listOf(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
 
 /** The address of a text, if anybody on the internet may own it. An IPv4 written as IPv6 is none, whatever it maps to. */
-export function publicAddress(text: string): Address | null {
+export function publicAddress(text: string): KnownAddress | null {
   const address = parseAddress(text)
   if (!address) return null
   if (address.family === 4) return text.includes(':') || CLOSED_V4.includes(address) ? null : address

@@ -141,7 +141,7 @@ function only(options: Options, name: 'note' | 'reference' | 'account' | 'reason
 }
 
 function listing({ accounts, prices }: { accounts: readonly AccountLine[]; prices: readonly PriceLine[] }): string {
-  if (accounts.length === 0) return 'No accounts yet. The first to sign up becomes the operator.\n'
+  if (accounts.length === 0) return 'No accounts yet. The start of the gateway printed who becomes operator.\n'
   const own = prices.filter((price) => price.usd !== null)
   return accountTable(accounts) + (own.length > 0 ? `\n${own.map(priceLine).join('\n')}\n` : '')
 }

@@ -38,13 +38,19 @@ export interface IdentitySettings {
   resetToken(email: string): Promise<string | null>
 }
 
+/** Who sends a request to the sign-in routes. */
+export interface IdentityCaller {
+  /** The true address, never one from the wire; null puts the request in the one window that all unknown addresses share. */
+  readonly address: string | null
+  readonly requestId: string
+  /** Whether the request was made on this machine and came past no proxy. */
+  readonly isFromThisMachine: boolean
+}
+
 /** Owners of accounts: sign-up, sign-in, sessions. Knows nothing of money, keys or tiers. */
 export interface Identity extends IdentitySettings {
-  /**
-   * Answers one request of the sign-in routes. `address` is the caller's true address (never one from the wire); null puts the
-   * request in the one window that all unknown addresses share. Never throws; every refusal has the one error shape.
-   */
-  handle(request: Request, caller: { readonly address: string | null; readonly requestId: string }): Promise<Response>
+  /** Answers one request of the sign-in routes. Never throws; every refusal has the one error shape. */
+  handle(request: Request, caller: IdentityCaller): Promise<Response>
   /** The session of these headers' cookie, read without a write; null for none or an ended one. Throws when the database cannot answer. */
   session(headers: Headers): Promise<OwnerSession | null>
   user(id: string): Promise<SignedUpUser | null>

@@ -13,6 +13,11 @@ export class SetupToken {
     return this.token
   }
 
+  /** Makes the token useless: somebody is operator without it. */
+  withdraw(): void {
+    this.token = null
+  }
+
   /** True once, for the right token. */
   use(presented: string): boolean {
     if (this.token === null) return false

@@ -1,10 +1,18 @@
 /** An IP address as a number: 32 bits of IPv4, or 128 of IPv6. An IPv4-mapped IPv6 address is its IPv4 (spec-answers 3). */
-export type Address = { readonly family: 4; readonly bits: number } | { readonly family: 6; readonly bits: bigint }
+export type KnownAddress = { readonly family: 4; readonly bits: number } | { readonly family: 6; readonly bits: bigint }
+
+/**
+ * Where a call came from. `unknown` is a value of its own, without bits: no allowlist holds it, it is never loopback, and all
+ * unknown callers share one window.
+ */
+export type Address = KnownAddress | { readonly family: 'unknown' }
+
+export const UNKNOWN_ADDRESS: Address = { family: 'unknown' }
 
 const MAPPED = 0xffffn << 32n
 
 /** Reads an address in its text form (RFC 4291, RFC 5952 forms included). Null for anything else, zone ids included. */
-export function parseAddress(text: string): Address | null {
+export function parseAddress(text: string): KnownAddress | null {
   if (text.includes(':')) {
     const bits = parseV6(text)
     if (bits === null) return null
@@ -14,8 +22,9 @@ export function parseAddress(text: string): Address | null {
   return bits === null ? null : { family: 4, bits }
 }
 
-/** The usual text form: dotted IPv4, or RFC 5952 IPv6. */
+/** The usual text form: dotted IPv4, or RFC 5952 IPv6; `unknown` for an address that is. */
 export function formatAddress(address: Address): string {
+  if (address.family === 'unknown') return 'unknown'
   if (address.family === 4) return [24, 16, 8, 0].map((shift) => (address.bits >>> shift) & 0xff).join('.')
   const groups = Array.from({ length: 8 }, (_, i) => Number((address.bits >> BigInt((7 - i) * 16)) & 0xffffn))
   const hex = groups.map((group) => group.toString(16))
@@ -26,9 +35,22 @@ export function formatAddress(address: Address): string {
 
 /** What an address without an account is limited by: itself, or its /64 for IPv6 (spec-answers 9). */
 export function limitSubject(address: Address): string {
-  return address.family === 4
-    ? formatAddress(address)
-    : `${formatAddress({ family: 6, bits: (address.bits >> 64n) << 64n })}/64`
+  return address.family === 6
+    ? `${formatAddress({ family: 6, bits: (address.bits >> 64n) << 64n })}/64`
+    : formatAddress(address)
+}
+
+/** Whether the address is this machine itself (127.0.0.0/8, ::1). */
+export function isLoopback(address: Address): boolean {
+  if (address.family === 4) return address.bits >>> 24 === 127
+  return address.family === 6 && address.bits === 1n
+}
+
+/** Whether a host, as it stands in a URL (`localhost`, `127.0.0.1`, `[::1]`), is this machine itself. */
+export function isLoopbackHost(hostname: string): boolean {
+  if (hostname.toLowerCase() === 'localhost') return true
+  const address = parseAddress(hostname.replace(/^\[(.*)\]$/, '$1'))
+  return address !== null && isLoopback(address)
 }
 
 function parseV4(text: string): number | null {

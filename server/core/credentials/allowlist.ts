@@ -1,5 +1,5 @@
 import { no, ok, type Result } from '../result'
-import { type Address, formatAddress, parseAddress } from './address'
+import { type Address, formatAddress, type KnownAddress, parseAddress } from './address'
 
 /** Most entries of one list (spec-answers 3). */
 export const MAX_ALLOWED_IPS = 50
@@ -45,7 +45,8 @@ export class Allowlist {
   }
 
   includes(address: Address): boolean {
-    return address.family === 4 ? within(this.v4, address.bits) : within(this.v6, address.bits)
+    if (address.family === 4) return within(this.v4, address.bits)
+    return address.family === 6 && within(this.v6, address.bits)
   }
 }
 
@@ -64,7 +65,7 @@ function parseRange(text: string): Result<Range, string> {
   const bits = BigInt(address.bits)
   const first = bits & ~host
   if (first !== bits) {
-    const network: Address = address.family === 4 ? { family: 4, bits: Number(first) } : { family: 6, bits: first }
+    const network: KnownAddress = address.family === 4 ? { family: 4, bits: Number(first) } : { family: 6, bits: first }
     return no(`has bits set below its mask; the network is ${formatAddress(network)}/${prefix}`)
   }
   return ok({ family: address.family, first, last: first | host })

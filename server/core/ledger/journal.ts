@@ -9,7 +9,8 @@ import type { Hold } from './hold'
 export interface AccountOpening {
   readonly id: AccountId
   readonly userId: string
-  readonly operator: boolean
+  /** Whether it becomes operator if it is the first account; the statement that writes it decides. */
+  readonly mayBeOperator: boolean
   readonly createdAt: number
 }
 

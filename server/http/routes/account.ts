@@ -11,7 +11,7 @@ import { ACCOUNT_DOCS } from '../docs/account-docs'
 import { documented } from '../docs/documented'
 import { Failed } from '../failures'
 import { readJson } from '../json-body'
-import type { OwnerSessions } from '../owner-session'
+import { type OwnerSessions, SIGNED_IN_TODAY } from '../owner-session'
 
 /** The owner's account: who, how much, which limits (spec 2.2, 3, 8). */
 export function accountRoutes(parts: {
@@ -50,7 +50,7 @@ export function accountRoutes(parts: {
     .post(
       '/account/operator',
       async ({ request }) => {
-        const { account, actor } = await owners.owner(request)
+        const { account, actor } = await owners.owner(request, SIGNED_IN_TODAY)
         const body = await readJson(request)
         if (!body.ok) throw new Failed(body.error)
         const token = Reflect.get(Object(body.value), 'token')

@@ -28,8 +28,13 @@ export function signInRoutes(desk: FrontDesk, identity: Identity, parts: SignInP
   return new Elysia({ name: 'sign-in' }).all(
     '/api/auth/*',
     async ({ request }) => {
-      const { address, ids, url } = desk.arrival(request)
-      const handle = () => identity.handle(request, { address: formatAddress(address), requestId: ids.own })
+      const { address, ids, url, isFromThisMachine } = desk.arrival(request)
+      const caller = {
+        address: address.family === 'unknown' ? null : formatAddress(address),
+        requestId: ids.own,
+        isFromThisMachine,
+      }
+      const handle = () => identity.handle(request, caller)
       if (request.method !== 'POST') return handle()
       if (url.pathname === '/api/auth/request-password-reset' && !sendsMail)
         throw new Failed(failure('invalid_state', 'This gateway sends no mail. Ask its operator for a link.'))

@@ -60,7 +60,7 @@ export async function openBench(options: Partial<IdentityOptions> = {}): Promise
         ...init,
         headers: { ...init.headers, ...headers } as Record<string, string>,
       }),
-      { address, requestId: `req_${++calls}` },
+      { address, requestId: `req_${++calls}`, isFromThisMachine: false },
     )
   return {
     identity,

@@ -5,7 +5,7 @@ import { cookieOf, errorOf, newUser, ORIGIN, openBench, PASSWORD } from './ident
 const bench = await openBench()
 afterAll(() => bench[Symbol.asyncDispose]())
 const { identity, post, get } = bench
-const caller = { address: '192.0.2.1', requestId: 'req_x' }
+const caller = { address: '192.0.2.1', requestId: 'req_x', isFromThisMachine: false }
 const json = { 'content-type': 'application/json' }
 
 function send(path: string, init: RequestInit): Promise<Response> {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import { isIP } from 'node:net'
 import fc from 'fast-check'
-import { type Address, formatAddress, limitSubject, parseAddress } from '../../../server/core/credentials/address'
+import { formatAddress, type KnownAddress, limitSubject, parseAddress } from '../../../server/core/credentials/address'
 
-const v4 = fc.nat(0xffffffff).map((bits): Address => ({ family: 4, bits }))
+const v4 = fc.nat(0xffffffff).map((bits): KnownAddress => ({ family: 4, bits }))
 const v6 = fc
   .array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 8, maxLength: 8 })
   .map((groups) => groups.reduce((bits, group) => (bits << 16n) | BigInt(group), 0n))
   .filter((bits) => bits >> 32n !== 0xffffn)
-  .map((bits): Address => ({ family: 6, bits }))
+  .map((bits): KnownAddress => ({ family: 6, bits }))
 
 const written = (text: string) => {
   const address = parseAddress(text)
@@ -87,7 +87,7 @@ describe('an address', () => {
 
 describe('who is limited without an account (spec-answers 9)', () => {
   test('is an IPv4 address by itself, mapped or not', () => {
-    const subjects = ['192.0.2.7', '::ffff:192.0.2.7'].map((text) => limitSubject(parseAddress(text) as Address))
+    const subjects = ['192.0.2.7', '::ffff:192.0.2.7'].map((text) => limitSubject(parseAddress(text) as KnownAddress))
     expect(subjects).toEqual(['192.0.2.7', '192.0.2.7'])
   })
 
@@ -95,10 +95,10 @@ describe('who is limited without an account (spec-answers 9)', () => {
     fc.assert(
       fc.property(v6, fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }), (address, host) => {
         if (address.family !== 6 || address.bits >> 64n === 0n) return
-        const neighbour: Address = { family: 6, bits: ((address.bits >> 64n) << 64n) | host }
+        const neighbour: KnownAddress = { family: 6, bits: ((address.bits >> 64n) << 64n) | host }
         expect(limitSubject(neighbour)).toBe(limitSubject(address))
       }),
     )
-    expect(limitSubject(parseAddress('2001:db8:1:2:3:4:5:6') as Address)).toBe('2001:db8:1:2::/64')
+    expect(limitSubject(parseAddress('2001:db8:1:2:3:4:5:6') as KnownAddress)).toBe('2001:db8:1:2::/64')
   })
 })

@@ -16,8 +16,9 @@ export interface Group {
   readonly lastUsed: readonly (readonly [KeyId, number])[]
 }
 
+/** Of several openings in one group only the one written first can be the first account. */
 const OPENINGS = `INSERT INTO accounts (id, user_id, operator, created_at)
-  SELECT value->>0, value->>1, value->>2, value->>3 FROM json_each(?)`
+  SELECT value->>0, value->>1, value->>2 AND key = 0 AND NOT EXISTS (SELECT 1 FROM accounts), value->>3 FROM json_each(?)`
 const REQUESTS = `INSERT INTO requests (id, client_request_id, account_id, key_id, operation, at, status, code, latency_ms,
     address, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, price_version, unit_price, units, model,
     usage_source, charge_lines)
@@ -51,8 +52,13 @@ const ROLLUP = `INSERT INTO usage_rollup (account_id, slot, key_id, operation, s
     cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens, charged = charged + excluded.charged`
 const LAST_USED = `UPDATE keys SET last_used_at = j.at
   FROM (SELECT value->>0 AS id, value->>1 AS at FROM json_each(?)) AS j WHERE keys.id = j.id`
+/** Stands after the openings, so that the row of one says what was decided. */
 const AUDITS = `INSERT INTO audit_log (id, at, actor_kind, actor_id, address, account_id, key_id, action, detail)
-  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8 FROM json_each(?)`
+  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7,
+    CASE value->>7 WHEN 'account.open'
+      THEN (SELECT json_set(value->>8, '$.operator', json(iif(operator, 'true', 'false'))) FROM accounts WHERE id = value->>5)
+      ELSE value->>8 END
+  FROM json_each(?)`
 
 export function groupStatements(group: Group): Statement[] {
   const { records, notes, lastUsed } = group
@@ -64,7 +70,7 @@ export function groupStatements(group: Group): Statement[] {
   }
   add(
     OPENINGS,
-    records.flatMap(({ opening: o }) => (o ? [[o.id, o.userId, o.operator ? 1 : 0, o.createdAt]] : [])),
+    records.flatMap(({ opening: o }) => (o ? [[o.id, o.userId, o.mayBeOperator ? 1 : 0, o.createdAt]] : [])),
   )
   add(REQUESTS, calls.map(requestRow))
   add(

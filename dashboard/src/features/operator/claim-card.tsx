@@ -1,0 +1,39 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { FormEvent } from 'react'
+import { accountQuery, claimOperator } from '../../api/account.ts'
+import { asFailure } from '../../api/failure.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { Field } from '../../ui/field.tsx'
+import { FormFailure } from '../../ui/states.tsx'
+import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
+
+/** The form for the one-time token that makes this account operator. The token is never in an address. */
+export function ClaimCard() {
+  const client = useQueryClient()
+  const claiming = useMutation({
+    mutationFn: claimOperator,
+    onSuccess: () => client.invalidateQueries({ queryKey: accountQuery.queryKey }),
+  })
+  const failure = claiming.error === null ? null : asFailure(claiming.error)
+  const isWrong = failure?.code === 'insufficient_permissions'
+  const onSubmit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    claiming.mutate(String(new FormData(event.currentTarget).get('token')).trim())
+  }
+  return (
+    <Card title={WORDS.claim}>
+      <form onSubmit={onSubmit} className="grid max-w-md gap-4">
+        <Field label={WORDS.claimToken} hint={WORDS.claimText} error={isWrong ? WORDS.claimWrong : undefined}>
+          {(control) => <input {...control} name="token" required autoComplete="off" spellCheck={false} />}
+        </Field>
+        <FormFailure failure={isWrong ? null : failure} />
+        <div>
+          <Button type="submit" tone="primary" busy={claiming.isPending}>
+            {WORDS.claim}
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}
