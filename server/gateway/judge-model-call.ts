@@ -1,7 +1,8 @@
 import { type Failure, failure } from '../core/failure'
 import type { Subject } from '../core/limits/limiter'
+import { removedBetas } from '../core/models/betas'
 import { type Model, type ModelRoute, routesOf } from '../core/models/model'
-import { boundsOf, type ModelRequest, type TokenBounds } from '../core/models/model-request'
+import { boundsOf, type ModelRequest, type TokenBounds, unsold } from '../core/models/model-request'
 import type { ModelWire, WirePath } from '../core/models/model-wire'
 import { mostCost } from '../core/models/token-price'
 import type { Money } from '../core/money'
@@ -23,6 +24,7 @@ export function judgeModelCall(counter: ModelCounter, call: ModelCall): Result<J
   if (isSold(sold)) call.onModel(request.model)
   if (!sold.ok) return sold
   const model = sold.value
+  call.onRemovedBetas(removedBetas(call.headers['anthropic-beta'], model.betas))
   const bounded = boundedCall(counter, request, model)
   if (!bounded.ok) return bounded
   const { cap, bounds, most } = bounded.value
@@ -60,6 +62,8 @@ function boundedCall(
   request: ModelRequest,
   model: Model,
 ): Result<BoundedCall, Failure> {
+  const own = unsold(request, model)
+  if (own) return no(own)
   const cap = request.cap ?? defaultCap(counter, model)
   const bounds = boundsOf(request, model, cap)
   if (!bounds)

@@ -50,6 +50,8 @@ export interface ModelCall extends Keyed {
   readonly headers: Readonly<Record<string, string>>
   /** Told which model of the catalogue the call is of, once that is known: the row of a refusal names it. */
   readonly onModel: (id: string) => void
+  /** Told which betas that the caller named are not passed on. */
+  readonly onRemovedBetas: (names: readonly string[]) => void
   /** The body of a failure behind the 200 of a stream, in the shape of the route. */
   readonly failureJson: (failure: Failure) => string
 }

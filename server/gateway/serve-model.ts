@@ -5,6 +5,7 @@ import { isJson } from '../core/models/model-request'
 import type { Seen } from '../core/models/model-wire'
 import { no, ok, type Result } from '../core/result'
 import { limitFailure } from './admit'
+import { withFittingCap } from './fitting-cap'
 import { told } from './forward'
 import type { CreditUse, Reservation } from './funding/funding'
 import { judgeModelCall } from './judge-model-call'
@@ -60,7 +61,8 @@ async function bought(counter: ModelCounter, judged: JudgedCall, first: FirstTur
   const reserved = await reserveTokens(counter, { ...call, ...judged })
   if (!reserved.ok) {
     await ticket.finish(0)
-    return { kind: 'refused', failure: reserved.error, readings: await counter.limiter.read(subjects) }
+    const problem = await withFittingCap(counter, judged, reserved.error)
+    return { kind: 'refused', failure: problem, readings: await counter.limiter.read(subjects) }
   }
   const taken = { judged, reservation: reserved.value, ticket, first, stop: stopOf(call, first) }
   try {

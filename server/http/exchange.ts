@@ -28,6 +28,7 @@ export class Exchange {
   private readonly now: () => number
   private readonly origin: string
   private model: string | null = null
+  private readonly more: Record<string, string> = {}
 
   constructor(parts: {
     verdict: Admitted | TurnedAway
@@ -56,6 +57,11 @@ export class Exchange {
   /** Names the model that the call is of, for its row where nobody else writes one. */
   about(model: string): void {
     this.model = model
+  }
+
+  /** Names the betas of the caller that the vendor does not get, in every answer to the call. */
+  removedBetas(names: readonly string[]): void {
+    if (names.length > 0) this.more['x-gateway-removed-betas'] = names.join(', ')
   }
 
   /** A success that was charged: its row went down with the charge. */
@@ -153,7 +159,7 @@ export class Exchange {
   }
 
   private headers(readings: Readings = this.verdict.readings): Record<string, string> {
-    return { ...idHeaders(this.ids), ...limitHeaders(readings) }
+    return { ...idHeaders(this.ids), ...limitHeaders(readings), ...this.more }
   }
 
   private note(status: number, code: string | null): void {

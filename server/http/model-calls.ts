@@ -78,6 +78,7 @@ export class ModelCalls {
       fingerprint,
       hangUp: request.signal,
       onModel: (model) => exchange.about(model),
+      onRemovedBetas: (names) => exchange.removedBetas(names),
       failureJson: (problem) => exchange.failureJson(problem),
     })
     return told(exchange, operation, outcome)

@@ -110,6 +110,7 @@ async function call(parts: readonly string[], onSilent: () => void) {
     wishes: { maxPrice: null, quote: false, idempotencyKey: null },
     fingerprint: () => '',
     onModel: () => undefined,
+    onRemovedBetas: () => undefined,
     failureJson: () => '',
   })
   return { outcome, hangUp, bytes: body.length, account, id: admitted.presented.id, closed: () => closed }

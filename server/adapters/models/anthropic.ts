@@ -1,14 +1,18 @@
+import { passedBetas } from '../../core/models/betas'
 import type { Vendor } from './vendor'
 
 const VERSION = '2023-06-01'
 
 export const ANTHROPIC: Vendor = {
   url: ({ baseUrl }) => `${baseUrl}/messages`,
-  headers: (key, { headers }) => ({
-    'anthropic-version': headers['anthropic-version'] ?? VERSION,
-    ...(headers['anthropic-beta'] !== undefined && { 'anthropic-beta': headers['anthropic-beta'] }),
-    ...(key !== null && { 'x-api-key': key }),
-  }),
+  headers(key, { headers, model }) {
+    const betas = passedBetas(headers['anthropic-beta'], model.betas)
+    return {
+      'anthropic-version': headers['anthropic-version'] ?? VERSION,
+      ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }),
+      ...(key !== null && { 'x-api-key': key }),
+    }
+  },
   isAboutUs: (_status, error) => error['type'] === 'billing_error',
   waitSeconds: () => null,
 }

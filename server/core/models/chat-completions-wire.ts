@@ -1,29 +1,29 @@
 import { ok } from '../result'
 import type { TokenCounts } from '../usage/call-record'
+import { uncoveredOfChat } from './chat-completions-members'
 import { edited, inserted, objectMembers } from './json-members'
 import {
   type InputParts,
   imagePart,
   isJson,
-  type Json,
   listOf,
+  manyOf,
   missing,
   OPAQUE_PART,
   partsOf,
   positive,
   readBody,
   TEXT_PART,
-  unsold,
   wrong,
 } from './model-request'
 import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from './model-wire'
-import { jsonOf, latin1, SseEvents, type Verdict } from './sse-events'
+import { jsonOf, latin1, SseEvents, tellsOfFailure, type Verdict } from './sse-events'
 import { openAiUsage } from './token-usage'
 
 const TEXTS = stringMembers('content', 'arguments', 'refusal', 'reasoning', 'reasoning_content')
 /** As it stands in every event of a stream whose usage was asked for. */
 const NO_USAGE = ',"usage":null'
-const NOT_TEXT_ALONE = /\[DONE\]|"error"|"usage"\s*:\s*\{/
+const NOT_TEXT_ALONE = /\[DONE\]|"error"(?!\s*:\s*null\b)|"usage"\s*:\s*\{/
 const NONE: Uint8Array = new Uint8Array()
 
 /** OpenAI's chat completions, which Ollama, vLLM, LM Studio and many more speak (facts/upstreams 6.1). */
@@ -45,8 +45,8 @@ export const CHAT_COMPLETIONS: ModelWire = {
     if (caps[1] === undefined) return wrong('max_tokens', 'must be a whole number above 0')
     const choices = positive(n)
     if (choices === undefined || (choices ?? 1) > 128) return wrong('n', 'must be a whole number from 1 to 128')
-    const own = unsoldMember(json)
-    if (own) return unsold(own)
+    const bestOf = positive(json['best_of'])
+    if (bestOf === undefined || (bestOf ?? 1) > 128) return wrong('best_of', 'must be a whole number from 1 to 128')
     const given = caps.filter((cap) => typeof cap === 'number')
     return ok({
       bytes,
@@ -56,9 +56,11 @@ export const CHAT_COMPLETIONS: ModelWire = {
       usageAsked: isJson(options) && options['include_usage'] === true,
       // Of two caps a vendor may take either: the larger one is what can come.
       cap: given.length > 0 ? Math.max(...given) : null,
-      choices: choices ?? 1,
-      parts: partsOf(messages.flatMap((message) => listOf(isJson(message) ? message['content'] : null).map(partOf))),
+      // Each of the answers that the best are chosen from is billed.
+      choices: Math.max(choices ?? 1, bestOf ?? 1),
+      parts: partsOf(messages.flatMap((message) => manyOf(isJson(message) ? message['content'] : null).map(partOf))),
       hasTools: listOf(json['tools']).length > 0 || listOf(json['functions']).length > 0,
+      uncovered: uncoveredOfChat(json),
     })
   },
   bodyFor(request, upstream, cap) {
@@ -83,13 +85,8 @@ export const CHAT_COMPLETIONS: ModelWire = {
   errorEvent: (body) => `data: ${body}\n\n`,
 }
 
-/** What OpenAI charges for beside the tokens, or at another price for a token. */
-function unsoldMember(json: Json): string | null {
-  if (json['web_search_options'] !== undefined) return 'web_search_options'
-  if (listOf(json['modalities']).includes('audio')) return 'modalities: audio'
-  if (!['auto', 'default', 'flex', null, undefined].includes(json['service_tier'] as string)) return 'service_tier'
-  return null
-}
+/** Parts whose tokens their bytes bound. What is not known may be a file or a film behind an address. */
+const BOUNDED_BY_BYTES: ReadonlySet<unknown> = new Set(['text', 'refusal', 'thinking'])
 
 function partOf(part: unknown): InputParts {
   if (!isJson(part)) return TEXT_PART
@@ -97,9 +94,7 @@ function partOf(part: unknown): InputParts {
     const url = isJson(part['image_url']) ? part['image_url']['url'] : null
     return imagePart(typeof url === 'string' && url.startsWith('data:') ? url.slice(url.indexOf(',') + 1) : null)
   }
-  return part['type'] === 'input_audio' || part['type'] === 'file' || part['type'] === 'video_url'
-    ? OPAQUE_PART
-    : TEXT_PART
+  return BOUNDED_BY_BYTES.has(part['type']) ? TEXT_PART : OPAQUE_PART
 }
 
 class ChatMeter implements StreamMeter {
@@ -148,7 +143,7 @@ class ChatMeter implements StreamMeter {
       return 'drop'
     }
     this.text += stringBytes(text, TEXTS)
-    if (text.includes('"error"')) this.hasFailed ||= jsonOf(event)['error'] !== undefined
+    if (text.includes('"error"')) this.hasFailed ||= tellsOfFailure(jsonOf(event))
     if (!text.includes('"usage"')) return 'pass'
     if (/"usage"\s*:\s*\{/.test(text)) {
       const json = jsonOf(event)

@@ -1,5 +1,6 @@
 import { ok } from '../result'
 import type { TokenCounts } from '../usage/call-record'
+import { inOneSpelling, uncoveredOfGenerate } from './generate-content-members'
 import { JsonElements } from './json-elements'
 import { edited, inserted, objectMembers } from './json-members'
 import {
@@ -7,18 +8,17 @@ import {
   imagePart,
   isJson,
   type Json,
-  listOf,
+  manyOf,
   missing,
   OPAQUE_PART,
   partsOf,
   positive,
   readBody,
   TEXT_PART,
-  unsold,
   wrong,
 } from './model-request'
 import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from './model-wire'
-import { dataOf, latin1, SseEvents, type Verdict } from './sse-events'
+import { dataOf, latin1, SseEvents, tellsOfFailure, type Verdict } from './sse-events'
 import { geminiUsage } from './token-usage'
 
 const TEXTS = stringMembers('text', 'name')
@@ -30,25 +30,24 @@ export const GENERATE_CONTENT: ModelWire = {
   read(bytes, path) {
     const read = readBody(bytes)
     if (!read.ok) return read
-    const { json, members } = read.value
-    const contents = either(json, 'contents')
+    const { members } = read.value
+    const json = inOneSpelling(read.value.json)
+    if (!json) return wrong('body', 'names a member in both spellings')
+    const { contents, generationConfig: config = {} } = json
     if (contents === undefined) return missing('contents')
     if (!Array.isArray(contents) && !isJson(contents)) return wrong('contents', 'must be a list of contents')
-    for (const [camel, snake] of SPELLINGS)
-      if (members.has(camel) && members.has(snake)) return wrong(snake, `stands beside ${camel}`)
     const place = members.get('generationConfig') ?? members.get('generation_config')
-    const config = either(json, 'generationConfig') ?? {}
     if (!isJson(config)) return wrong('generationConfig', 'must be an object')
-    const settings = place && objectMembers(bytes, place.start)
-    if (settings === null || (settings?.has('maxOutputTokens') && settings.has('max_output_tokens')))
+    const settings = inOneSpelling(config)
+    if (!settings || (place && !objectMembers(bytes, place.start)))
       return wrong('generationConfig', 'names a setting twice')
-    const cap = positive(either(config, 'maxOutputTokens'))
-    if (cap === undefined) return wrong('generationConfig.maxOutputTokens', 'must be a whole number above 0')
-    const choices = positive(either(config, 'candidateCount'))
+    const cap = positive(settings['maxOutputTokens'])
+    // A null would stand beside the cap that we set, and a reader of the last of two would have none.
+    if (cap === undefined || settings['maxOutputTokens'] === null)
+      return wrong('generationConfig.maxOutputTokens', 'must be a whole number above 0')
+    const choices = positive(settings['candidateCount'])
     if (choices === undefined || (choices ?? 1) > 8)
       return wrong('generationConfig.candidateCount', 'must be a whole number from 1 to 8')
-    const own = unsoldMember(json, config)
-    if (own) return unsold(own)
     return ok({
       bytes,
       members,
@@ -57,8 +56,9 @@ export const GENERATE_CONTENT: ModelWire = {
       usageAsked: true,
       cap,
       choices: choices ?? 1,
-      parts: partsOf((Array.isArray(contents) ? contents : [contents]).flatMap(partsOfContent)),
-      hasTools: listOf(json['tools']).length > 0,
+      parts: partsOf([...manyOf(contents), ...manyOf(json['systemInstruction'])].flatMap(partsOfContent)),
+      hasTools: manyOf(json['tools']).length > 0,
+      uncovered: uncoveredOfGenerate(json),
     })
   },
   bodyFor({ bytes, members, cap: given }, _upstream, cap) {
@@ -74,35 +74,33 @@ export const GENERATE_CONTENT: ModelWire = {
   errorEvent: (body, { events }) => (events ? `data: ${body}\n\n` : `,${body}]`),
 }
 
-const SPELLINGS = [
-  ['generationConfig', 'generation_config'],
-  ['cachedContent', 'cached_content'],
-] as const
-
 function either(json: Json, camel: string): unknown {
   return json[camel] ?? json[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
 }
 
-/** What Google charges for beside the tokens: its own tools, stored caches, sound and pictures that come out. */
-function unsoldMember(json: Json, config: Json): string | null {
-  for (const tool of listOf(json['tools']))
-    for (const name of isJson(tool) ? Object.keys(tool) : [])
-      if (!/^function_?declarations$/i.test(name)) return `tools.${name.slice(0, 60)}`
-  if (either(json, 'cachedContent') !== undefined) return 'cachedContent'
-  if (json['service_tier'] !== undefined || json['serviceTier'] !== undefined) return 'serviceTier'
-  const modalities = listOf(either(config, 'responseModalities'))
-  return modalities.every((modality) => String(modality).toUpperCase() === 'TEXT') ? null : 'responseModalities'
-}
+/** Members of a part whose tokens their bytes bound. */
+const BOUNDED_BY_BYTES: ReadonlySet<string> = new Set([
+  'text',
+  'thought',
+  'thoughtSignature',
+  'functionCall',
+  'executableCode',
+  'codeExecutionResult',
+  'partMetadata',
+])
 
 function partsOfContent(content: unknown): InputParts[] {
-  return listOf(isJson(content) ? content['parts'] : null).flatMap((part) => {
+  return manyOf(isJson(content) ? content['parts'] : null).flatMap((part) => {
     if (!isJson(part)) return [TEXT_PART]
-    const inline = either(part, 'inlineData')
-    if (isJson(inline)) return [isPicture(inline) ? imagePart(inline['data']) : OPAQUE_PART]
-    const file = either(part, 'fileData')
-    if (isJson(file)) return [isPicture(file) ? imagePart(null) : OPAQUE_PART]
-    const response = either(part, 'functionResponse')
-    return isJson(response) ? partsOfContent(response) : [TEXT_PART]
+    const { inlineData, fileData, functionResponse, ...others } = inOneSpelling(part) ?? { ...part, twice: true }
+    const data = [inlineData, fileData].filter(isJson)
+    const { mediaResolution: _, ...said } = others
+    if (!Object.keys(said).every((name) => BOUNDED_BY_BYTES.has(name))) return [OPAQUE_PART]
+    return [
+      TEXT_PART,
+      ...data.map((one) => (isPicture(one) ? imagePart(one === inlineData ? one['data'] : null) : OPAQUE_PART)),
+      ...partsOfContent(functionResponse),
+    ]
   })
 }
 
@@ -148,7 +146,7 @@ class GeminiMeter implements StreamMeter {
     this.text += stringBytes(text, TEXTS)
     if (/^\s*\{\s*"error"/.test(text) || text.includes('"error"')) {
       const json = parsed(read(event)) ?? parsed(text)
-      this.hasFailed ||= json?.['error'] !== undefined
+      this.hasFailed ||= json !== null && tellsOfFailure(json)
     }
     if (text.includes('"finishReason"') || text.includes('"blockReason"')) this.finished = true
     if (!text.includes('"usageMetadata"')) return 'pass'

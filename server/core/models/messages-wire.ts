@@ -1,18 +1,18 @@
 import { ok } from '../result'
 import { edited } from './json-members'
+import { uncoveredOfMessages, vendorDescribedTools } from './messages-members'
 import {
   type InputParts,
   imagePart,
   isJson,
-  type Json,
   listOf,
+  manyOf,
   missing,
   OPAQUE_PART,
   partsOf,
   positive,
   readBody,
   TEXT_PART,
-  unsold,
   wrong,
 } from './model-request'
 import type { ModelTokens } from './model-tokens'
@@ -22,9 +22,6 @@ import { type AnthropicCounts, anthropicUsage, fromAnthropic } from './token-usa
 
 const TEXTS = stringMembers('text', 'partial_json', 'thinking')
 const NONE: Uint8Array = new Uint8Array()
-
-/** Tools that run at the caller's side. Others run at the vendor's, for a price of their own. */
-const CLIENT_TOOLS = /^(custom|bash_\d+|text_editor_\d+|computer_\d+|memory_\d+)$/
 
 /** Anthropic's messages (facts/upstreams 6.2). */
 export const MESSAGES: ModelWire = {
@@ -42,8 +39,6 @@ export const MESSAGES: ModelWire = {
     if (messages === undefined) return missing('messages')
     if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
     if (typeof stream !== 'boolean') return wrong('stream', 'must be true or false')
-    const own = unsoldMember(json)
-    if (own) return unsold(own)
     return ok({
       bytes,
       members,
@@ -52,8 +47,10 @@ export const MESSAGES: ModelWire = {
       usageAsked: true,
       cap: most,
       choices: 1,
-      parts: partsOf(messages.flatMap((message) => blocksOf(message))),
+      parts: partsOf([{ content: json['system'] }, ...messages].flatMap((message) => blocksOf(message))),
       hasTools: listOf(json['tools']).length > 0,
+      vendorTools: vendorDescribedTools(json),
+      uncovered: uncoveredOfMessages(json),
       hourCache: mayKeepForAnHour(bytes),
     })
   },
@@ -77,27 +74,24 @@ function mayKeepForAnHour(bytes: Uint8Array<ArrayBuffer>): boolean {
   return text.includes('1h') || text.includes('\\u00')
 }
 
-function unsoldMember(json: Json): string | null {
-  if (listOf(json['mcp_servers']).length > 0) return 'mcp_servers'
-  if (json['container'] !== undefined && json['container'] !== null) return 'container'
-  if (!['auto', 'standard_only', undefined].includes(json['service_tier'] as string)) return 'service_tier'
-  if (json['inference_geo'] !== undefined && json['inference_geo'] !== null) return 'inference_geo'
-  if (json['speed'] !== undefined && json['speed'] !== 'standard') return 'speed'
-  for (const tool of listOf(json['tools'])) {
-    const type = isJson(tool) ? (tool['type'] ?? 'custom') : 'custom'
-    if (!CLIENT_TOOLS.test(String(type))) return `tools: ${String(type).slice(0, 60)}`
-  }
-  return null
-}
+/** Blocks whose tokens their bytes bound. */
+const BOUNDED_BY_BYTES: ReadonlySet<unknown> = new Set([
+  'text',
+  'search_result',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'tool_reference',
+])
 
 function blocksOf(holder: unknown): InputParts[] {
-  return listOf(isJson(holder) ? holder['content'] : null).flatMap((block) => {
+  return manyOf(isJson(holder) ? holder['content'] : null).flatMap((block) => {
     if (!isJson(block)) return [TEXT_PART]
     const source = isJson(block['source']) ? block['source'] : {}
     if (block['type'] === 'image') return [imagePart(source['type'] === 'base64' ? source['data'] : null)]
     if (block['type'] === 'document') return [source['type'] === 'text' ? TEXT_PART : OPAQUE_PART]
-    if (block['type'] === 'container_upload') return [OPAQUE_PART]
-    return block['type'] === 'tool_result' ? blocksOf(block) : [TEXT_PART]
+    if (block['type'] === 'tool_result') return blocksOf(block)
+    return [BOUNDED_BY_BYTES.has(block['type']) ? TEXT_PART : OPAQUE_PART]
   })
 }
 

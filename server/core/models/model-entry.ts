@@ -2,12 +2,15 @@ import { fromUsdNumber, type Money, micros } from '../money'
 import { no, ok, type Result } from '../result'
 import type { Model, ModelUpstream, UpstreamKind } from './model'
 import {
+  BETA_NAME,
   CAP_PARAMETERS,
   ENTRY_MEMBERS,
   KEY_ENV,
+  MEMBER_PATH,
   MODEL_ID,
   MOST_COUNT,
   MOST_ID_CHARACTERS,
+  MOST_NAMES,
   MOST_PRICE,
   MOST_TEXT_CHARACTERS,
   MOST_UPSTREAMS,
@@ -55,6 +58,9 @@ export interface ModelEntry {
   readonly max_output_tokens?: number
   readonly default_output_tokens?: number
   readonly image_tokens?: number
+  /** Members of a body that pass although no token price covers them, as paths. */
+  readonly extra_members?: readonly string[]
+  readonly betas?: readonly string[]
   readonly family?: string
   readonly family_rpm?: number
 }
@@ -116,6 +122,8 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
     maxOutputTokens: count(entry['max_output_tokens'], `${id}: max_output_tokens`),
     defaultOutputTokens: count(entry['default_output_tokens'], `${id}: default_output_tokens`),
     imageTokens: count(entry['image_tokens'], `${id}: image_tokens`) ?? IMAGE_TOKENS,
+    extraMembers: names(entry['extra_members'], `${id}: extra_members`, MEMBER_PATH),
+    betas: names(entry['betas'], `${id}: betas`, BETA_NAME),
     family: family !== null && rpm !== null ? { name: family, rpm } : null,
   }
 }
@@ -190,4 +198,13 @@ function count(value: unknown, what: string): number | null {
   if (!Number.isSafeInteger(value) || Number(value) < 1 || Number(value) > MOST_COUNT)
     throw new BadEntry(`${what} must be a whole number above 0`)
   return Number(value)
+}
+
+function names(value: unknown, what: string, pattern: RegExp): readonly string[] {
+  if (value === undefined) return []
+  const given: readonly unknown[] = Array.isArray(value) ? value : [null]
+  const known = given.filter((name): name is string => typeof name === 'string' && pattern.test(name))
+  if (known.length !== given.length || known.length > MOST_NAMES)
+    throw new BadEntry(`${what} must be a list of at most ${MOST_NAMES} names`)
+  return known
 }

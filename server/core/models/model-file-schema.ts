@@ -12,6 +12,10 @@ export const KEY_ENV = /^[A-Za-z_][A-Za-z0-9_]*$/
 export const MOST_TEXT_CHARACTERS = 200
 export const MOST_COUNT = 10_000_000_000
 export const MOST_UPSTREAMS = 8
+/** A member of a body by its path, such as `prediction`, `tools.web_search_20250305` or `generationConfig.speechConfig`. */
+export const MEMBER_PATH = /^[A-Za-z0-9_-]{1,60}(\.[A-Za-z0-9_-]{1,60}){0,2}$/
+export const BETA_NAME = /^[A-Za-z0-9_.-]{1,100}$/
+export const MOST_NAMES = 64
 /** USD per million tokens. */
 export const MOST_PRICE = 1_000_000
 export const UPSTREAM_KINDS = ['openai', 'anthropic', 'gemini'] as const
@@ -30,6 +34,13 @@ const count = (description: string, more: Schema = {}): Schema => ({
   maximum: MOST_COUNT,
   description,
   ...more,
+})
+const names = (description: string, pattern: RegExp, examples: readonly string[]): Schema => ({
+  type: 'array',
+  items: { type: 'string', pattern: pattern.source, examples },
+  maxItems: MOST_NAMES,
+  default: [],
+  description,
 })
 const usd = (description: string): Schema => ({
   type: 'number',
@@ -112,6 +123,14 @@ export const ENTRY_MEMBERS = {
   max_output_tokens: count('Most tokens of output.'),
   default_output_tokens: count('The output cap of a call that names none.'),
   image_tokens: count('Most tokens of one image.', { default: 16_384 }),
+  extra_members: names(
+    'Members of a body that go to the vendor although the price per token does not cover them.',
+    MEMBER_PATH,
+    ['prediction', 'tools.web_search_20250305'],
+  ),
+  betas: names('Values of anthropic-beta that pass, beside those known not to change billing.', BETA_NAME, [
+    'context-1m-2025-08-07',
+  ]),
   family: text('Models of one family share `family_rpm`.'),
   family_rpm: count("Requests per minute and key, of the whole family: the upstream's quota."),
 } as const satisfies Readonly<Record<string, Schema>>

@@ -17,6 +17,10 @@ export interface ModelRequest {
   readonly choices: number
   readonly parts: InputParts
   readonly hasTools: boolean
+  /** Tools that the vendor describes to the model in words of its own. */
+  readonly vendorTools?: number
+  /** Members of the body that no token price covers, as paths. */
+  readonly uncovered: readonly string[]
   /** Whether a cache may be asked to keep input for an hour, which has a price of its own. */
   readonly hourCache?: boolean
 }
@@ -32,9 +36,11 @@ export interface InputParts {
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Tokens that a vendor may add for tools, as its own words around ours. */
-const TOOL_TOKENS = 1024
-const FRAME_TOKENS = 64
+/**
+ * Tokens that are held beside one for each byte: a vendor's own words around every call, more around tools, and as many again
+ * for each tool that the vendor describes itself. docs/models.md says the same numbers, and a test compares them.
+ */
+export const ADDED_TOKENS = { call: 64, tools: 1024 } as const
 /** Text has at most one token per byte; about four bytes per token is usual. */
 const USUAL_BYTES = 4
 const USUAL_IMAGE_TOKENS = 1_500
@@ -54,7 +60,7 @@ export function boundsOf(request: ModelRequest, model: Model, cap: number): Toke
   const { images, imageBytes, opaque } = request.parts
   const bytes = request.bytes.length - imageBytes
   const context = model.contextTokens ?? Number.POSITIVE_INFINITY
-  const added = FRAME_TOKENS + (request.hasTools ? TOOL_TOKENS : 0)
+  const added = ADDED_TOKENS.call + ((request.hasTools ? 1 : 0) + (request.vendorTools ?? 0)) * ADDED_TOKENS.tools
   const most = opaque > 0 ? context : Math.min(context, bytes + added + images * model.imageTokens)
   if (!Number.isFinite(most)) return null
   const guess = Math.ceil(bytes / USUAL_BYTES) + images * Math.min(model.imageTokens, USUAL_IMAGE_TOKENS)
@@ -85,6 +91,12 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** A list's elements; one value alone counts as a list of it, as some vendors read it. */
+export function manyOf(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return []
+  return Array.isArray(value) ? value : [value]
+}
+
 export function wrong(param: string, rule: string): { readonly ok: false; readonly error: Failure } {
   return no(failure('invalid_parameter', `${param} ${rule}`, { param }))
 }
@@ -93,12 +105,14 @@ export function missing(param: string): { readonly ok: false; readonly error: Fa
   return no(failure('missing_parameter', `${param} is required`, { param }))
 }
 
-/** What has a price of its own at the vendor, which no token price covers. */
-export function unsold(param: string): { readonly ok: false; readonly error: Failure } {
-  return no(
-    failure('unsupported_parameter', `${param} is not sold here: the vendor charges for it beside the tokens.`, {
-      param,
-    }),
+/** The first member that no token price covers and that the model's entry does not name; null when there is none. */
+export function unsold(request: ModelRequest, model: Model): Failure | null {
+  const param = request.uncovered.find((member) => !model.extraMembers.includes(member))
+  if (param === undefined) return null
+  return failure(
+    'unsupported_parameter',
+    `${param} is not available for ${model.id}: its price per token does not cover it. Remove it and send the request again.`,
+    { param },
   )
 }
 

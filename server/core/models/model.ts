@@ -45,6 +45,10 @@ export interface Model {
   readonly defaultOutputTokens: number | null
   /** Most tokens that one image can be. */
   readonly imageTokens: number
+  /** Members of a body that go to the vendor although no token price covers them, as paths: the operator answers for their cost. */
+  readonly extraMembers: readonly string[]
+  /** Values of `anthropic-beta` that pass beside those known not to change billing. */
+  readonly betas: readonly string[]
   /** Models of one family share a window of this many requests per minute and key (spec 8: capped at the upstream's quota). */
   readonly family: { readonly name: string; readonly rpm: number } | null
 }

@@ -113,6 +113,11 @@ export function jsonOf(event: Uint8Array): Json {
   }
 }
 
+/** Whether an event tells of a failure; some servers send `"error": null` in every one. */
+export function tellsOfFailure(json: Json): boolean {
+  return json['error'] !== undefined && json['error'] !== null
+}
+
 /** Bytes as a string of as many characters: quick to search, and its length is the bytes'. */
 export function latin1(bytes: Uint8Array): string {
   return Buffer.prototype.latin1Slice.call(bytes, 0, bytes.length)

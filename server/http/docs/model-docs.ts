@@ -104,7 +104,8 @@ function call(
     description: [words, ...PRICE_WORDS].join('\n\n'),
     access: 'key',
     body: {
-      description: "The vendor's own body. It goes on byte for byte, but for what metering needs.",
+      description:
+        "The vendor's own body. It goes on byte for byte, but for what metering needs; a member that the price of a token does not cover is 422.",
       schema: { type: 'object', required: body.required, additionalProperties: true },
       required: true,
       examples: { simple: body.example },
@@ -114,7 +115,7 @@ function call(
         description: "The model's answer, in the vendor's format; server-sent events where a stream was asked for.",
         schema: { type: 'object', additionalProperties: true },
         examples: { answer },
-        headers: COST,
+        headers: [...COST, 'X-Gateway-Removed-Betas'],
       },
     },
     failures: CALL_FAILURES,

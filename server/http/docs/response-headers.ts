@@ -14,6 +14,7 @@ export const RESPONSE_HEADERS = {
   'X-Request-ID': words('Your own X-Request-ID, or the X-Gateway-Request-ID where you sent none.'),
   'X-Gateway-Request-ID': words('Our id of this request: the one that usage, charges and support know.'),
   'X-Cost-Micros-USD': count('What this request cost, in millionths of a US dollar. 0 for everything but a success.'),
+  'X-Gateway-Removed-Betas': words('Values of anthropic-beta that the vendor did not get, where there were any.'),
   'Idempotency-Replayed': words(
     '`true` where this is the answer to an earlier request under the same Idempotency-Key.',
   ),

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { CHAT_COMPLETIONS } from '../../../server/core/models/chat-completions-wire'
 import { GENERATE_CONTENT } from '../../../server/core/models/generate-content-wire'
 import { MESSAGES } from '../../../server/core/models/messages-wire'
 import type { Model, ModelUpstream } from '../../../server/core/models/model'
 import { parseModelEntry } from '../../../server/core/models/model-entry'
-import { boundsOf } from '../../../server/core/models/model-request'
+import { ADDED_TOKENS, boundsOf } from '../../../server/core/models/model-request'
 import { type ModelWire, metered, type WirePath } from '../../../server/core/models/model-wire'
 
 const bytes = (value: unknown) => new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value))
@@ -99,32 +100,22 @@ describe('what is read of a call', () => {
     expect(refused(MESSAGES, { model: 'm', messages: hello })).toBe('missing_parameter max_tokens')
     expect(refused(MESSAGES, { max_tokens: 1, messages: hello })).toBe('missing_parameter model')
     expect(refused(GENERATE_CONTENT, {})).toBe('missing_parameter contents')
+    expect(refused(CHAT_COMPLETIONS, { model: 'm', messages: hello, best_of: 0 })).toBe('invalid_parameter best_of')
   })
 
-  test('what a vendor charges for beside the tokens is not sold', () => {
-    expect(refused(CHAT_COMPLETIONS, { model: 'm', messages: hello, web_search_options: {} })).toContain(
-      'unsupported_parameter',
+  test('a cap of null is refused: beside it, ours would be the first of two', () => {
+    for (const generationConfig of [{ maxOutputTokens: null }, { max_output_tokens: null }])
+      expect(refused(GENERATE_CONTENT, { contents: [{}], generationConfig })).toBe(
+        'invalid_parameter generationConfig.maxOutputTokens',
+      )
+    expect(refused(GENERATE_CONTENT, { contents: [{}], generationConfig: null })).toBe(
+      'invalid_parameter generationConfig',
     )
-    expect(refused(CHAT_COMPLETIONS, { model: 'm', messages: hello, service_tier: 'priority' })).toContain(
-      'unsupported_parameter',
-    )
-    const call = { model: 'm', max_tokens: 5, messages: hello }
-    expect(refused(MESSAGES, { ...call, tools: [{ type: 'web_search_20250305', name: 'web_search' }] })).toContain(
-      'unsupported_parameter',
-    )
-    expect(
-      refused(MESSAGES, {
-        ...call,
-        tools: [
-          { name: 'mine', input_schema: {} },
-          { type: 'bash_20250124', name: 'bash' },
-        ],
-      }),
-    ).toBe('taken')
-    expect(refused(GENERATE_CONTENT, { contents: [{}], tools: [{ googleSearch: {} }] })).toContain(
-      'unsupported_parameter',
-    )
-    expect(refused(GENERATE_CONTENT, { contents: [{}], tools: [{ functionDeclarations: [] }] })).toBe('taken')
+  })
+
+  test('n and best_of multiply the answers that are held for', () => {
+    expect(read(CHAT_COMPLETIONS, { model: 'm', messages: hello, n: 2, best_of: 20 }).choices).toBe(20)
+    expect(read(GENERATE_CONTENT, { contents: [{}], generation_config: { candidate_count: 4 } }).choices).toBe(4)
   })
 })
 
@@ -133,8 +124,44 @@ describe('the bounds of a call', () => {
 
   test('take each byte for a token, and the cap for each answer', () => {
     const bounds = boundsOf(request, model(), 10)
-    expect(bounds?.input.most).toBe(request.bytes.length + 64)
+    expect(bounds?.input.most).toBe(request.bytes.length + ADDED_TOKENS.call)
     expect(bounds?.output).toBe(20)
+  })
+
+  test('add for tools, and as much again for each that the vendor describes itself', () => {
+    const body = { model: 'm', max_tokens: 1, messages: hello }
+    const most = (tools: readonly object[]) => {
+      const call = read(MESSAGES, { ...body, tools })
+      return (boundsOf(call, model(), 1)?.input.most ?? 0) - call.bytes.length - ADDED_TOKENS.call
+    }
+    expect(most([])).toBe(0)
+    expect(most([{ name: 'mine', input_schema: {} }])).toBe(ADDED_TOKENS.tools)
+    expect(
+      most([
+        { type: 'bash_20250124', name: 'bash' },
+        { type: 'computer_20251124', name: 'computer' },
+      ]),
+    ).toBe(3 * ADDED_TOKENS.tools)
+  })
+
+  test('are those that docs/models.md names', async () => {
+    const docs = await Bun.file(join(import.meta.dir, '../../../docs/models.md')).text()
+    const [, call, tools] = /(\d[\d,]*) tokens for every call, ([\d,]+) more with tools/.exec(docs) ?? []
+    expect(Number(call?.replaceAll(',', ''))).toBe(ADDED_TOKENS.call)
+    expect(Number(tools?.replaceAll(',', ''))).toBe(ADDED_TOKENS.tools)
+  })
+
+  test('of what is not known to be text is the context', () => {
+    const of = (wire: ModelWire, body: object) =>
+      boundsOf(read(wire, body), model({ context_tokens: 999_000 }), 1)?.input.most
+    const part = { type: 'audio_url', audio_url: { url: 'http://example.org/a.wav' } }
+    expect(of(CHAT_COMPLETIONS, { model: 'm', messages: [{ role: 'user', content: [part] }] })).toBe(999_000)
+    const pdf = { type: 'document', source: { type: 'base64', data: 'AA' } }
+    const nested = { type: 'web_fetch_tool_result', content: { type: 'web_fetch_result', content: pdf } }
+    const blocks = [{ role: 'user', content: [nested] }]
+    expect(of(MESSAGES, { model: 'm', max_tokens: 1, messages: blocks })).toBe(999_000)
+    const film = { file_data: { file_uri: 'https://youtu.be/x' }, video_metadata: { fps: 24 } }
+    expect(of(GENERATE_CONTENT, { contents: { parts: film } })).toBe(999_000)
   })
 
   test('of images are their own, not the length of their data', () => {

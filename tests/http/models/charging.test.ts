@@ -88,14 +88,18 @@ describe('a plain call', () => {
     vendor.received.length = 0
     vendor.answer = () => anthropic.plain('Hi', { input: 100, output: 40, cached: 60 })
     const body = JSON.stringify({ model: 'claude', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] })
-    const headers = { 'x-api-key': key.secret, 'content-type': 'application/json', 'anthropic-beta': 'b1' }
+    const headers = {
+      'x-api-key': key.secret,
+      'content-type': 'application/json',
+      'anthropic-beta': 'effort-2025-11-24',
+    }
     const answer = await gateway.call('/v1/messages', { method: 'POST', headers, body })
     expect(answer.headers.get('x-cost-micros-usd')).toBe('575')
     const [received] = vendor.received
     expect(received?.path).toBe('/v1/messages')
     expect(received?.headers.get('x-api-key')).toBe(VENDOR_KEYS.ANTHROPIC_DOUBLE_KEY)
     expect(received?.headers.get('anthropic-version')).toBe('2023-06-01')
-    expect(received?.headers.get('anthropic-beta')).toBe('b1')
+    expect(received?.headers.get('anthropic-beta')).toBe('effort-2025-11-24')
     expect(received?.text).toBe(body)
   })
 

@@ -139,7 +139,7 @@ describe.each(Object.entries(WIRES))('Idempotency-Key on %s (spec-answers 5)', (
   test('another body under the key is 409 in the error shape of its SDK, is not charged, and is not worth a retry', async () => {
     vendor.answer = wire.vendor
     await (await ask('two')).text()
-    const refused = await ask('two', { other: true })
+    const refused = await ask('two', { tools: [] })
     expect(refused.status).toBe(409)
     expect(refused.headers.get('x-should-retry')).toBe('false')
     expect(wire.codeOf((await refused.json()) as never)).toBe('idempotency_conflict')

@@ -28,5 +28,7 @@ export const SANDBOX_MODELS: readonly Model[] = ['echo', 'extract'].map((name) =
   maxOutputTokens: null,
   defaultOutputTokens: null,
   imageTokens: 1,
+  extraMembers: [],
+  betas: [],
   family: null,
 }))

@@ -1,0 +1,54 @@
+/**
+ * Betas of Anthropic that change what a model does or how it says it, and not what a token costs or what else is billed. An
+ * unknown one is removed: it may be a longer context, a faster tier or a tool of the vendor. `claude-code-20250219` and the
+ * others that agents send by default are among them, so that their first call works.
+ */
+const BILLED_AS_TOKENS: ReadonlySet<string> = new Set([
+  'adaptive-thinking-2026-01-28',
+  'advanced-tool-use-2025-11-20',
+  'cache-diagnosis-2026-04-07',
+  'claude-code-20250219',
+  'computer-use-2024-10-22',
+  'computer-use-2025-01-24',
+  'computer-use-2025-11-24',
+  'context-management-2025-06-27',
+  'effort-2025-11-24',
+  'extended-cache-ttl-2025-04-11',
+  'fine-grained-tool-streaming-2025-05-14',
+  'interleaved-thinking-2025-05-14',
+  'model-context-window-exceeded-2025-08-26',
+  'output-128k-2025-02-19',
+  'pdfs-2024-09-25',
+  'prompt-caching-2024-07-31',
+  'prompt-caching-scope-2026-01-05',
+  'redact-thinking-2026-02-12',
+  'structured-outputs-2025-11-13',
+  'structured-outputs-2025-12-15',
+  'task-budgets-2026-03-13',
+  'thinking-display-updates-2026-08-18',
+  'thinking-token-count-2026-05-13',
+  'token-counting-2024-11-01',
+  'token-efficient-tools-2025-02-19',
+  'token-efficient-tools-2026-03-28',
+  'tool-examples-2025-10-29',
+])
+/** Most names that are told of those removed, and most characters of one: a header has an end. */
+const MOST_TOLD = 32
+const MOST_CHARACTERS = 100
+
+/** The betas of a caller's `anthropic-beta` that go on to the vendor; `more` are those that the model's entry names. */
+export function passedBetas(header: string | undefined, more: readonly string[]): readonly string[] {
+  return namesIn(header).filter((name) => BILLED_AS_TOKENS.has(name) || more.includes(name))
+}
+
+/** The betas of a caller that do not go on, as they can be told in a header. */
+export function removedBetas(header: string | undefined, more: readonly string[]): readonly string[] {
+  return namesIn(header)
+    .filter((name) => !BILLED_AS_TOKENS.has(name) && !more.includes(name))
+    .slice(0, MOST_TOLD)
+    .map((name) => name.replace(/[^\x21-\x7e]/g, '?').slice(0, MOST_CHARACTERS))
+}
+
+function namesIn(header = ''): readonly string[] {
+  return [...new Set(header.split(',').map((name) => name.trim()))].filter((name) => name !== '')
+}
