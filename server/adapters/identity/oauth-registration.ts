@@ -71,7 +71,7 @@ const NO_APP =
   /^(?:https?|wss?|s?ftps?|file|javascript|vbscript|livescript|data|blob|about|filesystem|view-source|chrome|chrome-extension|moz-extension|edge|resource|res|jar|mailto|tel|sms|sip|intent|android-app|market|itms.*|ms-.*|search|search-ms|shell|ldaps?|smb|nfs|ssh|telnet|gopher|git|svn|urn|x-apple.*|help|hcp|mk|its|cid|mid|news|nntp|irc|magnet|geo|facetime.*|bitcoin|ethereum|steam):$/
 
 /** An address by which the system wakes an app on the person's own machine. */
-export function isPrivateUse(uri: string): boolean {
+function isPrivateUse(uri: string): boolean {
   const url = /^[\x21-\x7e]+$/.test(uri) ? URL.parse(uri) : null
   if (!url || !SCHEME.test(url.protocol) || NO_APP.test(url.protocol)) return false
   if (uri.includes('#') || url.username !== '' || url.password !== '') return false
