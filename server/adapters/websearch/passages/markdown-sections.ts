@@ -148,14 +148,21 @@ function segmentsOf(body: string): Block[] {
   return segments
 }
 
+/** The text of a Markdown without its fenced code. */
+export function proseOf(body: string): string {
+  return segmentsOf(body)
+    .filter(({ kind }) => kind === 'prose')
+    .map(({ text }) => text)
+    .join('\n')
+}
+
 /** The fence's opening line with the language alone: titles and icons of a documentation site are noise. */
 function plainFence(line: string, mark: string): string {
   return mark + (/^[\w+#-]+/.exec(line.slice(mark.length))?.[0] ?? '')
 }
 
 function cleanProse(prose: string): string {
-  return prose
-    .replaceAll(/<!--[\s\S]*?-->|\{\/\*[\s\S]*?\*\/\}/g, '')
+  return withoutSpans(withoutSpans(prose, '<!--', '-->'), '{/*', '*/}')
     .replaceAll(/^(?:import|export) .*$/gm, '')
     .replaceAll(/<h([1-6])\b[^<>]{0,300}>([\s\S]{0,300}?)<\/h\1>/gi, (_, level, title: string) => {
       return `\n${'#'.repeat(Number(level))} ${title.replaceAll(/\s+/g, ' ').trim()}\n`
@@ -163,14 +170,27 @@ function cleanProse(prose: string): string {
     .split(/(`[^`\n]*`)/)
     .map((part, at) => (at % 2 === 1 ? part : cleanInline(part)))
     .join('')
-    .replaceAll(/^\s*\[[^\]\n]{1,200}\]:\s*\S+.*$/gm, '')
+    .replaceAll(/^[ \t]*\[[^\]\n]{1,200}\]:[ \t]*\S+.*$/gm, '')
     .replaceAll(/\[((?:[^[\]\n]|\[[^[\]\n]*\])*)\]\((?:[^()\n]|\([^()\n]*\))*\)/g, '$1')
     .replaceAll(/\[([^[\]\n]+)\]\[[^[\]\n]*\]/g, '$1')
 }
 
+/** Without what stands between two marks. Linear, also when a mark is opened a million times and never closed. */
+function withoutSpans(text: string, open: string, close: string): string {
+  let kept = ''
+  let at = 0
+  for (;;) {
+    const begin = text.indexOf(open, at)
+    const end = begin < 0 ? -1 : text.indexOf(close, begin + open.length)
+    if (end < 0) return kept + text.slice(at)
+    kept += text.slice(at, begin)
+    at = end + close.length
+  }
+}
+
 function cleanInline(text: string): string {
   return text
-    .replaceAll(/!\[[^\]\n]*\](?:\([^()\n]*\)|\[[^\]\n]*\])/g, '')
+    .replaceAll(/!\[[^\]\n]{0,400}\](?:\([^()\n]{0,2000}\)|\[[^\]\n]{0,400}\])/g, '')
     .replaceAll(TAG, ' ')
     .replaceAll('**', '')
     .replaceAll(/&(?:lt|gt|amp|quot|nbsp|#39);/g, (entity) => ENTITIES[entity] ?? entity)
@@ -178,7 +198,9 @@ function cleanInline(text: string): string {
 }
 
 function firstPicture(body: string): string | null {
-  const pictures = body.matchAll(/!\[[^\]\n]*\]\((https:\/\/[^\s()]+)|<img\b[^<>]{0,300}?\bsrc="(https:\/\/[^"\s]+)"/g)
+  const pictures = body.matchAll(
+    /!\[[^\]\n]{0,400}\]\((https:\/\/[^\s()]+)|<img\b[^<>]{0,300}?\bsrc="(https:\/\/[^"\s]+)"/g,
+  )
   for (const [, markdown, html] of pictures) {
     const address = markdown ?? html
     if (address && !BADGE.test(address) && URL.canParse(address)) return new URL(address).href

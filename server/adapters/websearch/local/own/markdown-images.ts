@@ -1,3 +1,5 @@
+import { proseOf } from '../../passages/markdown-sections'
+
 /** A picture as Markdown shows it. */
 export interface MarkdownImage {
   /** Absolute. */
@@ -18,7 +20,7 @@ export function markdownImages(markdown: string, base: string): MarkdownImage[] 
     if (!url || !/^https?:$/.test(url.protocol) || BADGE.test(url.href) || found.has(url.href)) return
     found.set(url.href, { imageUrl: url.href, alt: alt.trim(), caption: caption.trim() })
   }
-  const prose = markdown.replaceAll(/^(`{3,}|~{3,})[\s\S]*?^\1/gm, '')
+  const prose = proseOf(markdown)
   for (const [, alt = '', address = '', caption = ''] of prose.matchAll(MARKDOWN)) add(address, alt, caption)
   for (const [, attributes = ''] of prose.matchAll(HTML)) {
     const value = (name: string) => new RegExp(`\\b${name}\\s*=\\s*["']([^"']*)["']`, 'i').exec(attributes)?.[1] ?? ''

@@ -27,3 +27,10 @@ export interface RawFile {
 
 /** Something that cannot be indexed; its message says why. */
 export class Unreadable extends Error {}
+
+/** What `FileReader` sends its process, and what comes back. */
+export interface ToReader {
+  readonly file: RawFile
+  readonly settings: SourceSettings
+}
+export type FromReader = { readonly content: OwnContent } | { readonly problem: string }

@@ -7,14 +7,16 @@ import { beginDraft, type IndexDraft, readIndex } from '../index-file'
 import { whileAlone } from '../index-lock'
 import { WITHOUT_BUILT_IN } from '../index-schema'
 import { selectRows } from '../select-rows'
+import { FileReader, type FileReaderLimits } from './file-reader'
 import { type OwnContent, type SourceSettings, Unreadable } from './own-content'
 import { removeFile, type SourceRow, sourceRows, writeFile, writeSource } from './own-tables'
-import { readOwnFile, sizeOf } from './read-own-file'
 import { folderFiles, isAddress, type SourceFile, siteNameOf, webFiles } from './source-files'
 
 export interface OwnIndexOptions {
   readonly indexPath: string
   readonly fetch: OutboundFetch
+  /** Of the process that reads one file; the defaults when absent. */
+  readonly limits?: Partial<FileReaderLimits>
 }
 
 export interface AddRequest {
@@ -61,7 +63,7 @@ export class OwnIndex {
    */
   async add(request: AddRequest, onProgress: (done: number, total: number) => void = () => {}): Promise<AddReport> {
     const location = isAddress(request.location) ? new URL(request.location).href : resolve(request.location)
-    const { indexPath, fetch } = this.#options
+    const { indexPath, fetch, limits } = this.#options
     return whileAlone(indexPath, async () => {
       const rows = await this.#sources()
       const known = rows.find((row) => row.location === location)
@@ -71,7 +73,8 @@ export class OwnIndex {
       const id = known?.id ?? Math.max(0, ...rows.map((row) => row.id)) + 1
       const source = { id, location, settings, addedAt: known?.addedAt ?? now, readAt: now }
       const isNew = JSON.stringify(known?.settings) !== JSON.stringify(settings)
-      return new SourceReading(indexPath, source).run(files, isNew, onProgress)
+      const reader = new FileReader(limits)
+      return new SourceReading(indexPath, source, reader).run(files, isNew, onProgress).finally(() => reader.close())
     })
   }
 
@@ -134,11 +137,13 @@ export class OwnIndex {
 class SourceReading {
   readonly #indexPath: string
   readonly #source: SourceRow
+  readonly #reader: FileReader
   #draft: IndexDraft | null = null
 
-  constructor(indexPath: string, source: SourceRow) {
+  constructor(indexPath: string, source: SourceRow, reader: FileReader) {
     this.#indexPath = indexPath
     this.#source = source
+    this.#reader = reader
   }
 
   /** `isNew`: the source itself is written, even if none of its files is. */
@@ -185,20 +190,20 @@ class SourceReading {
       .update(raw.bytes)
       .digest('hex')
     if (hash === before) return 'unchanged'
-    const content = await readOwnFile(raw, this.#source.settings)
+    const content = await this.#reader.read(raw, this.#source.settings)
     const { writer } = await this.#writing()
-    await writeFile(writer, this.#source.id, file.origin, hash, await this.#withoutShown(content, raw.bytes))
+    await writeFile(writer, this.#source.id, file.origin, hash, await this.#withoutShown(content))
     return before === undefined ? 'added' : 'changed'
   }
 
   /** A picture that a page of the source shows is not indexed a second time: it gives its size to the one that is there. */
-  async #withoutShown(content: OwnContent, bytes: Uint8Array): Promise<OwnContent> {
+  async #withoutShown(content: OwnContent): Promise<OwnContent> {
     const [image] = content.images
     if (content.document || !image) return content
     const { writer } = await this.#writing()
     const sql = 'SELECT id FROM images WHERE image_url = ? AND source = ?'
     const shown = await writer.select<{ id: number }>(sql, [image.imageUrl, this.#source.id])
-    const { width, height } = sizeOf(bytes)
+    const { width, height } = image
     for (const { id } of shown)
       await writer.execute('UPDATE images SET width = coalesce(width, ?), height = coalesce(height, ?) WHERE id = ?', [
         width,

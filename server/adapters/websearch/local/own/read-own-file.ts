@@ -4,28 +4,12 @@ import { languageOf } from '../../passages/language'
 import { parseMarkdown } from '../../passages/markdown-sections'
 import { pageContent } from '../../passages/page-content'
 import type { IndexDocument, IndexImage } from '../index-document'
+import { formOf } from './file-form'
 import { takeFrontMatter } from './front-matter'
 import { markdownImages } from './markdown-images'
 import { type OwnContent, type RawFile, type SourceSettings, Unreadable } from './own-content'
 
-type Form = 'html' | 'markdown' | 'text' | 'pdf' | 'image'
-
-const FORMS: readonly (readonly [Form, RegExp, RegExp])[] = [
-  ['html', /\.x?html?$/i, /^(?:text\/html|application\/xhtml\+xml)$/],
-  ['markdown', /\.(?:md|mdx|markdown)$/i, /^text\/(?:x-)?markdown$/],
-  ['text', /\.(?:txt|text)$/i, /^text\/plain$/],
-  ['pdf', /\.pdf$/i, /^application\/pdf$/],
-  ['image', /\.(?:png|jpe?g|gif|webp|avif|svg|bmp|tiff?|ico)$/i, /^image\//],
-]
 const MOST_TEXT_CHARACTERS = 4_000_000
-
-/** What sort of file it is, by its type where it has one, else by its name; null for what is not indexed. */
-export function formOf(name: string, contentType = ''): Form | null {
-  const path = name.split(/[?#]/)[0] ?? name
-  return (
-    FORMS.find(([, ending, type]) => (contentType === '' ? ending.test(path) : type.test(contentType)))?.[0] ?? null
-  )
-}
 
 /** Reads a file for the index. Throws `Unreadable` for what has nothing to index. */
 export async function readOwnFile(file: RawFile, settings: SourceSettings): Promise<OwnContent> {
@@ -94,7 +78,10 @@ async function pdfDocument(file: RawFile, settings: SourceSettings): Promise<Ind
   const { info } = await getMeta(document)
   await document.cleanup()
   const pages = text.map((page, at) => (page.trim() === '' ? '' : `## Page ${at + 1}\n\n${escaped(page)}`))
-  const markdown = pages.filter((page) => page !== '').join('\n\n')
+  const markdown = pages
+    .filter((page) => page !== '')
+    .join('\n\n')
+    .slice(0, MOST_TEXT_CHARACTERS)
   if (markdown === '') throw new Unreadable('the PDF holds no text, only pictures')
   const title = typeof info['Title'] === 'string' && info['Title'].trim() !== '' ? info['Title'] : nameOf(file.origin)
   const [, year, month, day] = /^D:(\d{4})(\d{2})(\d{2})/.exec(String(info['CreationDate'] ?? '')) ?? []
@@ -115,7 +102,7 @@ function ownImage(file: RawFile): IndexImage {
 }
 
 /** The size of a picture in pixels; null where it cannot be told. */
-export function sizeOf(bytes: Uint8Array): { readonly width: number | null; readonly height: number | null } {
+function sizeOf(bytes: Uint8Array): { readonly width: number | null; readonly height: number | null } {
   try {
     const { width, height } = imageSize(bytes)
     return { width: Math.round(width), height: Math.round(height) }

@@ -1,10 +1,11 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { basename, join, relative, sep } from 'node:path'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { Parser } from 'htmlparser2'
 import type { OutboundFetch } from '../../../../core/outbound/outbound-fetch'
+import { formOf } from './file-form'
 import { type RawFile, type SourceSettings, Unreadable } from './own-content'
-import { formOf } from './read-own-file'
+import { readInside } from './read-inside'
 
 /** One file or page of a source, not read yet. */
 export interface SourceFile {
@@ -27,28 +28,29 @@ export function isAddress(location: string): boolean {
 
 /** The files of a folder that are indexed, or the file itself; pictures last, after the pages that may show them. */
 export async function folderFiles(location: string, settings: SourceSettings): Promise<SourceFile[]> {
-  const found = await stat(location)
-  const paths = found.isDirectory() ? await pathsUnder(location) : [location]
-  const root = found.isDirectory() ? location : join(location, '..')
+  // Only what the operator named may be a link.
+  const named = await realpath(location)
+  const found = await stat(named)
+  const paths = found.isDirectory() ? await pathsUnder(named) : [named]
+  const root = found.isDirectory() ? named : dirname(named)
   return paths
-    .filter((path) => formOf(path) !== null)
     .sort((a, b) => Number(formOf(a) === 'image') - Number(formOf(b) === 'image') || (a < b ? -1 : 1))
-    .map((path) => localFile(path, relative(root, path).split(sep).join('/'), settings))
+    .map((path) => localFile(root, path, settings))
 }
 
-function localFile(path: string, origin: string, settings: SourceSettings): SourceFile {
+function localFile(root: string, path: string, settings: SourceSettings): SourceFile {
+  const origin = relative(root, path).split(sep).join('/')
   const url = new URL(origin.split('/').map(encodeURIComponent).join('/'), settings.baseUrl).href
   return {
     origin,
     async fetch() {
-      const found = await stat(path).catch(() => null)
-      if (!found) return null
-      if (found.size > MOST_FILE_BYTES) throw new Unreadable(`larger than ${MOST_FILE_BYTES / 1e6} MB`)
-      return { origin, url, contentType: '', bytes: new Uint8Array(await readFile(path)) }
+      const bytes = await readInside(root, path, MOST_FILE_BYTES)
+      return bytes && { origin, url, contentType: '', bytes }
     },
   }
 }
 
+/** Every file that is indexed, and every link, so that the report says that it was not followed. */
 async function pathsUnder(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   const below = entries
@@ -56,7 +58,7 @@ async function pathsUnder(folder: string): Promise<string[]> {
     .map((entry) => {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) return pathsUnder(path)
-      return entry.isFile() ? [path] : []
+      return entry.isSymbolicLink() || formOf(path) !== null ? [path] : []
     })
   return (await Promise.all(below)).flat()
 }

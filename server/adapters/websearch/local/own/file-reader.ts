@@ -1,0 +1,111 @@
+import { readFile } from 'node:fs/promises'
+import {
+  type FromReader,
+  type OwnContent,
+  type RawFile,
+  type SourceSettings,
+  type ToReader,
+  Unreadable,
+} from './own-content'
+
+export interface FileReaderLimits {
+  /** Longest that one file may take. */
+  readonly timeoutMs: number
+  /** Most memory that the process may hold while it reads one file. */
+  readonly maxMemoryBytes: number
+}
+
+const LIMITS: FileReaderLimits = { timeoutMs: 20_000, maxMemoryBytes: 1024 * 1024 * 1024 }
+const LOOK_MS = 25
+const PAGE_BYTES = 4096
+
+/**
+ * Reads files in a child process, one at a time: whatever a file does to a parser, it costs no more than the limits, and the next one
+ * is read by a new process.
+ */
+export class FileReader {
+  readonly #limits: FileReaderLimits
+  readonly #script: string
+  #child: Bun.Subprocess | null = null
+  #settle: ((answer: FromReader) => void) | null = null
+
+  constructor(
+    limits: Partial<FileReaderLimits> = {},
+    script = new URL('./read-file-process.ts', import.meta.url).pathname,
+  ) {
+    this.#limits = { ...LIMITS, ...limits }
+    this.#script = script
+  }
+
+  /** What the file holds for the index. Throws `Unreadable` when it holds nothing, cannot be read, or takes more than the limits. */
+  async read(file: RawFile, settings: SourceSettings): Promise<OwnContent> {
+    if (this.#settle) throw new Error('a file reader reads one file at a time')
+    const child = this.#child ?? this.#start()
+    const answer = Promise.withResolvers<FromReader>()
+    this.#settle = answer.resolve
+    const stop = this.#watch(child)
+    try {
+      child.send({ file, settings } satisfies ToReader)
+      const said = await answer.promise
+      if ('problem' in said) throw new Unreadable(said.problem)
+      return said.content
+    } finally {
+      stop()
+      this.#settle = null
+    }
+  }
+
+  /** Ends the process. Free to repeat. */
+  close(): void {
+    this.#child?.kill('SIGKILL')
+    this.#child = null
+  }
+
+  #start(): Bun.Subprocess {
+    const child: Bun.Subprocess = Bun.spawn([process.execPath, this.#script], {
+      stdio: ['ignore', 'ignore', 'ignore'],
+      serialization: 'advanced',
+      ipc: (message: FromReader) => this.#answer(child, message),
+      onExit: () => this.#answer(child, { problem: 'it made its reader crash' }),
+    })
+    this.#child = child
+    return child
+  }
+
+  /** The first answer counts: a process that is ended says nothing more. */
+  #answer(child: Bun.Subprocess, message: FromReader): void {
+    if (this.#child !== child) return
+    if (child.exitCode !== null || child.signalCode !== null) this.#child = null
+    this.#settle?.(message)
+  }
+
+  #watch(child: Bun.Subprocess): () => void {
+    const { timeoutMs, maxMemoryBytes } = this.#limits
+    const giveUp = (problem: string) => {
+      if (this.#child !== child) return
+      this.close()
+      this.#settle?.({ problem })
+    }
+    const deadline = setTimeout(() => giveUp(`it took longer than ${timeoutMs / 1000} s to read`), timeoutMs)
+    const look = setInterval(() => {
+      void memoryOf(child.pid).then((bytes) => {
+        if (bytes > maxMemoryBytes) giveUp(`it took more than ${maxMemoryBytes / 1024 / 1024} MiB of memory to read`)
+      })
+    }, LOOK_MS)
+    return () => {
+      clearTimeout(deadline)
+      clearInterval(look)
+    }
+  }
+}
+
+/** Resident memory of a process; 0 when it is gone. Where there is no /proc, `ps` tells. */
+async function memoryOf(pid: number): Promise<number> {
+  if (process.platform === 'linux') {
+    const pages = (await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '')).split(' ')[1]
+    return Number(pages ?? 0) * PAGE_BYTES
+  }
+  if (process.platform === 'win32') return 0
+  const ps = Bun.spawn(['ps', '-o', 'rss=', '-p', String(pid)], { stdio: ['ignore', 'pipe', 'ignore'] })
+  return Number((await new Response(ps.stdout).text()).trim()) * 1024
+}

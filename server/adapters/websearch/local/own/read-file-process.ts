@@ -1,0 +1,16 @@
+import { type FromReader, type ToReader, Unreadable } from './own-content'
+import { readOwnFile } from './read-own-file'
+
+/** The child process of `FileReader`: reads the files it is sent, one after the other. Its parent ends it when one takes too much. */
+process.on('message', ({ file, settings }: ToReader) => {
+  void readOwnFile(file, settings).then(
+    (content) => answer({ content }),
+    (problem: unknown) =>
+      answer({ problem: problem instanceof Unreadable ? problem.message : `cannot be read: ${String(problem)}` }),
+  )
+})
+process.on('disconnect', () => process.exit(0))
+
+function answer(message: FromReader): void {
+  process.send?.(message)
+}
