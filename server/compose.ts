@@ -27,6 +27,7 @@ import type { Clock } from './core/clock'
 import { announcedJournal } from './core/events/announced-journal'
 import type { Journal } from './core/ledger/journal'
 import { Ledger } from './core/ledger/ledger'
+import { type ByteCaps, BytesUnderWay } from './core/limits/bytes-under-way'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
@@ -34,6 +35,7 @@ import type { Door } from './gateway/admit'
 import { controlDesk } from './http/control'
 import { loadDashboard } from './http/dashboard-files'
 import { FrontDesk } from './http/front-desk'
+import { Intake } from './http/intake'
 import { OwnerSessions } from './http/owner-session'
 import { PricedCalls } from './http/priced'
 import type { DataProviders } from './http/routes/data'
@@ -93,7 +95,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
   const billing = await composeBilling(config, { ...core, clock, log })
   const door = { ...core, clock, anonymousLimits, ...billing.door }
-  const desk = openFrontDesk(config, door, core.journal, log)
+  const desk = openFrontDesk(config, door, core, log)
   const models = await composeModels(config, core, { ...billing, desk, search: providers.context, clock, log })
   let draining = false
   const web = app({
@@ -157,10 +159,16 @@ export async function compose(config: Config, surroundings: Surroundings) {
   }
 }
 
-function openFrontDesk(config: Config, door: Door, journal: Journal, log: Log): FrontDesk {
+function openFrontDesk(
+  config: Config,
+  door: Door,
+  { journal, intake }: { readonly journal: Journal; readonly intake: Intake },
+  log: Log,
+): FrontDesk {
   return new FrontDesk({
     door,
     journal,
+    intake,
     proxies: { addresses: config.trustedProxies, header: config.trustedProxyHeader },
     onUnknownAddress: (problem) => log.warn('client address unknown', { problem }),
     baseUrl: config.baseUrl,
@@ -205,6 +213,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     ledger,
     ...(await composeAgents(config, { db: stores.db, holds, clock, log })),
     limiter: new Limiter(new MemoryWindows(), clock),
+    intake: new Intake(new BytesUnderWay(bodyBytes()), clock),
     keys: new Keys({ credentials, holds, clock, events }),
     operator: new Operator({ accounts, prices, ledger, clock, events, audit: stores.audit }),
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
@@ -248,4 +257,10 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause instanceof Error ? error.cause : error
   return cause.stack ?? cause.message
+}
+
+/** Most bytes of bodies that are held at once: of an account or an address, and in all (spec-answers 9). */
+function bodyBytes(): ByteCaps {
+  const mib = 1024 * 1024
+  return { subject: 64 * mib, all: Math.min(512 * mib, process.constrainedMemory() / 4) }
 }

@@ -44,6 +44,7 @@ export type FailureCode =
   | 'method_not_allowed'
   | 'not_acceptable'
   | 'payload_too_large'
+  | 'request_timeout'
   | 'unsupported_media_type'
   | 'invalid_state'
   | 'estimated_price_exceeds_max_price'
@@ -72,8 +73,10 @@ export interface Failure {
   readonly param?: string
   readonly details?: readonly ParameterError[]
   /** Whose limit it was, on 429. */
-  readonly limitSource?: 'key' | 'app' | 'address' | 'upstream'
+  readonly limitSource?: 'key' | 'app' | 'account' | 'address' | 'upstream'
   readonly retryAfterSeconds?: number
+  /** The rest of the request is not listened to: its connection ends with the answer. */
+  readonly closes?: true
   /** Allowed methods, on 405. */
   readonly allow?: readonly string[]
   /** The fixed price of the operation, on every 402 of a priced route. */

@@ -4,7 +4,7 @@ import type { Failure } from '../core/failure'
 import type { KeptAnswer } from '../core/idempotency/kept-answer'
 import type { Journal } from '../core/ledger/journal'
 import type { Ledger } from '../core/ledger/ledger'
-import type { Limiter, Readings, Subject } from '../core/limits/limiter'
+import type { Limiter, Readings, Subject, Ticket } from '../core/limits/limiter'
 import type { ModelBackend } from '../core/models/backend'
 import type { ModelCatalogue } from '../core/models/catalogue'
 import type { Model } from '../core/models/model'
@@ -48,6 +48,8 @@ export interface ModelCall extends Keyed {
   readonly path: WirePath
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>>
+  /** Its place, which was taken before its body was read. */
+  readonly ticket: Ticket
   /** Told which model of the catalogue the call is of, once that is known: the row of a refusal names it. */
   readonly onModel: (id: string) => void
   /** Told which betas that the caller named are not passed on. */
@@ -136,7 +138,7 @@ export async function charge(
 export interface Taken {
   readonly judged: JudgedCall
   readonly reservation: Reservation
-  readonly ticket: { finish(tokens: number): Promise<void> }
+  readonly ticket: Pick<Ticket, 'finish'>
   /** Set under an `Idempotency-Key`. */
   readonly first: FirstTurn | null
   /** Aborts when the work is to stop. */

@@ -29,8 +29,8 @@ const MOST_ANSWER_BYTES = 64 * 1024 * 1024
 const NOTHING: Seen = { counts: null, isFinal: false, textBytes: 0 }
 
 /**
- * The second half of a call of a model: input, tokens and a place, the first top-up, the most it can cost, upstream, charge
- * (spec-answers 2, 4, 9). What was taken is given back on every way out; a stream takes it along, to its end.
+ * The second half of a call of a model, in the place that was taken for it: input, tokens, the first top-up, the most it can
+ * cost, upstream, charge (spec-answers 2, 4, 9). What was taken is given back on every way out; a stream takes it along, to its end.
  */
 export async function serveModel(counter: ModelCounter, call: ModelCall): Promise<ModelOutcome> {
   const judging = judgeModelCall(counter, call)
@@ -48,16 +48,16 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
   return inTurn(counter.repeats, call, call.operation, judged.request.stream, (first) => bought(counter, judged, first))
 }
 
-/** Tokens and a place, money, upstream, charge. */
+/** Tokens, money, upstream, charge. */
 async function bought(counter: ModelCounter, judged: JudgedCall, first: FirstTurn | null): Promise<ModelOutcome> {
   const { call, bounds, subjects, family } = judged
   const { admitted } = call
-  const counted = family && (await counter.limiter.countRequest([family]))
-  if (counted && !counted.ok) return { kind: 'refused', failure: limitFailure(counted.error, admitted.caller) }
-  const entered = await counter.limiter.enter(subjects, bounds.input.likely + bounds.output)
-  if (!entered.ok)
-    return { kind: 'refused', failure: limitFailure(entered.error, admitted.caller), readings: entered.error.readings }
-  const ticket = entered.value
+  const asked = family && (await counter.limiter.countRequest([family]))
+  if (asked && !asked.ok) return { kind: 'refused', failure: limitFailure(asked.error, admitted.caller) }
+  const { ticket } = call
+  const counted = await ticket.reserve(subjects, bounds.input.likely + bounds.output)
+  if (!counted.ok)
+    return { kind: 'refused', failure: limitFailure(counted.error, admitted.caller), readings: counted.error.readings }
   const reserved = await reserveTokens(counter, { ...call, ...judged })
   if (!reserved.ok) {
     await ticket.finish(0)

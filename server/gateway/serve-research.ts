@@ -1,7 +1,7 @@
 import { priceOf } from '../core/catalogue/prices'
 import { type Failure, failure } from '../core/failure'
 import type { KeptAnswer } from '../core/idempotency/kept-answer'
-import type { Readings } from '../core/limits/limiter'
+import type { Readings, Ticket } from '../core/limits/limiter'
 import { formatUsd, type Money } from '../core/money'
 import type { CallRecord } from '../core/usage/call-record'
 import { limitFailure } from './admit'
@@ -31,6 +31,8 @@ export interface ResearchCall extends Keyed {
   readonly maxSearches: number
   readonly cap: number
   readonly stream: boolean
+  /** Its place, which was taken before its body was read. */
+  readonly ticket: Ticket
   /** Told which model of the catalogue the call is of, once that is known. */
   readonly onModel: (id: string) => void
   /** How the wire writes what a job tells. */
@@ -100,17 +102,17 @@ export async function serveResearch(parts: ResearchParts, call: ResearchCall): P
   )
 }
 
-/** Tokens and a place, money, the job. */
+/** Tokens, money, the job. */
 async function begun(
   parts: ResearchParts,
   call: ResearchCall,
   { asked, most, likely, first }: Begun,
 ): Promise<ResearchOutcome> {
   const { admitted } = call
-  const entered = await parts.limiter.enter(admitted.subjects, likely)
-  if (!entered.ok)
-    return { kind: 'refused', failure: limitFailure(entered.error, admitted.caller), readings: entered.error.readings }
-  const ticket = entered.value
+  const { ticket } = call
+  const counted = await ticket.reserve(admitted.subjects, likely)
+  if (!counted.ok)
+    return { kind: 'refused', failure: limitFailure(counted.error, admitted.caller), readings: counted.error.readings }
   const reserved = await reserveTokens(
     parts,
     { admitted, operation: OPERATION, model: asked.model, most },
@@ -149,7 +151,7 @@ interface Begun {
 }
 
 interface Taken {
-  readonly ticket: { finish(tokens: number): Promise<void> }
+  readonly ticket: Pick<Ticket, 'finish'>
   readonly reservation: Reservation
   readonly first: FirstTurn | null
 }

@@ -35,7 +35,7 @@ export async function serve<I>(counter: Counter, call: PricedCall<I>): Promise<O
   const { caller } = admitted
   if (wishes.quote) return { kind: 'quoted', quote, balance: await spendable(counter, admitted) }
   if (wishes.maxPrice !== null && quote.most > wishes.maxPrice) return tooDear(quote.most, wishes.maxPrice)
-  const entered = operation.takesConcurrency ? await counter.limiter.enter(admitted.subjects, 0) : ok(null)
+  const entered = operation.takesConcurrency ? await counter.limiter.enter(admitted.subjects) : ok(null)
   if (!entered.ok)
     return { kind: 'refused', failure: limitFailure(entered.error, caller), readings: entered.error.readings }
   try {

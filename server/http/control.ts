@@ -2,6 +2,7 @@ import type { Actor } from '../core/audit'
 import { failure } from '../core/failure'
 import { no, ok } from '../core/result'
 import { FAILURES } from './failures'
+import type { Intake } from './intake'
 import { readJson } from './json-body'
 import { type ModelCommandParts, modelCommands } from './model-commands'
 import { type Command, type OperatorParts, operatorCommands } from './operator-commands'
@@ -17,6 +18,7 @@ export function controlDesk(
     ModelCommandParts & {
       /** What a wallet on this machine must know; null where there is no way to pay. */
       readonly network: () => Promise<unknown>
+      readonly intake: Intake
     },
 ): (request: Request) => Promise<Response> {
   const commands = new Map(
@@ -27,6 +29,7 @@ export function controlDesk(
   return async (request) => {
     const name = new URL(request.url).pathname.slice(1)
     const command = commands.get(name)
+    parts.intake.expect(request, 'address control socket')
     const body = await readJson(request)
     const outcome = !command
       ? no(failure('unknown_endpoint', `There is no operator command "${name}".`))

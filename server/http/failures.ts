@@ -52,6 +52,7 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   resource_not_found: { status: 404, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
   not_acceptable: { status: 406, type: 'invalid_request_error' },
+  request_timeout: { status: 408, type: 'invalid_request_error' },
   payload_too_large: { status: 413, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
   idempotency_conflict: { status: 409, type: 'invalid_request_error' },
@@ -113,6 +114,7 @@ export function failureResponse(
 ): Response {
   const { status } = FAILURES[problem.code]
   headers.set('cache-control', 'no-store')
+  if (problem.closes) headers.set('connection', 'close')
   const wait = retryAfter(problem, problem.passThrough?.status ?? status)
   if (wait !== null) headers.set('retry-after', String(wait))
   if (problem.passThrough) {
@@ -243,6 +245,7 @@ function googleStatus(status: number): string {
     402: 'FAILED_PRECONDITION',
     403: 'PERMISSION_DENIED',
     404: 'NOT_FOUND',
+    408: 'DEADLINE_EXCEEDED',
     409: 'ABORTED',
     429: 'RESOURCE_EXHAUSTED',
     503: 'UNAVAILABLE',

@@ -1,6 +1,6 @@
-import { type Address, parseAddress, UNKNOWN_ADDRESS } from '../core/credentials/address'
+import { type Address, limitSubject, parseAddress, UNKNOWN_ADDRESS } from '../core/credentials/address'
 import type { Failure } from '../core/failure'
-import type { KeyId } from '../core/ids'
+import type { AccountId, KeyId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
 import type { ShownPayment } from '../core/payments/method'
 import { admit, type Door, readmit } from '../gateway/admit'
@@ -9,6 +9,7 @@ import { clientAddress, type ProxyTrust } from './client-address'
 import { destinationOf } from './endpoints'
 import { Exchange } from './exchange'
 import { isFromThisMachine } from './from-this-machine'
+import type { Intake } from './intake'
 import { presentedCredential } from './presented-credential'
 import { type RequestIds, requestIds } from './request-ids'
 import { mendedTarget } from './request-target'
@@ -16,6 +17,7 @@ import { mendedTarget } from './request-target'
 export interface FrontDeskOptions {
   readonly door: Door
   readonly journal: Pick<Journal, 'note'>
+  readonly intake: Intake
   readonly proxies: ProxyTrust
   /** Told once of each reason why the address of a call is unknown. */
   readonly onUnknownAddress: (problem: string) => void
@@ -122,6 +124,7 @@ export class FrontDesk {
       isFromThisMachine: isFromThisMachine(socket, request.headers, sockets ? null : url.host),
     }
     this.arrivals.set(request, arrival)
+    if (mayBringBody(request)) this.options.intake.expect(request, `address ${limitSubject(arrival.address)}`)
     return arrival
   }
 
@@ -129,6 +132,11 @@ export class FrontDesk {
     if (this.problems.has(problem)) return
     this.problems.add(problem)
     this.options.onUnknownAddress(problem)
+  }
+
+  /** Counts what a request brings on this account, once that is known to be the one that sends it. */
+  countBodyOn(request: Request, account: AccountId): void {
+    if (mayBringBody(request)) this.options.intake.expect(request, `account ${account}`)
   }
 
   /** The arrival of a request that was taken in. */
@@ -158,6 +166,7 @@ export class FrontDesk {
     }
     const verdict = inner?.admitted ? readmit(inner.admitted, presented) : await admit(door, presented)
     const found = verdict.ok ? verdict.value : verdict.error
+    if (found.caller.kind !== 'anonymous') this.countBodyOn(request, found.caller.account.id)
     const exchange = new Exchange({ verdict: found, ids, path, journal, now: () => door.clock.now(), origin: baseUrl })
     this.exchanges.set(request, exchange)
     return exchange
@@ -188,4 +197,8 @@ export class FrontDesk {
     if (!exchange) throw new Error('a gated route ran without passing the door')
     return exchange
   }
+}
+
+function mayBringBody({ method }: Request): boolean {
+  return method !== 'GET' && method !== 'HEAD'
 }

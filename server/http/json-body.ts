@@ -1,57 +1,75 @@
-import { boundedBytes } from '../core/bounded-bytes'
 import { type Failure, failure } from '../core/failure'
+import { BODY_BOUNDS, JsonScan } from '../core/json-bounds'
 import { no, ok, type Result } from '../core/result'
+import { type BodyTerms, type TakenBody, takeBody } from './intake'
 
 /** Most bytes of a JSON body (spec-answers 2). */
 const MAX_JSON_BYTES = 1024 * 1024
 
 /**
  * Reads a JSON body: undefined when there is none, 415 when it is not declared as JSON, 413 over the limit (also when the
- * caller lies about its length), 400 when it cannot be parsed.
+ * caller lies about its length), 400 when it cannot be parsed, or when it is made of more than a parser should be given.
  */
-export async function readJson(request: Request, maxBytes = MAX_JSON_BYTES): Promise<Result<unknown, Failure>> {
-  const read = await readJsonBytes(request, maxBytes)
-  if (!read.ok) return read
-  if (!read.value) return ok(undefined)
+export async function readJson(request: Request): Promise<Result<unknown, Failure>> {
+  const taken = await readJsonBytes(request, MAX_JSON_BYTES)
+  if (!taken.ok) return taken
+  const { bytes, giveBack } = taken.value
   try {
-    return ok(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(read.value)))
+    return ok(bytes.byteLength === 0 ? undefined : parsedJson(bytes))
   } catch {
     return no(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
+  } finally {
+    giveBack()
   }
 }
 
-/** The bytes of a body that is declared as JSON, unparsed; null when there is none. */
-export async function readJsonBytes(
+/** The bytes of a body that is declared as JSON and keeps to the bounds of one, unparsed; none when there is none. */
+export function readJsonBytes(
   request: Request,
-  maxBytes: number,
+  mostBytes: number,
   mostMs?: number,
-): Promise<Result<Uint8Array<ArrayBuffer> | null, Failure>> {
-  const tooLarge = () => no(failure('payload_too_large', `The body may have at most ${maxBytes} bytes.`))
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return tooLarge()
-  const bytes = await inTime(readBytes(request, maxBytes), mostMs)
-  if (bytes === 'too large') return tooLarge()
-  if (bytes === 'cut') return no(failure('invalid_request', 'The body ended before its time.'))
-  if (bytes.byteLength === 0) return ok(null)
-  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
-  if (type !== 'application/json' && !/^application\/[\w.+-]+\+json$/.test(type))
-    return no(failure('unsupported_media_type', 'The body must be JSON, sent with Content-Type: application/json.'))
-  return ok(bytes)
+): Promise<Result<TakenBody, Failure>> {
+  return takeBody(request, { mostBytes, ...(mostMs !== undefined && { mostMs }), judge: jsonJudge(request.headers) })
 }
 
-/** A body that does not come in time is as one that was cut. */
-async function inTime<T>(reading: Promise<T | 'cut'>, mostMs: number | undefined): Promise<T | 'cut'> {
-  if (mostMs === undefined) return reading
-  const late = Promise.withResolvers<'cut'>()
-  const timer = setTimeout(() => late.resolve('cut'), mostMs)
-  const first = await Promise.race([reading, late.promise])
-  clearTimeout(timer)
-  return first
+/** The request with its body read, for whoever reads and judges it in another shape. JSON in it keeps to the bounds. */
+export async function withTakenBody(request: Request, mostBytes: number): Promise<Result<Request, Failure>> {
+  if (!request.body) return ok(request)
+  const isJson = isJsonType(request.headers.get('content-type'))
+  const judge = isJson ? jsonJudge(request.headers) : () => null
+  const taken = await takeBody(request, { mostBytes, judge })
+  if (!taken.ok) return taken
+  const { method, headers, signal } = request
+  taken.value.giveBack()
+  return ok(new Request(request.url, { method, headers, signal, body: taken.value.bytes }))
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer> | 'too large' | 'cut'> {
-  try {
-    return (await boundedBytes(request.body, maxBytes)) ?? 'too large'
-  } catch {
-    return 'cut'
+function jsonJudge(headers: Headers): BodyTerms['judge'] {
+  const scan = new JsonScan(BODY_BOUNDS)
+  let isDeclared = false
+  return (chunk) => {
+    isDeclared ||= isJsonType(headers.get('content-type'))
+    if (!isDeclared) return NOT_DECLARED
+    return scan.push(chunk) ? null : TOO_MUCH
   }
+}
+
+const NOT_DECLARED = failure(
+  'unsupported_media_type',
+  'The body must be JSON, sent with Content-Type: application/json.',
+  { closes: true },
+)
+const TOO_MUCH = failure(
+  'invalid_request',
+  `The body is nested deeper than ${BODY_BOUNDS.depth} levels, or has more than ${BODY_BOUNDS.parts} objects, arrays and members.`,
+  { closes: true },
+)
+
+function isJsonType(header: string | null): boolean {
+  const type = header?.split(';')[0]?.trim().toLowerCase() ?? ''
+  return type === 'application/json' || /^application\/[\w.+-]+\+json$/.test(type)
+}
+
+function parsedJson(bytes: Uint8Array): unknown {
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
 }

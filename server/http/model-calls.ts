@@ -2,8 +2,9 @@ import type { ModelOperationName } from '../core/catalogue/operation'
 import { failure, wrongParameters } from '../core/failure'
 import type { ModelWire, WirePath } from '../core/models/model-wire'
 import { digestOf, fingerprintOf } from '../core/payments/binding'
+import { inPlace } from '../gateway/in-place'
 import { estimateModelCall } from '../gateway/judge-model-call'
-import type { ModelCounter, ModelOutcome } from '../gateway/model-call'
+import type { ModelCall, ModelCounter, ModelOutcome } from '../gateway/model-call'
 import { serveModel } from '../gateway/serve-model'
 import type { Exchange } from './exchange'
 import type { FrontDesk } from './front-desk'
@@ -41,47 +42,54 @@ export class ModelCalls {
     return estimateModelCall(this.counter, call)
   }
 
-  /** Answers a request that passed the door. */
-  async answer(request: Request, server: IdleTimer, { operation, wire, path }: ModelTarget): Promise<Response> {
+  /** Answers a request that passed the door: one place, then the body, then the rest of the way. */
+  async answer(request: Request, server: IdleTimer, target: ModelTarget): Promise<Response> {
     const { exchange, admitted } = this.desk.passed(request)
     // A long body, and a model that thinks for minutes, are no idle connections: our own clocks bound both.
     server?.timeout(this.desk.original(request), 0)
     const wishes = readWishes((name) => request.headers.get(name))
     if (!wishes.ok) return exchange.refuse(wrongParameters(wishes.error))
-    const bytes = await readJsonBytes(request, MOST_BODY_BYTES, BODY_DEADLINE_MS)
-    if (!bytes.ok) return exchange.refuse(bytes.error)
-    const body = bytes.value
-    if (!body) return exchange.refuse(failure('invalid_request', 'The body is missing.'))
+    const outcome = await inPlace(this.counter.limiter, admitted, async (ticket): Promise<ModelOutcome> => {
+      const taken = await readJsonBytes(request, MOST_BODY_BYTES, BODY_DEADLINE_MS)
+      if (!taken.ok) return { kind: 'refused', failure: taken.error }
+      const { bytes, giveBack } = taken.value
+      ticket.with(giveBack)
+      if (bytes.byteLength === 0)
+        return { kind: 'refused', failure: failure('invalid_request', 'The body is missing.') }
+      return serveModel(this.counter, { ...this.call(request, target, bytes), ticket, wishes: wishes.value })
+    })
+    return told(exchange, target.operation, outcome)
+  }
+
+  private call(
+    request: Request,
+    { operation, wire, path }: ModelTarget,
+    bytes: Uint8Array<ArrayBuffer>,
+  ): Omit<ModelCall, 'ticket' | 'wishes'> {
+    const { exchange, admitted } = this.desk.passed(request)
     const headers = Object.fromEntries(
       PASSED_ON.flatMap((name) => {
         const value = request.headers.get(name)
         return value === null ? [] : [[name, value]]
       }),
     )
+    const { method } = request
     const { pathname } = this.desk.arrival(request).url
-    // Byte for byte: what vendors have in their bodies is not ours to judge equal.
-    const fingerprint = () =>
-      fingerprintOf({
-        method: request.method,
-        path: pathname,
-        query: [],
-        input: { path, headers, body: digestOf(body) },
-      })
-    const outcome = await serveModel(this.counter, {
+    return {
       admitted,
       operation,
       wire,
       path,
-      bytes: body,
+      bytes,
       headers,
-      wishes: wishes.value,
-      fingerprint,
+      // Byte for byte: what vendors have in their bodies is not ours to judge equal.
+      fingerprint: () =>
+        fingerprintOf({ method, path: pathname, query: [], input: { path, headers, body: digestOf(bytes) } }),
       hangUp: request.signal,
       onModel: (model) => exchange.about(model),
       onRemovedBetas: (names) => exchange.removedBetas(names),
       failureJson: (problem) => exchange.failureJson(problem),
-    })
-    return told(exchange, operation, outcome)
+    }
   }
 }
 

@@ -60,6 +60,7 @@ export class OwnerSessions {
       throw new Failed(
         failure('service_unavailable', 'The account could not be opened. Try again.', { retryAfterSeconds: 1 }),
       )
+    this.desk.countBodyOn(request, account.id)
     const balance = await this.ledger.balance(account.id)
     return {
       account,

@@ -3,6 +3,7 @@ import { isJson, listOf, positive } from '../core/models/model-request'
 import { fingerprintOf } from '../core/payments/binding'
 import { no, ok, type Result } from '../core/result'
 import type { ResearchParts, ResearchState } from '../gateway/deep-research'
+import { inPlace } from '../gateway/in-place'
 import {
   EVENTS,
   type ResearchCall,
@@ -35,20 +36,22 @@ export class ResearchCalls {
     server?.timeout(this.desk.original(request), 0)
     const wishes = readWishes((name) => request.headers.get(name))
     if (!wishes.ok) return exchange.refuse(wrongParameters(wishes.error))
-    const read = await readJson(request)
-    if (!read.ok) return exchange.refuse(read.error)
-    const asked = askedOf(read.value)
-    if (!asked.ok) return exchange.refuse(asked.error)
-    const call = {
-      ...asked.value,
-      admitted,
-      wishes: wishes.value,
-      hangUp: request.signal,
-      onModel: (model: string) => exchange.about(model),
-      fingerprint: () => fingerprintOf({ method: 'POST', path: '/v1/deep-research', query: [], input: asked.value }),
-      wire: completionWire(exchange, asked.value.model, this.parts.clock.now()),
-    }
-    return told(exchange, await serveResearch(this.parts, call))
+    const outcome = await inPlace(this.parts.limiter, admitted, async (ticket): Promise<ResearchOutcome> => {
+      const read = await readJson(request)
+      const asked = read.ok ? askedOf(read.value) : read
+      if (!asked.ok) return { kind: 'refused', failure: asked.error }
+      return serveResearch(this.parts, {
+        ...asked.value,
+        admitted,
+        ticket,
+        wishes: wishes.value,
+        hangUp: request.signal,
+        onModel: (model: string) => exchange.about(model),
+        fingerprint: () => fingerprintOf({ method: 'POST', path: '/v1/deep-research', query: [], input: asked.value }),
+        wire: completionWire(exchange, asked.value.model, this.parts.clock.now()),
+      })
+    })
+    return told(exchange, outcome)
   }
 }
 

@@ -1,4 +1,5 @@
 import { McpError } from '@modelcontextprotocol/sdk/types.js'
+import { CREDENTIAL_BOUNDS, isValueWithin } from '../core/json-bounds'
 import type { ShownPayment } from '../core/payments/method'
 import { isRecord, type ToolAnswer } from './tool-result'
 
@@ -66,8 +67,12 @@ function codeOf(code: unknown): number {
   return code === 'payment_required' || String(code).startsWith('insufficient_') ? PAYMENT_REQUIRED : PAYMENT_REFUSED
 }
 
+/** What is judged malformed, as its sender's would be. */
+const TOO_MUCH = ''
+
 /** In the header the terms are base64url of their JSON, in the message they are the JSON. */
 function wireText(credential: unknown): string {
+  if (!isValueWithin(credential, CREDENTIAL_BOUNDS)) return TOO_MUCH
   if (!isRecord(credential) || !isRecord(credential['challenge'])) return encoded(credential)
   const { challenge, payload, source } = credential
   const { request, meta, opaque = isRecord(meta) ? encoded(meta) : undefined, ...terms } = challenge

@@ -102,11 +102,14 @@ async function call(parts: readonly string[], onSilent: () => void) {
     subjects: [subject],
     readings: await core.limiter.read([subject]),
   }
+  const place = await core.limiter.enter([subject])
+  if (!place.ok) throw new Error('no place')
   const body = JSON.stringify({ model: 'plain', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] })
   const outcome = serveModel(counter, {
     ...{ admitted, operation: 'chat-completions', wire: CHAT_COMPLETIONS, hangUp: hangUp.signal, headers: {} },
     path: { model: null, stream: false, events: false },
     bytes: new TextEncoder().encode(body),
+    ticket: place.value,
     wishes: { maxPrice: null, quote: false, idempotencyKey: null },
     fingerprint: () => '',
     onModel: () => undefined,

@@ -45,11 +45,16 @@ export interface LimitRefusal {
   readonly readings: Readings
 }
 
-/** Tokens and a place, held for the life of one call. */
+/** A place, and the tokens that were reserved in it, held for the life of one call. */
 export interface Ticket {
+  /** The windows with this place taken. */
+  readonly readings: Readings
+  /** Reserves the estimated tokens, or none. */
+  reserve(subjects: readonly Subject[], estimatedTokens: number): Promise<Result<Readings, LimitRefusal>>
+  /** Has something else given back together with the place. */
+  with(giveBack: () => void): void
   /** Gives the place back and corrects the tokens to what was used. The second call does nothing. */
   finish(actualTokens: number): Promise<void>
-  readonly readings: Readings
 }
 
 /**
@@ -80,19 +85,29 @@ export class Limiter {
     return readings(subjects, result.used, now)
   }
 
-  /** Takes a place and the estimated tokens of a streaming or long-running call, or nothing. */
-  async enter(subjects: readonly Subject[], estimatedTokens: number): Promise<Result<Ticket, LimitRefusal>> {
-    const now = this.clock.now()
-    const taken = await this.take(subjects, { requests: 0, tokens: estimatedTokens, places: 1 }, now)
+  /** Takes a place of a streaming or long-running call, or nothing. Its tokens are reserved once they are known. */
+  async enter(subjects: readonly Subject[]): Promise<Result<Ticket, LimitRefusal>> {
+    const taken = await this.take(subjects, { ...NOTHING, places: 1 }, this.clock.now())
     if (!taken.ok) return taken
+    const reserved: { readonly name: string; readonly tokens: number; readonly minute: number }[] = []
+    const others: (() => void)[] = []
     let open = true
     return ok({
       readings: taken.value,
+      with: (giveBack) => void others.push(giveBack),
+      reserve: async (counted, tokens) => {
+        const now = this.clock.now()
+        const result = await this.take(counted, { ...NOTHING, tokens }, now)
+        if (result.ok) for (const { name } of counted) reserved.push({ name, tokens, minute: minuteOf(now) })
+        return result
+      },
       finish: async (actualTokens) => {
         if (!open) return
         open = false
-        const change = { requests: 0, tokens: actualTokens - estimatedTokens, places: -1 }
-        for (const subject of subjects) await this.windows.adjust(subject.name, change, minuteOf(now))
+        for (const giveBack of others) giveBack()
+        for (const { name, tokens, minute } of reserved)
+          await this.windows.adjust(name, { ...NOTHING, tokens: actualTokens - tokens }, minute)
+        for (const { name } of subjects) await this.windows.adjust(name, { ...NOTHING, places: -1 }, 0)
       },
     })
   }

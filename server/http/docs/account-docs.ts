@@ -57,6 +57,7 @@ export const ACCOUNT_DOCS = {
       'insufficient_permissions',
       'json_parse_error',
       'invalid_request',
+      'request_timeout',
       'payload_too_large',
       'unsupported_media_type',
       ...WRITE_FAILURES,

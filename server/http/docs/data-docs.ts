@@ -48,6 +48,7 @@ const DATA_FAILURES: readonly FailureCode[] = [
 const BODY_FAILURES: readonly FailureCode[] = [
   'json_parse_error',
   'invalid_request',
+  'request_timeout',
   'payload_too_large',
   'unsupported_media_type',
 ]

@@ -14,7 +14,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         message: text('For people. Do not parse it.'),
         request_id: text('Our id of the request, to quote when you ask about it.'),
         param: text('The first wrong parameter.'),
-        limit_source: oneOf(['key', 'app', 'address', 'upstream'], 'Whose limit was reached.'),
+        limit_source: oneOf(['key', 'app', 'account', 'address', 'upstream'], 'Whose limit was reached.'),
         retry_after: whole('Seconds to wait, as in Retry-After.', { minimum: 0 }),
         price: ref('Price'),
         details: listOf(ref('WrongParameter'), 'Every wrong parameter of the request.'),

@@ -47,6 +47,7 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   resource_not_found: 'There is nothing with this id that this caller may see.',
   method_not_allowed: 'The endpoint does not take this method; `Allow` names those it takes.',
   not_acceptable: 'The `Accept` header admits no JSON.',
+  request_timeout: 'The body came too slowly. Send it again.',
   payload_too_large: 'The body is too large.',
   unsupported_media_type: 'The body is not application/json.',
   idempotency_conflict: 'This Idempotency-Key stands for another request.',

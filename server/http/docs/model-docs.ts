@@ -19,6 +19,7 @@ const CALL_FAILURES: readonly FailureCode[] = [
   'model_not_allowed',
   'unknown_model',
   'estimated_price_exceeds_max_price',
+  'request_timeout',
   'payload_too_large',
   'unsupported_media_type',
   'idempotency_conflict',

@@ -10,6 +10,7 @@ const WRITES: readonly FailureCode[] = [
   ...COMMON,
   'json_parse_error',
   'foreign_origin',
+  'request_timeout',
   'payload_too_large',
   'unsupported_media_type',
 ]

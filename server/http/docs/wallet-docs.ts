@@ -44,6 +44,7 @@ export const WALLET_DOCS = {
       'ip_not_allowed',
       'invalid_parameter',
       'json_parse_error',
+      'request_timeout',
       'payload_too_large',
       'unsupported_media_type',
       'payment_required',

@@ -1,6 +1,10 @@
 import { Elysia } from 'elysia'
 import { UNDOCUMENTED } from '../docs/documented'
-import { notFound } from '../failures'
+import { notFound, taken } from '../failures'
+import { withTakenBody } from '../json-body'
+
+/** Nobody posts more to a social network. */
+const MOST_BODY_BYTES = 64 * 1024
 
 /** Another service that is served from here: it reads the whole request and makes the whole answer. */
 export interface SandboxSite {
@@ -9,9 +13,9 @@ export interface SandboxSite {
 
 /** `/sandbox/social`: the sandbox social network, where it is switched on. It takes no key, and nothing of the gateway's. */
 export function sandboxRoutes(site: SandboxSite | null) {
-  const answer = ({ request }: { request: Request }) => {
+  const answer = async ({ request }: { request: Request }) => {
     if (!site) throw notFound('The sandbox network is not switched on.')
-    return site.answer(request)
+    return site.answer(taken(await withTakenBody(request, MOST_BODY_BYTES)))
   }
   const asItCame = { parse: 'none', ...UNDOCUMENTED } as const
   return new Elysia({ name: 'sandbox' })

@@ -5,8 +5,9 @@ import type { AuditTrail } from '../../core/audit'
 import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
 import { makeId } from '../../core/ids'
-import { Failed } from '../failures'
+import { Failed, taken } from '../failures'
 import type { FrontDesk } from '../front-desk'
+import { withTakenBody } from '../json-body'
 import { keepsApps } from '../kept-apps'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../owner-session'
 
@@ -19,6 +20,8 @@ export interface SignInParts {
   readonly now: () => number
 }
 
+/** No endpoint of the library's takes more. */
+const MOST_BODY_BYTES = 64 * 1024
 /** Ways to sign out everywhere, beside the one of the Settings page. */
 const SIGN_OUTS: ReadonlySet<string> = new Set(['/api/auth/revoke-sessions', '/api/auth/revoke-other-sessions'])
 
@@ -34,7 +37,7 @@ export function signInRoutes(desk: FrontDesk, identity: Identity, parts: SignInP
         requestId: ids.own,
         isFromThisMachine,
       }
-      const handle = () => identity.handle(request, caller)
+      const handle = async () => identity.handle(taken(await withTakenBody(request, MOST_BODY_BYTES)), caller)
       if (request.method !== 'POST') return handle()
       if (url.pathname === '/api/auth/request-password-reset' && !sendsMail)
         throw new Failed(failure('invalid_state', 'This gateway sends no mail. Ask its operator for a link.'))

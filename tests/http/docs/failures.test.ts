@@ -10,7 +10,7 @@ import { bodyValidator } from './json-validation'
 setDefaultTimeout(60_000)
 
 type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
-type Change = { readonly query?: string; readonly headers?: Record<string, string>; readonly body?: string }
+type Change = { readonly query?: string; readonly headers?: Record<string, string>; readonly body?: BodyInit }
 type Cause = (send: (key: MadeKey | string | null, change?: Change) => Promise<Response>) => Promise<Response>
 
 let gateway: Gateway
@@ -40,12 +40,25 @@ const failing =
     return send(await key())
   }
 
+/** A body whose second part comes after a minute. */
+const dripped = () =>
+  new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{'))
+    },
+    pull(controller) {
+      gateway.clock.advance(60_000)
+      controller.enqueue(new TextEncoder().encode('}'))
+    },
+  })
+
 /** How a caller comes to see each code. */
 const CAUSES: Partial<Record<FailureCode, Cause>> = {
   missing_parameter: async (send) => send(await key(), { query: '', body: '{}' }),
   invalid_parameter: async (send) => send(await key(), { query: 'q=a&count=0', body: '{"q":"a","count":0}' }),
   json_parse_error: async (send) => send(await key(), { body: '{' }),
   invalid_request: async (send) => send(await key(), { body: '[]' }),
+  request_timeout: async (send) => send(await key(), { body: dripped() }),
   payload_too_large: async (send) => send(await key(), { body: `"${'a'.repeat(1_048_577)}"` }),
   unsupported_media_type: async (send) => send(await key(), { headers: { 'content-type': 'text/plain' } }),
   invalid_api_key: (send) => send('gwk_nobody'),

@@ -1,3 +1,4 @@
+import { boundedJson } from '../../../core/json-bounds'
 import type { Prompt, Reply, Tool } from './prompt'
 
 /**
@@ -16,12 +17,8 @@ export function echo({ turns, tools, toolChoice }: Prompt): Reply {
 /** An object that stands in the text, or the text for each member that the schema requires to be text. */
 function argumentsOf(tool: Tool, text: string): Readonly<Record<string, unknown>> {
   const stated = /\{[\s\S]*\}/.exec(text)?.[0]
-  if (stated !== undefined)
-    try {
-      return { ...Object(JSON.parse(stated)) }
-    } catch {
-      // It only looked like one.
-    }
+  const object = stated === undefined ? undefined : boundedJson(stated)
+  if (object !== undefined) return { ...Object(object) }
   const { properties = {}, required = Object.keys(Object(properties)) } = Object(tool.schema)
   return Object.fromEntries(
     (Array.isArray(required) ? required : []).map((name: unknown) => [

@@ -1,8 +1,13 @@
 import { Credential } from 'mppx'
+import { CREDENTIAL_BOUNDS, isWithin } from '../../../core/json-bounds'
 import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { no, ok, type Result } from '../../../core/result'
+
+/** Of a credential, decoded (spec-answers 9). */
+const MOST_BYTES = 16 * 1024
+const MOST_TEXT = Math.ceil((MOST_BYTES * 4) / 3) + 3
 
 type AnyCredential = Credential.Credential
 
@@ -13,6 +18,7 @@ export function readPaymentScheme(
 ): Result<{ credential: AnyCredential; hash: string; binding: Binding | null }, PaymentRefusal> | null {
   if (shown.scheme !== 'payment') return null
   try {
+    if (!isCredentialText(shown.text)) throw new RangeError('more than a credential can be')
     const credential = Credential.deserialize(`Payment ${shown.text}`)
     if (credential.challenge.method !== method) return null
     return ok({ credential, hash: digestOf(shown.text), binding: bindingIn(credential) })
@@ -24,6 +30,21 @@ export function readPaymentScheme(
   }
 }
 
+/** Whether this can be the base64 text of a credential, the terms in its challenge included. Nothing has parsed it before. */
+export function isCredentialText(text: string): boolean {
+  const json = boundedJson(text)
+  if (json === null) return false
+  const terms = Object(Object(JSON.parse(json)).challenge).request
+  return typeof terms !== 'string' || boundedJson(terms) !== null
+}
+
+/** The JSON in a base64 text; null when it is more than that of a credential can be. */
+function boundedJson(text: string): string | null {
+  if (text.length > MOST_TEXT || !/^[\w+/-]*={0,2}$/.test(text)) return null
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.length <= MOST_BYTES && isWithin(bytes, CREDENTIAL_BOUNDS) ? bytes.toString() : null
+}
+
 /** What the challenge was bound to, as the credential repeats it. */
 function bindingIn({ challenge }: AnyCredential): Binding | null {
   return challenge.meta ?? (typeof challenge.opaque === 'string' ? decodedBinding(challenge.opaque) : null)
@@ -32,7 +53,7 @@ function bindingIn({ challenge }: AnyCredential): Binding | null {
 /** The binding in the wire form of it; null when it is none. */
 export function decodedBinding(opaque: string): Binding | null {
   try {
-    const value: unknown = JSON.parse(Buffer.from(opaque, 'base64url').toString())
+    const value: unknown = JSON.parse(boundedJson(opaque) ?? '')
     const isBinding =
       typeof value === 'object' && value !== null && Object.values(value).every((member) => typeof member === 'string')
     return isBinding ? (value as Binding) : null

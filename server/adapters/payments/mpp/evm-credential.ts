@@ -4,7 +4,7 @@ import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { no, ok, type Result } from '../../../core/result'
-import { decodedBinding, readPaymentScheme } from './credential-text'
+import { decodedBinding, isCredentialText, readPaymentScheme } from './credential-text'
 import { type Authorization, authorizationIn } from './eip3009'
 
 /** An authorization in one of its two wire forms. */
@@ -59,6 +59,7 @@ function readX402(text: string, { transport }: ReturnType<typeof evm.charge>): R
 /** The library reads it out of a request; the header is all that it looks at. */
 function pending(text: string, transport: ReturnType<typeof evm.charge>['transport']) {
   try {
+    if (!isCredentialText(text)) return null
     const request = new Request('http://localhost', { headers: { 'payment-signature': text } })
     return transport?.getCredential(request) ?? null
   } catch {
