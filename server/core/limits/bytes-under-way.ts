@@ -30,11 +30,6 @@ export class BytesUnderWay {
     this.caps = caps
   }
 
-  /** Bytes that are held now. */
-  get all(): number {
-    return this.total
-  }
-
   share(subject: string): ByteShare {
     let held = 0
     let open = true
