@@ -1,4 +1,79 @@
+import { describe, expect, test } from 'bun:test'
 import { MemoryHolds } from '../../server/adapters/stores/memory/holds'
+import type { RequestId } from '../../server/core/ids'
+import { micros, ZERO } from '../../server/core/money'
+import { accountId, NOON, poolId, requestId } from '../support/ledger-parts'
 import { holdStoreContract } from './hold-store.contract'
 
 holdStoreContract('memory', () => new MemoryHolds())
+
+const DAY_MS = 86_400_000
+
+describe('hold store: memory, after a restart', () => {
+  const restored = () => {
+    const store = new MemoryHolds()
+    const [account, pool] = [accountId(), poolId()]
+    store.restoreAccount(account, ZERO, micros(100), micros(100))
+    store.restorePool(pool, account, null, ZERO)
+    store.restoreBudget(pool, { limit: micros(50), period: 'day', timezone: 'UTC' }, NOON, micros(5))
+    const asked = { account, pool, creditPays: false }
+    const restore = (amount: number, at: number) => {
+      const hold = { ...asked, request: requestId(), amount: micros(amount), at }
+      store.restoreHold({ ...hold, split: { credit: ZERO, paid: micros(amount) } })
+      return hold.request
+    }
+    const hold = (amount: number) => store.hold({ ...asked, request: requestId(), amount: micros(amount), at: NOON })
+    const budget = async () => {
+      const { spent, held } = (await store.budget(pool, NOON)) ?? {}
+      return [Number(spent), Number(held)]
+    }
+    return { store, restore, hold, budget }
+  }
+
+  test('a hold that outlived its process counts in the budget of its day, until it is captured or released', async () => {
+    const { store, restore, hold, budget } = restored()
+    const request = restore(40, NOON - 1000)
+    expect(await budget()).toEqual([5, 40])
+    expect(await hold(6)).toEqual({ ok: false, error: 'budget_exhausted' })
+    await store.fix(request, micros(30))
+    await store.captured(request)
+    expect(await budget()).toEqual([35, 0])
+    const other = restore(15, NOON - 1000)
+    expect(await hold(1)).toEqual({ ok: false, error: 'budget_exhausted' })
+    await store.release(other)
+    expect([(await hold(15)).ok, await budget()]).toEqual([true, [35, 15]])
+  })
+
+  test('one that began the day before is of no account in the budget of today', async () => {
+    const { store, restore, budget } = restored()
+    const request = restore(40, NOON - DAY_MS)
+    await store.fix(request, micros(40))
+    await store.captured(request)
+    expect(await budget()).toEqual([5, 0])
+  })
+})
+
+test('a capture that is repeated is answered as the first one after 4,096 and after 8,191 others, and then forgotten', async () => {
+  const store = new MemoryHolds()
+  const account = accountId()
+  store.restoreAccount(account, ZERO, micros(100_000), ZERO)
+  const charge = async (request: RequestId) => {
+    const asked = { request, account, pool: null, amount: micros(1), creditPays: false, at: NOON }
+    expect((await store.hold(asked)).ok).toBe(true)
+    await store.fix(request, micros(1))
+    await store.captured(request)
+  }
+  const others = async (count: number) => {
+    for (let calls = 0; calls < count; calls++) await charge(requestId())
+  }
+  const request = requestId()
+  await charge(request)
+  await others(4096)
+  expect(await store.fix(request, micros(1))).toMatchObject({ ok: true, value: { first: false } })
+  expect(await store.fix(request, micros(2))).toEqual({ ok: false, error: 'settled_differently' })
+  await expect(charge(request)).rejects.toThrow('has its hold already')
+  await others(4095 - 1)
+  expect(await store.fix(request, micros(1))).toMatchObject({ ok: true, value: { first: false } })
+  await others(1)
+  expect(await store.fix(request, micros(1))).toEqual({ ok: false, error: 'unknown_hold' })
+})

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { micros } from '../../../server/core/money'
+import { call } from '../../support/ledger-parts'
 import { type ModelGateway, openModelGateway, PRICE, VENDOR_KEYS } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
 import { anthropic, eventStream, gemini, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
@@ -210,6 +212,20 @@ describe('who may call which model', () => {
     const open = await gateway.chat(key, { model: 'open', max_tokens: 10 })
     expect(open.status).toBe(200)
     expect(open.headers.get('x-cost-micros-usd')).toBe('65')
+  })
+
+  test('402 recharge_required asks whether there ever was a top-up: a grant is none, and one that is spent still is one', async () => {
+    const granted = await gateway.key(await gateway.account(100))
+    expect(await code(await gateway.chat(granted, { model: 'paid', max_tokens: 10 }))).toBe('402 recharge_required')
+    const { account, key, balance } = await gateway.funded(10)
+    const { ledger } = gateway.core
+    const all = micros(10_000_000)
+    const record = call(account.id, all, { at: gateway.clock.now() })
+    const { at } = record
+    await ledger.hold({ request: record.id, account: account.id, pool: null, amount: all, creditPays: false, at })
+    expect((await ledger.capture(all, record)).ok).toBe(true)
+    expect(await balance()).toEqual({ paid: 0, held: 0 })
+    expect(await code(await gateway.chat(key, { model: 'paid', max_tokens: 10 }))).toBe('402 insufficient_balance')
   })
 
   test('402 insufficient_api_key_balance where the key leaves less than the most it can cost, insufficient_balance of the account', async () => {
