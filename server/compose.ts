@@ -128,15 +128,14 @@ export async function compose(config: Config, surroundings: Surroundings) {
     /** Answers a request that came over the socket. */
     fetch: (request: Request) => web.fetch(desk.receive(request)),
     core,
-    rail: billing.rail,
     sandbox: linked.sandbox,
-    topUps: billing.routes.topUps,
+    ...billing.moneyIn,
     control: controlDesk({
       ...core,
       ...models,
       identity,
       baseUrl: config.baseUrl,
-      network: () => billing.rail.network(),
+      network: () => billing.moneyIn.rail.network(),
     }),
     accounts,
     setupToken: core.setupToken,
@@ -196,7 +195,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
   const journal = announcedJournal(stores.journal, events)
   const onReversalFailure = (request: string, reason: string) =>
     log.error('a charge could not be reversed', { request, reason })
-  const ledger = new Ledger({ holds, journal, clock, onReversalFailure })
+  const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure })
   for (const kept of stores.keptHolds)
     if (!(await ledger.settleKept(kept)))
       onReversalFailure(kept.call.id, 'the charge of an unfinished stream was not taken')

@@ -8,6 +8,7 @@ import { balanceFunding } from '../gateway/funding/balance'
 import { offering, paymentFunding } from '../gateway/funding/payment'
 import { unpaid } from '../gateway/funding/unpaid'
 import type { Log } from '../log'
+import { composeCardComparisons } from './card-comparisons'
 import { composePayments } from './payments'
 import { composeReceiptChecks } from './receipt-checks'
 import { composeRepeats } from './repeats'
@@ -28,11 +29,13 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
   const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null })
   const { repeats, close } = composeRepeats(kept, clock, log)
   const checks = composeReceiptChecks({ methods: rail.lasting, claims, clock }, log)
+  const comparisons = cards && composeCardComparisons(cards.topUps, log)
   // Whoever worked on a payment before this process is gone.
   await rail.payments.recover()
   const { payments } = rail
   return {
-    rail,
+    /** What main and tests work with. */
+    moneyIn: { rail, topUps, cards: cards?.topUps ?? null },
     door: { paymentAttemptsPerMinute: config.payments.attemptsPerMinute },
     /** What the routes of wallets and owners need. */
     routes: { claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
@@ -46,6 +49,7 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
     async close() {
       close()
       checks.close()
+      comparisons?.close()
       await rail.close()
     },
   }

@@ -34,6 +34,7 @@ function lazyCheckout({ cards, baseUrl }: Config, clock: Clock): CardCheckout {
   return {
     open: async (topUp) => (await open()).open(topUp),
     state: async (page) => (await open()).state(page),
+    pageOf: async (payment) => (await open()).pageOf(payment),
     returns: async (payment) => (await open()).returns(payment),
     message: async (body, signature) => (await open()).message(body, signature),
   }

@@ -15,6 +15,8 @@ const step = fc.record({
   amount: fc.integer({ min: 1, max: 40 }),
   end: fc.constantFrom('capture', 'capture', 'capture', 'less', 'release', 'twice'),
   credit: fc.boolean(),
+  /** A refund of one of eight references, so that some come twice. */
+  refund: fc.option(fc.nat(7)),
   limit: fc.option(fc.nat(300)),
 })
 
@@ -80,11 +82,12 @@ async function live(steps: readonly Step[], faults: readonly string[]) {
   const ledger = new Ledger({
     holds: parts.holds,
     journal,
+    bookings: parts.bookings,
     clock: { now: () => 1 },
     onReversalFailure: (request) => alarms.push(request),
   })
   const charged = new Map<RequestId, number>()
-  const run = async ({ account: at, amount, end, credit, limit }: Step, index: number) => {
+  const run = async ({ account: at, amount, end, credit, refund, limit }: Step, index: number) => {
     const [account, key] = [accounts[at], keys[at]]
     if (!account || !key) throw new Error('three accounts')
     if (limit !== null && index % 5 === 0) {
@@ -95,6 +98,11 @@ async function live(steps: readonly Step[], faults: readonly string[]) {
       await ledger.credit({
         ...{ account, part: 'paid', kind: 'top_up', amount: micros(amount), description: '' },
         reference: `${account}:${index}`,
+      })
+    if (refund !== null)
+      await ledger.takeBack({
+        ...{ account, kind: 'refund', amount: micros(3 * amount), description: '' },
+        reference: `${account}:back:${refund}`,
       })
     const request = requestId()
     const held = await ledger.hold({

@@ -23,6 +23,13 @@ const action = fc.oneof(
       ...{ account: pick, amount: fc.integer({ min: 1, max: 90 }), paid: fc.boolean(), reference: fc.nat(8) },
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('takeBack' as const),
+      ...{ account: pick, amount: fc.integer({ min: 1, max: 120 }), reference: fc.nat(8), lost: fc.boolean() },
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('limit' as const), pool: pick, limit: fc.option(fc.nat(200)) }) },
   {
     weight: 5,
@@ -64,6 +71,7 @@ class World {
   readonly ledger = new Ledger({
     holds: this.holds,
     journal: this.journal,
+    bookings: this.journal,
     clock: { now: () => 1 },
     onReversalFailure: (request) => this.alarms.push(request),
   })
@@ -105,6 +113,14 @@ class World {
           amount: micros(act.amount),
           description: '',
           reference: `${act.reference}`,
+        })
+      case 'takeBack':
+        return this.ledger.takeBack({
+          account: this.accounts[act.account % 2] ?? 'acct_',
+          kind: act.lost ? 'dispute' : 'refund',
+          amount: micros(act.amount),
+          description: '',
+          reference: `back ${act.reference}`,
         })
     }
   }
@@ -181,8 +197,11 @@ class World {
       if (!balance) throw new Error('no account')
       expect(balance.available).toBeGreaterThanOrEqual(0)
       expect(balance.held).toBeGreaterThanOrEqual(0)
-      expect(balance.available).toBe(micros(balance.posted - balance.held))
-      for (const part of ['credit', 'paid'] as const) {
+      expect(balance.debt).toBeGreaterThanOrEqual(0)
+      expect(balance.posted).toBe(micros(balance.credit + balance.paid - balance.debt))
+      expect(Number(balance.available)).toBe(balance.debt > 0 ? 0 : balance.posted - balance.held)
+      expect(Number(balance.toppedUp)).toBe(this.journal.counter(id, 'toppedUp'))
+      for (const part of ['credit', 'paid', 'debt'] as const) {
         expect(Number(balance[part])).toBe(this.journal.posted(id, part))
         expect(this.journal.counter(id, part)).toBe(this.journal.posted(id, part))
       }

@@ -1,5 +1,7 @@
 import type { AccountId, PoolId } from '../../server/core/ids'
+import type { Booked, Bookings } from '../../server/core/ledger/bookings'
 import type { AppendOutcome, Journal, JournalRecord } from '../../server/core/ledger/journal'
+import { micros } from '../../server/core/money'
 
 type Fate = 'committed' | 'refused'
 
@@ -7,7 +9,7 @@ type Fate = 'committed' | 'refused'
  * A journal that answers when and how the test says: commits, refuses, or leaves it unknown and tells later, in any order.
  * It keeps what was committed, as a database would, and throws where a database's rule would be broken.
  */
-export class RandomJournal implements Journal {
+export class RandomJournal implements Journal, Bookings {
   readonly committed: JournalRecord[] = []
   private readonly waiting: { record: JournalRecord; answer: (outcome: AppendOutcome) => void }[] = []
   private readonly unknown: { record: JournalRecord; decide: (fate: Fate) => void }[] = []
@@ -44,15 +46,30 @@ export class RandomJournal implements Journal {
     item.decide(done ? 'committed' : 'refused')
   }
 
-  posted(account: AccountId, part: 'credit' | 'paid'): number {
-    return this.entries().reduce((sum, entry) => {
-      const place = `${account}/${part}`
-      return sum + (entry.credit === place ? entry.amount : 0) - (entry.debit === place ? entry.amount : 0)
-    }, 0)
+  async under(reference: string): Promise<Booked> {
+    const mine = this.entries().filter((entry) => entry.reference?.split(':')[0] === reference)
+    const taken = this.entries()
+      .filter((entry) => mine.some(({ transaction }) => transaction === entry.transaction))
+      .reduce((sum, entry) => sum + (entry.credit.startsWith('house/') ? entry.amount : -entry.amount), 0)
+    return { references: mine.map((entry) => `${entry.reference}`), takenBack: micros(taken) }
   }
 
-  counter(account: AccountId, part: 'credit' | 'paid'): number {
-    return this.committed.reduce((sum, { change }) => sum + (change?.accountId === account ? change[part] : 0), 0)
+  /** What the entries sum to. Debt is what is owed: it grows by what leaves its account. */
+  posted(account: AccountId, part: 'credit' | 'paid' | 'debt'): number {
+    const place = `${account}/${part}`
+    const sum = this.entries().reduce(
+      (before, entry) =>
+        before + (entry.credit === place ? entry.amount : 0) - (entry.debit === place ? entry.amount : 0),
+      0,
+    )
+    return part === 'debt' ? 0 - sum : sum
+  }
+
+  counter(account: AccountId, part: 'credit' | 'paid' | 'debt' | 'toppedUp'): number {
+    return this.committed.reduce(
+      (sum, { change }) => sum + (change?.accountId === account ? (change[part] ?? 0) : 0),
+      0,
+    )
   }
 
   spent(pool: PoolId): number {
@@ -77,7 +94,7 @@ export class RandomJournal implements Journal {
     if (record.call && this.committed.some((other) => other.call?.id === record.call?.id))
       throw new Error(`${record.call.id} is charged twice`)
     this.committed.push(record)
-    for (const part of ['credit', 'paid'] as const)
+    for (const part of ['credit', 'paid', 'debt'] as const)
       if (record.change && this.counter(record.change.accountId, part) < 0)
         throw new Error(`the ${part} of ${record.change.accountId} is below zero`)
     return true

@@ -17,9 +17,21 @@ interface Return {
   readonly id: string
   readonly object: 'refund' | 'dispute'
   readonly amount: number
+  readonly currency: 'usd'
+  readonly charge: string
   readonly payment_intent: string
-  readonly status: string
+  readonly created: number
+  status: string
 }
+type RefundStatus = 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled'
+type DisputeStatus =
+  | 'warning_needs_response'
+  | 'warning_closed'
+  | 'needs_response'
+  | 'under_review'
+  | 'won'
+  | 'lost'
+  | 'prevented'
 
 export const WEBHOOK_SECRET = 'whsec_only_tests_know_this'
 export const STRIPE_KEY = 'sk_test_only_tests_know_this'
@@ -36,7 +48,16 @@ export function openStripeDouble() {
   const byKey = new Map<string, Page>()
   let isDown = false
   let made = 0
-  const list = (data: unknown[], url: string) => Response.json({ object: 'list', data, has_more: false, url })
+  const asked: string[] = []
+  /** A page of a list as Stripe gives it: the newest first, on from `starting_after`. */
+  const list = (all: readonly { readonly id: string }[], { pathname, searchParams }: URL) => {
+    const newestFirst = [...all].reverse()
+    const after = searchParams.get('starting_after')
+    const from = after === null ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1
+    const data = newestFirst.slice(from, from + Number(searchParams.get('limit') ?? 10))
+    const has_more = from + data.length < newestFirst.length
+    return Response.json({ object: 'list', data, has_more, url: pathname })
+  }
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -44,22 +65,18 @@ export function openStripeDouble() {
       if (isDown) return Response.json({ error: { type: 'api_error', message: 'down' } }, { status: 500 })
       if (request.headers.get('authorization') !== `Bearer ${STRIPE_KEY}`)
         return Response.json({ error: { type: 'invalid_request_error', message: 'Invalid API Key' } }, { status: 401 })
-      const { pathname, searchParams } = new URL(request.url)
+      const url = new URL(request.url)
+      const { pathname, searchParams } = url
+      asked.push(`${request.method} ${pathname}${url.search}`)
       const payment = searchParams.get('payment_intent')
-      if (pathname === '/v1/refunds')
-        return list(
-          returns.filter((r) => r.object === 'refund' && r.payment_intent === payment),
-          pathname,
-        )
-      if (pathname === '/v1/disputes')
-        return list(
-          returns.filter((r) => r.object === 'dispute' && r.payment_intent === payment),
-          pathname,
-        )
+      const ofPayment = (object: Return['object']) =>
+        returns.filter((given) => given.object === object && given.payment_intent === payment)
+      if (pathname === '/v1/refunds') return list(ofPayment('refund'), url)
+      if (pathname === '/v1/disputes') return list(ofPayment('dispute'), url)
       if (pathname === '/v1/checkout/sessions' && request.method === 'GET')
         return list(
           [...pages.values()].filter((page) => page.payment_intent === payment),
-          pathname,
+          url,
         )
       if (pathname === '/v1/checkout/sessions') {
         const key = request.headers.get('idempotency-key') ?? ''
@@ -110,27 +127,28 @@ export function openStripeDouble() {
     expire(id: string) {
       Object.assign(page(id), { status: 'expired' })
     },
+    /** A refund or a dispute of a page's payment; gives its id. */
     giveBack(
-      object: 'refund' | 'dispute',
-      id: string,
+      object: Return['object'],
+      page: string,
       amount: number,
-      status = object === 'refund' ? 'succeeded' : 'needs_response',
-    ) {
-      returns.push({
-        id: `${object === 'refund' ? 're' : 'dp'}_${++made}`,
-        object,
-        amount,
-        payment_intent: `pi_${id}`,
-        status,
-      })
+      status: RefundStatus | DisputeStatus = object === 'refund' ? 'succeeded' : 'needs_response',
+    ): string {
+      const id = `${object === 'refund' ? 're' : 'dp'}_${++made}`
+      const payment = { charge: `ch_${page}`, payment_intent: `pi_${page}` }
+      returns.push({ id, object, amount, currency: 'usd', ...payment, created: made, status })
+      return id
     },
-    /** A dispute is decided: the status that Stripe then tells of it. */
-    decide(status: 'won' | 'lost') {
-      const newest = returns.findLast(({ object }) => object === 'dispute')
-      if (newest) Object.assign(newest, { status })
+    /** What becomes of a refund or a dispute. */
+    turn(id: string, status: RefundStatus | DisputeStatus) {
+      const given = returns.find((one) => one.id === id)
+      if (!given) throw new Error(`no refund or dispute ${id}`)
+      given.status = status
     },
+    /** What Stripe was asked. */
+    asked,
     /** A message as Stripe sends it: the body, and the signature over time and body. */
-    message(type: string, object: Record<string, unknown>, signedAt = Date.now(), secret = WEBHOOK_SECRET) {
+    message(type: string, object: object, signedAt = Date.now(), secret = WEBHOOK_SECRET) {
       const event = {
         id: `evt_${++made}`,
         object: 'event',
@@ -140,10 +158,15 @@ export function openStripeDouble() {
         data: { object },
       }
       const body = JSON.stringify(event)
-      const time = Math.floor(signedAt / 1000)
-      const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
-      return { body, headers: { 'stripe-signature': `t=${time},v1=${signature}`, 'content-type': 'application/json' } }
+      return { body, headers: signed(body, signedAt, secret) }
     },
     close: () => server.stop(true),
   }
+}
+
+/** The headers of a message with this body. */
+export function signed(body: string, at = Date.now(), secret = WEBHOOK_SECRET): Record<string, string> {
+  const time = Math.floor(at / 1000)
+  const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
+  return { 'stripe-signature': `t=${time},v1=${signature}`, 'content-type': 'application/json' }
 }

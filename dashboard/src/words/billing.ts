@@ -59,6 +59,7 @@ export const BILLING_WORDS = {
     top_up: 'Top-up',
     refund: 'Refund',
     dispute: 'Dispute',
+    offset: 'Debt paid from balance',
     overrun: 'Overrun',
     payment: 'Payment',
   },

@@ -3,12 +3,12 @@ import type { Clock } from '../clock'
 import type { OAuthApp, OAuthGrants } from '../credentials/oauth-grant'
 import { type Failure, failure } from '../failure'
 import { type AccountId, makeId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore } from '../ledger/hold'
 import type { Money } from '../money'
 import { no, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { Connection, ConnectionStore } from './connection'
-import { Turns } from './turns'
 
 /** What ends the access of apps beside the wish to end it: whoever is shut out by it may have let one in. */
 export type AppsEnd = 'new_password' | 'sign_out_everywhere'
@@ -22,7 +22,7 @@ export class Connections {
   private readonly grants: OAuthGrants
   private readonly holds: HoldStore
   private readonly clock: Clock
-  private readonly turns = new Turns()
+  private readonly turns = new KeyedMutex()
 
   constructor(parts: { store: ConnectionStore; grants: OAuthGrants; holds: HoldStore; clock: Clock }) {
     this.store = parts.store

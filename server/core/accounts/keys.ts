@@ -8,6 +8,7 @@ import type { CredentialStore } from '../credentials/store'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure, wrongParameters } from '../failure'
 import { type AccountId, type KeyId, makeId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
 import { type Limits, limitsOf, type TierFacts } from '../limits/tier'
@@ -15,7 +16,6 @@ import { ZERO } from '../money'
 import { no, ok, type Result } from '../result'
 import { periodAround } from '../usage/calendar'
 import { type KeyForm, parseKeyForm, wrong } from './key-form'
-import { Turns } from './turns'
 
 export const DEFAULT_GRACE_SECONDS = 86_400
 export const MAX_GRACE_SECONDS = 2_592_000
@@ -49,7 +49,7 @@ export class Keys {
   private readonly holds: HoldStore
   private readonly clock: Clock
   private readonly events: EventPublisher
-  private readonly turns = new Turns()
+  private readonly turns = new KeyedMutex()
 
   constructor(parts: { credentials: CredentialStore; holds: HoldStore; clock: Clock; events: EventPublisher }) {
     this.credentials = parts.credentials

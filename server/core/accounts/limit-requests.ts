@@ -3,6 +3,7 @@ import type { Clock } from '../clock'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure, wrongParameters } from '../failure'
 import { type AccountId, type LimitRequestId, makeId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import { type Limits, limitsOf, tierOf } from '../limits/tier'
 import { ZERO } from '../money'
@@ -13,7 +14,6 @@ import { wrong } from './key-form'
 import type { KeyOwner } from './keys'
 import { type LimitRequest, type LimitRequestStore, parseLimitWish } from './limit-request'
 import type { AccountStore } from './store'
-import { Turns } from './turns'
 
 const MOST_REASON = 1000
 
@@ -29,7 +29,7 @@ export class LimitRequests {
   private readonly ledger: Ledger
   private readonly clock: Clock
   private readonly events: EventPublisher
-  private readonly turns = new Turns()
+  private readonly turns = new KeyedMutex()
 
   constructor(parts: {
     store: LimitRequestStore

@@ -5,13 +5,13 @@ import type { Clock } from '../clock'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure } from '../failure'
 import { type AccountId, makeId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import type { Limits } from '../limits/tier'
 import type { Money } from '../money'
 import { no, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AccountStore } from './store'
-import { Turns } from './turns'
 
 /** What an operator may do (spec-answers 4, 5). Each change is durable and audited when its promise resolves. */
 export class Operator {
@@ -21,7 +21,7 @@ export class Operator {
   private readonly clock: Clock
   private readonly events: EventPublisher
   private readonly trail: AuditTrail
-  private readonly turns = new Turns()
+  private readonly turns = new KeyedMutex()
 
   constructor(parts: {
     accounts: AccountStore

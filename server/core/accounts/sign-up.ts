@@ -1,11 +1,11 @@
 import type { Clock } from '../clock'
 import { makeId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import { type Money, micros } from '../money'
 import type { Account } from './account'
 import type { SetupToken } from './setup-token'
 import type { AccountStore } from './store'
-import { Turns } from './turns'
 
 export const SIGNUP_CREDIT: Money = micros(2_000_000)
 
@@ -30,7 +30,7 @@ export class SignUp {
   private readonly clock: Clock
   private readonly setupToken: SetupToken
   private readonly firstIsOperator: boolean
-  private readonly turns = new Turns()
+  private readonly turns = new KeyedMutex()
 
   /** `firstIsOperator`: whether the first account may be, if it signs up on this machine. */
   constructor(parts: {

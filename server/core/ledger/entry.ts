@@ -27,6 +27,8 @@ export type EntryKind =
   | 'payment'
   | 'refund'
   | 'dispute'
+  /** Debt and paid balance of one account set against each other: its balance stays the same. */
+  | 'offset'
 
 /**
  * One row of the append-only double-entry ledger: `amount` moves out of `debit` into `credit`. Because a row carries both

@@ -47,7 +47,8 @@ export interface Hold extends HoldRequest {
 export type HoldRefusal = 'pool_exhausted' | 'budget_exhausted' | 'insufficient_balance' | 'insufficient_paid_balance'
 export type SettleRefusal = 'unknown_hold' | 'settled_differently' | 'exceeds_hold' | 'settling'
 
-export interface TakenBack {
+/** What a refund takes: `paid` is set aside until it is booked, the rest becomes debt then. */
+export interface SetAside {
   readonly paid: Money
   readonly debt: Money
 }
@@ -85,24 +86,26 @@ export interface HoldStore {
   captured(request: RequestId, undone?: boolean): Promise<void>
   /** Gives everything back. A hold that is settling is left alone unless `evenSettling`. False when there was none to end. */
   release(request: RequestId, evenSettling?: boolean): Promise<boolean>
-  /** Money that came in, or went back, and is durable already. */
+  /** Money that came in, or went back, and is durable already. `repaid`: what came in beside `amount` and paid debt back. */
   credited(change: {
     account: AccountId
     part: BalancePart
     amount: Money
     toppedUp: Money
+    repaid?: Money
     pool?: PoolId
     /** When the call began whose charge goes back. */
     at?: number
   }): Promise<void>
   /**
-   * Takes back what was paid in: out of what is paid and not held, the rest becomes debt. At once, before it is durable, so that
-   * nobody spends it meanwhile; `undone` gives it back.
+   * Sets aside what a refund takes, out of what is paid and not held, so that nobody spends it before it is booked. `takenBack`
+   * or `putBack` ends it. Until then the balance and the debt stay as they are: they follow the journal.
    */
-  takeBack(account: AccountId, amount: Money): Promise<TakenBack>
-  /** Pays debt back out of money that comes in, at most all of it; gives how much. */
-  repay(account: AccountId, amount: Money): Promise<Money>
-  undone(account: AccountId, taken: TakenBack, toppedUp: Money): Promise<void>
+  setAside(account: AccountId, amount: Money): Promise<SetAside>
+  /** What was set aside is gone, durably; `debt` of it is owed from now on. `toppedUp`: how much less counts as topped up. */
+  takenBack(account: AccountId, taken: SetAside, toppedUp: Money): Promise<void>
+  /** Nothing was booked: what was set aside can be spent again. */
+  putBack(account: AccountId, taken: SetAside): Promise<void>
   balance(account: AccountId): Promise<Balance | null>
   pool(pool: PoolId): Promise<(SpendPool & { readonly held: Money }) | null>
   /** Opens an account with nothing in it, or a pool with nothing spent. Repeating changes nothing. */

@@ -1,13 +1,14 @@
-import type { AuditEntry } from '../audit'
 import type { Clock } from '../clock'
 import type { KeptAnswer } from '../idempotency/kept-answer'
 import { type AccountId, makeId, type PoolId, type RequestId, type TransactionId } from '../ids'
 import { type Money, micros, ZERO } from '../money'
 import { no, ok, type Result } from '../result'
 import type { CallRecord } from '../usage/call-record'
-import type { BalancePart, EntryKind, LedgerAccount, LedgerEntry } from './entry'
+import type { Booked, Bookings } from './bookings'
+import type { LedgerAccount, LedgerEntry } from './entry'
 import type { Balance, BudgetWindow, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
-import type { AccountOpening, AppendOutcome, Journal, JournalRecord, KeptHold } from './journal'
+import type { Journal, JournalRecord, KeptHold } from './journal'
+import { type CreditRequest, MoneyMoves, type MoveRefusal, type TakeBackRequest } from './money-moves'
 
 export interface Settlement {
   readonly request: RequestId
@@ -16,38 +17,6 @@ export interface Settlement {
 
 /** `not_durable`: nothing was charged. `outcome_unknown`: the ledger ends it by itself; if it was charged, it is reversed. */
 export type CaptureRefusal = SettleRefusal | 'not_durable' | 'outcome_unknown'
-
-/** `already_booked`: an entry of this reference is there. `not_durable`: nothing was booked, whatever forbade it. */
-export type CreditRefusal = 'already_booked' | 'not_durable' | 'outcome_unknown'
-
-export interface CreditRequest {
-  readonly account: AccountId
-  readonly part: BalancePart
-  /** `dispute`: one that was won, whose money is back. */
-  readonly kind: Extract<EntryKind, 'signup_credit' | 'grant' | 'top_up' | 'dispute'>
-  readonly amount: Money
-  readonly description: string
-  /** Books it once: a second credit with the same reference is refused as `already_booked`. */
-  readonly reference: string
-  /** Opens the account in the same commit. */
-  readonly opening?: AccountOpening
-  readonly audit?: AuditEntry
-}
-
-export interface TakeBackRequest {
-  readonly account: AccountId
-  readonly kind: Extract<EntryKind, 'refund' | 'dispute'>
-  readonly amount: Money
-  readonly description: string
-  readonly reference: string
-}
-
-const SOURCE: Record<CreditRequest['kind'], LedgerAccount> = {
-  signup_credit: 'house/signup_credit',
-  grant: 'house/grants',
-  top_up: 'house/top_ups',
-  dispute: 'house/top_ups',
-}
 
 /**
  * Holds, captures and releases money (design 4). Composed of the counters that decide and the journal that lasts: a hold is
@@ -59,11 +28,14 @@ export class Ledger {
   private readonly journal: Journal
   private readonly clock: Clock
   private readonly onReversalFailure: (request: RequestId, reason: string) => void
+  private readonly bookings: Bookings
+  private readonly moves: MoneyMoves
   private readonly kept = new Set<RequestId>()
 
   constructor(parts: {
     holds: HoldStore
     journal: Journal
+    bookings: Bookings
     clock: Clock
     /** An alarm: a caller was told 503, was charged, and the way back failed too. */
     onReversalFailure: (request: RequestId, reason: string) => void
@@ -71,12 +43,17 @@ export class Ledger {
     this.holds = parts.holds
     this.journal = parts.journal
     this.clock = parts.clock
+    this.bookings = parts.bookings
+    this.moves = new MoneyMoves(parts)
     this.onReversalFailure = parts.onReversalFailure
   }
 
   /** Reserves the most that a call can cost. What is granted can always be captured. */
-  hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>> {
-    return this.holds.hold(request)
+  async hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>> {
+    const held = await this.holds.hold(request)
+    if (held.ok || held.error !== 'insufficient_balance') return held
+    // Money that was held when a refund came is free now: it pays the debt that the refund left.
+    return (await this.moves.offsetDebt(request.account)) ? this.holds.hold(request) : held
   }
 
   /**
@@ -146,96 +123,18 @@ export class Ledger {
   }
 
   /** Books money that comes in; what is paid in pays debt back first. Durable when it resolves. */
-  async credit(request: CreditRequest): Promise<Result<LedgerEntry, CreditRefusal>> {
-    const { account, part, kind, amount } = request
-    const isTopUp = SOURCE[kind] === 'house/top_ups'
-    const repaid = isTopUp ? await this.holds.repay(account, amount) : ZERO
-    const rest = micros(amount - repaid)
-    const entry = this.entry(request, amount, SOURCE[kind], `${account}/${part}`)
-    const entries =
-      repaid === 0
-        ? [entry]
-        : [
-            { ...entry, amount: repaid, credit: `${account}/debt` as const },
-            ...(rest > 0 ? [{ ...entry, amount: rest, reference: null }] : []),
-          ]
-    const toppedUp = isTopUp ? amount : ZERO
-    const outcome = await this.journal.append({
-      ...(request.opening && { opening: request.opening }),
-      ...(request.audit && { audit: request.audit }),
-      entries,
-      change: { accountId: account, credit: 0, paid: 0, toppedUp, [part]: rest, ...(repaid > 0 && { debt: -repaid }) },
-    })
-    const follow = async () => {
-      await this.holds.openAccount(account)
-      await this.holds.credited({ account, part, amount: rest, toppedUp })
-    }
-    // Only who had debt has counters that went ahead; a new account has none at all yet.
-    const forget = async () => {
-      if (repaid > 0) await this.holds.undone(account, { paid: ZERO, debt: micros(-repaid) }, ZERO)
-    }
-    return this.booked(outcome, entry, follow, forget)
+  credit(request: CreditRequest): Promise<Result<null, MoveRefusal>> {
+    return this.moves.credit(request)
   }
 
-  /**
-   * Takes back money that was paid in: a refund, or a dispute. What was spent already becomes debt, and nothing can be held until
-   * it is paid back. Durable when it resolves; the same reference is never booked twice.
-   */
-  async takeBack(request: TakeBackRequest): Promise<Result<LedgerEntry, CreditRefusal>> {
-    const { account, amount } = request
-    const taken = await this.holds.takeBack(account, amount)
-    const entry = this.entry(request, amount, `${account}/paid`, 'house/top_ups')
-    const entries: LedgerEntry[] = []
-    if (taken.paid > 0) entries.push({ ...entry, amount: taken.paid })
-    if (taken.debt > 0)
-      entries.push({
-        ...entry,
-        amount: taken.debt,
-        debit: `${account}/debt`,
-        reference: taken.paid > 0 ? null : entry.reference,
-      })
-    const change = { accountId: account, credit: 0, paid: -taken.paid, toppedUp: -amount, debt: taken.debt }
-    const outcome = await this.journal.append({ entries, change })
-    return this.booked(
-      outcome,
-      entry,
-      async () => undefined,
-      () => this.holds.undone(account, taken, amount),
-    )
+  /** Takes back money that was paid in. What was spent already becomes debt, which stops spending until it is paid back. */
+  takeBack(request: TakeBackRequest): Promise<Result<null, MoveRefusal>> {
+    return this.moves.takeBack(request)
   }
 
-  /** What became of an entry: the counters follow when it is written, and forget what they did ahead when it is not. */
-  private async booked(
-    outcome: AppendOutcome,
-    entry: LedgerEntry,
-    follow: () => Promise<void>,
-    forget: () => Promise<void>,
-  ): Promise<Result<LedgerEntry, CreditRefusal>> {
-    if (outcome.kind === 'refused') {
-      await forget()
-      return no(outcome.constraint === 'reference' ? 'already_booked' : 'not_durable')
-    }
-    if (outcome.kind === 'unknown') {
-      void outcome.fate.then((fate) => (fate === 'committed' ? follow() : forget()))
-      return no('outcome_unknown')
-    }
-    await follow()
-    return ok(entry)
-  }
-
-  private entry(
-    {
-      account,
-      kind,
-      description,
-      reference,
-    }: Pick<CreditRequest, 'account' | 'description' | 'reference'> & { kind: EntryKind },
-    amount: Money,
-    debit: LedgerAccount,
-    credit: LedgerAccount,
-  ): LedgerEntry {
-    const [transaction, at] = [this.transaction(), this.clock.now()]
-    return { transaction, kind, accountId: account, debit, credit, amount, at, requestId: null, description, reference }
+  /** What is booked under a reference of money that came in or went back. */
+  booked(reference: string): Promise<Booked> {
+    return this.bookings.under(reference)
   }
 
   balance(account: AccountId): Promise<Balance | null> {

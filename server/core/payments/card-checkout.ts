@@ -18,12 +18,12 @@ export interface CardState {
   readonly payment: string | null
 }
 
-/** Money that went back, or is claimed back; `dispute_won`: came again after a dispute. Each is booked once, by its reference. */
+/** A refund or a dispute as the processor has it now. */
 export interface CardReturn {
-  readonly kind: 'refund' | 'dispute' | 'dispute_won'
-  readonly reference: string
-  /** The page whose payment it was. */
-  readonly page: string
+  readonly kind: 'refund' | 'dispute'
+  /** What the processor calls it. */
+  readonly id: string
+  /** What it takes from us now: nothing while a refund is pending, after it failed, and once a dispute is won. */
   readonly amount: Money
 }
 
@@ -42,8 +42,10 @@ export interface CardCheckout {
     readonly amount: Money
   }): Promise<CardPage>
   state(page: string): Promise<CardState>
-  /** What went back, is claimed back, or came again, of a payment. */
+  /** The page on which a payment was made; null when it was none of ours. */
+  pageOf(payment: string): Promise<string | null>
+  /** Every refund and dispute of a payment, however it stands. */
   returns(payment: string): Promise<readonly CardReturn[]>
-  /** Null when the signature is not the processor's. */
-  message(body: string, signature: string): Promise<CardMessage | null>
+  /** Null when the signature is not the processor's, over exactly these bytes, or not of now. */
+  message(body: Uint8Array, signature: string): Promise<CardMessage | null>
 }

@@ -147,7 +147,7 @@ export const BILLING_DOCS = {
         examples: { received: { received: true } },
       },
     },
-    failures: ['invalid_request', 'resource_not_found', 'internal_error', 'service_unavailable'],
+    failures: ['invalid_request', 'payload_too_large', 'resource_not_found', 'internal_error', 'service_unavailable'],
   },
 } as const satisfies Readonly<Record<string, RouteDocs>>
 

@@ -16,8 +16,9 @@ let job: () => Promise<number>
 const trouble: string[] = []
 beforeAll(async () => {
   stores = await openTestStores()
-  const { holds, journal, paymentClaims: claims } = stores
-  const ledger = new Ledger({ holds, journal, clock, onReversalFailure: (_, reason) => trouble.push(reason) })
+  const { holds, journal, bookings, paymentClaims: claims } = stores
+  const onReversalFailure = (_request: string, reason: string) => trouble.push(reason)
+  const ledger = new Ledger({ holds, journal, bookings, clock, onReversalFailure })
   topUps = new TopUps({ claims, ledger, clock })
   const payments = new Payments({
     methods: async () => [],

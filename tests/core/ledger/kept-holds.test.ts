@@ -23,6 +23,7 @@ async function opened(folder?: string) {
   const ledger = new Ledger({
     holds: parts.holds,
     journal: parts.journal,
+    bookings: parts.bookings,
     clock: { now: () => NOON },
     onReversalFailure: (_request, reason) => alarms.push(reason),
   })

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { MemoryHolds } from '../../../server/adapters/stores/memory/holds'
 import type { AccountId, PoolId, RequestId } from '../../../server/core/ids'
+import type { Booked, Bookings } from '../../../server/core/ledger/bookings'
 import type { AppendOutcome, Journal, JournalRecord } from '../../../server/core/ledger/journal'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros, ZERO } from '../../../server/core/money'
@@ -11,7 +12,7 @@ const REFUSED: AppendOutcome = { kind: 'refused', reason: 'test', constraint: nu
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** A journal that gives the answers it was handed, in order, and commits when it has none. */
-class ScriptedJournal implements Journal {
+class ScriptedJournal implements Journal, Bookings {
   readonly appended: JournalRecord[] = []
   readonly answers: (AppendOutcome | Promise<AppendOutcome>)[] = []
 
@@ -21,6 +22,13 @@ class ScriptedJournal implements Journal {
   }
 
   note(): void {}
+
+  /** What is booked already, as the look-up has it. */
+  readonly references: string[] = []
+
+  async under(): Promise<Booked> {
+    return { references: this.references, takenBack: ZERO }
+  }
 
   /** The next answer is that nobody knows; the fate is told by what it gives. */
   unknown(): (fate: Fate) => Promise<void> {
@@ -48,7 +56,7 @@ beforeEach(() => {
   holds.restoreAccount(account, micros(60), micros(40), micros(40))
   holds.restorePool(pool, account, micros(80), ZERO)
   const onReversalFailure = (request: RequestId, reason: string) => alarms.push(`${request}: ${reason}`)
-  ledger = new Ledger({ holds, journal, clock: { now: () => 77 }, onReversalFailure })
+  ledger = new Ledger({ holds, journal, bookings: journal, clock: { now: () => 77 }, onReversalFailure })
 })
 
 const balance = async () => {
@@ -211,10 +219,10 @@ describe('credit', () => {
     })
 
   test('is available and counts for the tier when it is durable, out of the house', async () => {
-    const booked = await credit()
-    expect(booked).toMatchObject({
-      value: { debit: 'house/top_ups', credit: `${account}/paid`, at: 77, reference: 'one' },
-    })
+    expect((await credit()).ok).toBe(true)
+    expect(journal.appended[0]?.entries).toMatchObject([
+      { debit: 'house/top_ups', credit: `${account}/paid`, at: 77, reference: 'one' },
+    ])
     expect(await ledger.balance(account)).toMatchObject({ paid: micros(65), toppedUp: micros(65) })
   })
 
@@ -228,13 +236,95 @@ describe('credit', () => {
   })
 
   test('whose outcome is unknown is added when its fate is committed, and only then', async () => {
-    const [first, second] = [journal.unknown(), journal.unknown()]
+    for (const [reference, fate, paid] of [
+      ['one', 'refused', 40],
+      ['two', 'committed', 65],
+    ] as const) {
+      const tell = journal.unknown()
+      expect(await credit(reference)).toEqual({ ok: false, error: 'outcome_unknown' })
+      expect((await balance()).paid).toBe(40)
+      await tell(fate)
+      expect((await balance()).paid).toBe(paid)
+    }
+  })
+
+  test('of an account whose last move has no known outcome is refused, for nobody knows its debt, and booked after it', async () => {
+    const tell = journal.unknown()
     expect(await credit('one')).toEqual({ ok: false, error: 'outcome_unknown' })
-    expect(await credit('two')).toEqual({ ok: false, error: 'outcome_unknown' })
-    expect((await balance()).paid).toBe(40)
-    await first('refused')
-    expect((await balance()).paid).toBe(40)
-    await second('committed')
-    expect((await balance()).paid).toBe(65)
+    expect(await credit('two')).toEqual({ ok: false, error: 'not_durable' })
+    expect(await takeBack('back')).toEqual({ ok: false, error: 'not_durable' })
+    await tell('committed')
+    expect((await credit('two')).ok).toBe(true)
+    expect((await balance()).paid).toBe(90)
+  })
+})
+
+const takeBack = (reference: string, amount = 50) =>
+  ledger.takeBack({ account, kind: 'refund', amount: micros(amount), description: 'Refund', reference })
+const debt = async () => Number((await ledger.balance(account))?.debt)
+
+describe('a refund that is taken back', () => {
+  test('that was booked already moves no counter, not even for a moment', async () => {
+    journal.references.push('one')
+    const gate = Promise.withResolvers<AppendOutcome>()
+    journal.answers.push(gate.promise)
+    const again = takeBack('one')
+    await settled()
+    expect(await balance()).toEqual({ credit: 60, paid: 40, held: 0, available: 100 })
+    expect([await again, journal.appended]).toEqual([{ ok: false, error: 'already_booked' }, []])
+  })
+
+  test('sets aside what is paid until it is durable; balance and debt follow the journal', async () => {
+    const gate = Promise.withResolvers<AppendOutcome>()
+    journal.answers.push(gate.promise)
+    const taken = takeBack('one')
+    await settled()
+    expect([await balance(), await debt()]).toEqual([{ credit: 60, paid: 40, held: 40, available: 60 }, 0])
+    gate.resolve({ kind: 'committed' })
+    expect((await taken).ok).toBe(true)
+    expect([await balance(), await debt()]).toEqual([{ credit: 60, paid: 0, held: 0, available: 0 }, 10])
+    expect(journal.appended[0]?.entries.map((entry) => [entry.debit, Number(entry.amount), entry.reference])).toEqual([
+      [`${account}/paid`, 40, 'one'],
+      [`${account}/debt`, 10, null],
+    ])
+  })
+
+  test('that is not booked leaves everything as it was, whenever that is known', async () => {
+    const before = await ledger.balance(account)
+    journal.answers.push(REFUSED)
+    expect(await takeBack('one')).toEqual({ ok: false, error: 'not_durable' })
+    expect(await ledger.balance(account)).toEqual(before)
+    const tell = journal.unknown()
+    expect(await takeBack('two')).toEqual({ ok: false, error: 'outcome_unknown' })
+    expect((await balance()).held).toBe(40)
+    await tell('refused')
+    expect(await ledger.balance(account)).toEqual(before)
+  })
+
+  test('twice at once, of which the journal books one: the debt of the other never was there for a credit to repay', async () => {
+    journal.answers.push({ kind: 'committed' }, { ...REFUSED, constraint: 'reference' })
+    const won = () =>
+      ledger.credit({
+        ...{ account, part: 'paid', kind: 'dispute', amount: micros(40), description: 'Won' },
+        reference: 'one:won',
+      })
+    const ends = await Promise.all([takeBack('one', 40), takeBack('one', 40), won()])
+    expect(ends.map((end) => (end.ok ? 'booked' : end.error))).toEqual(['booked', 'already_booked', 'booked'])
+    expect([await balance(), await debt()]).toEqual([{ credit: 60, paid: 40, held: 0, available: 100 }, 0])
+  })
+
+  test('while a call holds the money leaves a debt, which the next call pays when that hold is free again', async () => {
+    const id = await held(75)
+    await takeBack('one', 30)
+    expect([await debt(), (await balance()).available]).toEqual([5, 0])
+    await ledger.release(id)
+    const next = await held(70)
+    expect([await debt(), await balance()]).toEqual([0, { credit: 60, paid: 10, held: 70, available: 0 }])
+    const offset = journal.appended.at(-1)
+    expect(offset?.entries).toMatchObject([
+      { kind: 'offset', debit: `${account}/paid`, credit: `${account}/debt`, amount: 5 },
+    ])
+    expect(offset?.change).toEqual({ accountId: account, credit: 0, paid: -5, toppedUp: 0, debt: -5 })
+    await capture(next, 70)
   })
 })

@@ -1,5 +1,5 @@
 import Stripe from 'stripe'
-import { type Money, micros } from '../../../core/money'
+import { type Money, micros, ZERO } from '../../../core/money'
 import type { CardCheckout, CardMessage, CardReturn, CardState } from '../../../core/payments/card-checkout'
 
 export interface StripeOptions {
@@ -18,8 +18,10 @@ const MICROS_PER_CENT = 10_000
 /** Stripe's shortest life of a page. */
 const PAGE_MS = 30 * 60_000
 const TIMEOUT_MS = 10_000
-/** How old a signed message may be, so that a stolen one is of no use later (Stripe's own default). */
+/** How far from now a message may be signed, so that a stolen one is of no use later (Stripe's own default). */
 const TOLERANCE_SECONDS = 300
+/** The most that the library pages through. */
+const MAX_RETURNS = 10_000
 
 /** Top-ups on Stripe's own pages (Checkout). */
 export function stripeCheckout(options: StripeOptions): CardCheckout {
@@ -68,33 +70,35 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
         payment: idOf(page.payment_intent),
       }
     },
-    async returns(payment): Promise<readonly CardReturn[]> {
+    async pageOf(payment) {
       const { data } = await answered(stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 }))
-      const page = data[0]?.id
-      if (!page) return []
+      return data[0]?.id ?? null
+    },
+    async returns(payment): Promise<readonly CardReturn[]> {
+      const all = { limit: MAX_RETURNS }
       const [refunds, disputes] = await Promise.all([
-        answered(stripe.refunds.list({ payment_intent: payment, limit: 100 })),
-        answered(stripe.disputes.list({ payment_intent: payment, limit: 100 })),
+        answered(stripe.refunds.list({ payment_intent: payment, limit: 100 }).autoPagingToArray(all)),
+        answered(stripe.disputes.list({ payment_intent: payment, limit: 100 }).autoPagingToArray(all)),
       ])
       return [
-        ...refunds.data
-          .filter(({ status }) => status === 'succeeded')
-          .map(({ id, amount }) => ({ kind: 'refund' as const, reference: id, page, amount: fromCents(amount) })),
-        // Of a dispute the money is gone at once, and back once it is won. An inquiry (`warning`) takes none.
-        ...disputes.data
-          .filter(({ status }) => !status.startsWith('warning'))
-          .flatMap(({ id, amount, status }) => {
-            const taken = { kind: 'dispute' as const, reference: id, page, amount: fromCents(amount) }
-            return status === 'won'
-              ? [taken, { ...taken, kind: 'dispute_won' as const, reference: `${id}:won` }]
-              : [taken]
-          }),
+        ...refunds.map(({ id, amount, status }) => ({
+          kind: 'refund' as const,
+          id,
+          amount: status === 'succeeded' ? fromCents(amount) : ZERO,
+        })),
+        ...disputes.map(({ id, amount, status }) => ({
+          kind: 'dispute' as const,
+          id,
+          amount: takesMoney(status) ? fromCents(amount) : ZERO,
+        })),
       ]
     },
     async message(body, signature): Promise<CardMessage | null> {
+      const text = exactText(body)
+      if (text === null || isFromTheFuture(signature, options.now())) return null
       try {
         const event = await stripe.webhooks.constructEventAsync(
-          body,
+          text,
           signature,
           options.webhookSecret,
           TOLERANCE_SECONDS,
@@ -108,6 +112,26 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
       }
     },
   }
+}
+
+/** The text that has just these bytes, so that the signature is over them: nothing replaced, no byte order mark dropped. */
+function exactText(body: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+  } catch {
+    return null
+  }
+}
+
+/** The library refuses signatures that are too old only. Like it, we take the last `t` for the time that was signed. */
+function isFromTheFuture(signature: string, now: number): boolean {
+  const times = signature.split(',').filter((part) => part.startsWith('t='))
+  return Number.parseInt(times.at(-1)?.slice(2) ?? '', 10) > now / 1000 + TOLERANCE_SECONDS
+}
+
+/** Of a dispute the money is gone at once, and back once it is won. An inquiry (`warning_...`) takes none. */
+function takesMoney(status: string): boolean {
+  return status !== 'won' && status !== 'prevented' && !status.startsWith('warning_')
 }
 
 /** The processor did not do what it was asked: whoever asked is told to come back, and nothing was written (core/unavailable). */
@@ -124,24 +148,12 @@ async function answered<T>(asking: Promise<T>): Promise<T> {
   }
 }
 
-function subjectOf(event: Stripe.Event): CardMessage {
-  switch (event.type) {
-    case 'checkout.session.completed':
-    case 'checkout.session.async_payment_succeeded':
-    case 'checkout.session.async_payment_failed':
-    case 'checkout.session.expired':
-      return { kind: 'page', id: event.data.object.id }
-    case 'charge.refunded':
-    case 'charge.dispute.created':
-    case 'charge.dispute.funds_withdrawn':
-    case 'charge.dispute.funds_reinstated':
-    case 'charge.dispute.closed': {
-      const payment = idOf(event.data.object.payment_intent)
-      return payment ? { kind: 'payment', payment } : { kind: 'other' }
-    }
-    default:
-      return { kind: 'other' }
-  }
+/** Whatever is said of a page, or of a payment by its charge, refund or dispute. */
+function subjectOf({ type, data }: Stripe.Event): CardMessage {
+  const subject = data.object as { object?: string; id?: string; payment_intent?: string | { id: string } | null }
+  if (type.startsWith('checkout.session.')) return subject.id ? { kind: 'page', id: subject.id } : { kind: 'other' }
+  const payment = subject.object === 'payment_intent' ? (subject.id ?? null) : idOf(subject.payment_intent)
+  return payment ? { kind: 'payment', payment } : { kind: 'other' }
 }
 
 function idOf(value: string | { readonly id: string } | null | undefined): string | null {

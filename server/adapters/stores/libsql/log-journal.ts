@@ -23,8 +23,11 @@ export class LogJournal implements Journal {
     return this.applier.droppedNotes
   }
 
-  append(record: JournalRecord): Promise<AppendOutcome> {
-    return (needsVerdict(record) ? this.direct : this.logged).append(record)
+  async append(record: JournalRecord): Promise<AppendOutcome> {
+    if (!needsVerdict(record)) return this.logged.append(record)
+    // What is taken may have come back by a reversal that is in the log only: the tables would find too little there.
+    if (record.change && record.change.paid < 0) await this.applier.applied().catch(() => undefined)
+    return this.direct.append(record)
   }
 
   note(call: CallRecord): void {

@@ -8,6 +8,7 @@ import type { KeptHold } from '../../../core/ledger/journal'
 import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccounts } from './accounts'
 import { LibsqlAuditTrail } from './audit-trail'
+import { LibsqlBookings } from './bookings'
 import { Connection } from './connection'
 import { LibsqlCredentials } from './credentials'
 import { databaseFile, lockDatabaseFile } from './database-file'
@@ -41,6 +42,7 @@ export interface StoreOptions {
 export interface Stores {
   readonly db: LibSQLDatabase
   readonly journal: OpenJournal['journal']
+  readonly bookings: LibsqlBookings
   readonly credentials: LibsqlCredentials
   readonly accounts: LibsqlAccounts
   readonly limitRequests: LibsqlLimitRequests
@@ -101,7 +103,7 @@ async function openHeld(
   }
   const writer = await connect('writer')
   const reader = await connect('reader')
-  await migrateWith(writer)
+  await migrateWith(writer, options.onTrouble)
   const epoch = await raiseEpoch(writer)
   const writes = new WriteQueue(writer, epoch)
   closers.push(() => writes.drained())
@@ -128,6 +130,7 @@ async function openHeld(
   return {
     db,
     journal,
+    bookings: new LibsqlBookings(db),
     credentials,
     accounts,
     limitRequests: new LibsqlLimitRequests(db, accounts),
@@ -151,11 +154,25 @@ async function openHeld(
 }
 
 /** Migrations go through the writer directly: before them there is no `owner` row to assert. */
-async function migrateWith(writer: Connection): Promise<void> {
+async function migrateWith(writer: Connection, onTrouble: StoreOptions['onTrouble']): Promise<void> {
+  const belowZero = await debtsBelowZero(writer)
   const unfenced = {
     batch: (statements: Parameters<WriteQueue['batch']>[0]) => writer.send({ op: 'batch', mode: 'write', statements }),
   } as WriteQueue // only `batch` is called
   await migrate(drizzle({ client: sqlClient(writer, () => unfenced, writer) }), { migrationsFolder: MIGRATIONS })
+  if (belowZero > 0)
+    onTrouble(
+      'ledger',
+      `${belowZero} accounts had debt below zero. It is paid balance now, by one entry of kind "offset" each; compare them with the card processor.`,
+    )
+}
+
+/** What an older gateway could leave when two card messages came at once. Zero for a database that knows no debt yet. */
+async function debtsBelowZero(writer: Connection): Promise<number> {
+  const read = async (sql: string) =>
+    Number((await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] }))[0]?.rows[0]?.[0] ?? 0)
+  const knowsDebt = await read("SELECT count(*) FROM pragma_table_info('accounts') WHERE name = 'debt'")
+  return knowsDebt === 0 ? 0 : read('SELECT count(*) FROM accounts WHERE debt < 0')
 }
 
 async function raiseEpoch(writer: Connection): Promise<number> {

@@ -47,7 +47,8 @@ export class LibsqlStatements implements Statements {
     const [rows, [balance]] = await this.db.batch([page, now])
     const transactions: (Omit<AccountTransaction, 'balanceAfter'> & { seq: number })[] = []
     for (const row of rows) {
-      const amount = micros(row.debit.startsWith(`${account}/`) ? -row.amount : row.amount)
+      const own = (side: string) => (side.startsWith(`${account}/`) ? row.amount : 0)
+      const amount = micros(own(row.credit) - own(row.debit))
       const last = transactions.at(-1)
       if (last && last.id === row.transactionId)
         transactions[transactions.length - 1] = { ...last, amount: plus(last.amount, amount) }

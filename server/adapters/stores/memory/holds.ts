@@ -10,9 +10,9 @@ import type {
   PoolBudget,
   PoolSpending,
   RestorableCounters,
+  SetAside,
   SettleRefusal,
   Split,
-  TakenBack,
 } from '../../../core/ledger/hold'
 import { least, type Money, micros, minus, plus, ZERO } from '../../../core/money'
 import { no, ok, type Result } from '../../../core/result'
@@ -54,7 +54,8 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   private endedBefore = new Map<RequestId, Hold & { captured: Split }>()
 
   restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money, debt = ZERO): void {
-    this.accounts.set(id, { posted: { credit, paid }, held: { credit: ZERO, paid: ZERO }, toppedUp, debt })
+    const held = { credit: ZERO, paid: ZERO }
+    this.accounts.set(id, { posted: { credit, paid }, held, toppedUp, debt: notNegative(debt) })
   }
 
   restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money): void {
@@ -144,46 +145,37 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     return true
   }
 
-  async credited(change: {
-    account: AccountId
-    part: BalancePart
-    amount: Money
-    toppedUp: Money
-    pool?: PoolId
-    at?: number
-  }): Promise<void> {
+  async credited(change: Parameters<HoldStore['credited']>[0]): Promise<void> {
     const account = this.accountOf(change.account)
+    const debt = notNegative(minus(account.debt, change.repaid ?? ZERO))
     account.posted[change.part] = plus(account.posted[change.part], change.amount)
     account.toppedUp = plus(account.toppedUp, change.toppedUp)
+    account.debt = debt
     if (!change.pool) return
     const pool = this.poolOf(change.pool)
     pool.spent = minus(pool.spent, change.amount)
     if (change.at !== undefined) pool.budget?.returned(change.at, change.amount)
   }
 
-  async takeBack(id: AccountId, amount: Money): Promise<TakenBack> {
+  async setAside(id: AccountId, amount: Money): Promise<SetAside> {
     const account = this.accountOf(id)
     const paid = least(amount, minus(account.posted.paid, account.held.paid))
-    const taken = { paid, debt: minus(amount, paid) }
-    account.posted.paid = minus(account.posted.paid, taken.paid)
-    account.debt = plus(account.debt, taken.debt)
-    account.toppedUp = minus(account.toppedUp, amount)
-    return taken
+    account.held.paid = plus(account.held.paid, paid)
+    return { paid, debt: minus(amount, paid) }
   }
 
-  async undone(id: AccountId, { paid, debt }: TakenBack, toppedUp: Money): Promise<void> {
+  async takenBack(id: AccountId, taken: SetAside, toppedUp: Money): Promise<void> {
     const account = this.accountOf(id)
-    account.posted.paid = plus(account.posted.paid, paid)
-    account.debt = minus(account.debt, debt)
-    account.toppedUp = plus(account.toppedUp, toppedUp)
+    const debt = notNegative(plus(account.debt, taken.debt))
+    account.held.paid = minus(account.held.paid, taken.paid)
+    account.posted.paid = minus(account.posted.paid, taken.paid)
+    account.toppedUp = minus(account.toppedUp, toppedUp)
+    account.debt = debt
   }
 
-  async repay(id: AccountId, amount: Money): Promise<Money> {
-    const account = this.accounts.get(id)
-    if (!account) return ZERO
-    const repaid = least(amount, account.debt)
-    account.debt = minus(account.debt, repaid)
-    return repaid
+  async putBack(id: AccountId, taken: SetAside): Promise<void> {
+    const account = this.accountOf(id)
+    account.held.paid = minus(account.held.paid, taken.paid)
   }
 
   async balance(id: AccountId): Promise<Balance | null> {
@@ -267,4 +259,10 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
 function move(counters: Record<BalancePart, Money>, split: Split, sign: 1 | -1): void {
   counters.credit = micros(counters.credit + sign * split.credit)
   counters.paid = micros(counters.paid + sign * split.paid)
+}
+
+/** Debt is what an account owes. Below zero it would be money that nobody can spend. */
+function notNegative(debt: Money): Money {
+  if (debt < 0) throw new RangeError(`debt below zero: ${debt}`)
+  return debt
 }

@@ -22,7 +22,10 @@ export const accounts = sqliteTable(
     debt: money().notNull().default(sql`0`),
     createdAt: instant('created_at').notNull(),
   },
-  (table) => [check('account_posted_not_negative', sql`${table.credit} >= 0 AND ${table.paid} >= 0`)],
+  (table) => [
+    check('account_posted_not_negative', sql`${table.credit} >= 0 AND ${table.paid} >= 0`),
+    check('account_debt_not_negative', sql`${table.debt} >= 0`),
+  ],
 )
 
 /** Who changed what, when, from where. */

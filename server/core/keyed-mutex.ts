@@ -2,7 +2,7 @@
  * One change at a time per name, in the order asked for, so that a change decides on what the one before it left. Changes
  * of different names run side by side.
  */
-export class Turns {
+export class KeyedMutex {
   private readonly last = new Map<string, Promise<unknown>>()
 
   async take<T>(name: string, change: () => Promise<T>): Promise<T> {

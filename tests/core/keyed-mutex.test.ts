@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { Turns } from '../../../server/core/accounts/turns'
+import { KeyedMutex } from '../../server/core/keyed-mutex'
 
-describe('turns', () => {
+describe('keyed mutex', () => {
   test('of one name run one after the other, in the order asked for', async () => {
-    const turns = new Turns()
+    const turns = new KeyedMutex()
     const log: string[] = []
     const gates = [1, 2, 3].map(() => Promise.withResolvers<void>())
     const all = gates.map(({ promise }, i) =>
@@ -20,7 +20,7 @@ describe('turns', () => {
   })
 
   test('of different names run side by side', async () => {
-    const turns = new Turns()
+    const turns = new KeyedMutex()
     const stuck = Promise.withResolvers<string>()
     const first = turns.take('a', () => stuck.promise)
     expect(await turns.take('b', async () => 'b')).toBe('b')
@@ -29,7 +29,7 @@ describe('turns', () => {
   })
 
   test('go on after one that failed, whose failure is its own', async () => {
-    const turns = new Turns()
+    const turns = new KeyedMutex()
     const failed = turns.take('a', () => Promise.reject(new Error('mine')))
     const next = turns.take('a', async () => 'next')
     await expect(failed).rejects.toThrow('mine')
@@ -38,7 +38,7 @@ describe('turns', () => {
   })
 
   test('decide on what the one before left', async () => {
-    const turns = new Turns()
+    const turns = new KeyedMutex()
     let count = 0
     const increment = async () => {
       const seen = count

@@ -1,0 +1,185 @@
+import type { AuditEntry } from '../audit'
+import type { Clock } from '../clock'
+import { type AccountId, makeId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
+import { least, type Money, minus, ZERO } from '../money'
+import { no, ok, type Result } from '../result'
+import { isUnavailable } from '../unavailable'
+import type { Bookings } from './bookings'
+import type { BalancePart, EntryKind, LedgerAccount, LedgerEntry } from './entry'
+import type { HoldStore, SetAside } from './hold'
+import type { AccountOpening, AppendOutcome, Journal } from './journal'
+
+/** `already_booked`: an entry of this reference is there. `not_durable`: nothing was booked, whatever forbade it. */
+export type MoveRefusal = 'already_booked' | 'not_durable' | 'outcome_unknown'
+
+interface Move {
+  readonly account: AccountId
+  readonly amount: Money
+  readonly description: string
+  /** Books it once: a second move with the same reference is refused as `already_booked`. */
+  readonly reference: string
+}
+
+export interface CreditRequest extends Move {
+  readonly part: BalancePart
+  /** `refund`, `dispute`: one that failed or was won, whose money is back. */
+  readonly kind: Extract<EntryKind, 'signup_credit' | 'grant' | 'top_up' | 'refund' | 'dispute'>
+  /** Opens the account in the same commit. */
+  readonly opening?: AccountOpening
+  readonly audit?: AuditEntry
+}
+
+export interface TakeBackRequest extends Move {
+  readonly kind: Extract<EntryKind, 'refund' | 'dispute'>
+}
+
+const SOURCE: Record<CreditRequest['kind'], LedgerAccount> = {
+  signup_credit: 'house/signup_credit',
+  grant: 'house/grants',
+  top_up: 'house/top_ups',
+  refund: 'house/top_ups',
+  dispute: 'house/top_ups',
+}
+
+/**
+ * Money that comes into an account or leaves it otherwise than by a call. One move of an account at a time: it looks for its
+ * reference, decides on the debt that the move before it left, and the counters follow when the journal has it. While nobody
+ * knows what became of a move, further ones of that account are refused, for they would decide on a guess.
+ */
+export class MoneyMoves {
+  private readonly holds: HoldStore
+  private readonly journal: Journal
+  private readonly bookings: Bookings
+  private readonly clock: Clock
+  private readonly turns = new KeyedMutex()
+  private readonly undecided = new Set<AccountId>()
+
+  constructor(parts: { holds: HoldStore; journal: Journal; bookings: Bookings; clock: Clock }) {
+    this.holds = parts.holds
+    this.journal = parts.journal
+    this.bookings = parts.bookings
+    this.clock = parts.clock
+  }
+
+  credit(request: CreditRequest): Promise<Result<null, MoveRefusal>> {
+    return this.inTurn(request, async () => {
+      const { account, part, kind, amount, opening, audit } = request
+      const isPaidIn = SOURCE[kind] === 'house/top_ups'
+      const debt = isPaidIn ? ((await this.holds.balance(account))?.debt ?? ZERO) : ZERO
+      const repaid = least(amount, debt)
+      const rest = minus(amount, repaid)
+      const toppedUp = isPaidIn ? amount : ZERO
+      const entry = this.entry(request, SOURCE[kind], `${account}/${part}`)
+      const outcome = await this.journal.append({
+        ...(opening && { opening }),
+        ...(audit && { audit }),
+        entries: divided(entry, { ...entry, amount: repaid, credit: `${account}/debt` }, { ...entry, amount: rest }),
+        change: { accountId: account, credit: 0, paid: 0, toppedUp, debt: 0 - repaid, [part]: rest },
+      })
+      return this.ended({ account, outcome }, async () => {
+        await this.holds.openAccount(account)
+        await this.holds.credited({ account, part, amount: rest, toppedUp, repaid })
+      })
+    })
+  }
+
+  takeBack(request: TakeBackRequest): Promise<Result<null, MoveRefusal>> {
+    return this.inTurn(request, async () => {
+      const { account, amount } = request
+      const taken = await this.holds.setAside(account, amount)
+      const entry = this.entry(request, `${account}/paid`, 'house/top_ups')
+      const owed = { ...entry, amount: taken.debt, debit: `${account}/debt` as const }
+      const entries = divided(entry, { ...entry, amount: taken.paid }, owed)
+      return this.take({ account, toppedUp: amount }, entries, taken)
+    })
+  }
+
+  /** Pays debt out of paid balance that is not held. False when there was nothing to do, or it could not be booked. */
+  async offsetDebt(account: AccountId): Promise<boolean> {
+    const before = await this.holds.balance(account)
+    if (!before || before.debt === 0 || before.paid === 0) return false
+    const reference = `offset:${makeId('txn', this.clock.now())}`
+    const move = { account, kind: 'offset' as const, description: 'Debt paid out of the balance', reference }
+    const done = await this.inTurn(move, async () => {
+      const debt = (await this.holds.balance(account))?.debt ?? ZERO
+      const { paid } = await this.holds.setAside(account, debt)
+      if (paid === 0) return no('not_durable')
+      const entry = this.entry({ ...move, amount: paid }, `${account}/paid`, `${account}/debt`)
+      return this.take({ account, toppedUp: ZERO }, [entry], { paid, debt: minus(ZERO, paid) })
+    })
+    return done.ok
+  }
+
+  private inTurn(
+    { account, reference }: Pick<Move, 'account' | 'reference'>,
+    move: () => Promise<Result<null, MoveRefusal>>,
+  ): Promise<Result<null, MoveRefusal>> {
+    return this.turns.take(account, async () => {
+      const refusal = await this.refusalOf(account, reference)
+      return refusal ? no(refusal) : move()
+    })
+  }
+
+  private async refusalOf(account: AccountId, reference: string): Promise<MoveRefusal | null> {
+    if (this.undecided.has(account)) return 'not_durable'
+    try {
+      return (await this.bookings.under(reference)).references.includes(reference) ? 'already_booked' : null
+    } catch (error) {
+      if (!isUnavailable(error)) throw error
+      return 'not_durable'
+    }
+  }
+
+  private async take(
+    { account, toppedUp }: { account: AccountId; toppedUp: Money },
+    entries: readonly LedgerEntry[],
+    taken: SetAside,
+  ): Promise<Result<null, MoveRefusal>> {
+    const change = { accountId: account, credit: 0, paid: 0 - taken.paid, toppedUp: 0 - toppedUp, debt: taken.debt }
+    const outcome = await this.journal.append({ entries, change })
+    return this.ended(
+      { account, outcome },
+      () => this.holds.takenBack(account, taken, toppedUp),
+      () => this.holds.putBack(account, taken),
+    )
+  }
+
+  /** What became of a move: the counters follow when it is written, and give back what was set aside when it is not. */
+  private async ended(
+    { account, outcome }: { account: AccountId; outcome: AppendOutcome },
+    follow: () => Promise<void>,
+    forget: () => Promise<void> = async () => undefined,
+  ): Promise<Result<null, MoveRefusal>> {
+    if (outcome.kind === 'committed') {
+      await follow()
+      return ok(null)
+    }
+    if (outcome.kind === 'refused') {
+      await forget()
+      return no(outcome.constraint === 'reference' ? 'already_booked' : 'not_durable')
+    }
+    this.undecided.add(account)
+    void outcome.fate
+      .then((fate) => (fate === 'committed' ? follow() : forget()))
+      .finally(() => this.undecided.delete(account))
+    return no('outcome_unknown')
+  }
+
+  private entry(
+    { account, kind, amount, description, reference }: Move & { readonly kind: EntryKind },
+    debit: LedgerAccount,
+    credit: LedgerAccount,
+  ): LedgerEntry {
+    const at = this.clock.now()
+    const transaction = makeId('txn', at)
+    return { transaction, kind, accountId: account, debit, credit, amount, at, requestId: null, description, reference }
+  }
+}
+
+/** One move as up to two entries, side by side; the first one has the reference, so that it is booked once. */
+function divided({ reference }: LedgerEntry, ...parts: readonly LedgerEntry[]): readonly LedgerEntry[] {
+  return parts
+    .filter(({ amount }) => amount > 0)
+    .map((entry, index) => ({ ...entry, reference: index === 0 ? reference : null }))
+}
