@@ -54,7 +54,7 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
     if (rail === 'sandbox') chain = await openSandbox(config)
     settings =
       rail === 'off' ? null : rail === 'sandbox' && chain ? await sandboxSettings(chain) : (rail as TempoSettings)
-    return settings && openTempo(settings, config.payments, clock, chain)
+    return settings && openTempo(settings, config.payments, { clock, log }, chain)
   }
   /** One way to pay that cannot be opened leaves the other. */
   const usable = (name: string, method: Promise<PaymentMethod | null>): Promise<PaymentMethod | null> =>
@@ -103,18 +103,20 @@ async function openSandbox(config: Config): Promise<SandboxChain> {
 async function sandboxSettings({ rpcUrl }: SandboxChain): Promise<TempoSettings> {
   const { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } = await import('../adapters/payments/sandbox-chain/sandbox-chain')
   const recipient = PUBLISHED_ACCOUNTS[1].address
-  return { rpcUrl, chainId: SANDBOX_CHAIN_ID, token: SANDBOX_TOKEN, decimals: 6, recipient }
+  const pace = { confirmations: 1, maxBlockAgeMs: null }
+  return { rpcUrl, chainId: SANDBOX_CHAIN_ID, token: SANDBOX_TOKEN, decimals: 6, recipient, ...pace }
 }
 
 async function openTempo(
   network: TempoSettings,
   { secret, realm }: PaymentSettings,
-  clock: Clock,
+  { clock, log }: Pick<Parts, 'clock' | 'log'>,
   chain: SandboxChain | null,
 ) {
   const { tempoMethod } = await import('../adapters/payments/mpp/tempo')
   const freshen = chain ? { freshen: () => chain.freshen() } : {}
-  return tempoMethod({ ...network, secret, realm, now: () => clock.now(), ...freshen })
+  const onTrouble = (what: string, reason: string) => log.error(what, { reason })
+  return tempoMethod({ ...network, secret, realm, now: () => clock.now(), onTrouble, ...freshen })
 }
 
 async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): Promise<PaymentMethod | null> {
@@ -126,6 +128,10 @@ async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): P
   ])
   const problem = await tokenProblem(evm)
   if (problem) throw new Error(problem)
+  // What cannot be seen from here: another gateway with the same recipient would take the same signed payments.
+  log.warn("payments by evm are open: their recipient and their relayer must be this gateway's alone", {
+    recipient: evm.recipient,
+  })
   const onTrouble = (what: string, reason: string) => log.error(what, { reason })
   return evmMethod({ ...evm, secret, realm, origin: baseUrl, now: () => clock.now(), onTrouble })
 }

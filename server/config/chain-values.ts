@@ -1,3 +1,4 @@
+import { type Money, parseUsd } from '../core/money'
 import { PUBLISHED_ACCOUNTS } from '../core/payments/published-accounts'
 import { ConfigError } from './config-error'
 
@@ -36,4 +37,11 @@ export function whole(name: string, text: string, least: number, most: number): 
   if (!(value >= least && value <= most))
     throw new ConfigError(`${name} must be a whole number from ${least} to ${most}, not "${text}"`)
   return value
+}
+
+/** An amount of USD above zero. */
+export function usd(name: string, text: string): Money {
+  const amount = parseUsd(text)
+  if (!amount) throw new ConfigError(`${name} must be USD above zero, such as 0.005, not "${text}"`)
+  return amount
 }

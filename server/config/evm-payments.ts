@@ -1,8 +1,10 @@
-import { chainAddress, nodeUrl, type Read, refusePublished, whole } from './chain-values'
+import type { Money } from '../core/money'
+import { type ChainPace, chainDefaults, chainPace } from './chain-defaults'
+import { chainAddress, nodeUrl, type Read, refusePublished, usd, whole } from './chain-values'
 import { ConfigError } from './config-error'
 
 /** The chain, the token, the recipient and the relayer of the `evm` method and of x402. */
-export interface EvmSettings {
+export interface EvmSettings extends ChainPace {
   readonly rpcUrl: string
   readonly chainId: number
   /** The contract of an ERC-20 token with `transferWithAuthorization` (EIP-3009). */
@@ -14,6 +16,17 @@ export interface EvmSettings {
   readonly recipient: string
   /** Brings the transfers to the chain, and pays their gas. */
   readonly relayerKey: string
+  /** What the gas of one payment may cost at most. */
+  readonly gas: GasSettings
+  /** What costs less is not offered this way. */
+  readonly leastAmount: Money
+}
+
+export interface GasSettings {
+  /** In wei; null where only the cost of a whole payment is bounded. */
+  readonly maxFeePerGas: bigint | null
+  /** In wei. */
+  readonly maxCostPerPayment: bigint
 }
 
 const NEEDED = [
@@ -38,9 +51,12 @@ export function evmSettings(read: Read, production: boolean): EvmSettings | null
     throw new ConfigError('PAYMENTS_EVM_RELAYER_KEY must be 0x and 64 hex digits')
   if (production) refusePublished('PAYMENTS_EVM_RECIPIENT', recipient)
   if (production) refusePublished('PAYMENTS_EVM_RELAYER_KEY', relayerKey)
+  const chainId = whole('PAYMENTS_EVM_CHAIN_ID', read('PAYMENTS_EVM_CHAIN_ID') ?? '', 1, 2 ** 31)
   return {
+    ...chainPace(read, chainId),
+    ...gasSettings(read, chainId),
     rpcUrl: nodeUrl(read, 'PAYMENTS_EVM_RPC_URL', 'the evm method'),
-    chainId: whole('PAYMENTS_EVM_CHAIN_ID', read('PAYMENTS_EVM_CHAIN_ID') ?? '', 1, 2 ** 31),
+    chainId,
     token: chainAddress(read, 'PAYMENTS_EVM_TOKEN', 'the evm method'),
     tokenName: read('PAYMENTS_EVM_TOKEN_NAME') ?? '',
     tokenVersion: read('PAYMENTS_EVM_TOKEN_VERSION') ?? '',
@@ -48,4 +64,29 @@ export function evmSettings(read: Read, production: boolean): EvmSettings | null
     recipient,
     relayerKey,
   }
+}
+
+/** The price of the cheapest call: above it each would be sold at a loss. */
+const MAX_GAS_USD = '0.005'
+const WEI_PER_COIN = 10n ** 18n
+
+/** Whoever pays for gas by the ceiling loses nothing: prices below it are not offered, unless the operator says so. */
+function gasSettings(read: Read, chainId: number): Pick<EvmSettings, 'gas' | 'leastAmount'> {
+  const perPayment = usd('PAYMENTS_MAX_GAS_USD', read('PAYMENTS_MAX_GAS_USD') ?? MAX_GAS_USD)
+  const coin = usd('PAYMENTS_EVM_NATIVE_USD', read('PAYMENTS_EVM_NATIVE_USD') ?? chainDefaults(chainId).coinUsd)
+  const said = read('PAYMENTS_EVM_MIN_PRICE_USD')
+  return {
+    gas: { maxFeePerGas: maxFee(read), maxCostPerPayment: (BigInt(perPayment) * WEI_PER_COIN) / BigInt(coin) },
+    leastAmount: said === null ? perPayment : usd('PAYMENTS_EVM_MIN_PRICE_USD', said),
+  }
+}
+
+function maxFee(read: Read): bigint | null {
+  const text = read('PAYMENTS_EVM_MAX_FEE_GWEI')
+  if (text === null) return null
+  const [, gwei = '', rest = ''] = /^(\d{1,6})(?:\.(\d{1,9}))?$/.exec(text) ?? []
+  const wei = BigInt(gwei + rest.padEnd(9, '0'))
+  if (wei === 0n)
+    throw new ConfigError(`PAYMENTS_EVM_MAX_FEE_GWEI must be gwei above zero, such as 0.02, not "${text}"`)
+  return wei
 }

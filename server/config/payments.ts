@@ -1,10 +1,11 @@
 import { hkdfSync } from 'node:crypto'
+import { type ChainPace, chainPace } from './chain-defaults'
 import { chainAddress, nodeUrl, type Read, refusePublished, whole } from './chain-values'
 import { ConfigError } from './config-error'
 import { type EvmSettings, evmSettings } from './evm-payments'
 
 /** The chain, the token and the recipient of the `tempo` method. */
-export interface TempoSettings {
+export interface TempoSettings extends ChainPace {
   readonly rpcUrl: string
   readonly chainId: number
   readonly token: string
@@ -90,9 +91,11 @@ function rail(said: string, read: Read, { environment, isLoopback }: Surrounding
 function tempo(read: Read, environment: Surroundings['environment']): TempoSettings {
   const recipient = chainAddress(read, 'PAYMENTS_RECIPIENT', 'PAYMENTS=tempo')
   if (environment === 'production') refusePublished('PAYMENTS_RECIPIENT', recipient)
+  const chainId = whole('PAYMENTS_CHAIN_ID', read('PAYMENTS_CHAIN_ID') ?? '', 1, 2 ** 31)
   return {
+    ...chainPace(read, chainId),
     rpcUrl: nodeUrl(read, 'PAYMENTS_RPC_URL', 'PAYMENTS=tempo'),
-    chainId: whole('PAYMENTS_CHAIN_ID', read('PAYMENTS_CHAIN_ID') ?? '', 1, 2 ** 31),
+    chainId,
     token: chainAddress(read, 'PAYMENTS_TOKEN', 'PAYMENTS=tempo'),
     decimals: whole('PAYMENTS_TOKEN_DECIMALS', read('PAYMENTS_TOKEN_DECIMALS') ?? '6', 6, 18),
     recipient,

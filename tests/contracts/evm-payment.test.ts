@@ -4,8 +4,9 @@ import { evm, Mppx } from 'mppx/server'
 import { evmMethod } from '../../server/adapters/payments/mpp/evm'
 import { formatUsd } from '../../server/core/money'
 import type { Offer, ShownPayment, Terms } from '../../server/core/payments/method'
-import { EVM_CHAIN_ID, openEvmSandbox, RELAYER, TOKEN_NAME, TOKEN_VERSION } from '../support/evm/evm-sandbox'
+import { EVM_CHAIN_ID, openEvmSandbox, TOKEN_NAME, TOKEN_VERSION } from '../support/evm/evm-sandbox'
 import '../support/patience'
+import { offered } from '../support/offered'
 import { MERCHANT, PAYER, stranger } from '../support/payment-sandbox'
 import { type MethodUnderTest, paymentMethodContract, termsOf } from './payment-method.contract'
 
@@ -18,8 +19,7 @@ const seconds = (from: number) => Math.floor(Date.now() / 1000) + from
 async function open() {
   const sandbox = await openEvmSandbox()
   const method = evmMethod({
-    ...{ rpcUrl: sandbox.nodeUrl, chainId: EVM_CHAIN_ID, token: sandbox.token, decimals: 6, recipient: MERCHANT },
-    ...{ tokenName: TOKEN_NAME, tokenVersion: TOKEN_VERSION, relayerKey: RELAYER.key },
+    ...sandbox.options,
     ...{ secret: SECRET, realm: 'localhost', origin: ORIGIN },
     now: () => Date.now(),
     onTrouble: () => undefined,
@@ -124,7 +124,7 @@ async function openX402Form(): Promise<MethodUnderTest> {
     },
     poor: (offer) => pay(offer, stranger()),
     async late(terms) {
-      return x402(await sandbox.x402Lie(required(await method.offer(terms)), { validBefore: seconds(-5) }))
+      return x402(await sandbox.x402Lie(required(await offered(method, terms)), { validBefore: seconds(-5) }))
     },
   }
 }
@@ -152,7 +152,7 @@ test('evm: every offer is what the library itself would write, whatever was offe
     asked(termsOf({ resource: search('other') }), '/search?q=other'),
     asked(termsOf({ resource: { method: 'POST', url: '/v1/wallet/topups' } }), '/v1/wallet/topups'),
   ]) {
-    const offer = await method.offer(terms)
+    const offer = await offered(method, terms)
     const { amount, description, binding } = terms
     const expires = Challenge.deserialize(offer.challenge).expires ?? ''
     const meta = { ...binding }

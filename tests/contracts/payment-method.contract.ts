@@ -3,6 +3,7 @@ import { micros } from '../../server/core/money'
 import type { Fate, Offer, PaymentMethod, ReadCredential, ShownPayment, Terms } from '../../server/core/payments/method'
 import type { PaymentRefusalCode } from '../../server/core/payments/refusal'
 import type { NodeMood } from '../support/moody-node'
+import { offered } from '../support/offered'
 
 export interface MethodUnderTest {
   readonly method: PaymentMethod
@@ -48,7 +49,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       return found.value
     }
     async function honest(terms = termsOf()): Promise<ReadCredential> {
-      return read(await parts.pay(await method.offer(terms)))
+      return read(await parts.pay(await offered(method, terms)))
     }
     /** What the network says, once what was sent is in a block. */
     async function told({ handle }: Pick<ReadCredential, 'handle'>): Promise<Fate> {
@@ -65,7 +66,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
     }
 
     test('an offer says method, intent, amount, currency and both ways to pay (spec 2.4)', async () => {
-      const { challenge } = await method.offer(termsOf())
+      const { challenge } = await offered(method, termsOf())
       const request = JSON.parse(Buffer.from(/request="([^"]+)"/.exec(challenge)?.[1] ?? '', 'base64url').toString())
       expect(challenge).toContain(`method="${method.name}"`)
       expect(challenge).toContain('intent="charge"')
@@ -95,7 +96,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
     test('every lie about what was asked is refused, and moves nothing', async () => {
       const terms = termsOf()
       const before = await parts.received()
-      for (const [what, shown] of Object.entries(await parts.lies(await method.offer(terms))))
+      for (const [what, shown] of Object.entries(await parts.lies(await offered(method, terms))))
         expect([what, await verdict(shown, terms)]).toEqual([
           what,
           expect.stringMatching(/^(verification_failed|invalid_challenge)$/),
@@ -105,7 +106,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
 
     test('a credential is good for its own terms only', async () => {
       const terms = termsOf()
-      const shown = await parts.pay(await method.offer(terms))
+      const shown = await parts.pay(await offered(method, terms))
       expect(await verdict(shown, { ...terms, amount: micros(50_000) })).toBe('invalid_challenge')
       expect(await verdict(shown, { ...terms, binding: { ...terms.binding, fp: 'another' } })).toBe('invalid_challenge')
       expect(await verdict(shown, terms)).toBe('valid')
@@ -113,7 +114,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
 
     test('a payer without the money is refused before anything runs', async () => {
       const terms = termsOf()
-      expect(await verdict(await parts.poor(await method.offer(terms)), terms)).toBe('verification_failed')
+      expect(await verdict(await parts.poor(await offered(method, terms)), terms)).toBe('verification_failed')
     })
 
     test('a challenge that is over is refused as such', async () => {
@@ -123,7 +124,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
 
     test('a dead node is not the fault of the payer, and leaves the fate of what was sent open', async () => {
       const terms = termsOf()
-      const shown = await parts.pay(await method.offer(terms))
+      const shown = await parts.pay(await offered(method, terms))
       const credential = await read(shown)
       parts.setMood('dead')
       expect(await verdict(shown, terms)).toBe('payment_network_unavailable')

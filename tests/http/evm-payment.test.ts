@@ -340,6 +340,8 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     const has = await sandbox.ask('eth_getBalance', [RELAYER.address, 'latest'])
     const paying = await FORMS.evm.buy()
     await sandbox.ask('anvil_setBalance', [RELAYER.address, '0x0'])
+    // Past what was asked of the chain a moment ago.
+    gateway.clock.advance(3000)
     expect(
       await moved(async () => expect(await verdict(await paid(paying))).toBe('503 payment_network_unavailable')),
     ).toBe(0n)

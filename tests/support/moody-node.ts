@@ -1,9 +1,17 @@
 /** How the node between the gateway and its chain behaves. */
-export type NodeMood = 'ok' | 'dead' | 'silent' | 'dead for sendings' | 'loses replies to sendings'
+export type NodeMood =
+  | 'ok'
+  | 'dead'
+  | 'silent'
+  | 'dead for sendings'
+  | 'loses replies to sendings'
+  | 'of another chain'
+  | 'halted'
 
 /** A node in front of a chain, that fails on command. */
 export function openMoodyNode(chainUrl: string) {
   let mood: NodeMood = 'ok'
+  let latencyMs = 0
   let frozen: { readonly method: string; readonly after: boolean; readonly reached: () => void } | null = null
   const node = Bun.serve({
     port: 0,
@@ -11,6 +19,7 @@ export function openMoodyNode(chainUrl: string) {
     async fetch(request) {
       const body = await request.text()
       const isSending = body.includes('eth_sendRaw')
+      if (latencyMs > 0) await Bun.sleep(latencyMs)
       if (mood === 'silent') return new Promise<Response>(() => undefined)
       if (mood === 'dead' || (mood === 'dead for sendings' && isSending)) return new Response('dead', { status: 502 })
       const headers = { 'content-type': 'application/json' }
@@ -20,7 +29,9 @@ export function openMoodyNode(chainUrl: string) {
       if (freeze) return stuck(freeze)
       // What a caller sees of a reply that was lost on its way.
       if (mood === 'loses replies to sendings' && isSending) return new Response('lost', { status: 504 })
-      return new Response(answer, { headers })
+      return new Response(mood === 'of another chain' || mood === 'halted' ? twisted(mood, body, answer) : answer, {
+        headers,
+      })
     },
   })
   function stuck({ reached }: { reached: () => void }): Promise<Response> {
@@ -33,6 +44,10 @@ export function openMoodyNode(chainUrl: string) {
     setMood(next: NodeMood) {
       mood = next
     },
+    /** How long each request takes beside what the chain needs for it. */
+    setLatency(ms: number) {
+      latencyMs = ms
+    },
     /**
      * Lets the next question of this name get no answer: before the chain saw it, or after. Resolves when it has come; then the
      * node is well again.
@@ -44,4 +59,24 @@ export function openMoodyNode(chainUrl: string) {
     },
     close: () => node.stop(true),
   }
+}
+
+interface Said {
+  readonly id: number
+  readonly method?: string
+  readonly result?: unknown
+}
+
+/** What a node says that went over to another chain, or hears of no more blocks since an hour. */
+function twisted(mood: 'of another chain' | 'halted', body: string, answer: string): string {
+  const [asked, said] = [JSON.parse(body) as Said | Said[], JSON.parse(answer) as Said | Said[]]
+  const methods = new Map([asked].flat().map(({ id, method }) => [id, method]))
+  const twist = (one: Said): Said => {
+    const method = methods.get(one.id)
+    if (mood === 'of another chain' && method === 'eth_chainId') return { ...one, result: '0x2105' }
+    if (mood !== 'halted' || method !== 'eth_getBlockByNumber') return one
+    const timestamp = `0x${(Math.floor(Date.now() / 1000) - 3600).toString(16)}`
+    return { ...one, result: { ...Object(one.result), timestamp } }
+  }
+  return JSON.stringify(Array.isArray(said) ? said.map(twist) : twist(said))
 }

@@ -45,6 +45,9 @@ export async function openPaymentSandbox() {
     },
     setMood: node.setMood,
     freezeAt: node.freezeAt,
+    /** The chain itself, by any of its methods. */
+    ask: (method: string, params: readonly unknown[]) =>
+      client.request({ method, params } as unknown as Parameters<typeof client.request>[0]),
     /** What an address has, in millionths of a dollar. */
     balance(of: string): Promise<bigint> {
       const [address, args] = [SANDBOX_TOKEN as Address, [of as Address] as const]

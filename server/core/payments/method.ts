@@ -43,6 +43,8 @@ export interface SettlementHandle {
   readonly transaction: string
   /** After this moment (ms) an unsettled payment can never settle; null when the credential sets no end. */
   readonly validBefore: number | null
+  /** What the network called it when it was counted as paid; a payment that counted once counts, whoever brought it. */
+  readonly reference?: string | null
 }
 
 /** A credential that could be read. Nothing of it is believed yet. */
@@ -72,9 +74,12 @@ export type SettleOutcome =
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string }
 
-/** `open`: not settled yet, and it still may; or the network does not answer. */
+/**
+ * `open`: not settled yet, and it still may; or the network does not answer. `isFinal` is false while
+ * the network could still take it back.
+ */
 export type Fate =
-  | { readonly kind: 'settled'; readonly reference: string }
+  | { readonly kind: 'settled'; readonly reference: string; readonly isFinal?: boolean }
   | { readonly kind: 'never' }
   | { readonly kind: 'open' }
 
@@ -88,9 +93,12 @@ export interface PaymentMethod {
   readonly currency: string
   /** For documents: what other protocol takes the same offer, and how. */
   readonly alsoBy?: string
+  /** The least amount that is offered this way; all are where it is absent. */
+  readonly leastAmount?: Money
   /** An amount in the token's smallest unit. */
   units(amount: Money): bigint
-  offer(terms: Terms): Promise<Offer>
+  /** Null while it cannot be paid this way: the network is down, or settling costs more than it may. */
+  offer(terms: Terms): Promise<Offer | null>
   /** Null when the credential is of another method. */
   read(shown: ShownPayment): Promise<Result<ReadCredential, PaymentRefusal> | null>
   /** Judges it against the terms, the signature and the network. Changes nothing. */

@@ -1,5 +1,5 @@
 import { type AccountId, makeId, type RequestId } from '../ids'
-import type { Money } from '../money'
+import { type Money, ZERO } from '../money'
 import { no, ok, type Result } from '../result'
 import { type Binding, bindingOf, bindingText } from './binding'
 import type { Claim, NewClaim, PaymentPurpose } from './claim'
@@ -56,13 +56,15 @@ export class Payments {
   async offers(purchase: Purchase): Promise<readonly Offer[]> {
     const methods = await this.options.methods()
     const binding = bindingOf(bound(purchase), null)
-    return Promise.all(methods.map((method) => method.offer({ ...purchase, binding })))
+    const offers = await Promise.all(methods.map((method) => method.offer({ ...purchase, binding })))
+    return offers.filter((offer) => offer !== null)
   }
 
   /** How an amount can be paid, for documents. */
   async waysFor(amount: Money) {
     const methods = await this.options.methods()
-    return methods.map((method) => ({
+    const offering = methods.filter(({ leastAmount = ZERO }) => amount >= leastAmount)
+    return offering.map((method) => ({
       method: method.name,
       intent: 'charge' as const,
       amount: String(method.units(amount)),

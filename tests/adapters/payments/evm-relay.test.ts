@@ -14,6 +14,7 @@ import {
   TOKEN_NAME,
   TOKEN_VERSION,
 } from '../../support/evm/evm-sandbox'
+import { offered } from '../../support/offered'
 import '../../support/patience'
 import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
 
@@ -31,8 +32,7 @@ describe('the evm method and its chain', () => {
   afterAll(() => sandbox.close())
 
   const settings = () => ({
-    ...{ rpcUrl: sandbox.nodeUrl, chainId: EVM_CHAIN_ID, token: sandbox.token, decimals: 6, recipient: MERCHANT },
-    ...{ tokenName: TOKEN_NAME, tokenVersion: TOKEN_VERSION, relayerKey: RELAYER.key },
+    ...sandbox.options,
     ...{ secret: 'a secret that only this test knows, long enough', realm: 'localhost', origin: 'http://localhost' },
   })
   const method = (blockWaitMs = 10_000) =>
@@ -43,7 +43,7 @@ describe('the evm method and its chain', () => {
     binding: { op: 'image-search', fp: 'a fingerprint', rid: `request-${++made}`, own: '1' },
   })
   const credential = async (change: EvmLie = {}, by: PrivateKeyAccount = PAYER): Promise<ReadCredential> => {
-    const { challenge } = await method().offer(terms())
+    const { challenge } = await offered(method(), terms())
     const text = (await sandbox.lie(challenge, change, by)).replace(/^Payment /, '')
     const read = await method().read({ scheme: 'payment', text })
     if (!read?.ok) throw new Error('not readable')
@@ -92,11 +92,12 @@ describe('the evm method and its chain', () => {
     expect(await method().lookUp(read.handle)).toEqual({ kind: 'never' })
   })
 
-  test('what somebody else brought to the chain before us is paid all the same, once', async () => {
+  test('what somebody else brought to the chain before us does not pay us', async () => {
     const read = await credential()
     const before = await received()
-    const { transactionHash } = await sandbox.write(transferCall(authorizationOf(read)), stranger())
-    expect(await method().settle(read)).toEqual({ kind: 'settled', reference: transactionHash })
+    await sandbox.write(transferCall(authorizationOf(read)), stranger())
+    expect(await method().settle(read)).toMatchObject({ kind: 'refused' })
+    expect(await method().lookUp(read.handle)).toEqual({ kind: 'never' })
     expect((await received()) - before).toBe(PRICE)
   })
 
@@ -123,6 +124,10 @@ describe('the evm method and its chain', () => {
     expect(hasMoved([used(nonce('b')), transfer(to), used(nonce('a')), transfer(thief)], named)).toBe(false)
     expect(hasMoved([used(nonce('a')), transfer(thief), used(nonce('b')), transfer(to)], named)).toBe(false)
     expect(hasMoved([used(nonce('a')), transfer(to, PRICE - 1n)], named)).toBe(false)
+    // Alone in its transaction, its transfer may be told of first; but it must be the whole amount, and one.
+    expect(hasMoved([transfer(to), used(nonce('a'))], named)).toBe(true)
+    expect(hasMoved([transfer(to), used(nonce('a')), transfer(to)], named)).toBe(false)
+    expect(hasMoved([transfer(to, PRICE - 1n), transfer(to, 1n), used(nonce('a'))], named)).toBe(false)
     expect(hasMoved([used(nonce('a'), thief), transfer(to, PRICE, thief)], named)).toBe(false)
     expect(hasMoved([transfer(to)], named)).toBe(false)
   })
@@ -200,7 +205,7 @@ describe('the evm method and its chain', () => {
       expect(await method().lookUp(unsent.handle)).toEqual({ kind: 'open' })
       // More blocks than a node is asked about at once, and more time than an authorization lives.
       await sandbox.ask('anvil_mine', ['0x44c', '0x1'])
-      expect(await method().lookUp(paid.handle)).toEqual(settled as Fate)
+      expect(await method().lookUp(paid.handle)).toMatchObject({ ...settled, isFinal: true })
       expect(await method().lookUp(unsent.handle)).toEqual({ kind: 'never' })
     })
 

@@ -2,7 +2,8 @@
 pragma solidity ^0.8.20;
 
 /// A dollar for tests: the part of ERC-20 and of EIP-3009 that payments by authorization need, told in the events and in the order
-/// that the standard has. Anybody may mint: it is worth nothing.
+/// that the standard has. Anybody may mint: it is worth nothing. And anybody may make it misbehave: pause it, block an account, let
+/// it take a fee of every transfer, let it tell of the transfer before the authorization.
 contract DollarToken {
     string public constant name = "Test Dollar";
     string public constant version = "2";
@@ -15,6 +16,11 @@ contract DollarToken {
 
     mapping(address => uint256) public balanceOf;
     mapping(address => mapping(bytes32 => bool)) public authorizationState;
+
+    bool public paused;
+    uint256 public feePercent;
+    bool public tellsTransferFirst;
+    mapping(address => bool) public blocked;
 
     event Transfer(address indexed from, address indexed to, uint256 value);
     event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
@@ -30,6 +36,22 @@ contract DollarToken {
                 address(this)
             )
         );
+    }
+
+    function setPaused(bool value) external {
+        paused = value;
+    }
+
+    function setFeePercent(uint256 value) external {
+        feePercent = value;
+    }
+
+    function setTellsTransferFirst(bool value) external {
+        tellsTransferFirst = value;
+    }
+
+    function setBlocked(address account, bool value) external {
+        blocked[account] = value;
     }
 
     function mint(address to, uint256 value) external {
@@ -58,8 +80,9 @@ contract DollarToken {
         require(!authorizationState[from][nonce], "authorization is used or canceled");
         judge(from, keccak256(abi.encode(TRANSFER_TYPE, from, to, value, validAfter, validBefore, nonce)), v, r, s);
         authorizationState[from][nonce] = true;
-        emit AuthorizationUsed(from, nonce);
+        if (!tellsTransferFirst) emit AuthorizationUsed(from, nonce);
         move(from, to, value);
+        if (tellsTransferFirst) emit AuthorizationUsed(from, nonce);
     }
 
     function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s) external {
@@ -75,9 +98,15 @@ contract DollarToken {
     }
 
     function move(address from, address to, uint256 value) private {
+        require(!paused, "token is paused");
+        require(!blocked[from] && !blocked[to], "account is blocked");
         require(balanceOf[from] >= value, "transfer amount exceeds balance");
+        uint256 fee = value * feePercent / 100;
         balanceOf[from] -= value;
-        balanceOf[to] += value;
-        emit Transfer(from, to, value);
+        balanceOf[to] += value - fee;
+        emit Transfer(from, to, value - fee);
+        if (fee == 0) return;
+        balanceOf[address(this)] += fee;
+        emit Transfer(from, address(this), fee);
     }
 }

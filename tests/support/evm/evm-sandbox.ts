@@ -17,6 +17,7 @@ import {
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { deployContract, readContract, sendTransaction, waitForTransactionReceipt, writeContract } from 'viem/actions'
 import { sandboxChainProgram, startSandboxChain } from '../../../server/adapters/payments/sandbox-chain/sandbox-chain'
+import { micros } from '../../../server/core/money'
 import { PUBLISHED_ACCOUNTS } from '../../../server/core/payments/published-accounts'
 import { openMoodyNode } from '../moody-node'
 import { MERCHANT, PAYER } from '../payment-sandbox'
@@ -26,11 +27,16 @@ export const EVM_CHAIN_ID = 31338
 export const TOKEN_NAME = 'Test Dollar'
 export const TOKEN_VERSION = '2'
 export const RELAYER = PUBLISHED_ACCOUNTS[2]
+const DEAR = { maxFeePerGas: 200n * 10n ** 9n, maxPriorityFeePerGas: 100n * 10n ** 9n }
 const ABI = parseAbi([
   'function mint(address to, uint256 value)',
   'function transfer(address to, uint256 value) returns (bool)',
   'function balanceOf(address owner) view returns (uint256)',
   'function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+  'function setPaused(bool value)',
+  'function setFeePercent(uint256 value)',
+  'function setTellsTransferFirst(bool value)',
+  'function setBlocked(address account, bool value)',
 ])
 const AUTHORIZATION = [
   { name: 'from', type: 'address' },
@@ -95,6 +101,7 @@ export async function openEvmSandbox() {
     nodeUrl: node.url,
     setMood: node.setMood,
     freezeAt: node.freezeAt,
+    setLatency: node.setLatency,
     token,
     /** What makes a gateway offer it. */
     env: {
@@ -105,9 +112,22 @@ export async function openEvmSandbox() {
       PAYMENTS_EVM_TOKEN_VERSION: TOKEN_VERSION,
       PAYMENTS_EVM_RECIPIENT: MERCHANT,
       PAYMENTS_EVM_RELAYER_KEY: RELAYER.key,
+      // What a coin that is worth nothing pays for is never too dear.
+      PAYMENTS_EVM_NATIVE_USD: '0.01',
+    },
+    /** What the method itself must know of it, beside its secret. */
+    options: {
+      ...{ rpcUrl: node.url, chainId: EVM_CHAIN_ID, token, decimals: 6, recipient: MERCHANT },
+      ...{ tokenName: TOKEN_NAME, tokenVersion: TOKEN_VERSION, relayerKey: RELAYER.key },
+      gas: { maxFeePerGas: null, maxCostPerPayment: 10n ** 18n },
+      ...{ leastAmount: micros(1), confirmations: 1, maxBlockAgeMs: 20_000 },
     },
     ask,
     mint,
+    /** Makes the token misbehave, as anybody may. */
+    misbehave(...[functionName, ...args]: Misdeed) {
+      return write(encodeFunctionData({ abi: ABI, functionName, args } as Parameters<typeof encodeFunctionData>[0]))
+    },
     /** What an address has, in millionths of a dollar. */
     balance: (of: string): Promise<bigint> =>
       readContract(client, { address: token, abi: ABI, functionName: 'balanceOf', args: [of as Address] }),
@@ -187,6 +207,9 @@ export async function openEvmSandbox() {
       const has = await this.balance(from.address)
       await write(encodeFunctionData({ abi: ABI, functionName: 'transfer', args: [RELAYER.address, has] }), from)
     },
+    /** Gives a call of the token to the node, for a price that goes before others'. */
+    sendDear: (data: Hex, account: PrivateKeyAccount) =>
+      sendTransaction(client, { account, to: token, data, gas: 200_000n, ...DEAR }),
     /** Brings any call of the token to the chain, as anybody may. */
     write,
     async close() {
@@ -195,6 +218,11 @@ export async function openEvmSandbox() {
     },
   }
 }
+
+type Misdeed =
+  | ['setPaused' | 'setTellsTransferFirst', boolean]
+  | ['setFeePercent', bigint]
+  | ['setBlocked', Address, boolean]
 
 /** What of a payment of x402 the tests change. */
 interface X402Payload {

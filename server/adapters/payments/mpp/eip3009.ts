@@ -7,9 +7,10 @@ import {
   pad,
   parseAbi,
   parseSignature,
+  type TransactionReceipt,
   toEventSelector,
 } from 'viem'
-import { getBlock, getTransactionReceipt, readContract } from 'viem/actions'
+import { getBlock, getChainId, getTransactionReceipt, readContract } from 'viem/actions'
 import type { Fate, SettlementHandle } from '../../../core/payments/method'
 
 /** What of EIP-3009 is used here, and of ERC-20 beside it. */
@@ -18,6 +19,7 @@ export const EIP3009_ABI = parseAbi([
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
   'function DOMAIN_SEPARATOR() view returns (bytes32)',
   'function balanceOf(address owner) view returns (uint256)',
+  'function decimals() view returns (uint8)',
 ])
 
 const AUTHORIZATION_USED = toEventSelector('AuthorizationUsed(address,bytes32)')
@@ -105,14 +107,28 @@ export interface AuthorizationFate {
   readonly used: boolean
 }
 
+export interface FateOptions {
+  /** Whether a transaction that moved the money counts, judged by who sent it. */
+  readonly counts: (transaction: TransactionReceipt) => boolean
+  /** In how many blocks, its own included, a payment must stand to be final. */
+  readonly confirmations: number
+}
+
 /**
  * What became of an authorization, by its nonce: `settled` only when its amount went from the payer to us. A payer can spend the
- * nonce on another transfer or cancel it, and anybody can bring ours to the chain before us. Throws when the node does not answer.
+ * nonce on another transfer or cancel it, and anybody can bring ours to the chain before us: whether that counts is judged by
+ * `counts`. Throws when the node does not answer.
  */
-export async function fateOf(client: Client, handle: SettlementHandle): Promise<AuthorizationFate> {
+export async function fateOf(
+  client: Client,
+  handle: SettlementHandle,
+  options: FateOptions,
+): Promise<AuthorizationFate> {
   const named = namedBy(handle.transaction)
-  if (!named || named.chainId !== client.chain?.id) return { fate: { kind: 'open' }, used: false }
-  const latest = await getBlock(client, { blockTag: 'latest' })
+  if (!named || named.chainId !== client.chain?.id) return UNSEEN
+  const [chainId, latest] = await Promise.all([getChainId(client), getBlock(client, { blockTag: 'latest' })])
+  // A node that went over to another chain knows nothing of ours.
+  if (chainId !== named.chainId) return UNSEEN
   const used = await readContract(client, {
     address: named.token as Address,
     abi: EIP3009_ABI,
@@ -120,13 +136,21 @@ export async function fateOf(client: Client, handle: SettlementHandle): Promise<
     args: [named.from as Address, named.nonce as Hex],
     blockNumber: latest.number,
   })
-  if (used) return { fate: await usedFor(client, named, handle, latest), used }
+  if (used) return { fate: await usedFor(client, named, handle, latest, options), used }
   // It names its own last second, and the chain is past it.
   const isOver = handle.validBefore !== null && Number(latest.timestamp) * 1000 > handle.validBefore + REORG_MS
   return { fate: { kind: isOver ? 'never' : 'open' }, used }
 }
 
-async function usedFor(client: Client, named: Named, { validBefore }: SettlementHandle, latest: Block): Promise<Fate> {
+const UNSEEN: AuthorizationFate = { fate: { kind: 'open' }, used: false }
+
+async function usedFor(
+  client: Client,
+  named: Named,
+  { validBefore, reference }: SettlementHandle,
+  latest: Block,
+  { counts, confirmations }: FateOptions,
+): Promise<Fate> {
   const earliest = ((validBefore ?? 0) - LONGEST_LIFE_MS - REORG_MS) / 1000
   let from = await blockBefore(client, earliest, latest)
   for (; from <= latest.number; from += BLOCKS_PER_QUESTION) {
@@ -145,7 +169,9 @@ async function usedFor(client: Client, named: Named, { validBefore }: Settlement
     if (!log?.transactionHash) continue
     if (log.topics[0] === AUTHORIZATION_CANCELED) return { kind: 'never' }
     const receipt = await getTransactionReceipt(client, { hash: log.transactionHash })
-    return hasMoved(receipt.logs, named) ? { kind: 'settled', reference: log.transactionHash } : { kind: 'never' }
+    if (!hasMoved(receipt.logs, named) || !(reference || counts(receipt))) return { kind: 'never' }
+    const standsIn = latest.number - receipt.blockNumber + 1n
+    return { kind: 'settled', reference: log.transactionHash, isFinal: standsIn >= BigInt(confirmations) }
   }
   return { kind: 'open' }
 }
@@ -171,19 +197,23 @@ interface Log {
 }
 
 /**
- * Whether a mined transaction moved the amount of this authorization to us. A token tells of the nonce and then of its transfer
- * (EIP-3009); any other transfer in the same transaction is another payment's.
+ * Whether a mined transaction moved the whole amount of this authorization to us, exactly once. Where no other authorization is in it, as in
+ * those that we send, what counts is what moved, in whichever order the token tells of it. Where others are, each transfer belongs to the
+ * authorization right before it, as EIP-3009 has it.
  */
 export function hasMoved(logs: readonly Log[], { token, from, to, value, nonce }: Named): boolean {
   const ours = logs.filter(({ address }) => address.toLowerCase() === token)
-  const at = ours.findIndex(
-    ({ topics }) => topics[0] === AUTHORIZATION_USED && topics[1] === pad(from as Hex) && topics[2] === nonce,
-  )
-  const next = at < 0 ? undefined : ours[at + 1]
-  return (
-    next?.topics[0] === TRANSFER &&
-    next.topics[1] === pad(from as Hex) &&
-    next.topics[2] === pad(to as Hex) &&
-    BigInt(next.data) === value
-  )
+  const used = ours.filter(({ topics }) => topics[0] === AUTHORIZATION_USED)
+  const mine = used.filter(({ topics }) => topics[1] === pad(from as Hex) && topics[2] === nonce)
+  const [own] = mine
+  if (!own || mine.length > 1) return false
+  const isWhole = ({ topics, data }: Log) =>
+    topics[0] === TRANSFER && topics[1] === pad(from as Hex) && topics[2] === pad(to as Hex) && BigInt(data) === value
+  if (used.length > 1) {
+    const next = ours[ours.indexOf(own) + 1]
+    return next !== undefined && isWhole(next)
+  }
+  const touching = ours.filter(({ topics }) => topics[0] === TRANSFER && topics.slice(1, 3).includes(pad(to as Hex)))
+  const [only] = touching
+  return only !== undefined && touching.length === 1 && isWhole(only)
 }

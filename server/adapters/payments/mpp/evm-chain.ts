@@ -21,9 +21,17 @@ export function chainOf({ rpcUrl, chainId }: ChainOptions): Chain {
   })
 }
 
+/** How many questions one request to a node carries: providers refuse more. */
+const MAX_BATCH = 20
+
 /** Whoever waits for an answer must not wait for three more tries. */
 export function transportOf({ rpcUrl, rpcTimeoutMs = RPC_TIMEOUT_MS }: ChainOptions): HttpTransport {
   return http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: 0 })
+}
+
+/** For reading: questions of one moment go in one request. */
+export function batchingTransportOf({ rpcUrl, rpcTimeoutMs = RPC_TIMEOUT_MS }: ChainOptions): HttpTransport {
+  return http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: 0, batch: { batchSize: MAX_BATCH } })
 }
 
 export function chainClient(options: ChainOptions): Client<HttpTransport, Chain> {

@@ -1,9 +1,11 @@
-import { type Address, createClient, getAddress } from 'viem'
+import { type Address, type Client, createClient, getAddress, type TransactionReceipt } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { call, readContract } from 'viem/actions'
+import { readContract } from 'viem/actions'
+import type { Money } from '../../../core/money'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
 import { no, ok } from '../../../core/result'
+import { ChainWatch } from './chain-watch'
 import {
   type Authorization,
   EIP3009_ABI,
@@ -14,16 +16,26 @@ import {
   nameOf,
   transferCall,
 } from './eip3009'
-import { type ChainOptions, chainOf, transportOf } from './evm-chain'
+import { batchingTransportOf, type ChainOptions, chainOf, transportOf } from './evm-chain'
 import { type EvmCredential, isOfX402, readEvmCredential } from './evm-credential'
 import { evmWire, type WireOptions } from './evm-wire'
+import { type GasCeiling, GasPrices } from './gas-prices'
+import { movedAmount } from './moved-amount'
 import { isRevert } from './node-trouble'
 import { reasonOf, refusalOf } from './refusals'
-import { Relayer, type RelayerClient } from './relayer'
+import { Relayer } from './relayer'
+import { SentByUs } from './sent-by-us'
 
 export interface EvmOptions extends ChainOptions, WireOptions {
   /** Brings the transfers to the chain, and pays their gas. */
   readonly relayerKey: string
+  readonly gas: GasCeiling
+  /** What costs less is not offered this way: its gas could cost more than it. */
+  readonly leastAmount: Money
+  /** In how many blocks, its own included, a payment must stand to be final. */
+  readonly confirmations: number
+  /** The oldest that the last block may be; null for a chain that makes blocks only when there is something in them. */
+  readonly maxBlockAgeMs: number | null
   readonly now: () => number
   readonly onTrouble: (what: string, reason: string) => void
   /** How long one try waits for a block. */
@@ -40,18 +52,19 @@ const BLOCK_WAIT_MS = 10_000
  * so an authorization buys one thing, in whichever of the two forms it comes.
  */
 export function evmMethod(options: EvmOptions): PaymentMethod {
-  const { chainId, decimals } = options
+  const { chainId, decimals, leastAmount } = options
   const token = getAddress(options.token)
-  const account = privateKeyToAccount(options.relayerKey as Address) // the configuration judged its form
-  const client: RelayerClient = createClient({ account, chain: chainOf(options), transport: transportOf(options) })
-  const relayer = new Relayer(client, options.blockWaitMs ?? BLOCK_WAIT_MS)
+  const network = evmNetwork(options, token)
+  const { reads, watch } = network
   const wire = evmWire(options)
+  const units = (amount: Money) => BigInt(amount) * 10n ** BigInt(decimals - 6)
   return {
     name: 'evm',
     currency: token,
     alsoBy: 'x402 (version 2) takes the same offer: PAYMENT-REQUIRED, PAYMENT-SIGNATURE, PAYMENT-RESPONSE',
-    units: (amount) => BigInt(amount) * 10n ** BigInt(decimals - 6),
-    offer: (terms) => wire.offer(terms),
+    leastAmount,
+    units,
+    offer: async (terms) => (terms.amount >= leastAmount && (await watch.isWell()) ? wire.offer(terms) : null),
     async read(shown) {
       const read = readEvmCredential(shown, wire.charge)
       if (!read?.ok) return read
@@ -67,28 +80,23 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
       const { form, authorization } = credential as EvmCredential // what `read` made
       const life = lifeProblem(form, authorization, options.now())
       if (life) return no(life)
+      if (terms.amount < leastAmount) return no(TOO_LITTLE)
       try {
         await wire.judge(credential as EvmCredential, terms)
       } catch (error) {
         return no(refusalOf(error))
       }
-      try {
-        const data = transferCall(authorization)
-        // What the library does not look at: whether the chain would take it, and whether we could bring it there.
-        const would = call(client, { account: relayer.address, to: token, data })
-        const [isSolvent] = await Promise.all([relayer.canPay(), would])
-        if (isSolvent) return ok({ payer: authorization.from })
-        options.onTrouble('payments by evm: the relayer has no money for gas', relayer.address)
-        return no(NETWORK)
-      } catch (error) {
-        // What is not the contract's own verdict is the node's trouble.
-        return no(isRevert(error) ? refusalOf(error) : NETWORK)
-      }
+      const refusal = await network.refusal(authorization, units(terms.amount))
+      return refusal ? no(refusal) : ok({ payer: authorization.from })
     },
     settle: (read) =>
-      bring(client, relayer, token, read).catch((error) => ({ kind: 'unknown', reason: reasonOf(error) })),
+      network.settle(read).catch((error) => {
+        // Whatever it is, the next one is to be judged by it.
+        void watch.askAgain()
+        return { kind: 'unknown', reason: reasonOf(error) }
+      }),
     lookUp: (handle) =>
-      fateOf(client, handle).then(
+      network.fateOf(handle).then(
         ({ fate }) => fate,
         () => ({ kind: 'open' }),
       ),
@@ -100,10 +108,91 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
     },
     async balance(payer) {
       const args = [payer as Address] as const
-      return readContract(client, { address: token, abi: EIP3009_ABI, functionName: 'balanceOf', args }).catch(
+      return readContract(reads, { address: token, abi: EIP3009_ABI, functionName: 'balanceOf', args }).catch(
         () => null,
       )
     },
+  }
+}
+
+/** What the chain says of an authorization, and how one is brought to it. */
+function evmNetwork(options: EvmOptions, token: Address) {
+  const { chainId, recipient, confirmations, onTrouble } = options
+  const account = privateKeyToAccount(options.relayerKey as Address) // the configuration judged its form
+  const chain = chainOf(options)
+  const reads: Client = createClient({ chain, transport: batchingTransportOf(options) })
+  const sends: Client = createClient({ chain, transport: transportOf(options) })
+  const gas = new GasPrices(reads, account.address, options.gas, options.now)
+  const waitMs = options.blockWaitMs ?? BLOCK_WAIT_MS
+  const relayer = new Relayer({ account, chainId, reads, sends, gas, waitMs })
+  const watch = new ChainWatch(reads, { ...options, also: async () => relayer.problem() ?? (await gas.problem()) })
+  const sentByUs = new SentByUs(account.address)
+  const fate = (handle: ReadCredential['handle']) =>
+    fateOf(reads, handle, { confirmations, counts: (transaction) => sentByUs.counts(handle.transaction, transaction) })
+
+  /** The chain did not take it from us: somebody else may have brought it before. */
+  const spentOr = async ({ handle }: ReadCredential, reason: string): Promise<SettleOutcome> => {
+    const { fate: told, used } = await fate(handle)
+    if (told.kind === 'settled') return told
+    if (told.kind === 'open' && used) return { kind: 'unknown', reason }
+    if (used) onTrouble('an authorization was used, and does not pay here', `${handle.transaction}: ${reason}`)
+    return { kind: 'refused', reason }
+  }
+
+  return {
+    reads,
+    watch,
+    fateOf: fate,
+
+    /** What stands in the way of a transfer, as the chain is now: of the payer's making, or of ours. */
+    async refusal(authorization: Authorization, whole: bigint): Promise<PaymentRefusal | null> {
+      try {
+        const [problem, moved] = await Promise.all([
+          watch.problem(),
+          movedAmount(reads, token, recipient as Address, transferCall(authorization)).catch(async (error: unknown) => {
+            // What the token refuses to everybody is not the payer's fault.
+            if (!isRevert(error) || (await watch.askAgain()) !== null) return null
+            throw error
+          }),
+        ])
+        if (problem !== null || moved === null) return NETWORK
+        if (moved === whole) return null
+        onTrouble('payments by evm are refused: the token does not move what it was told', `${moved} of ${whole}`)
+        return NETWORK
+      } catch (error) {
+        return refusalOf(error)
+      }
+    },
+
+    /** Brings an authorization to the chain, and waits for its block. Rejects when the node does not answer. */
+    async settle(read: ReadCredential): Promise<SettleOutcome> {
+      const { authorization } = read.credential as EvmCredential // what `read` made
+      const data = transferCall(authorization)
+      let limit: bigint
+      try {
+        const from = relayer.address
+        const estimated = await reads.request({ method: 'eth_estimateGas', params: [{ from, to: token, data }] })
+        limit = (BigInt(estimated) * 5n) / 4n
+      } catch (error) {
+        if (!isRevert(error)) throw error
+        // The contract refuses it now: because of its own state, because it was taken before, or because it never will be.
+        const problem = await watch.askAgain()
+        return problem === null ? spentOr(read, reasonOf(error)) : { kind: 'unknown', reason: problem }
+      }
+      const receipt = await relayer.bring({ to: token, data, gas: limit }, () => sentByUs.add(read))
+      if (!receipt) return { kind: 'unknown', reason: 'the transfer is in no block yet' }
+      return verdict(receipt, read, authorization)
+    },
+  }
+
+  async function verdict(
+    { status, logs, transactionHash }: TransactionReceipt,
+    read: ReadCredential,
+    authorization: Authorization,
+  ): Promise<SettleOutcome> {
+    if (status === 'success' && hasMoved(logs, namedOn(chainId, token, authorization)))
+      return { kind: 'settled', reference: transactionHash }
+    return spentOr(read, `${transactionHash} did not move the whole amount`)
   }
 }
 
@@ -117,37 +206,7 @@ function lifeProblem(form: EvmCredential['form'], { validBefore }: Authorization
     : null
 }
 
-/** Brings an authorization to the chain, and waits for its block. Throws when the node does not answer. */
-async function bring(
-  client: RelayerClient,
-  relayer: Relayer,
-  token: Address,
-  read: ReadCredential,
-): Promise<SettleOutcome> {
-  const { authorization } = read.credential as EvmCredential // what `read` made
-  const data = transferCall(authorization)
-  let gas: bigint
-  try {
-    const from = relayer.address
-    const estimated = await client.request({ method: 'eth_estimateGas', params: [{ from, to: token, data }] })
-    gas = (BigInt(estimated) * 5n) / 4n
-  } catch (error) {
-    // The contract refuses it now: because it was taken before, or because it never will be.
-    if (isRevert(error)) return spentOr(client, read, reasonOf(error))
-    throw error
-  }
-  const reference = await relayer.send({ to: token, data, gas })
-  const receipt = await relayer.receipt(reference)
-  if (!receipt) return { kind: 'unknown', reason: `${reference} is in no block yet` }
-  if (receipt.status === 'success' && hasMoved(receipt.logs, namedOn(client.chain.id, token, authorization)))
-    return { kind: 'settled', reference }
-  return spentOr(client, read, `${reference} moved nothing`)
-}
-
-/** The chain did not take it from us: somebody else may have brought it before. */
-async function spentOr(client: RelayerClient, read: ReadCredential, reason: string): Promise<SettleOutcome> {
-  const { fate, used } = await fateOf(client, read.handle)
-  if (fate.kind === 'settled') return fate
-  if (fate.kind === 'open' && used) return { kind: 'unknown', reason }
-  return { kind: 'refused', reason }
+const TOO_LITTLE: PaymentRefusal = {
+  code: 'verification_failed',
+  reason: 'So small an amount is not taken by this method.',
 }

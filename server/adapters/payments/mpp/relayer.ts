@@ -1,15 +1,8 @@
-import { type Chain, type Client, type Hex, keccak256, type TransactionReceipt, type Transport } from 'viem'
+import { type Client, type Hex, keccak256, type TransactionReceipt } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import {
-  getBalance,
-  getTransactionCount,
-  getTransactionReceipt,
-  prepareTransactionRequest,
-  sendRawTransaction,
-} from 'viem/actions'
+import { getTransactionCount, getTransactionReceipt, sendRawTransaction } from 'viem/actions'
+import type { Fees, GasPrices } from './gas-prices'
 import { causesOf, isNodeTrouble } from './node-trouble'
-
-export type RelayerClient = Client<Transport, Chain, PrivateKeyAccount>
 
 export interface RelayedCall {
   readonly to: Hex
@@ -17,125 +10,278 @@ export interface RelayedCall {
   readonly gas: bigint
 }
 
-/** More than a transfer by authorization takes on any chain that half a cent is sent over. */
-const DEAREST_GAS = 300_000n
-const TRIES = 3
-const ASK_AGAIN_MS = 200
+export interface RelayerOptions {
+  readonly account: PrivateKeyAccount
+  readonly chainId: number
+  /** For questions, which may wait for each other. */
+  readonly reads: Client
+  /** For sendings, each by itself. */
+  readonly sends: Client
+  readonly gas: GasPrices
+  /** How long one call waits for its block. */
+  readonly waitMs: number
+}
+
+/** Under way at once. Nodes promise a place to 16 of an account and keep 64 more, where there is room. */
+const MAX_IN_FLIGHT = 64
+/** Who waits behind more than these does not get into a block while its caller waits. */
+const MAX_WAITING = 256
+const TRIES = 5
+const POLL_MS = 200
+/** The first in line is not looked after more often than this. */
+const LEAST_STALL_MS = 2000
+/** Nothing that we send is worth anything after this: an authorization lives ten minutes. */
+const GIVE_UP_MS = 15 * 60_000
+/** After so many looks that find its number taken and itself nowhere, a transaction is gone. */
+const LOOKS_BEFORE_GONE = 3
+
+/** One number of the account, and what was sent by it: the newest last. */
+interface Flight {
+  readonly nonce: number
+  readonly call: RelayedCall
+  readonly sent: { hash: Hex; raw: Hex; fees: Fees }[]
+  readonly begunAt: number
+  readonly ended: PromiseWithResolvers<TransactionReceipt | null>
+  timesMissed: number
+  /** Why it is not known whether the node has it. */
+  doubt: unknown
+}
+
+/** The ceiling on gas forbids to send now. */
+class TooDear extends Error {
+  constructor() {
+    super('gas costs more than the ceiling allows')
+  }
+}
 
 /**
- * Sends transactions of one account, whose gas the gateway pays. One at a time takes the next number of the account, so that
- * no two of them ever have the same one; then they wait for their blocks side by side. The account must be the gateway's alone:
- * who else sends by it takes numbers away, which is found out and mended, at the cost of a second sending.
+ * Sends transactions of one account, whose gas the gateway pays: many at once, each by a number of its own, counted here. One by one they
+ * are looked after until they are in a block: the first in line, when it gets into none, is sent again at a higher price, below the ceiling;
+ * a number that was given out and not used is filled. The account must be the gateway's alone: who else sends by it takes numbers away,
+ * which is found out and mended, at the cost of a second sending. Nothing is kept on the disk: a new process asks the node for its number,
+ * and what the old one had under way is found by the authorization that it brought.
  */
 export class Relayer {
-  private readonly client: RelayerClient
-  private readonly waitMs: number
-  private queue: Promise<unknown> = Promise.resolve()
-  /** The number of the next transaction; null when the node must be asked. */
+  private readonly options: RelayerOptions
+  private readonly flights = new Map<number, Flight>()
+  /** Given out, and not used. */
+  private readonly gaps: number[] = []
+  private busy = 0
+  private readonly waiting: (() => void)[] = []
+  /** The number after the last that was given out; null when the node must be asked. */
   private next: number | null = null
-  /** One of ours did not get into a block in time: the next one takes the place of the first that waits. */
-  private stalled = false
+  private counting: Promise<void> | null = null
+  private polling = false
+  /** The first number that is in no block, and since when it is. */
+  private line = { first: -1, since: 0 }
 
-  constructor(client: RelayerClient, waitMs: number) {
-    this.client = client
-    this.waitMs = waitMs
+  constructor(options: RelayerOptions) {
+    this.options = options
   }
 
   get address(): Hex {
-    return this.client.account.address
+    return this.options.account.address
   }
 
-  /** Whether it has the gas of one more transaction. Throws when the node does not answer. */
-  async canPay(): Promise<boolean> {
-    const [balance, fees] = await Promise.all([getBalance(this.client, { address: this.address }), this.fees()])
-    return balance >= DEAREST_GAS * (fees.type === 'legacy' ? fees.gasPrice : fees.maxFeePerGas)
+  /** Why no call is taken now; null when one is. */
+  problem(): string | null {
+    return this.waiting.length < MAX_WAITING ? null : `${this.waiting.length} payments wait for the relayer`
   }
 
-  /** Gives the call to the node, and its hash when the node has it. Throws when the node refuses it or does not answer. */
-  send(call: RelayedCall): Promise<Hex> {
-    const sent = this.queue.then(() => this.sendNow(call))
-    this.queue = sent.catch(() => undefined)
-    return sent
+  /**
+   * Brings the call to the chain, and gives what became of it: null when it is in no block in time, and then it is still looked after. The
+   * same call again is not sent by another number. Throws when the node refuses it or does not answer. `taken`: told when it may have come
+   * to the node.
+   */
+  async bring(call: RelayedCall, taken: () => void = () => undefined): Promise<TransactionReceipt | null> {
+    const before = [...this.flights.values()].find(({ call: { data } }) => data === call.data)
+    if (before) await this.sendAgain(before)
+    const flight = before ?? (await this.inTurn(call))
+    taken()
+    if (!before && flight.doubt) throw flight.doubt
+    const late = Promise.withResolvers<null>()
+    const patience = setTimeout(() => late.resolve(null), this.options.waitMs)
+    const receipt = await Promise.race([flight.ended.promise, late.promise])
+    clearTimeout(patience)
+    return receipt
   }
 
-  /** What became of one, once it is in a block; null when it is not in time. Throws when the node does not answer. */
-  async receipt(hash: Hex): Promise<TransactionReceipt | null> {
-    const until = performance.now() + this.waitMs
-    for (;;) {
-      const receipt = await this.mined(hash)
-      if (receipt) this.stalled = false
-      if (receipt) return receipt
-      if (performance.now() > until) break
-      await Bun.sleep(ASK_AGAIN_MS)
+  private async inTurn(call: RelayedCall): Promise<Flight> {
+    if (this.busy < MAX_IN_FLIGHT) this.busy++
+    else await new Promise<void>((begin) => this.waiting.push(begin))
+    // Whoever waits takes the place over.
+    const leave = () => {
+      const next = this.waiting.shift()
+      if (next) next()
+      else this.busy--
     }
-    // It may have been dropped: its number is asked for again.
-    this.next = null
-    this.stalled = true
-    return null
-  }
-
-  private async mined(hash: Hex): Promise<TransactionReceipt | null> {
     try {
-      return await getTransactionReceipt(this.client, { hash })
+      const flight = await this.begin(call)
+      void flight.ended.promise.then(leave)
+      return flight
     } catch (error) {
-      if (isNodeTrouble(error)) throw error
-      return null
+      leave()
+      throw error
     }
   }
 
-  private async sendNow(call: RelayedCall): Promise<Hex> {
+  private async begin(call: RelayedCall): Promise<Flight> {
     for (let tries = 1; ; tries++) {
-      const fees = await this.fees()
-      const standsIn = this.stalled
-      this.stalled = false
-      const nonce = await this.number(standsIn ? 'latest' : 'pending')
-      // What stands in for another must pay more than it, or nodes keep the first.
-      const paid = standsIn ? twice(fees) : fees
-      const transaction = { ...call, ...paid, nonce, chainId: this.client.chain.id }
-      const signed = await this.client.account.signTransaction(transaction)
-      this.next = null
+      const fees = await this.options.gas.fees(call.gas)
+      if (!fees) throw new TooDear()
+      const flight = this.flightOf(await this.number(), call)
       try {
-        await sendRawTransaction(this.client, { serializedTransaction: signed })
-        if (!standsIn) this.next = nonce + 1
-        return keccak256(signed)
+        await this.send(flight, fees)
+        return flight
       } catch (error) {
-        if (isKnownAlready(error)) return keccak256(signed)
-        if (tries === TRIES || !isOfTheNumber(error)) throw error
+        // A lost reply: it may be with the node, so that its number is taken, and it is looked after.
+        flight.doubt = error
+        if (isNodeTrouble(error)) return flight
+        this.end(flight, null)
+        if (isTaken(error)) await this.count(flight.nonce)
+        else this.gaps.push(flight.nonce)
+        if (tries === TRIES || !(isTaken(error) || isTooFar(error))) throw error
+        if (isTooFar(error)) await Bun.sleep(POLL_MS)
       }
     }
   }
 
-  private async number(blockTag: 'latest' | 'pending'): Promise<number> {
-    if (this.next !== null && blockTag === 'pending') return this.next
-    return getTransactionCount(this.client, { address: this.address, blockTag })
+  private flightOf(nonce: number, call: RelayedCall): Flight {
+    const ended = Promise.withResolvers<TransactionReceipt | null>()
+    const flight = { nonce, call, sent: [], begunAt: performance.now(), ended, timesMissed: 0, doubt: null }
+    this.flights.set(nonce, flight)
+    if (!this.polling) void this.poll()
+    return flight
   }
 
-  private async fees(): Promise<Fees> {
-    const { maxFeePerGas, maxPriorityFeePerGas, gasPrice } = await prepareTransactionRequest(this.client, {
-      account: this.client.account,
-      parameters: ['type', 'fees'],
+  private end(flight: Flight, receipt: TransactionReceipt | null): void {
+    this.flights.delete(flight.nonce)
+    flight.ended.resolve(receipt)
+  }
+
+  private async send(flight: Flight, { isLegacy, ...fees }: Fees): Promise<void> {
+    const { account, chainId, sends } = this.options
+    const price = isLegacy
+      ? ({ type: 'legacy', gasPrice: fees.maxFeePerGas } as const)
+      : ({ type: 'eip1559', ...fees } as const)
+    const raw = await account.signTransaction({ ...flight.call, ...price, nonce: flight.nonce, chainId })
+    flight.sent.push({ hash: keccak256(raw), raw, fees: { ...fees, isLegacy } })
+    await sendRawTransaction(sends, { serializedTransaction: raw }).catch((error: unknown) => {
+      if (!isKnownAlready(error)) throw error
     })
-    if (maxFeePerGas === undefined) return { type: 'legacy', gasPrice: gasPrice ?? 0n }
-    return { type: 'eip1559', maxFeePerGas, maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n }
+  }
+
+  /** In its own place, at a higher price where the ceiling allows it: a node may have dropped it, or keeps it for cheaper blocks. */
+  private async sendAgain(flight: Flight): Promise<void> {
+    const last = flight.sent.at(-1)
+    const higher = last && (await this.options.gas.feesAbove(last.fees, flight.call.gas))
+    // Whatever the node says of it, the first may have come to it already.
+    if (higher) await this.send(flight, higher).catch(() => undefined)
+    else await this.repeat(flight)
+  }
+
+  /** The same to the letter, for a node that has dropped it. */
+  private async repeat({ sent }: Flight): Promise<void> {
+    const last = sent.at(-1)
+    if (last) await sendRawTransaction(this.options.sends, { serializedTransaction: last.raw }).catch(() => undefined)
+  }
+
+  /** A number that nobody else gets: the lowest that was given back, else the next one. */
+  private async number(): Promise<number> {
+    while (this.next === null) await this.count(-1)
+    const gap = this.gaps.sort((a, b) => a - b).shift()
+    if (gap !== undefined) return gap
+    const number = this.next
+    this.next = number + 1
+    return number
+  }
+
+  /** Asks the node how far the account is. `taken`: a number that somebody else has, as it said. */
+  private async count(taken: number): Promise<void> {
+    this.counting ??= this.pendingCount().finally(() => {
+      this.counting = null
+    })
+    await this.counting
+    this.next = Math.max(this.next ?? 0, taken + 1)
+  }
+
+  private async pendingCount(): Promise<void> {
+    const count = await getTransactionCount(this.options.reads, { address: this.address, blockTag: 'pending' })
+    this.next = Math.max(this.next ?? 0, count)
+  }
+
+  /** Looks after what is under way, as long as something is. */
+  private async poll(): Promise<void> {
+    this.polling = true
+    this.line = { first: -1, since: 0 }
+    for (let pause = POLL_MS; this.flights.size > 0; ) {
+      await new Promise((resume) => setTimeout(resume, pause).unref())
+      pause = await this.look().then(
+        () => POLL_MS,
+        () => Math.min(pause * 2, LEAST_STALL_MS),
+      )
+    }
+    this.polling = false
+  }
+
+  private async look(): Promise<void> {
+    const { reads } = this.options
+    const [mined] = await Promise.all([
+      getTransactionCount(reads, { address: this.address, blockTag: 'latest' }),
+      ...[...this.flights.values()].map((flight) => this.lookFor(flight)),
+    ])
+    const now = performance.now()
+    for (const flight of this.flights.values()) {
+      if (flight.nonce < mined) flight.timesMissed++
+      if (flight.timesMissed >= LOOKS_BEFORE_GONE || now - flight.begunAt > GIVE_UP_MS) this.end(flight, null)
+    }
+    await this.keepMoving(mined, now)
+  }
+
+  private async lookFor(flight: Flight): Promise<void> {
+    await Promise.all(
+      flight.sent.map(async ({ hash }) => {
+        const receipt = await getTransactionReceipt(this.options.reads, { hash }).catch((error: unknown) => {
+          if (isNodeTrouble(error)) throw error
+          return null
+        })
+        if (receipt) this.end(flight, receipt)
+      }),
+    )
+  }
+
+  /** All wait behind the first in line. */
+  private async keepMoving(first: number, now: number): Promise<void> {
+    if (first !== this.line.first) this.line = { first, since: now }
+    if (this.flights.size === 0 || now - this.line.since < Math.max(this.options.waitMs, LEAST_STALL_MS)) return
+    this.line.since = now
+    const flight = this.flights.get(first)
+    const behind = [...this.flights.values()].filter(({ nonce }) => nonce !== first)
+    await Promise.all([...(flight ? [this.sendAgain(flight)] : []), ...behind.map((one) => this.repeat(one))])
+    if (!flight) await this.fill(first)
+  }
+
+  private async fill(first: number): Promise<void> {
+    // A number that was not used, or one of an earlier process that the node has dropped, or keeps at too low a price.
+    const gap = this.gaps.indexOf(first)
+    if (gap >= 0) this.gaps.splice(gap, 1)
+    const [some] = this.flights.values()
+    if (!some) return
+    const fees = await this.options.gas.fees(some.call.gas)
+    const filler = this.flightOf(first, { to: this.address, data: '0x', gas: some.call.gas })
+    if (fees) await this.send(filler, fees).catch(() => undefined)
+    else this.end(filler, null)
   }
 }
 
-type Fees =
-  | { readonly type: 'legacy'; readonly gasPrice: bigint }
-  | { readonly type: 'eip1559'; readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
-
-function twice(fees: Fees): Fees {
-  if (fees.type === 'legacy') return { ...fees, gasPrice: fees.gasPrice * 2n }
-  return {
-    ...fees,
-    maxFeePerGas: fees.maxFeePerGas * 2n + 1n,
-    maxPriorityFeePerGas: fees.maxPriorityFeePerGas * 2n + 1n,
-  }
+/** The number is somebody else's: of another user of the key, or of a transaction of an earlier process. Nodes have words for it, and no code. */
+function isTaken(error: unknown): boolean {
+  return causesOf(error).some(({ message }) => /nonce (is )?too low|underpriced/i.test(message))
 }
 
-/** The account's numbers are not what we thought: somebody else sent by it, or one of ours is gone. Nodes have words for it, and no code. */
-function isOfTheNumber(error: unknown): boolean {
-  return causesOf(error).some(({ message }) => /nonce (is )?too (low|high)|underpriced/i.test(message))
+/** The one before it has not come to this node yet. */
+function isTooFar(error: unknown): boolean {
+  return causesOf(error).some(({ message }) => /nonce (is )?too high/i.test(message))
 }
 
 function isKnownAlready(error: unknown): boolean {

@@ -1,6 +1,24 @@
+import type { Credential } from 'mppx'
 import { Mppx, tempo } from 'mppx/server'
-import { type Address, type Client, createClient, type Hex, keccak256 } from 'viem'
-import { getTransaction, getTransactionReceipt, readContract, sendRawTransactionSync } from 'viem/actions'
+import {
+  type Address,
+  type Client,
+  createClient,
+  erc20Abi,
+  type Hex,
+  isAddressEqual,
+  keccak256,
+  parseEventLogs,
+  type TransactionReceipt,
+} from 'viem'
+import {
+  getBlock,
+  getChainId,
+  getTransaction,
+  getTransactionReceipt,
+  readContract,
+  sendRawTransactionSync,
+} from 'viem/actions'
 import { tempoLocalnet } from 'viem/chains'
 import { Abis, Transaction } from 'viem/tempo'
 import { formatUsd } from '../../../core/money'
@@ -14,8 +32,9 @@ import type {
   Terms,
   ValidPayment,
 } from '../../../core/payments/method'
-import type { PaymentRefusal } from '../../../core/payments/refusal'
+import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
 import { no, ok, type Result } from '../../../core/result'
+import { ChainWatch } from './chain-watch'
 import { ChallengeWriter } from './challenge-writer'
 import { readPaymentScheme } from './credential-text'
 import { type ChainOptions, transportOf } from './evm-chain'
@@ -31,13 +50,18 @@ export interface TempoOptions extends ChainOptions {
   readonly secret: string
   /** The public host that challenges name. */
   readonly realm: string
+  /** In how many blocks, its own included, a payment must stand to be final. */
+  readonly confirmations: number
+  /** The oldest that the last block may be; null for a chain that makes blocks only when there is something in them. */
+  readonly maxBlockAgeMs: number | null
   readonly now: () => number
+  readonly onTrouble: (what: string, reason: string) => void
   /** Readies a chain that does not run by itself; before it is asked anything. */
   readonly freshen?: () => Promise<void>
 }
 
-/** How far a chain's clock may be behind ours before we call a transfer dead. */
-const CLOCK_SKEW_MS = 30_000
+/** How far a chain may be set back before we call a transfer dead. */
+const REORG_MS = 30_000
 /** A transfer that could still happen in an hour keeps its fate open for an hour. */
 const LONGEST_LIFE_MS = 10 * 60_000
 
@@ -47,6 +71,7 @@ const LONGEST_LIFE_MS = 10 * 60_000
  */
 export function tempoMethod(options: TempoOptions): PaymentMethod {
   const client = tempoClient(options)
+  const watch = new ChainWatch(client, options)
   const charge = tempo.charge({
     currency: options.token as Address, // the configuration judged its form
     recipient: options.recipient as Address,
@@ -66,7 +91,8 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
     name: 'tempo',
     currency: options.token,
     units: (amount) => BigInt(amount) * 10n ** BigInt(options.decimals - 6),
-    async offer(terms: Terms): Promise<Offer> {
+    async offer(terms: Terms): Promise<Offer | null> {
+      if (!(await watch.isWell())) return null
       await options.freshen?.()
       return { method: 'tempo', ...(await writer.write(terms)), more: {} }
     },
@@ -79,6 +105,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
     },
     async validate(read, { amount, binding }): Promise<Result<ValidPayment, PaymentRefusal>> {
       try {
+        if ((await watch.problem()) !== null) return no(NETWORK)
         await options.freshen?.()
         const request = { amount: formatUsd(amount), chainId: options.chainId }
         const credential = read.credential as Parameters<typeof mppx.validateCredential>[0] // what `read` made
@@ -88,11 +115,17 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
         // Recovered from the signature; `source` is only what the credential claims.
         return ok({ payer: String(Reflect.get(details ?? {}, 'sender')).toLowerCase() })
       } catch (error) {
-        return no(refusalOf(error))
+        // What the token refuses to everybody is not the payer's fault.
+        return no((await watch.askAgain()) === null ? refusalOf(error) : NETWORK)
       }
     },
-    settle: (read) => send(client, read),
-    lookUp: (handle) => lookUp(client, handle, options.now()),
+    async settle(read) {
+      const outcome = await send(client, read, options)
+      if (outcome.kind !== 'refused') return outcome
+      const problem = await watch.askAgain()
+      return problem === null ? outcome : { kind: 'unknown', reason: problem }
+    },
+    lookUp: (handle) => lookUp(client, handle, options).catch(() => ({ kind: 'open' })),
     async balance(payer) {
       try {
         const [address, args] = [options.token as Address, [payer as Address] as const]
@@ -136,13 +169,15 @@ function lifeProblem({ validBefore }: SettlementHandle, now: number): string | n
   return null
 }
 
-async function send(client: Client, read: ReadCredential): Promise<SettleOutcome> {
+async function send(client: Client, read: ReadCredential, options: TempoOptions): Promise<SettleOutcome> {
   const transfer = await signedTransfer(Reflect.get(Object(read.credential), 'payload'))
   if (!transfer) return { kind: 'refused', reason: 'not a signed transfer' }
   try {
     const receipt = await sendRawTransactionSync(client, { serializedTransaction: transfer.raw })
-    if (receipt.status === 'success') return { kind: 'settled', reference: transfer.hash }
-    return { kind: 'refused', reason: 'the transfer reverted' }
+    if (receipt.status !== 'success') return { kind: 'refused', reason: 'the transfer reverted' }
+    if (isWhole(receipt.logs, read, options)) return { kind: 'settled', reference: transfer.hash }
+    options.onTrouble('a transfer did not move what it was told, and is not counted', transfer.hash)
+    return { kind: 'refused', reason: 'the transfer did not move the whole amount' }
   } catch (error) {
     const reason = reasonOf(error)
     if (isNodeTrouble(error)) return { kind: 'unknown', reason }
@@ -156,14 +191,34 @@ async function send(client: Client, read: ReadCredential): Promise<SettleOutcome
   }
 }
 
-async function lookUp(client: Client, handle: SettlementHandle, now: number): Promise<Fate> {
-  try {
-    const receipt = await getTransactionReceipt(client, { hash: handle.transaction as Hex })
-    return receipt.status === 'success' ? { kind: 'settled', reference: handle.transaction } : { kind: 'never' }
-  } catch (error) {
-    if (isNodeTrouble(error)) return { kind: 'open' }
-    // Not mined. It names its own last second, so that it never will be when that is over.
-    const isOver = handle.validBefore !== null && now > handle.validBefore + CLOCK_SKEW_MS
-    return isOver ? { kind: 'never' } : { kind: 'open' }
+/** Whether the recipient got the whole amount of the challenge, by one transfer of the token. */
+function isWhole(logs: TransactionReceipt['logs'], { credential }: ReadCredential, options: TempoOptions): boolean {
+  const { amount } = (credential as Credential.Credential).challenge.request // what `read` made
+  const ours = logs.filter(({ address }) => isAddressEqual(address, options.token as Address))
+  const transfers = parseEventLogs({ abi: erc20Abi, eventName: 'Transfer', logs: ours })
+  const received = transfers.filter(({ args }) => isAddressEqual(args.to, options.recipient as Address))
+  return received.length === 1 && String(received[0]?.args.value) === amount
+}
+
+/** Rejects when the node does not answer. */
+async function lookUp(client: Client, handle: SettlementHandle, options: TempoOptions): Promise<Fate> {
+  await options.freshen?.()
+  const hash = handle.transaction as Hex
+  const mined = () =>
+    getTransactionReceipt(client, { hash }).catch((error: unknown) => {
+      if (isNodeTrouble(error)) throw error
+      return null
+    })
+  const [chainId, latest] = await Promise.all([getChainId(client), getBlock(client, { blockTag: 'latest' })])
+  // A node that went over to another chain knows nothing of ours.
+  if (chainId !== options.chainId) return { kind: 'open' }
+  const receipt = await mined()
+  if (receipt) {
+    if (receipt.status !== 'success') return { kind: 'never' }
+    const standsIn = latest.number - receipt.blockNumber + 1n
+    return { kind: 'settled', reference: hash, isFinal: standsIn >= BigInt(options.confirmations) }
   }
+  // Not mined. It names its own last second, and the chain, not our clock, says when that is over: one that stands still has said nothing.
+  const isOver = handle.validBefore !== null && Number(latest.timestamp) * 1000 > handle.validBefore + REORG_MS
+  return { kind: isOver ? 'never' : 'open' }
 }

@@ -10,6 +10,7 @@ interface TokenOptions extends ChainOptions {
   readonly token: string
   readonly tokenName: string
   readonly tokenVersion: string
+  readonly decimals: number
 }
 
 /**
@@ -28,7 +29,9 @@ export async function tokenProblem(options: TokenOptions): Promise<string | null
     const ours = domainSeparator({ domain: { name, version, chainId, verifyingContract: token } })
     // Nearly every such token tells its own.
     const its = await readContract(client, { ...contract, functionName: 'DOMAIN_SEPARATOR' }).catch(() => ours)
-    return its === ours ? null : `the token does not sign as "${name}", version "${version}"`
+    if (its !== ours) return `the token does not sign as "${name}", version "${version}"`
+    const decimals = await readContract(client, { ...contract, functionName: 'decimals' })
+    return decimals === options.decimals ? null : `the token has ${decimals} decimals, not ${options.decimals}`
   } catch (error) {
     return isNodeTrouble(error) ? null : 'PAYMENTS_EVM_TOKEN is no token with EIP-3009 on that chain'
   }

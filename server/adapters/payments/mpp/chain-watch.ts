@@ -1,0 +1,104 @@
+import { type Address, type Client, encodeFunctionData, erc20Abi, type Hex } from 'viem'
+import { call, getBlock, getChainId } from 'viem/actions'
+import { isRevert } from './node-trouble'
+import { reasonOf } from './refusals'
+
+export interface ChainWatchOptions {
+  readonly chainId: number
+  readonly token: string
+  readonly recipient: string
+  /** The oldest that the last block may be; null for a chain that makes blocks only when there is something in them. */
+  readonly maxBlockAgeMs: number | null
+  readonly now: () => number
+  /** Told once when the chain stops being usable, and why. */
+  readonly onTrouble: (what: string, reason: string) => void
+  /** What else can be wrong; asked in the same moment. */
+  readonly also?: () => Promise<string | null>
+  /** Readies a chain that does not run by itself; before it is asked anything. */
+  readonly freshen?: () => Promise<void>
+}
+
+/** How long a chain that was found well counts as well. */
+const WELL_MS = 2000
+/** Whoever only asks for an offer does not wait longer for a node that is silent. */
+const OFFER_PATIENCE_MS = 1000
+
+/**
+ * Whether payments can go through on this chain now: its node answers for the configured chain, blocks are made, and the token moves to the
+ * recipient. Asked again every few seconds, by one question at a time, and at once while something is wrong, so that it mends itself.
+ */
+export class ChainWatch {
+  private readonly client: Client
+  private readonly options: ChainWatchOptions
+  private wellSince = Number.NEGATIVE_INFINITY
+  private asking: Promise<string | null> | null = null
+  private told: string | null = null
+
+  constructor(client: Client, options: ChainWatchOptions) {
+    this.client = client
+    this.options = options
+  }
+
+  /** What is wrong; null when nothing is. */
+  async problem(): Promise<string | null> {
+    const age = this.options.now() - this.wellSince
+    return age >= 0 && age < WELL_MS ? null : this.askAgain()
+  }
+
+  /** What is wrong at this very moment, whatever was found before. */
+  askAgain(): Promise<string | null> {
+    this.asking ??= this.ask().finally(() => {
+      this.asking = null
+    })
+    return this.asking
+  }
+
+  /** Whether an offer can be made: a node that is silent for long is none to pay by. */
+  async isWell(): Promise<boolean> {
+    const silent = Promise.withResolvers<string>()
+    const patience = setTimeout(() => silent.resolve('the node is silent'), OFFER_PATIENCE_MS)
+    const problem = await Promise.race([this.problem(), silent.promise])
+    clearTimeout(patience)
+    return problem === null
+  }
+
+  private async ask(): Promise<string | null> {
+    const asked = this.options.now()
+    const problem = await this.found().catch((error: unknown) => `the node does not answer: ${reasonOf(error)}`)
+    this.wellSince = problem === null ? asked : Number.NEGATIVE_INFINITY
+    // One that lasts is told once, whatever numbers are in it.
+    const kind = problem?.replace(/[\d.]+/g, '') ?? null
+    if (problem !== null && kind !== this.told)
+      this.options.onTrouble('payments are not offered while their network is in trouble', problem)
+    this.told = kind
+    return problem
+  }
+
+  private async found(): Promise<string | null> {
+    const { chainId, maxBlockAgeMs, now, freshen, also } = this.options
+    await freshen?.()
+    const [answered, { timestamp }, moves, other] = await Promise.all([
+      getChainId(this.client),
+      getBlock(this.client, { blockTag: 'latest' }),
+      this.tokenMoves(),
+      also?.() ?? null,
+    ])
+    if (answered !== chainId) return `the node is of chain ${answered}, not ${chainId}`
+    if (maxBlockAgeMs !== null && now() - Number(timestamp) * 1000 > maxBlockAgeMs)
+      return `the last block is older than ${maxBlockAgeMs / 1000} s: the chain stands still, or its node is behind`
+    return moves ?? other
+  }
+
+  /** Nothing, sent by the recipient to itself: what is refused then is not the fault of any payer. */
+  private async tokenMoves(): Promise<string | null> {
+    const recipient = this.options.recipient as Address // the configuration judged its form
+    const data: Hex = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [recipient, 0n] })
+    try {
+      await call(this.client, { account: recipient, to: this.options.token as Address, data })
+      return null
+    } catch (error) {
+      if (!isRevert(error)) throw error
+      return `the token moves nothing to the recipient: paused, or one of them is blocked: ${reasonOf(error)}`
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import type { Address, Client } from 'viem'
+import { getBalance, getBlock, getGasPrice } from 'viem/actions'
+
+/** What a payment's gas may cost at most, in the chain's own coin. */
+export interface GasCeiling {
+  /** Of one unit of gas, in wei; null where only the cost of a whole payment is bounded. */
+  readonly maxFeePerGas: bigint | null
+  /** Of one payment, in wei: limit times price. */
+  readonly maxCostPerPayment: bigint
+}
+
+export interface Fees {
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+  /** For a chain whose blocks name no base fee (before EIP-1559): the first of the two is the price. */
+  readonly isLegacy: boolean
+}
+
+interface Prices {
+  readonly isLegacy: boolean
+  /** What the last block asked. */
+  readonly base: bigint
+  readonly tip: bigint
+  readonly balance: bigint
+  readonly readAt: number
+}
+
+/** Blocks change their price by an eighth. */
+const FRESH_MS = 1000
+/** Until the first transfer of this token was estimated. USDC takes 86,000, and the limit is a quarter more. */
+const FIRST_GAS = 110_000n
+
+/** The price of gas, and whether a transfer stays below the ceiling at it. */
+export class GasPrices {
+  private readonly client: Client
+  private readonly relayer: Address
+  private readonly ceiling: GasCeiling
+  private readonly now: () => number
+  private prices: Prices | null = null
+  private asking: Promise<Prices> | null = null
+  /** The limit of a transfer, as it was last estimated. */
+  private usualGas = FIRST_GAS
+
+  constructor(client: Client, relayer: Address, ceiling: GasCeiling, now: () => number) {
+    this.client = client
+    this.relayer = relayer
+    this.ceiling = ceiling
+    this.now = now
+  }
+
+  /** Why no transfer can be sent now; null when one can. Rejects when the node does not answer. */
+  async problem(): Promise<string | null> {
+    const problem = this.problemOf(await this.read())
+    // What is wrong is asked for again, so that it is over when it is over.
+    if (problem !== null) this.prices = null
+    return problem
+  }
+
+  private problemOf(prices: Prices): string | null {
+    const { base, tip, balance } = prices
+    const most = this.mostFor(this.usualGas)
+    if (base + tip > most)
+      return `gas is too dear: ${gwei(base + tip)} gwei, and the ceiling is ${gwei(most)} (PAYMENTS_MAX_GAS_USD, PAYMENTS_EVM_MAX_FEE_GWEI)`
+    if (balance < this.usualGas * withRoom(prices, most))
+      return `the relayer has no money for gas: ${this.relayer} has ${gwei(balance)} gwei`
+    return null
+  }
+
+  /** What to offer for a transaction with this limit; null while blocks ask more than the ceiling. */
+  async fees(gas: bigint): Promise<Fees | null> {
+    this.usualGas = gas
+    const prices = await this.read()
+    const { base, tip, isLegacy } = prices
+    const most = this.mostFor(gas)
+    if (base + tip > most) return null
+    return { maxFeePerGas: withRoom(prices, most), maxPriorityFeePerGas: tip, isLegacy }
+  }
+
+  /** The same, for one that takes the place of another: nodes want a tenth more; null where the ceiling forbids it. */
+  async feesAbove(before: Fees, gas: bigint): Promise<Fees | null> {
+    const now = await this.fees(gas)
+    const maxFeePerGas = atLeast(now?.maxFeePerGas ?? 0n, more(before.maxFeePerGas))
+    const maxPriorityFeePerGas = atLeast(now?.maxPriorityFeePerGas ?? 0n, more(before.maxPriorityFeePerGas))
+    if (maxFeePerGas > this.mostFor(gas) || maxPriorityFeePerGas > maxFeePerGas) return null
+    return { maxFeePerGas, maxPriorityFeePerGas, isLegacy: before.isLegacy }
+  }
+
+  private mostFor(gas: bigint): bigint {
+    const { maxFeePerGas, maxCostPerPayment } = this.ceiling
+    const most = maxCostPerPayment / gas
+    return maxFeePerGas !== null && maxFeePerGas < most ? maxFeePerGas : most
+  }
+
+  private async read(): Promise<Prices> {
+    const age = this.prices ? this.now() - this.prices.readAt : -1
+    if (this.prices && age >= 0 && age < FRESH_MS) return this.prices
+    this.asking ??= this.ask().finally(() => {
+      this.asking = null
+    })
+    return this.asking
+  }
+
+  private async ask(): Promise<Prices> {
+    const readAt = this.now()
+    const [{ baseFeePerGas }, gasPrice, balance] = await Promise.all([
+      getBlock(this.client, { blockTag: 'latest' }),
+      getGasPrice(this.client),
+      getBalance(this.client, { address: this.relayer }),
+    ])
+    // What nodes call the price is the base fee and their own idea of a tip.
+    const isLegacy = typeof baseFeePerGas !== 'bigint'
+    const base = isLegacy ? gasPrice : baseFeePerGas
+    const tip = gasPrice > base ? gasPrice - base : 0n
+    this.prices = { isLegacy, base, tip, balance, readAt }
+    return this.prices
+  }
+}
+
+/** Twice what the last block asked, for the blocks until it is in one, and never above the ceiling. */
+function withRoom({ base, tip, isLegacy }: Prices, most: bigint): bigint {
+  const wanted = isLegacy ? base : base * 2n + tip
+  return wanted < most ? wanted : most
+}
+
+function more(fee: bigint): bigint {
+  return (fee * 9n) / 8n + 1n
+}
+
+function atLeast(one: bigint, other: bigint): bigint {
+  return one > other ? one : other
+}
+
+function gwei(wei: bigint): string {
+  return (Number(wei) / 1e9).toString()
+}

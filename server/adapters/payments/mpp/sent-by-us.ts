@@ -1,0 +1,33 @@
+import type { TransactionReceipt } from 'viem'
+import type { ReadCredential } from '../../../core/payments/method'
+import type { EvmCredential } from './evm-credential'
+
+/** As long as an authorization lives there are never so many. */
+const MAX_KNOWN = 100_000
+
+/**
+ * Which transfers to the recipient are payments to this gateway. Another gateway with the same recipient takes the same authorization, so
+ * that a transfer says by itself nothing about what it pays for: it counts when our relayer sent it. One that somebody else brought counts only
+ * when we had sent it too and it was made for one of our own offers; a top-up never, and neither does x402 without the echo of an offer.
+ */
+export class SentByUs {
+  private readonly relayer: string
+  private readonly sent = new Set<string>()
+
+  constructor(relayer: string) {
+    this.relayer = relayer.toLowerCase()
+  }
+
+  /** Its transfer was given to the node. */
+  add({ handle, credential }: ReadCredential): void {
+    const { binding } = credential as EvmCredential // what `read` made
+    if (!binding || binding['account'] !== undefined) return
+    if (this.sent.size >= MAX_KNOWN) this.sent.clear()
+    this.sent.add(handle.transaction)
+  }
+
+  /** Whether a mined transaction that moved the money is this gateway's. */
+  counts(name: string, { from }: TransactionReceipt): boolean {
+    return from.toLowerCase() === this.relayer || this.sent.has(name)
+  }
+}

@@ -1,0 +1,76 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { tempoMethod } from '../../../server/adapters/payments/mpp/tempo'
+import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../../server/adapters/payments/sandbox-chain/sandbox-chain'
+import { termsOf } from '../../contracts/payment-method.contract'
+import { offered } from '../../support/offered'
+import '../../support/patience'
+import { MERCHANT, openPaymentSandbox } from '../../support/payment-sandbox'
+
+describe('attacks on the tempo method', () => {
+  let sandbox: Awaited<ReturnType<typeof openPaymentSandbox>>
+  let troubles: string[] = []
+  let ahead = 0
+  beforeAll(async () => {
+    sandbox = await openPaymentSandbox()
+  })
+  beforeEach(() => {
+    troubles = []
+    ahead = 0
+  })
+  afterEach(() => sandbox.setMood('ok'))
+  afterAll(() => sandbox.close())
+
+  const method = () =>
+    tempoMethod({
+      ...{ rpcUrl: sandbox.nodeUrl, chainId: SANDBOX_CHAIN_ID, token: SANDBOX_TOKEN, decimals: 6, recipient: MERCHANT },
+      ...{ secret: 'a secret that only this test knows, long enough', realm: 'localhost' },
+      ...{ confirmations: 3, maxBlockAgeMs: 20_000, now: () => Date.now() + ahead },
+      onTrouble: (what, reason) => troubles.push(`${what}: ${reason}`),
+    })
+  const paid = async (paying: ReturnType<typeof method>, terms = termsOf()) => {
+    const { challenge } = await offered(paying, terms)
+    const asked = new Response(null, { status: 402, headers: { 'www-authenticate': challenge } })
+    const text = (await sandbox.payer().createCredential(asked)).replace(/^Payment /, '')
+    const found = await paying.read({ scheme: 'payment', text })
+    if (!found?.ok) throw new Error('not readable')
+    return found.value
+  }
+
+  describe.each([
+    ['of another chain', 'is of chain 8453'],
+    ['halted', 'stands still'],
+    ['dead', 'does not answer'],
+  ] as const)('a node that is %s', (mood, told) => {
+    test('is found while it runs: no offer, no payment judged, fates stay open, and it mends by itself', async () => {
+      const [paying, terms] = [method(), termsOf()]
+      const shown = await paid(paying, terms)
+      expect((await paying.validate(shown, terms)).ok).toBe(true)
+      sandbox.setMood(mood)
+      // Past what was asked of the chain a moment ago.
+      ahead += 3000
+      expect(await paying.offer(termsOf())).toBeNull()
+      expect(await paying.validate(shown, terms)).toMatchObject({ error: { code: 'payment_network_unavailable' } })
+      // Long after its last second, by our clock; the chain has said nothing about it.
+      ahead += 600_000
+      expect(await paying.lookUp(shown.handle)).toEqual({ kind: 'open' })
+      ahead = 0
+      expect(troubles).toEqual([expect.stringContaining(told)])
+      sandbox.setMood('ok')
+      expect(await paying.offer(termsOf())).not.toBeNull()
+      expect((await paying.validate(shown, terms)).ok).toBe(true)
+    })
+  })
+
+  test('a payment is final in as many blocks as the settings ask, and not before', async () => {
+    const paying = method()
+    const shown = await paid(paying)
+    expect(await paying.settle(shown)).toMatchObject({ kind: 'settled' })
+    const isFinal = async (): Promise<boolean> => {
+      const fate = await paying.lookUp(shown.handle)
+      return fate.kind === 'settled' && fate.isFinal === true
+    }
+    expect(await isFinal()).toBe(false)
+    await sandbox.ask('anvil_mine', ['0x2'])
+    expect(await isFinal()).toBe(true)
+  })
+})
