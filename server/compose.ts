@@ -151,7 +151,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     },
     async close() {
       await billing.close()
-      await providers.close?.()
+      await Promise.all([providers.close?.(), models.close()])
       await linked.close()
       await stores.close()
     },

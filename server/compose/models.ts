@@ -1,6 +1,7 @@
 import { Fleet } from '../adapters/models/fleet'
 import { modelsOfFile } from '../adapters/models/models-file'
 import { SANDBOX_MODELS } from '../adapters/models/sandbox/sandbox-models'
+import { TokenThread } from '../adapters/models/tokens/token-thread'
 import type { Config } from '../config'
 import type { LlmContextInput } from '../core/catalogue/llm-context'
 import type { PriceStore } from '../core/catalogue/prices'
@@ -13,6 +14,7 @@ import type { Model } from '../core/models/model'
 import { ModelShelf } from '../core/models/shelf'
 import { formatUsd } from '../core/money'
 import type { Provider } from '../core/providers/provider'
+import { Drains } from '../gateway/drains'
 import { balanceFunding } from '../gateway/funding/balance'
 import type { ModelCounter } from '../gateway/model-call'
 import { OpenStreams } from '../gateway/open-streams'
@@ -51,6 +53,7 @@ export async function composeModels(
     ...(sandbox ? SANDBOX_MODELS : []),
     ...(file === null ? [] : await modelsOfFile(file, Math.floor(clock.now() / 1000))),
   ]
+  const inputs = new TokenThread()
   const counter: ModelCounter = {
     catalogue: new ModelCatalogue(fixed, stores.models),
     backend: new Fleet({ keyOf, now: () => clock.now(), onTrouble }),
@@ -63,6 +66,8 @@ export async function composeModels(
     // Unlimited sign-ups must not spend the operator's money (spec-answers 4).
     creditBuysPaid: config.creditBuysPaidProviders,
     streams: new OpenStreams(),
+    drains: new Drains(),
+    inputs,
     defaultCap: defaultOutputTokens,
     longestStreamMs: LONGEST_STREAM_MS,
     onTrouble,
@@ -77,6 +82,7 @@ export async function composeModels(
     models: counter.catalogue,
     modelShelf: new ModelShelf(stores.models, clock),
     streams: counter.streams,
+    close: () => inputs.close(),
     upstreams: (models: readonly Model[]) => counter.backend.states(models),
     modelCalls: new ModelCalls(desk, counter),
     researchCalls: new ResearchCalls(desk, { ...counter, prices, search }),

@@ -1,12 +1,12 @@
 /**
  * All bytes of a stream, or null when they are more than `most`: reading ends there, and the stream is cancelled, whatever was
- * said of its length. A stream that breaks throws what it broke with; what came until then is in `chunks`.
+ * said of its length. A stream that breaks throws what it broke with.
  */
 export async function boundedBytes(
   stream: AsyncIterable<Uint8Array> | null,
   most: number,
-  chunks: Uint8Array[] = [],
 ): Promise<Buffer<ArrayBuffer> | null> {
+  const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of stream ?? []) {
     length += chunk.byteLength

@@ -126,7 +126,7 @@ export interface PricedCall<I> {
   /** Headers of a success. */
   readonly headers?: Readonly<Record<string, string>>
   readonly wishes: Wishes
-  /** Aborts when the caller hangs up. It counts until the upstream is asked (`forward`). */
+  /** Aborts when the caller hangs up. It counts until the upstream is asked; of a local one, to its end. */
   readonly hangUp: AbortSignal
 }
 

@@ -86,7 +86,10 @@ export class DeepResearch {
   private readonly parts: ResearchParts
   private readonly asked: ResearchAsked
   private readonly account: Parameters<typeof priceOf>[2]
+  /** Breaks off the step under way. */
   private readonly signal: AbortSignal
+  /** Whether no further step is begun; the one under way goes to its end. */
+  private readonly isLeft: () => boolean
   private readonly tell: (progress: ResearchProgress) => void
   private readonly lines: ChargeLine[] = []
   private tokens: TokenCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
@@ -99,13 +102,14 @@ export class DeepResearch {
     parts: ResearchParts,
     asked: ResearchAsked,
     account: Parameters<typeof priceOf>[2],
-    signal: AbortSignal,
+    { signal, isLeft }: { readonly signal: AbortSignal; readonly isLeft: () => boolean },
     tell: (progress: ResearchProgress) => void,
   ) {
     this.parts = parts
     this.asked = asked
     this.account = account
     this.signal = signal
+    this.isLeft = isLeft
     this.tell = tell
   }
 
@@ -145,6 +149,10 @@ export class DeepResearch {
       .problem
   }
 
+  private get isOver(): boolean {
+    return this.signal.aborted || this.isLeft()
+  }
+
   private say(text: string): void {
     this.text += text
     this.tell({ step: 'text', text })
@@ -153,13 +161,14 @@ export class DeepResearch {
   /** Asks the model, and puts down what it took. */
   private async ask(part: string, turns: readonly ChatTurn[], cap: number, onText?: (text: string) => void) {
     const { model } = this.asked
+    if (this.isOver) return { text: '', problem: ENDED }
     const question = { model, turns, cap, ...(onText && { onText }) }
     if (
       questionBody(question).length >
       FRAME_BYTES + ESCAPED * (Buffer.byteLength(this.asked.question) + MOST_SOURCE_BYTES) + model.id.length
     )
       throw new Error('a prompt is longer than what was held for')
-    const answered = await ask(this.parts.backend, question, this.signal)
+    const answered = await ask(this.parts, question, this.signal)
     if (!answered.ok) return { text: '', problem: this.problemOf(answered.error) }
     const { text, metered, broken } = answered.value
     for (const line of tokenLines(model.price, metered.tokens))
@@ -179,7 +188,7 @@ export class DeepResearch {
   private async searchAll(queries: readonly string[]): Promise<Failure | null> {
     let problem: Failure | null = null
     for (const query of queries.slice(0, this.asked.maxSearches - this.queries.length)) {
-      if (this.signal.aborted) return failure('upstream_timeout', 'The research was ended before its time.')
+      if (this.isOver) return ENDED
       problem = await this.search(query)
     }
     return problem
@@ -214,6 +223,8 @@ export class DeepResearch {
     return told(error)
   }
 }
+
+const ENDED = failure('upstream_timeout', 'The research was ended before its time.')
 
 /** What a job has come to, in money; never above what was held. */
 export function researchCost(state: ResearchState, most: Money): Money {

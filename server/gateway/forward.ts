@@ -15,22 +15,22 @@ export interface Unanswered {
   readonly didNothing: boolean
 }
 
-/** From the moment a source outside is asked, nobody's hanging up reaches it. */
-const NEVER = new AbortController().signal
+/** What is told to whoever left before anything was asked; nobody reads it. */
+export const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
 
 /**
  * Calls the provider, and says in our words what it failed with. Whatever it does, a throw included, is an answer or a failure.
- * `hangUp` ends a local call only: any other goes on until its time is over, whoever still listens (spec-answers 4).
+ * `stop` ends it before its time.
  */
 export async function forward<I>(
   provider: Provider<I>,
   input: I,
   timeoutMs: number,
-  hangUp: AbortSignal,
+  stop: AbortSignal,
   onTrouble: (provider: string, reason: string) => void,
 ): Promise<Result<ProviderAnswer, Unanswered>> {
-  const late = provider.isLocal ? 'no answer before the deadline, or before the caller hung up' : 'no answer in time'
-  const answer = await callWithin(provider, input, timeoutMs, provider.isLocal ? hangUp : NEVER, late)
+  const late = 'no answer before the deadline, or before it was told to stop'
+  const answer = await callWithin(provider, input, timeoutMs, stop, late)
   if (!answer.ok) {
     if (answer.error.kind !== 'refused') onTrouble(provider.name, answer.error.reason)
     return no({ failure: told(answer.error), didNothing: surelyNothing(answer.error) })

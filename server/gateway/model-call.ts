@@ -1,23 +1,25 @@
 import type { ModelOperationName } from '../core/catalogue/operation'
 import type { Clock } from '../core/clock'
-import type { Failure } from '../core/failure'
+import { type Failure, failure } from '../core/failure'
 import type { KeptAnswer } from '../core/idempotency/kept-answer'
 import type { Journal } from '../core/ledger/journal'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter, Readings, Subject, Ticket } from '../core/limits/limiter'
 import type { ModelBackend } from '../core/models/backend'
 import type { ModelCatalogue } from '../core/models/catalogue'
+import { countedInput, type InputTokens } from '../core/models/input-tokens'
 import type { Model } from '../core/models/model'
 import type { ModelRequest, TokenBounds } from '../core/models/model-request'
-import { type Metered, type ModelWire, metered, type Seen, type WirePath } from '../core/models/model-wire'
+import { type Metered, type ModelWire, metered, type Seen, USUAL_BYTES, type WirePath } from '../core/models/model-wire'
 import { costOfLines, tokenLines } from '../core/models/token-price'
 import { least, type Money, minus, ZERO } from '../core/money'
 import type { CallRecord } from '../core/usage/call-record'
 import type { Quoted, Repeated } from './call'
+import type { Drain, Drains } from './drains'
 import type { Funding, Reservation } from './funding/funding'
 import type { OpenStreams } from './open-streams'
 import type { FirstTurn, Repeats } from './repeats'
-import { callRecord } from './serve'
+import { accountOf, callRecord } from './serve'
 import type { Keyed } from './turn-of'
 
 export interface ModelCounter {
@@ -28,13 +30,15 @@ export interface ModelCounter {
   readonly journal: Pick<Journal, 'note'>
   readonly clock: Clock
   readonly streams: OpenStreams
+  readonly drains: Drains
+  readonly inputs: InputTokens
   readonly funding: Funding
   readonly repeats: Repeats
   /** Whether signup credit pays for models that need a top-up; for the others it does. */
   readonly creditBuysPaid: boolean
   /** The output cap of a call that names none, of a model that has none of its own. */
   readonly defaultCap: number
-  /** A stream that lasts longer is cut, as if its caller had hung up. */
+  /** The caller of a stream that lasts longer is told so, and goes: the stream is as one whose caller hung up. */
   readonly longestStreamMs: number
   readonly onTrouble: (what: string, reason: string) => void
   /** Money that the house lost. */
@@ -90,7 +94,7 @@ export type ModelOutcome =
   | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }
 
 /** How a call came to its end, as the log has it beside a status of 200. */
-export type EndCode = null | 'caller_hung_up' | 'stream_cut' | 'gateway_restarted'
+export type EndCode = null | 'caller_hung_up' | 'stream_cut' | 'gateway_restarted' | 'gateway_shutdown'
 
 /** The row and the charge of what went through: the written rule of `metered`, at the model's price. */
 export function recordOf(
@@ -141,9 +145,55 @@ export interface Taken {
   readonly ticket: Pick<Ticket, 'finish'>
   /** Set under an `Idempotency-Key`. */
   readonly first: FirstTurn | null
-  /** Aborts when the work is to stop. */
-  readonly stop: AbortSignal
+  /** Where the call is counted once its caller is gone. */
+  readonly drain: Drain
+  /** When the upstream was asked. */
+  readonly askedAt: number
 }
+
+/** Where a call is counted from the moment its caller is gone, until it gives its place back. */
+export function drainOf(
+  { drains }: Pick<ModelCounter, 'drains'>,
+  { admitted, hangUp, ticket }: Pick<ModelCall, 'admitted' | 'hangUp' | 'ticket'>,
+  model: Model,
+): Drain {
+  const drain = drains.open(accountOf(admitted), model)
+  const begin = () => drain.begin()
+  hangUp.addEventListener('abort', begin, { once: true })
+  ticket.with(() => {
+    hangUp.removeEventListener('abort', begin)
+    drain.end()
+  })
+  return drain
+}
+
+/**
+ * What a call that nobody saw the end of is charged by (spec-answers 4): its input, as the vendor told it or by the tokenizer; and
+ * of output what came, or, where more may have been written than was sent, what the model writes in the time that it took.
+ */
+export async function reckoned(
+  counter: Pick<ModelCounter, 'clock' | 'inputs'>,
+  { judged, askedAt }: Pick<Taken, 'judged' | 'askedAt'>,
+  seen: Seen,
+  /** Whether the vendor had stopped when we did: then nothing was written that did not come. */
+  hasStopped = false,
+): Promise<{ readonly judged: JudgedCall; readonly seen: Seen }> {
+  const { bounds, request, model } = judged
+  const seconds = Math.max(0, counter.clock.now() - askedAt) / 1000
+  const likely = seen.counts ? bounds.input.likely : await countedInput(counter.inputs, request, bounds.input)
+  const written = hasStopped ? 0 : Math.ceil(seconds * model.tokensPerSecond) * USUAL_BYTES
+  return {
+    judged: { ...judged, bounds: { ...bounds, input: { ...bounds.input, likely } } },
+    seen: { ...seen, isFinal: false, textBytes: Math.max(seen.textBytes, written) },
+  }
+}
+
+/** The failure of whoever waits when the process ends. */
+export const SHUTTING_DOWN = failure(
+  'service_unavailable',
+  'The gateway is shutting down and broke off. You were not charged; send the request again.',
+  { retryAfterSeconds: 1 },
+)
 
 /** Ends a call without a charge, or after it. Free to repeat. */
 export async function giveBack(

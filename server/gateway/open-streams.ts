@@ -1,19 +1,19 @@
-/** What is streamed now, so that a stop can wait for it, and end what does not end by itself. */
+/** Calls of models and research under way, so that a stop can wait for them, and end what does not end by itself. */
 export class OpenStreams {
   private readonly open = new Map<object, () => Promise<void>>()
   private lastLeft: (() => void) | null = null
 
-  /** `end` charges what went through, and gives everything back. */
-  add(stream: object, end: () => Promise<void>): void {
-    this.open.set(stream, end)
+  /** `end` breaks it off as the gateway's own doing, settles it and gives everything back. */
+  add(call: object, end: () => Promise<void>): void {
+    this.open.set(call, end)
   }
 
-  delete(stream: object): void {
-    this.open.delete(stream)
+  delete(call: object): void {
+    this.open.delete(call)
     if (this.open.size === 0) this.lastLeft?.()
   }
 
-  /** Resolves when no stream is open; those that are after `mostMs` are ended and charged. */
+  /** Resolves when nothing is open; what is after `mostMs` is ended. */
   async ended(mostMs: number): Promise<void> {
     if (this.open.size === 0) return
     const left = new Promise<void>((resolve) => (this.lastLeft = resolve))

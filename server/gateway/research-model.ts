@@ -1,8 +1,9 @@
+import type { Clock } from '../core/clock'
 import type { ModelBackend } from '../core/models/backend'
 import { CHAT_COMPLETIONS } from '../core/models/chat-completions-wire'
 import type { Model } from '../core/models/model'
 import { boundsOf, isJson, listOf } from '../core/models/model-request'
-import { type Metered, metered, type WirePath } from '../core/models/model-wire'
+import { type Metered, metered, USUAL_BYTES, type WirePath } from '../core/models/model-wire'
 import type { ChatTurn } from '../core/models/research-prompts'
 import { jsonOf, SseEvents } from '../core/models/sse-events'
 import type { UpstreamFailure } from '../core/providers/provider'
@@ -31,9 +32,12 @@ export function questionBody({ model, turns, cap }: Question): Uint8Array<ArrayB
   return new TextEncoder().encode(JSON.stringify({ model: model.id, messages: turns, max_tokens: cap, stream: true }))
 }
 
-/** Asks a model, and counts what it took, whole or not. A refusal before its answer took nothing. */
+/**
+ * Asks a model, and counts what it took, whole or not: of one that `signal` broke off, what it writes in the time that it had. A
+ * refusal before its answer took nothing.
+ */
 export async function ask(
-  backend: ModelBackend,
+  { backend, clock }: { readonly backend: ModelBackend; readonly clock: Clock },
   question: Question,
   signal: AbortSignal,
 ): Promise<Result<Answered, UpstreamFailure>> {
@@ -42,6 +46,7 @@ export async function ask(
   if (!read.ok) throw new Error(read.error.message)
   const request = read.value
   const call = { model, wire: CHAT_COMPLETIONS, request, path: STREAM, cap, headers: {} }
+  const askedAt = clock.now()
   const opened = await backend.open(call, signal)
   if (!opened.ok) return no(opened.error)
   const meter = CHAT_COMPLETIONS.meter(request, STREAM)
@@ -63,7 +68,9 @@ export async function ask(
     opened.value.close()
   }
   const likely = boundsOf(request, model, cap)?.input.likely ?? 0
-  return ok({ text, metered: metered(meter.seen, { input: likely, output: cap }), broken })
+  const seconds = broken && signal.aborted ? Math.max(0, clock.now() - askedAt) / 1000 : 0
+  const textBytes = Math.max(meter.seen.textBytes, Math.ceil(seconds * model.tokensPerSecond) * USUAL_BYTES)
+  return ok({ text, metered: metered({ ...meter.seen, textBytes }, { input: likely, output: cap }), broken })
 }
 
 function deltaOf(event: Uint8Array): string {

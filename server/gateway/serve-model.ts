@@ -1,28 +1,33 @@
 import { boundedBytes } from '../core/bounded-bytes'
 import { type Failure, failure } from '../core/failure'
 import type { BackendAnswer } from '../core/models/backend'
+import type { Model } from '../core/models/model'
 import { isJson } from '../core/models/model-request'
 import type { Seen } from '../core/models/model-wire'
 import { no, ok, type Result } from '../core/result'
 import { limitFailure } from './admit'
+import type { Admitted } from './call'
 import { withFittingCap } from './fitting-cap'
-import { told } from './forward'
+import { HUNG_UP, told } from './forward'
 import type { CreditUse, Reservation } from './funding/funding'
 import { judgeModelCall } from './judge-model-call'
 import {
   charge,
+  drainOf,
   giveBack,
   type JudgedCall,
   type ModelCall,
   type ModelCounter,
   type ModelOutcome,
+  reckoned,
   recordOf,
+  SHUTTING_DOWN,
   type Taken,
 } from './model-call'
 import type { FirstTurn } from './repeats'
-import { spendable, tooDear } from './serve'
+import { accountOf, spendable, tooDear } from './serve'
 import { meteredStream } from './stream'
-import { inTurn, stopOf } from './turn-of'
+import { inTurn } from './turn-of'
 
 /** Most bytes of a plain answer; with pictures in it, a model's is longer than a search's. */
 const MOST_ANSWER_BYTES = 64 * 1024 * 1024
@@ -50,27 +55,36 @@ export async function serveModel(counter: ModelCounter, call: ModelCall): Promis
 
 /** Tokens, money, upstream, charge. */
 async function bought(counter: ModelCounter, judged: JudgedCall, first: FirstTurn | null): Promise<ModelOutcome> {
-  const { call, bounds, subjects, family } = judged
+  const { call, bounds, subjects, family, model } = judged
   const { admitted } = call
   const asked = family && (await counter.limiter.countRequest([family]))
   if (asked && !asked.ok) return { kind: 'refused', failure: limitFailure(asked.error, admitted.caller) }
   const { ticket } = call
+  const waits = drainsFull(counter, admitted, model)
+  if (waits) return { kind: 'refused', failure: waits, readings: await counter.limiter.read(subjects) }
   const counted = await ticket.reserve(subjects, bounds.input.likely + bounds.output)
   if (!counted.ok)
     return { kind: 'refused', failure: limitFailure(counted.error, admitted.caller), readings: counted.error.readings }
+  const drain = drainOf(counter, call, model)
   const reserved = await reserveTokens(counter, { ...call, ...judged })
   if (!reserved.ok) {
     await ticket.finish(0)
     const problem = await withFittingCap(counter, judged, reserved.error)
     return { kind: 'refused', failure: problem, readings: await counter.limiter.read(subjects) }
   }
-  const taken = { judged, reservation: reserved.value, ticket, first, stop: stopOf(call, first) }
+  const taken = { judged, reservation: reserved.value, ticket, first, drain, askedAt: counter.clock.now() }
   try {
     return await forwarded(counter, taken)
   } catch (error) {
     await giveBack(taken, 0)
     throw error
   }
+}
+
+/** Why an account whose calls go on without their callers must wait, or null. */
+export function drainsFull({ drains }: Pick<ModelCounter, 'drains'>, admitted: Admitted, model: Model): Failure | null {
+  const places = admitted.subjects[0]?.limits.concurrency ?? 1
+  return drains.refusal(accountOf(admitted), places, model)
 }
 
 /** Makes sure of the money of a call that is charged by its tokens, the first top-up included. */
@@ -108,19 +122,47 @@ export async function reserveTokens(
   )
 }
 
+/** From here on a hang-up changes nothing; only the end of this process still breaks a call off. */
 async function forwarded(counter: ModelCounter, taken: Taken): Promise<ModelOutcome> {
-  const { judged } = taken
-  const { call, request, model, cap, subjects } = judged
-  const opened = await counter.backend.open(
-    { model, wire: call.wire, request, path: call.path, cap, headers: call.headers },
-    taken.stop,
-  )
-  if (!opened.ok) {
-    await giveBack(taken, 0)
-    return { kind: 'refused', failure: told(opened.error), readings: await counter.limiter.read(subjects) }
+  const { call, request, model, cap } = taken.judged
+  if (call.hangUp.aborted) return refused(counter, taken, HUNG_UP)
+  const shutdown = new AbortController()
+  const over = Promise.withResolvers<void>()
+  counter.streams.add(taken, () => {
+    shutdown.abort()
+    return over.promise
+  })
+  try {
+    const opened = await counter.backend.open(
+      { model, wire: call.wire, request, path: call.path, cap, headers: call.headers },
+      shutdown.signal,
+    )
+    if (opened.ok) taken.drain.at(opened.value.upstream)
+    if (shutdown.signal.aborted && !opened.ok) return brokenOff(counter, taken)
+    if (!opened.ok) return refused(counter, taken, told(opened.error))
+    return request.stream
+      ? await streamed(counter, taken, opened.value)
+      : await plain(counter, taken, opened.value, shutdown.signal)
+  } finally {
+    counter.streams.delete(taken)
+    over.resolve()
   }
-  const answer = opened.value
-  return request.stream ? streamed(counter, taken, answer) : plain(counter, taken, answer)
+}
+
+async function refused(counter: ModelCounter, taken: Taken, problem: Failure): Promise<ModelOutcome> {
+  await giveBack(taken, 0)
+  return { kind: 'refused', failure: problem, readings: await counter.limiter.read(taken.judged.subjects) }
+}
+
+/** This process ends before the answer: it is our break to whoever waits, and charged by estimate to whoever left (spec-answers 4). */
+async function brokenOff(counter: ModelCounter, taken: Taken): Promise<ModelOutcome> {
+  if (taken.judged.call.hangUp.aborted) {
+    const { judged, seen } = await reckoned(counter, taken, NOTHING)
+    const kept = taken.first?.cut()
+    const { tokens } = await charge(counter, judged, taken.reservation, seen, 'gateway_shutdown', kept)
+    await giveBack(taken, tokens.input + tokens.output)
+  }
+  return refused(counter, taken, SHUTTING_DOWN)
 }
 
 async function streamed(counter: ModelCounter, taken: Taken, answer: BackendAnswer): Promise<ModelOutcome> {
@@ -146,31 +188,33 @@ async function streamed(counter: ModelCounter, taken: Taken, answer: BackendAnsw
   }
 }
 
-async function plain(counter: ModelCounter, taken: Taken, answer: BackendAnswer): Promise<ModelOutcome> {
-  const { judged, reservation, first, stop } = taken
-  const came: Uint8Array[] = []
-  const body = await wholeBody(answer, came)
+async function plain(
+  counter: ModelCounter,
+  taken: Taken,
+  answer: BackendAnswer,
+  shutdown: AbortSignal,
+): Promise<ModelOutcome> {
+  const { judged, reservation, first } = taken
+  const body = await wholeBody(answer)
   answer.close()
-  const refused = async (problem: Failure): Promise<ModelOutcome> => {
-    await giveBack(taken, 0)
-    return { kind: 'refused', failure: problem, readings: await counter.limiter.read(judged.subjects) }
-  }
   if (!body.ok) {
-    if (stop.aborted && came.length > 0) return hungUp(counter, taken, came)
+    if (shutdown.aborted) return brokenOff(counter, taken)
     counter.onTrouble(answer.upstream, body.error)
-    return refused(failure('upstream_error', 'The model broke off in its answer. You were not charged.'))
+    const problem = failure('upstream_error', 'The model broke off in its answer. You were not charged.')
+    return refused(counter, taken, problem)
   }
   const seen = seenIn(judged, body.value)
   if (!seen) {
     counter.onTrouble(answer.upstream, 'an answer that is no JSON object')
-    return refused(failure('upstream_error', 'The model gave an answer that is none. You were not charged.'))
+    const problem = failure('upstream_error', 'The model gave an answer that is none. You were not charged.')
+    return refused(counter, taken, problem)
   }
   const { captured, tokens } = await charge(
     counter,
     judged,
     reservation,
     seen,
-    stop.aborted ? 'caller_hung_up' : null,
+    judged.call.hangUp.aborted ? 'caller_hung_up' : null,
     first?.answer(body.value, { 'content-type': answer.contentType }),
   )
   await giveBack(taken, tokens.input + tokens.output)
@@ -179,24 +223,6 @@ async function plain(counter: ModelCounter, taken: Taken, answer: BackendAnswer)
     kind: 'served',
     contentType: answer.contentType,
     body: body.value,
-    cost: captured.value.cost,
-    readings: await counter.limiter.read(judged.subjects),
-  }
-}
-
-/** A plain answer that its caller did not wait for: what came of it is charged, as of a stream, the input in any case (spec-answers 4). */
-async function hungUp(counter: ModelCounter, taken: Taken, came: readonly Uint8Array[]): Promise<ModelOutcome> {
-  const { judged, reservation } = taken
-  const textBytes = judged.call.wire.textBytes(Buffer.concat(came).toString())
-  const seen = { counts: null, isFinal: false, textBytes }
-  const { captured, tokens } = await charge(counter, judged, reservation, seen, 'caller_hung_up')
-  await giveBack(taken, tokens.input + tokens.output)
-  if (!captured.ok) return { kind: 'refused', failure: captured.error }
-  return {
-    kind: 'served',
-    contentType: 'application/json',
-    // Nobody reads it.
-    body: new Uint8Array(),
     cost: captured.value.cost,
     readings: await counter.limiter.read(judged.subjects),
   }
@@ -214,10 +240,9 @@ function seenIn({ call }: JudgedCall, body: Uint8Array): Seen | null {
   }
 }
 
-/** The whole body; `came` gets each part as it comes, for a caller who does not wait for the rest. */
-async function wholeBody(answer: BackendAnswer, came: Uint8Array[]): Promise<Result<Uint8Array<ArrayBuffer>, string>> {
+async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<ArrayBuffer>, string>> {
   try {
-    const whole = await boundedBytes(answer.body, MOST_ANSWER_BYTES, came)
+    const whole = await boundedBytes(answer.body, MOST_ANSWER_BYTES)
     return whole ? ok(whole) : no('an answer that is too long')
   } catch (error) {
     return no(error instanceof Error ? error.name : 'the answer was cut')

@@ -17,13 +17,14 @@ import {
   type ResearchState,
   researchCost,
 } from './deep-research'
+import type { Drain } from './drains'
 import type { Reservation } from './funding/funding'
 import { isSold, moreThanMinute, soldModel } from './judge-model-call'
-import { type EndCode, giveBack } from './model-call'
+import { drainOf, type EndCode, giveBack, SHUTTING_DOWN } from './model-call'
 import { type Ending, type FirstTurn, GivenBytes } from './repeats'
 import { callRecord, creditUse, spendable } from './serve'
-import { reserveTokens } from './serve-model'
-import { inTurn, type Keyed, stopOf } from './turn-of'
+import { drainsFull, reserveTokens } from './serve-model'
+import { inTurn, type Keyed } from './turn-of'
 
 export interface ResearchCall extends Keyed {
   readonly model: string
@@ -110,9 +111,12 @@ async function begun(
 ): Promise<ResearchOutcome> {
   const { admitted } = call
   const { ticket } = call
+  const waits = drainsFull(parts, admitted, asked.model)
+  if (waits) return { kind: 'refused', failure: waits, readings: await parts.limiter.read(admitted.subjects) }
   const counted = await ticket.reserve(admitted.subjects, likely)
   if (!counted.ok)
     return { kind: 'refused', failure: limitFailure(counted.error, admitted.caller), readings: counted.error.readings }
+  const drain = drainOf(parts, call, asked.model)
   const reserved = await reserveTokens(
     parts,
     { admitted, operation: OPERATION, model: asked.model, most },
@@ -122,7 +126,7 @@ async function begun(
     await ticket.finish(0)
     return { kind: 'refused', failure: reserved.error, readings: await parts.limiter.read(admitted.subjects) }
   }
-  const job = new Job(parts, call, asked, most, { ticket, reservation: reserved.value, first })
+  const job = new Job(parts, call, asked, most, { ticket, reservation: reserved.value, first, drain })
   return call.stream ? job.streaming() : job.whole()
 }
 
@@ -154,6 +158,7 @@ interface Taken {
   readonly ticket: Pick<Ticket, 'finish'>
   readonly reservation: Reservation
   readonly first: FirstTurn | null
+  readonly drain: Drain
 }
 
 /** One job with what it has taken; gives it back on every way out. */
@@ -165,7 +170,9 @@ class Job {
   private readonly abort = new AbortController()
   private readonly research: DeepResearch
   private readonly given = new GivenBytes()
-  private readonly stop: AbortSignal
+  private isGone = false
+  private isTooLong = false
+  private isShutdown = false
   private send: (text: string) => void = () => undefined
 
   constructor(parts: ResearchParts, call: ResearchCall, asked: ResearchAsked, most: Money, taken: Taken) {
@@ -173,29 +180,40 @@ class Job {
     this.call = call
     this.most = most
     this.taken = taken
-    this.stop = stopOf(call, taken.first)
     const { caller } = call.admitted
     const account = caller.kind === 'anonymous' ? null : caller.account.id
     // On signup credit only that part of the sources is asked which costs the operator nothing.
     const search = (taken.reservation.isCredit && parts.search.onCredit) || parts.search
-    this.research = new DeepResearch({ ...parts, search }, asked, account, this.abort.signal, (progress) =>
+    const ends = { signal: this.abort.signal, isLeft: () => this.isLeft }
+    this.research = new DeepResearch({ ...parts, search }, asked, account, ends, (progress) =>
       this.progressed(progress),
     )
   }
 
-  /** Works, and then answers. Nobody has seen anything of a job that failed, so that it costs nothing. */
+  /** Works, and then answers. Nobody has seen anything of a job that failed, so that it costs nothing to who waited. */
   async whole(): Promise<ResearchOutcome> {
+    const over = Promise.withResolvers<void>()
+    this.parts.streams.add(this, () => this.shutDown(over.promise))
+    try {
+      return await this.answered()
+    } finally {
+      this.parts.streams.delete(this)
+      over.resolve()
+    }
+  }
+
+  private async answered(): Promise<ResearchOutcome> {
     const { admitted, wire } = this.call
-    const { stop } = this
+    const { first } = this.taken
     const problem = await this.work()
     const read = () => this.parts.limiter.read(admitted.subjects)
-    if (problem && !(stop.aborted && this.research.hasBegun)) {
+    if (problem && !(this.isGone && this.research.hasBegun)) {
       await giveBack(this.taken, 0)
       return { kind: 'refused', failure: problem, readings: await read() }
     }
     const body = wire.whole(this.research.state)
-    const kept = this.taken.first?.answer(body, JSON_ANSWER)
-    const captured = await this.charge(stop.aborted ? 'caller_hung_up' : null, kept)
+    const kept = problem ? first?.cut() : first?.answer(body, JSON_ANSWER)
+    const captured = await this.charge(this.code(problem), kept)
     if (!captured.ok) return { kind: 'refused', failure: captured.error, readings: await read() }
     return { kind: 'served', body, cost: captured.value.cost, readings: await read() }
   }
@@ -209,9 +227,7 @@ class Job {
     return {
       kind: 'streaming',
       run: (tell) => this.told(tell),
-      hangUp: () => {
-        if (!this.taken.first) this.abort.abort()
-      },
+      hangUp: () => this.leave(),
       readings: await this.parts.limiter.read(this.call.admitted.subjects),
     }
   }
@@ -220,11 +236,36 @@ class Job {
     this.send = send
     this.tell({ kind: 'begun' })
     const done = this.work().then((problem) => this.ending(problem))
-    this.parts.streams.add(this, () => {
-      this.abort.abort()
-      return done
-    })
+    this.parts.streams.add(this, () => this.shutDown(done))
     await done.finally(() => this.parts.streams.delete(this))
+  }
+
+  /** The caller is gone: the step under way goes to its end, and no other is begun, unless there is an answer to keep (`isLeft`). */
+  private leave(): void {
+    this.isGone = true
+    this.taken.drain.begin()
+  }
+
+  private get isLeft(): boolean {
+    return this.isGone && !this.taken.first
+  }
+
+  private async shutDown(done: Promise<void>): Promise<void> {
+    this.isShutdown = true
+    this.abort.abort()
+    await done
+  }
+
+  /** A break while the caller listened is not charged; the end of the time that a job may take is the job's own. */
+  private get isOwed(): boolean {
+    if (this.isGone) return this.research.hasBegun
+    return this.isTooLong && this.research.state.text !== ''
+  }
+
+  private code(problem: Failure | null): EndCode {
+    if (this.isShutdown && problem) return 'gateway_shutdown'
+    if (this.isGone) return 'caller_hung_up'
+    return problem && 'stream_cut'
   }
 
   private async ending(problem: Failure | null): Promise<void> {
@@ -239,11 +280,11 @@ class Job {
 
   /** Charges, or lets go, and tells the end. */
   private async ended(problem: Failure | null): Promise<Ending> {
-    const { state, hasBegun } = this.research
+    const { state } = this.research
     const { first } = this.taken
-    const isGone = this.abort.signal.aborted
-    if (problem && !(isGone ? hasBegun : state.text !== '')) {
-      const end = { status: 502, code: problem.code, charged: null, now: this.parts.clock.now() }
+    if (problem && !this.isOwed) {
+      const code = this.isShutdown ? 'gateway_shutdown' : problem.code
+      const end = { status: 502, code, charged: null, now: this.parts.clock.now() }
       this.parts.journal.note(callRecord(this.call.admitted, OPERATION, end))
       await giveBack(this.taken, 0)
       this.tell({ kind: 'failed', failure: problem })
@@ -252,7 +293,7 @@ class Job {
     // Written before it is charged, so that the repeats get it too.
     const last = this.written({ kind: 'done', state, cost: researchCost(state, this.most) })
     const kept = problem ? first?.cut() : first?.answer(this.given.whole(), EVENTS)
-    const captured = await this.charge(problem ? (isGone ? 'caller_hung_up' : 'stream_cut') : null, kept)
+    const captured = await this.charge(this.code(problem), kept)
     const failed = captured.ok ? problem : captured.error
     if (failed) this.tell({ kind: 'failed', failure: failed })
     else this.send(last)
@@ -270,18 +311,23 @@ class Job {
   }
 
   private async work(): Promise<Failure | null> {
-    const stop = () => this.abort.abort()
-    const timer = setTimeout(stop, LONGEST_RESEARCH_MS)
-    this.stop.addEventListener('abort', stop, { once: true })
-    if (this.stop.aborted) stop()
+    const { hangUp } = this.call
+    const leave = () => this.leave()
+    const timer = setTimeout(() => {
+      this.isTooLong = true
+      this.abort.abort()
+    }, LONGEST_RESEARCH_MS)
+    hangUp.addEventListener('abort', leave, { once: true })
+    if (hangUp.aborted) leave()
     try {
-      return await this.research.run()
+      const problem = await this.research.run()
+      return problem && this.isShutdown ? SHUTTING_DOWN : problem
     } catch (error) {
       this.parts.onTrouble('research', error instanceof Error ? error.message : String(error))
       return failure('internal_error', 'Something broke on our side.')
     } finally {
       clearTimeout(timer)
-      this.stop.removeEventListener('abort', stop)
+      hangUp.removeEventListener('abort', leave)
     }
   }
 

@@ -2,6 +2,7 @@ import type { PriceStore } from '../core/catalogue/prices'
 import type { Clock } from '../core/clock'
 import { formatAddress } from '../core/credentials/address'
 import { type Failure, failure } from '../core/failure'
+import type { AccountId } from '../core/ids'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter } from '../core/limits/limiter'
 import { formatUsd, least, type Money, minus, ZERO } from '../core/money'
@@ -9,7 +10,7 @@ import { ok } from '../core/result'
 import { type CallRecord, type Charged, NO_TOKENS } from '../core/usage/call-record'
 import { limitFailure } from './admit'
 import { type Admitted, countedOn, type Outcome, type PricedCall } from './call'
-import { forward } from './forward'
+import { forward, HUNG_UP } from './forward'
 import type { CreditUse, Funding } from './funding/funding'
 import type { Ending, FirstTurn, Repeats } from './repeats'
 import { turnOf } from './turn-of'
@@ -63,7 +64,8 @@ async function once<I>(counter: Counter, call: PricedCall<I>): Promise<Outcome> 
   }
 }
 
-const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
+/** A source outside that was asked is not told of a hang-up. */
+const NEVER = new AbortController().signal
 
 /**
  * Money, upstream, charge. From the moment an upstream outside is asked, a hang-up changes nothing (spec-answers 4): the call goes
@@ -85,7 +87,8 @@ async function bought<I>(
     const { deadline = Number.POSITIVE_INFINITY } = reservation
     const timeoutMs = Math.max(0, Math.min(operation.timeoutMs, deadline - counter.clock.now()))
     if (hangUp.aborted) return refused(HUNG_UP, 'nothing')
-    const answer = await forward(provider, call.input, timeoutMs, hangUp, counter.onTrouble)
+    const stop = provider.isLocal ? hangUp : NEVER
+    const answer = await forward(provider, call.input, timeoutMs, stop, counter.onTrouble)
     if (!answer.ok) return refused(answer.error.failure, answer.error.didNothing ? 'nothing' : 'unknown')
     if (provider.isLocal && hangUp.aborted) return refused(HUNG_UP, 'nothing')
     const charged = quote.charge(answer.value.units ?? 1)
@@ -108,6 +111,12 @@ export function creditUse(onCredit: object | null | undefined): CreditUse {
 function fundingOf({ funding }: Counter, { caller, presented }: Admitted): Funding {
   if (caller.kind !== 'anonymous') return funding.balance
   return presented.credential.kind === 'payment' ? funding.payment : funding.none
+}
+
+/** Whose balance pays for a call of a known caller. */
+export function accountOf({ caller }: Pick<Admitted, 'caller'>): AccountId {
+  if (caller.kind === 'anonymous') throw new Error('nobody known has no account')
+  return caller.account.id
 }
 
 /** The row of a call of a known key or app. */

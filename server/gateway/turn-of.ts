@@ -10,7 +10,7 @@ export interface Keyed {
   readonly wishes: Wishes
   /** Equal for two tries of one request only. */
   readonly fingerprint: () => string
-  /** Aborts when the caller hangs up. */
+  /** Aborts when the caller hangs up. It counts until the upstream is asked. */
   readonly hangUp: AbortSignal
 }
 
@@ -38,11 +38,6 @@ export async function turnOf(
   if (!turn.ok || turn.value.kind === 'repeat' || !hangUp.aborted) return turn
   await turn.value.first.end('nothing')
   return no(failure('upstream_timeout', 'The caller hung up.'))
-}
-
-/** When to stop: as soon as the caller hangs up; with a turn of its own never, for its repeat asks for the answer (ADR 17). */
-export function stopOf({ hangUp }: Pick<Keyed, 'hangUp'>, first: FirstTurn | null): AbortSignal {
-  return first ? new AbortController().signal : hangUp
 }
 
 /**

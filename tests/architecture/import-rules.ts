@@ -164,7 +164,12 @@ export const RULES: readonly Rule[] = [
   { files: ['server/adapters/sealing/**'], may: [CORE, SELF], packages: [CRYPTO] },
   // Calls to other people's servers, behind the port of core/outbound.
   // The sandbox counts tokens with a tokenizer.
-  { files: ['server/adapters/models/**'], may: [CORE, SELF], packages: ['gpt-tokenizer', 'node:*'] },
+  {
+    files: ['server/adapters/models/**'],
+    // One tokenizer, which long runs of characters do not slow down.
+    may: [CORE, SELF, 'server/adapters/websearch/passages/token-count.ts'],
+    packages: ['gpt-tokenizer', 'node:*'],
+  },
   { files: ['server/adapters/outbound/**'], may: [CORE, SELF], packages: ['node:*'] },
   {
     files: ['server/adapters/payments/mpp/**'],

@@ -95,24 +95,28 @@ describe('the chat of the playground', () => {
     await left(tab)
   })
 
-  test('stops in the middle: the model is told, what came stays, and is charged', async () => {
+  test('stops in the middle: what came stays, the model goes on to its end, all of it is charged, and the button says so', async () => {
     const { tab, page, spent } = await atChat('/playground?view=chat&model=acme%2Flarge')
     const stopped = Promise.withResolvers<void>()
-    vendor.answer = ({ signal }) => {
-      signal.addEventListener('abort', () => stopped.resolve())
+    vendor.answer = () => {
       const words = [openAi.chunk({ role: 'assistant', content: '' }), openAi.chunk({ content: 'y'.repeat(80) })]
-      return eventStream(words, () => new Promise<void>(() => undefined) as unknown as undefined)
+      return eventStream(words, async (controller) => {
+        await stopped.promise
+        const rest = [openAi.chunk({}, 'stop'), openAi.total({ input: 30, output: 90 }), openAi.done]
+        for (const event of rest) controller.enqueue(new TextEncoder().encode(event))
+        controller.close()
+      })
     }
     await cap(page).fill('100')
     await say(page, 'Talk for ever.')
     await said(page).getByText('y'.repeat(80)).waitFor()
+    await page.getByText('Stop ends what you see. The model goes on to its end, and all of it is charged.').waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
-    await stopped.promise
-    await page.getByText('Stopped. What had come up to then is charged.').waitFor()
-    await page.getByText('By the gateway: estimated').waitFor()
+    await page.getByText('Stopped. The model goes on to its end, and all of it is charged.').waitFor()
+    stopped.resolve()
+    await page.getByText('By the model: exact').waitFor()
     await page.getByText(/^\$0\.00\d+ charged$/).waitFor()
-    // 80 bytes of text are some 20 tokens; the input is estimated too.
-    await page.getByText(/in, 20 out$/).waitFor()
+    await page.getByText(/in, 90 out$/).waitFor()
     expect(await spent()).toBeGreaterThan(200)
     await page.getByRole('button', { name: /^Send/ }).waitFor()
     // Its charge was asked for before it was written down.

@@ -1,5 +1,5 @@
 import type { BackendAnswer, BackendCall, ModelBackend, UpstreamState } from '../../core/models/backend'
-import { type Model, type ModelUpstream, speaks } from '../../core/models/model'
+import { type Model, type ModelUpstream, speaks, upstreamName } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { no, ok, type Result } from '../../core/result'
 import { Breaker } from './breaker'
@@ -101,7 +101,7 @@ export class Fleet implements ModelBackend {
       return opened
     }
     breaker.succeeded()
-    return ok({ ...opened.value, upstream: name, idleMs: upstream.idleMs, close })
+    return ok({ ...opened.value, upstream: name, idleMs: upstream.idleMs, drainMs: upstream.firstByteMs, close })
   }
 
   private async called(
@@ -119,7 +119,7 @@ export class Fleet implements ModelBackend {
   private nameOf(upstream: ModelUpstream): string {
     const known = this.names.get(upstream)
     if (known !== undefined) return known
-    const name = nameOf(upstream)
+    const name = upstreamName(upstream)
     this.names.set(upstream, name)
     return name
   }
@@ -131,12 +131,6 @@ export class Fleet implements ModelBackend {
     this.breakers.set(name, breaker)
     return breaker
   }
-}
-
-/** Models that are at the same server, with the same key, share its fate. */
-function nameOf({ kind, baseUrl, keyEnv }: ModelUpstream): string {
-  if (kind === 'sandbox') return 'sandbox'
-  return `${kind} ${new URL(baseUrl).host}${keyEnv === null ? '' : ` ${keyEnv}`}`
 }
 
 function refusal(kind: UpstreamFailure['kind'], reason: string, retryAfter: number | null): Refusal {

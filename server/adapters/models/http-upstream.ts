@@ -60,7 +60,7 @@ export async function openHttp(
     })
   } catch (error) {
     if (late) return no(trouble('timeout', `no answer within ${upstream.firstByteMs} ms`))
-    if (abort.signal.aborted) return no(trouble('timeout', 'the caller hung up'))
+    if (abort.signal.aborted) return no(trouble('timeout', 'told to stop'))
     return no(trouble('unavailable', codeOf(error)))
   } finally {
     clearTimeout(timer)

@@ -24,6 +24,8 @@ export interface BackendAnswer {
   readonly body: ReadableStream<Uint8Array>
   /** Longest silence within the body. */
   readonly idleMs: number
+  /** Longest that it goes on once its caller is gone. */
+  readonly drainMs: number
   /** Gives the upstream's place back, and cancels what still comes. Free to repeat; must be called on every way out. */
   close(): void
 }

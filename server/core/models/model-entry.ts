@@ -63,6 +63,9 @@ export interface ModelEntry {
   readonly betas?: readonly string[]
   readonly family?: string
   readonly family_rpm?: number
+  /** The vendor bills a stream that is ended early only as far as it came. Never for a model that reasons by itself. */
+  readonly stops_billing?: boolean
+  readonly tokens_per_second?: number
 }
 
 const VENDORS: Readonly<Record<UpstreamEntry['kind'], string>> = {
@@ -73,6 +76,8 @@ const VENDORS: Readonly<Record<UpstreamEntry['kind'], string>> = {
 
 /** Above what vendors document for one image of any size, the costliest small models apart. */
 const IMAGE_TOKENS = 16_384
+/** As fast as the quick ones write: what is reckoned by it is bounded by what was held. */
+const TOKENS_PER_SECOND = 100
 const MILLION = 1_000_000
 
 class BadEntry extends Error {}
@@ -110,6 +115,8 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
   if ((family === null) !== (rpm === null)) throw new BadEntry(`${id}: family and family_rpm go together`)
   const recharge = entry['recharge_required'] ?? true
   if (typeof recharge !== 'boolean') throw new BadEntry(`${id}: recharge_required must be true or false`)
+  const stopsBilling = entry['stops_billing'] ?? false
+  if (typeof stopsBilling !== 'boolean') throw new BadEntry(`${id}: stops_billing must be true or false`)
   return {
     id,
     ownedBy: text(entry['owned_by'], `${id}: owned_by`) ?? upstreams[0]?.kind ?? 'gateway',
@@ -125,6 +132,8 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
     extraMembers: names(entry['extra_members'], `${id}: extra_members`, MEMBER_PATH),
     betas: names(entry['betas'], `${id}: betas`, BETA_NAME),
     family: family !== null && rpm !== null ? { name: family, rpm } : null,
+    stopsBilling,
+    tokensPerSecond: count(entry['tokens_per_second'], `${id}: tokens_per_second`) ?? TOKENS_PER_SECOND,
   }
 }
 

@@ -133,6 +133,18 @@ export const ENTRY_MEMBERS = {
   ]),
   family: text('Models of one family share `family_rpm`.'),
   family_rpm: count("Requests per minute and key, of the whole family: the upstream's quota."),
+  stops_billing: {
+    type: 'boolean',
+    default: false,
+    description:
+      'Whether the vendor bills a stream that is ended early only as far as it came: then a caller who hangs up ends it, where the call asks for no reasoning and no tool of the vendor. Never for a model that reasons by itself.',
+  },
+  tokens_per_second: count(
+    'How fast it writes: what a stream whose end nobody saw is reckoned by, at most what was held.',
+    {
+      default: 100,
+    },
+  ),
 } as const satisfies Readonly<Record<string, Schema>>
 
 /** Whether an upstream of that name in an entry is Anthropic's. */

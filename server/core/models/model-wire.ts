@@ -59,7 +59,8 @@ export interface Metered {
   readonly source: UsageSource
 }
 
-const USUAL_BYTES = 4
+/** Of text, so many bytes are usually a token. */
+export const USUAL_BYTES = 4
 
 /**
  * The written rule of what a call is charged for (spec-answers 4, docs/models.md): the vendor's own final count, if it can be true;

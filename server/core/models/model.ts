@@ -51,6 +51,10 @@ export interface Model {
   readonly betas: readonly string[]
   /** Models of one family share a window of this many requests per minute and key (spec 8: capped at the upstream's quota). */
   readonly family: { readonly name: string; readonly rpm: number } | null
+  /** The vendor bills a stream that we end only as far as it had come, where no output of it is hidden. */
+  readonly stopsBilling: boolean
+  /** How fast it writes: what a stream that ended without a report is reckoned by. */
+  readonly tokensPerSecond: number
 }
 
 const ROUTES_OF: Readonly<Record<UpstreamKind, readonly ModelRoute[]>> = {
@@ -58,6 +62,17 @@ const ROUTES_OF: Readonly<Record<UpstreamKind, readonly ModelRoute[]>> = {
   anthropic: ['messages'],
   gemini: ['generate_content'],
   sandbox: ['chat_completions', 'messages', 'generate_content'],
+}
+
+/** Models that are at the same server, with the same key, share its fate and its places. */
+export function upstreamName({ kind, baseUrl, keyEnv }: ModelUpstream): string {
+  if (kind === 'sandbox') return 'sandbox'
+  return `${kind} ${new URL(baseUrl).host}${keyEnv === null ? '' : ` ${keyEnv}`}`
+}
+
+/** Whether its calls cost nothing and ask nobody outside: only such a one ends when its caller leaves. */
+export function isLocal({ upstreams }: Pick<Model, 'upstreams'>): boolean {
+  return upstreams.every(({ kind }) => kind === 'sandbox')
 }
 
 /** Whether an upstream speaks a wire. */

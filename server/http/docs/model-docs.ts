@@ -86,7 +86,7 @@ const PRICE_WORDS = [
   "Charged by the token, at the model's prices, rounded up once; the most that the call can cost is held before it runs and the rest given back. `X-Cost-Mode: quote` tells that most.",
   'Tokens (input plus the output cap) are reserved from the minute and corrected at the end; a call takes a concurrency place until its last byte.',
   "A stream is charged before its end is sent. Hang up and it is charged for what went through. What the vendor refuses comes through in the vendor's own format, uncharged.",
-  'Under an `Idempotency-Key` the same body gets the first answer again, a stream as its events; the call goes on when its caller hangs up, and is charged to its end.',
+  'Under an `Idempotency-Key` the same body gets the first answer again, a stream as its events; every call goes on when its caller hangs up, and is charged to its end.',
 ]
 
 const COST = ['X-Cost-Micros-USD', 'Idempotency-Replayed'] as const

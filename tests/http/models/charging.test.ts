@@ -357,7 +357,7 @@ describe('limits (spec 8)', () => {
   })
 
   test('a stream takes a place until its last byte, and its headers show it', async () => {
-    const { key } = await gateway.funded(10, {}, LIMITS)
+    const { key, balance } = await gateway.funded(10, {}, LIMITS)
     const open: ReadableStreamDefaultController<Uint8Array>[] = []
     vendor.answer = () => eventStream([openAi.chunk({ content: 'Hi' })], (controller) => void open.push(controller))
     const streams = [
@@ -369,6 +369,10 @@ describe('limits (spec 8)', () => {
     expect(refused.status).toBe(429)
     for (const stream of streams) await stream.body?.cancel()
     vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
+    // Whoever hangs up keeps its place: the model goes on.
+    expect((await gateway.chat(key, { model: 'paid', max_tokens: 10 })).status).toBe(429)
+    for (const controller of open) controller.close()
+    while ((await balance()).held > 0) await Bun.sleep(1)
     const after = await gateway.chat(key, { model: 'paid', max_tokens: 10 })
     expect(after.status).toBe(200)
     expect(after.headers.get('x-ratelimit-remaining-concurrency')).toBe('2')

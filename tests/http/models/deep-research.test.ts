@@ -138,21 +138,64 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     })
   })
 
-  test('that is cancelled is charged for the parts that were done, and gives everything back', async () => {
+  test('whose caller leaves goes to the end of the step under way, begins no other, and is charged for what was done', async () => {
     const { key, balance } = await gateway.funded()
-    gateway.context.answer = () => new Promise(() => undefined)
+    const found = Promise.withResolvers<void>()
+    gateway.context.answer = async ({ q }) => {
+      await found.promise
+      return ok({ body: JSON.stringify(page(q)) })
+    }
     const answer = await research(key, { stream: true })
     const reader = answer.body?.getReader()
     if (!reader) throw new Error('no body')
     await reader.read()
     while (gateway.context.asked.length === 0) await Bun.sleep(1)
     await reader.cancel()
+    found.resolve()
     while ((await balance()).held > 0) await Bun.sleep(1)
     const explained = await gateway.explained(key, id(answer))
     expect(explained).toMatchObject({ status: 200, code: 'caller_hung_up' })
     expect(JSON.stringify(explained['charge'])).toContain('plan input_tokens')
-    expect(JSON.stringify(explained['charge'])).not.toContain('search')
+    expect(JSON.stringify(explained['charge']).match(/"search /g)).toHaveLength(1)
+    expect([gateway.context.asked.length, vendor.received.length]).toEqual([1, 1])
     expect(10_000_000 - (await balance()).paid).toBe(Number(explained['cost_micros_usd']))
+  })
+
+  test('whose caller leaves while the model answers, hidden thoughts and all, is charged for that answer to its end', async () => {
+    const { key, balance } = await gateway.funded()
+    const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const before = vendor.answer
+    vendor.answer = async () => {
+      asked.resolve()
+      await go.promise
+      return eventStream(openAi.words(['QUERY: otters'], { input: 500, output: 9_000 }))
+    }
+    const gone = new AbortController()
+    const answer = research(key, {}, { signal: gone.signal }).catch(() => undefined)
+    await asked.promise
+    gone.abort()
+    go.resolve()
+    await answer
+    vendor.answer = before
+    while ((await balance()).held > 0) await Bun.sleep(1)
+    expect(10_000_000 - (await balance()).paid).toBe(500 + 2 * 9_000)
+    expect([gateway.context.asked.length, vendor.received.length]).toEqual([0, 1])
+  })
+
+  test('is broken off by the end of the process: the caller is told in the stream, and nothing is charged', async () => {
+    const { key, balance } = await gateway.funded()
+    gateway.context.answer = (_input, signal) =>
+      new Promise((resolve) =>
+        signal.addEventListener('abort', () => resolve(no({ kind: 'timeout', reason: 'aborted' }))),
+      )
+    const answer = await research(key, { stream: true })
+    const text = answer.text()
+    while (gateway.context.asked.length === 0) await Bun.sleep(1)
+    await gateway.gateway.streamsEnded(0)
+    expect(await text).toContain('"code":"service_unavailable"')
+    expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+    await gateway.core.stores.journal.drained()
+    expect(await gateway.explained(key, id(answer))).toMatchObject({ code: 'gateway_shutdown' })
   })
 
   test('a search that fails costs nothing; when all fail, the job does', async () => {
@@ -164,7 +207,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
   })
 
-  test('a model that fails in the middle of the answer: what was done is charged to a stream, nothing to a plain call', async () => {
+  test('a model that fails in the middle of the answer while the caller listens: nothing is charged', async () => {
     const { key, balance } = await gateway.funded()
     const broken = ({ body }: { body: Record<string, unknown> }) =>
       replies.length === 1
@@ -178,7 +221,9 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     replies = ['QUERY: a b', 'DONE', 'never said']
     const streamed = await research(key, { stream: true })
     expect(await streamed.text()).toContain('"code":"upstream_error"')
-    expect(await gateway.explained(key, id(streamed))).toMatchObject({ code: 'stream_cut', usage_source: 'estimated' })
+    expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+    await gateway.core.stores.journal.drained()
+    expect(await gateway.explained(key, id(streamed))).toMatchObject({ code: 'upstream_error', charge: null })
     vendor.answer = before
   })
 

@@ -226,13 +226,26 @@ describe('a model call under an Idempotency-Key whose caller hangs up (ADR 17)',
 })
 
 describe('what of a model call is not answered again', () => {
-  test('a stream that broke off: it is charged for what went through, and its repeat is 409, not charged again', async () => {
+  test('a stream that broke off while its caller listened: nothing was charged, and the next one runs', async () => {
+    broken = [openAi.chunk({ content: 'x'.repeat(400) })]
+    const first = await chat('broke', { model: 'broken', stream: true })
+    breaker.drop()
+    expect(await first.text()).toContain('upstream_error')
+    expect(await paid()).toBe(0)
+    const again = chat('broke', { model: 'broken', stream: true })
+    const answer = await again
+    expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([200, null])
+    breaker.drop()
+    await answer.text()
+  })
+
+  test('a stream that broke off after its caller left: it is charged by estimate, and its repeat is 409, not charged again', async () => {
     broken = [openAi.chunk({ content: 'x'.repeat(400) })]
     const first = await chat('cut', { model: 'broken', stream: true })
     const reader = first.body?.getReader()
     await reader?.read()
+    await reader?.cancel()
     breaker.drop()
-    while (!(await reader?.read())?.done);
     await settled()
     const charged = await paid()
     expect(charged).toBeGreaterThan(0)

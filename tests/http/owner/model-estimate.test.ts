@@ -13,7 +13,10 @@ beforeAll(async () => {
   gateway = await openModelGateway(
     [
       { id: 'gpt', upstream: { kind: 'openai', base_url }, price: PRICE, recharge_required: false },
-      { id: 'claude', upstream: { kind: 'anthropic', base_url }, price: PRICE, recharge_required: false },
+      {
+        ...{ id: 'claude', upstream: { kind: 'anthropic', base_url }, price: PRICE, recharge_required: false },
+        stops_billing: true,
+      },
       { id: 'org/gem', upstream: { kind: 'gemini', base_url }, price: PRICE, recharge_required: false },
     ],
     { CREDIT_BUYS_PAID_PROVIDERS: 'true' },
@@ -121,7 +124,7 @@ describe('GET /api/requests/{id}', () => {
 })
 
 describe('POST /api/try of a stream', () => {
-  test('comes as it is made, and hanging up in the middle stops the model and charges what came', async () => {
+  test('comes as it is made, and hanging up in the middle stops a model that stops billing, and charges what came', async () => {
     const stopped = Promise.withResolvers<void>()
     vendor.answer = ({ signal }) => {
       signal.addEventListener('abort', () => stopped.resolve())

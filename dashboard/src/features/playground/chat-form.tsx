@@ -49,7 +49,10 @@ export function ChatForm(props: ChatFormProps) {
           )}
         </Field>
         {busy ? (
-          <Button onClick={props.onStop}>{WORDS.stop}</Button>
+          <>
+            <Button onClick={props.onStop}>{WORDS.stop}</Button>
+            <p className="text-muted text-sm">{WORDS.stopHint}</p>
+          </>
         ) : (
           <Button type="submit" tone="primary">
             {props.sendWords}

@@ -31,4 +31,6 @@ export const SANDBOX_MODELS: readonly Model[] = ['echo', 'extract'].map((name) =
   extraMembers: [],
   betas: [],
   family: null,
+  stopsBilling: false,
+  tokensPerSecond: 1,
 }))
