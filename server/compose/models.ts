@@ -1,3 +1,4 @@
+import { BodyDesk } from '../adapters/models/body-desk'
 import { Fleet } from '../adapters/models/fleet'
 import { modelsOfFile } from '../adapters/models/models-file'
 import { SANDBOX_MODELS } from '../adapters/models/sandbox/sandbox-models'
@@ -84,7 +85,7 @@ export async function composeModels(
     streams: counter.streams,
     close: () => inputs.close(),
     upstreams: (models: readonly Model[]) => counter.backend.states(models),
-    modelCalls: new ModelCalls(desk, counter),
+    modelCalls: new ModelCalls(desk, counter, new BodyDesk()),
     researchCalls: new ResearchCalls(desk, { ...counter, prices, search }),
   }
 }

@@ -9,6 +9,9 @@ export const BODY_BOUNDS: JsonBounds = { depth: 100, parts: 100_000 }
 /** Of a payment credential (spec-answers 9). */
 export const CREDENTIAL_BOUNDS: JsonBounds = { depth: 16, parts: 200 }
 
+/** What is said of a body that goes beyond its bounds. */
+export const BEYOND_BODY_BOUNDS = `The body is nested deeper than ${BODY_BOUNDS.depth} levels, or has more than ${BODY_BOUNDS.parts} objects, arrays and members.`
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a

@@ -12,14 +12,11 @@ import type { KnownCaller } from './call'
 import { countedOn } from './call'
 import type { JudgedCall, ModelCall, ModelCounter } from './model-call'
 
-/** Judges the input of a model call: its body, its model, its bounds. Takes nothing. */
+/** Judges the input of a model call that was read: its model, its bounds. Takes nothing. */
 export function judgeModelCall(counter: ModelCounter, call: ModelCall): Result<JudgedCall, Failure> {
-  const { admitted, wire, path, bytes } = call
+  const { admitted, wire, request } = call
   const { caller } = admitted
   if (caller.kind === 'anonymous') throw new Error('the door let nobody known pass to a model')
-  const read = wire.read(bytes, path)
-  if (!read.ok) return read
-  const request = read.value
   const sold = soldModel(counter, caller, request.model, wire.route)
   if (isSold(sold)) call.onModel(request.model)
   if (!sold.ok) return sold

@@ -45,12 +45,12 @@ export interface ModelCounter {
   readonly onOverrun: (request: string, model: string, amount: Money) => void
 }
 
-/** A call of a model, before its body is judged. */
+/** A call of a model, with its body read and not yet judged. */
 export interface ModelCall extends Keyed {
   readonly operation: ModelOperationName
   readonly wire: ModelWire
   readonly path: WirePath
-  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly request: ModelRequest
   readonly headers: Readonly<Record<string, string>>
   /** Its place, which was taken before its body was read. */
   readonly ticket: Ticket

@@ -1,10 +1,11 @@
 import { type Failure, failure } from '../core/failure'
-import { BODY_BOUNDS, JsonScan } from '../core/json-bounds'
+import { BEYOND_BODY_BOUNDS, BODY_BOUNDS, JsonScan } from '../core/json-bounds'
+import { SHORT_BODY_BYTES } from '../core/models/body-reader'
 import { no, ok, type Result } from '../core/result'
 import { type BodyTerms, type TakenBody, takeBody } from './intake'
 
 /** Most bytes of a JSON body (spec-answers 2). */
-const MAX_JSON_BYTES = 1024 * 1024
+const MAX_JSON_BYTES = SHORT_BODY_BYTES
 
 /**
  * Reads a JSON body: undefined when there is none, 415 when it is not declared as JSON, 413 over the limit (also when the
@@ -23,7 +24,10 @@ export async function readJson(request: Request): Promise<Result<unknown, Failur
   }
 }
 
-/** The bytes of a body that is declared as JSON and keeps to the bounds of one, unparsed; none when there is none. */
+/**
+ * The bytes of a body that is declared as JSON, unparsed; none when there is none. A short one keeps to the bounds; the rest of a
+ * long one is looked at by who parses it, off this thread.
+ */
 export function readJsonBytes(
   request: Request,
   mostBytes: number,
@@ -47,9 +51,12 @@ export async function withTakenBody(request: Request, mostBytes: number): Promis
 function jsonJudge(headers: Headers): BodyTerms['judge'] {
   const scan = new JsonScan(BODY_BOUNDS)
   let isDeclared = false
+  let scanned = 0
   return (chunk) => {
     isDeclared ||= isJsonType(headers.get('content-type'))
     if (!isDeclared) return NOT_DECLARED
+    if (scanned > SHORT_BODY_BYTES) return null
+    scanned += chunk.byteLength
     return scan.push(chunk) ? null : TOO_MUCH
   }
 }
@@ -59,11 +66,7 @@ const NOT_DECLARED = failure(
   'The body must be JSON, sent with Content-Type: application/json.',
   { closes: true },
 )
-const TOO_MUCH = failure(
-  'invalid_request',
-  `The body is nested deeper than ${BODY_BOUNDS.depth} levels, or has more than ${BODY_BOUNDS.parts} objects, arrays and members.`,
-  { closes: true },
-)
+const TOO_MUCH = failure('invalid_request', BEYOND_BODY_BOUNDS, { closes: true })
 
 function isJsonType(header: string | null): boolean {
   const type = header?.split(';')[0]?.trim().toLowerCase() ?? ''

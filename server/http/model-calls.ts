@@ -1,5 +1,6 @@
 import type { ModelOperationName } from '../core/catalogue/operation'
 import { failure, wrongParameters } from '../core/failure'
+import type { BodyReader, ReadModelBody } from '../core/models/body-reader'
 import type { ModelWire, WirePath } from '../core/models/model-wire'
 import { digestOf, fingerprintOf } from '../core/payments/binding'
 import { inPlace } from '../gateway/in-place'
@@ -31,10 +32,12 @@ export interface ModelTarget {
 export class ModelCalls {
   private readonly desk: FrontDesk
   private readonly counter: ModelCounter
+  private readonly bodies: BodyReader
 
-  constructor(desk: FrontDesk, counter: ModelCounter) {
+  constructor(desk: FrontDesk, counter: ModelCounter, bodies: BodyReader) {
     this.desk = desk
     this.counter = counter
+    this.bodies = bodies
   }
 
   /** What a call with this body would come to at most. Nobody is asked, and nothing is taken or written down. */
@@ -56,7 +59,9 @@ export class ModelCalls {
       ticket.with(giveBack)
       if (bytes.byteLength === 0)
         return { kind: 'refused', failure: failure('invalid_request', 'The body is missing.') }
-      return serveModel(this.counter, { ...this.call(request, target, bytes), ticket, wishes: wishes.value })
+      const read = await this.bodies.read(target.wire, bytes, target.path)
+      if (!read.ok) return { kind: 'refused', failure: read.error }
+      return serveModel(this.counter, { ...this.call(request, target, read.value), ticket, wishes: wishes.value })
     })
     return told(exchange, target.operation, outcome)
   }
@@ -64,7 +69,7 @@ export class ModelCalls {
   private call(
     request: Request,
     { operation, wire, path }: ModelTarget,
-    bytes: Uint8Array<ArrayBuffer>,
+    { request: body, digest }: ReadModelBody,
   ): Omit<ModelCall, 'ticket' | 'wishes'> {
     const { exchange, admitted } = this.desk.passed(request)
     const headers = Object.fromEntries(
@@ -80,11 +85,16 @@ export class ModelCalls {
       operation,
       wire,
       path,
-      bytes,
+      request: body,
       headers,
       // Byte for byte: what vendors have in their bodies is not ours to judge equal.
       fingerprint: () =>
-        fingerprintOf({ method, path: pathname, query: [], input: { path, headers, body: digestOf(bytes) } }),
+        fingerprintOf({
+          method,
+          path: pathname,
+          query: [],
+          input: { path, headers, body: digest ?? digestOf(body.bytes) },
+        }),
       hangUp: request.signal,
       onModel: (model) => exchange.about(model),
       onRemovedBetas: (names) => exchange.removedBetas(names),

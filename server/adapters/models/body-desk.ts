@@ -1,0 +1,105 @@
+import { type Failure, failure } from '../../core/failure'
+import { type BodyReader, type ReadModelBody, SHORT_BODY_BYTES } from '../../core/models/body-reader'
+import type { ModelWire, WirePath } from '../../core/models/model-wire'
+import { no, ok, type Result } from '../../core/result'
+import type { FromBodyThread, ToBodyThread } from './body-wire'
+
+/** Long bodies that may wait for the thread. */
+const MOST_WAITING = 16
+/** No body of 32 MiB takes so long. */
+const MOST_MS = 15_000
+/** After so long without a body the thread ends, and its memory with it. */
+const IDLE_MS = 10_000
+
+type Outcome = Result<ReadModelBody, Failure>
+
+interface Waiting {
+  readonly task: ToBodyThread
+  readonly settle: (outcome: Outcome) => void
+}
+
+/**
+ * Reads bodies of model calls: a short one at once, a long one on a thread of its own, one at a time. To and fro goes the body's
+ * memory itself; what comes beside it is a handful of facts.
+ */
+export class BodyDesk implements BodyReader {
+  private readonly workerUrl: URL
+  private readonly waiting: Waiting[] = []
+  private worker: Worker | null = null
+  private current: Waiting | null = null
+  private timer: ReturnType<typeof setTimeout> | null = null
+
+  constructor(workerUrl = new URL('./body-worker.ts', import.meta.url)) {
+    this.workerUrl = workerUrl
+  }
+
+  async read(wire: ModelWire, bytes: Uint8Array<ArrayBuffer>, path: WirePath): Promise<Outcome> {
+    if (bytes.byteLength <= SHORT_BODY_BYTES) {
+      const read = wire.read(bytes, path)
+      return read.ok ? ok({ request: read.value, digest: null }) : read
+    }
+    if (this.waiting.length >= MOST_WAITING) return NO_ROOM
+    return new Promise((settle) => {
+      this.waiting.push({ task: { route: wire.route, path, buffer: ownBuffer(bytes) }, settle })
+      this.next()
+    })
+  }
+
+  private next(): void {
+    if (this.current) return
+    const next = this.waiting.shift()
+    this.watch(next ? MOST_MS : IDLE_MS)
+    if (!next) return
+    this.worker ??= this.started()
+    this.current = next
+    this.worker.postMessage(next.task, [next.task.buffer])
+  }
+
+  private started(): Worker {
+    const worker = new Worker(this.workerUrl)
+    worker.onmessage = ({ data }: MessageEvent<FromBodyThread>) => {
+      if (this.worker === worker) this.settle(outcomeOf(data))
+    }
+    worker.onerror = (event) => {
+      event.preventDefault()
+      if (this.worker === worker) this.end()
+    }
+    return worker
+  }
+
+  private settle(outcome: Outcome): void {
+    const { current } = this
+    this.current = null
+    current?.settle(outcome)
+    this.next()
+  }
+
+  /** Ends the thread when nothing happens for so long. */
+  private watch(ms: number): void {
+    if (this.timer) clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.end(), ms)
+    this.timer.unref()
+  }
+
+  /** What the thread had is given up; the next body starts another one. */
+  private end(): void {
+    this.worker?.terminate()
+    this.worker = null
+    if (this.current) this.settle(NO_ROOM)
+  }
+}
+
+function outcomeOf({ read, digest, buffer }: FromBodyThread): Outcome {
+  return read.ok ? ok({ request: { ...read.value, bytes: new Uint8Array(buffer) }, digest }) : read
+}
+
+/** The memory of these bytes alone. */
+function ownBuffer({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): ArrayBuffer {
+  return byteLength === buffer.byteLength ? buffer : buffer.slice(byteOffset, byteOffset + byteLength)
+}
+
+const NO_ROOM: Outcome = no(
+  failure('service_unavailable', 'Too many long bodies wait to be read. Try again. Nothing was charged.', {
+    retryAfterSeconds: 1,
+  }),
+)

@@ -1,0 +1,19 @@
+import type { Failure } from '../../core/failure'
+import type { ModelRoute } from '../../core/models/model'
+import type { ModelRequest } from '../../core/models/model-request'
+import type { WirePath } from '../../core/models/model-wire'
+import type { Result } from '../../core/result'
+
+/** A long body on its way to the thread; its memory goes along. */
+export interface ToBodyThread {
+  readonly route: ModelRoute
+  readonly path: WirePath
+  readonly buffer: ArrayBuffer
+}
+
+/** What the thread found, and the memory back. Never the parsed body: it would be copied. */
+export interface FromBodyThread {
+  readonly read: Result<Omit<ModelRequest, 'bytes'>, Failure>
+  readonly digest: string
+  readonly buffer: ArrayBuffer
+}

@@ -1,0 +1,39 @@
+import { type Failure, failure } from '../../core/failure'
+import { BEYOND_BODY_BOUNDS, BODY_BOUNDS, isWithin } from '../../core/json-bounds'
+import { CHAT_COMPLETIONS } from '../../core/models/chat-completions-wire'
+import { GENERATE_CONTENT } from '../../core/models/generate-content-wire'
+import { MESSAGES } from '../../core/models/messages-wire'
+import type { ModelRoute } from '../../core/models/model'
+import type { ModelRequest } from '../../core/models/model-request'
+import type { ModelWire } from '../../core/models/model-wire'
+import { digestOf } from '../../core/payments/binding'
+import { no, ok, type Result } from '../../core/result'
+import type { FromBodyThread, ToBodyThread } from './body-wire'
+
+/** The thread that reads long bodies of model calls, one after the other. */
+declare const self: Worker
+
+const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {
+  chat_completions: CHAT_COMPLETIONS,
+  messages: MESSAGES,
+  generate_content: GENERATE_CONTENT,
+}
+
+self.onmessage = ({ data: { route, path, buffer } }: MessageEvent<ToBodyThread>) => {
+  const bytes = new Uint8Array(buffer)
+  const answer: FromBodyThread = { read: readOf(WIRES[route], bytes, path), digest: digestOf(bytes), buffer }
+  self.postMessage(answer, [buffer])
+}
+
+function readOf(
+  wire: ModelWire,
+  bytes: Uint8Array<ArrayBuffer>,
+  path: ToBodyThread['path'],
+): Result<Omit<ModelRequest, 'bytes'>, Failure> {
+  if (!isWithin(bytes, BODY_BOUNDS)) return no(failure('invalid_request', BEYOND_BODY_BOUNDS))
+  const read = wire.read(bytes, path)
+  if (!read.ok) return read
+  const { bytes: _, uncovered, ...facts } = read.value
+  // One of a kind is enough to refuse it, and a hundred thousand would be copied.
+  return ok({ ...facts, uncovered: [...new Set(uncovered)] })
+}

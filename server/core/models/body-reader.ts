@@ -1,0 +1,20 @@
+import type { Failure } from '../failure'
+import type { Result } from '../result'
+import type { ModelRequest } from './model-request'
+import type { ModelWire, WirePath } from './model-wire'
+
+/** Bodies up to here are read where they arrive; longer ones elsewhere, or they would keep everybody waiting. */
+export const SHORT_BODY_BYTES = 1024 * 1024
+
+/** A body that was read: what must be known of it, and its digest, where that was made beside. */
+export interface ReadModelBody {
+  readonly request: ModelRequest
+  /** As `digestOf` makes it. */
+  readonly digest: string | null
+}
+
+/** Reads the bodies of model calls. */
+export interface BodyReader {
+  /** `bytes` belong to the reader from here on; the request has them. */
+  read(wire: ModelWire, bytes: Uint8Array<ArrayBuffer>, path: WirePath): Promise<Result<ReadModelBody, Failure>>
+}
