@@ -11,8 +11,9 @@ import { Payments } from '../core/payments/payments'
 import { PUBLISHED_ACCOUNTS } from '../core/payments/published-accounts'
 import type { Log } from '../log'
 
-/** How often claims that nobody comes back for are looked after. */
+/** How often claims that nobody comes back for are looked after, and how often those that never paid are forgotten. */
 const JOB_MS = 10_000
+const PRUNE_MS = 60_000
 
 interface Parts {
   readonly claims: ClaimStore
@@ -37,6 +38,7 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
   let closed = false
   const payments = new Payments({
     methods: () => opened.promise,
+    secret: config.payments.secret,
     claims,
     clock,
     elsewhere: async (claim) => (claim.method === 'card' && cards ? cards.fateOf(claim) : { kind: 'open' }),
@@ -44,10 +46,15 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
     onTrouble: (what, reason) => log.warn(what, { reason }),
   })
   if (rail === 'off' && !config.payments.evm) opened.resolve([])
+  let pruneAt = 0
+  const round = async () => {
+    await payments.finishOpen((claim) => topUps.credit(claim))
+    if (clock.now() < pruneAt) return
+    await claims.prune(clock.now())
+    pruneAt = clock.now() + PRUNE_MS
+  }
   const work = async () => {
-    await payments
-      .finishOpen((claim) => topUps.credit(claim))
-      .catch((error: unknown) => log.error('payments', { reason: String(error) }))
+    await round().catch((error: unknown) => log.error('payments', { reason: String(error) }))
     if (!closed) job = setTimeout(() => void work(), JOB_MS)
   }
   const tempo = async (): Promise<PaymentMethod | null> => {

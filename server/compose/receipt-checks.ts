@@ -6,7 +6,7 @@ import type { Log } from '../log'
 const FIRST_MS = 10 * 60_000
 const DAY_MS = 86_400_000
 
-/** Daily, an alarm for each payment that its network has forgotten. */
+/** Daily, an alarm for each payment that its network has forgotten, and the finding of those that came through late. */
 export function composeReceiptChecks(parts: ReceiptCheckParts, log: Log) {
   let job: ReturnType<typeof setTimeout>
   const after = (ms: number) => {
@@ -15,7 +15,7 @@ export function composeReceiptChecks(parts: ReceiptCheckParts, log: Log) {
   }
   const check = async () => {
     try {
-      const { checked, missing } = await recheckReceipts(parts)
+      const { checked, missing, found } = await recheckReceipts(parts)
       for (const { id, method, transaction, amount, purpose, account } of missing)
         log.error('a payment is gone from its network, and what it bought was given', {
           payment: id,
@@ -25,7 +25,18 @@ export function composeReceiptChecks(parts: ReceiptCheckParts, log: Log) {
           purpose,
           account,
         })
-      log.info('payments were read again from their networks', { checked, missing: missing.length })
+      for (const { id, method, transaction, amount } of found)
+        log.warn('a payment came through after it was refused: its credential is good for one answer', {
+          payment: id,
+          method,
+          transaction,
+          usd: formatUsd(amount),
+        })
+      log.info('payments were read again from their networks', {
+        checked,
+        missing: missing.length,
+        found: found.length,
+      })
     } catch (error) {
       log.warn('payments could not be read again', { reason: String(error) })
     }

@@ -1,6 +1,12 @@
 import type { Clock } from '../core/clock'
 import { type Failure, failure } from '../core/failure'
-import { KEPT_BYTES, type KeptAnswer, type KeptAnswers, type KeptPlace } from '../core/idempotency/kept-answer'
+import {
+  KEPT_BYTES,
+  type KeptAnswer,
+  type KeptAnswers,
+  type KeptPlace,
+  keepable,
+} from '../core/idempotency/kept-answer'
 import type { RequestId } from '../core/ids'
 import { no, ok, type Result } from '../core/result'
 
@@ -97,8 +103,8 @@ export class Repeats {
       kind: 'first',
       first: {
         answer(body, headers) {
-          const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-          if (Buffer.byteLength(text) > KEPT_BYTES) return { ...blank, state: 'too_large' }
+          const text = keepable(body)
+          if (text === null) return { ...blank, state: 'too_large' }
           return { ...blank, state: 'kept', body: text, headers }
         },
         cut: () => ({ ...blank, state: 'cut' }),

@@ -6,11 +6,12 @@ import type { AccountId } from '../core/ids'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter } from '../core/limits/limiter'
 import { formatUsd, least, type Money, minus, ZERO } from '../core/money'
-import { ok } from '../core/result'
+import type { ProviderAnswer } from '../core/providers/provider'
+import { ok, type Result } from '../core/result'
 import { type CallRecord, type Charged, NO_TOKENS } from '../core/usage/call-record'
 import { limitFailure } from './admit'
 import { type Admitted, countedOn, type Outcome, type PricedCall } from './call'
-import { forward, HUNG_UP } from './forward'
+import { forward, HUNG_UP, type Unanswered } from './forward'
 import type { CreditUse, Funding } from './funding/funding'
 import type { Ending, FirstTurn, Repeats } from './repeats'
 import { turnOf } from './turn-of'
@@ -88,14 +89,19 @@ async function bought<I>(
     const timeoutMs = Math.max(0, Math.min(operation.timeoutMs, deadline - counter.clock.now()))
     if (hangUp.aborted) return refused(HUNG_UP, 'nothing')
     const stop = provider.isLocal ? hangUp : NEVER
-    const answer = await forward(provider, call.input, timeoutMs, stop, counter.onTrouble)
+    const { keptAnswer } = reservation
+    const answer: Result<ProviderAnswer, Unanswered> = keptAnswer
+      ? ok({ body: keptAnswer })
+      : await forward(provider, call.input, timeoutMs, stop, counter.onTrouble)
     if (!answer.ok) return refused(answer.error.failure, answer.error.didNothing ? 'nothing' : 'unknown')
     if (provider.isLocal && hangUp.aborted) return refused(HUNG_UP, 'nothing')
     const charged = quote.charge(answer.value.units ?? 1)
     const end = { status: 200, code: null, charged, now: counter.clock.now() }
     const record = caller.kind !== 'anonymous' ? callRecord(admitted, operation.name, end) : null
     const { body, ageSeconds } = answer.value
-    const captured = await reservation.capture(charged.cost, record, undefined, first?.answer(body, call.headers ?? {}))
+    const kept = first?.answer(body, call.headers ?? {})
+    const delivery = { body, isGone: () => hangUp.aborted }
+    const captured = await reservation.capture(charged.cost, record, undefined, kept, delivery)
     if (!captured.ok) return refused(captured.error, 'unknown')
     const age = ageSeconds === undefined ? {} : { ageSeconds }
     return { outcome: { kind: 'served', body, ...captured.value, ...age }, end: 'done' }

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
-import type { ClaimStore, NewClaim, Taken } from '../../server/core/payments/claim'
+import {
+  ANSWER_KEPT_MS,
+  type ClaimStore,
+  MAX_PAID_TRIES,
+  MAX_TRIES,
+  NEVER_PAID_KEPT,
+  type NewClaim,
+  type Taken,
+} from '../../server/core/payments/claim'
 import { NOON } from '../support/ledger-parts'
 import { newClaim } from '../support/payment-claim'
 
@@ -11,10 +19,15 @@ export interface ClaimsUnderTest {
   readonly other: ClaimStore
   /** The ledger's entries of per-request payments: what each refers to, and its amount. */
   paymentEntries(): Promise<readonly { reference: string; amount: number }[]>
+  /** The store with so many more claims that never paid, updated then. */
+  fill(count: number, updatedAt: number): Promise<ClaimStore>
   /** The store after a restart. */
   reopened(): Promise<ClaimStore>
   close(): Promise<void>
 }
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 function attemptOf(taken: Taken): number {
   if (taken.kind === 'refused') throw new Error('the claim was refused')
@@ -70,7 +83,10 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       const claim = newClaim()
       await paid(claim)
       await one.owe(claim.key, 'upstream 502', NOON)
-      expect(await other.take({ ...claim, leaseUntil: NOON + 5000 }, NOON)).toEqual({ kind: 'prepaid', attempt: 2 })
+      expect(await other.take({ ...claim, leaseUntil: NOON + 5000 }, NOON)).toEqual({
+        ...{ kind: 'prepaid', attempt: 2 },
+        ...{ answer: null, isLast: false },
+      })
       expect((await one.take(claim, NOON)).kind).toBe('refused')
       await other.served(claim.key, NOON)
       expect((await one.take(claim, NOON + 1_000_000)).kind).toBe('refused')
@@ -134,16 +150,148 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await one.find(claim.key)).toMatchObject({ reference: `0xtx-${claim.id}` })
     })
 
-    test("a payer's open payments are summed, and its refused settlements counted", async () => {
+    test('of many payments of one payer at once, on two stores, only those begin that it can pay for all together', async () => {
+      for (let round = 0; round < 5; round++) {
+        const payer = `0xpayer of round ${round}`
+        const claims = Array.from({ length: 12 }, () => newClaim({ payer }))
+        const covered = { most: micros(17_000), since: NOON }
+        const tries = await Promise.all(claims.map((claim, i) => (i % 2 ? one : other).take(claim, NOON, covered)))
+        expect(tries.filter(({ kind }) => kind === 'fresh')).toHaveLength(3)
+        expect(tries.filter((taken) => taken.kind === 'refused' && taken.why === 'uncovered')).toHaveLength(9)
+      }
+    })
+
+    test('a payer is no longer held to what it released, nor to what it paid before it was asked what it has', async () => {
       const payer = '0xone payer'
       const [first, second, third] = [newClaim({ payer }), newClaim({ payer }), newClaim({ payer })]
-      for (const claim of [first, second, third]) await one.take(claim, NOON)
-      expect(await other.openSum(payer, first.key)).toBe(micros(10_000))
-      await one.release(second.key, 'upstream 502', false, NOON)
-      await one.release(third.key, 'the chain refused it', true, NOON + 10)
-      expect(await other.openSum(payer, 'none')).toBe(micros(5000))
-      expect(await other.settleFailures(payer, NOON)).toBe(1)
-      expect(await other.settleFailures(payer, NOON + 11)).toBe(0)
+      const covered = { most: micros(5000), since: NOON }
+      await one.take(first, NOON, covered)
+      expect(await one.take(second, NOON, covered)).toEqual({ kind: 'refused', why: 'uncovered' })
+      expect(await one.find(second.key)).toBeNull()
+      expect((await one.take(newClaim({ payer, currency: '0xother' }), NOON, covered)).kind).toBe('fresh')
+      await one.release(first.key, 'upstream 502', false, NOON)
+      await one.settling(second.key, attemptOf(await one.take(second, NOON, covered)), NOON)
+      expect(await one.take(first, NOON, covered)).toEqual({ kind: 'refused', why: 'uncovered' })
+      await one.settled(second.key, '0xtx', NOON)
+      // It was asked for its balance before this was paid out of it.
+      expect(await one.take(third, NOON, covered)).toEqual({ kind: 'refused', why: 'uncovered' })
+      expect((await one.take(third, NOON + 2, { ...covered, since: NOON + 1 })).kind).toBe('fresh')
+    })
+
+    test('refused settlements count on the payer, and on the address wherever its payers are', async () => {
+      const from = { payer: '0xrefused', addressGroup: 'an address' }
+      const [mine, next, elsewhere] = [newClaim(from), newClaim({ addressGroup: 'an address' }), newClaim()]
+      for (const claim of [mine, next, elsewhere]) {
+        await one.take(claim, NOON)
+        await one.release(claim.key, 'the chain refused it', true, NOON + 10)
+      }
+      expect(await other.settleFailures(from, NOON)).toBe(2)
+      expect(await other.settleFailures({ ...from, addressGroup: null }, NOON)).toBe(1)
+      expect(await other.settleFailures({ ...from, payer: '0xanother' }, NOON)).toBe(2)
+      expect(await other.settleFailures(from, NOON + 11)).toBe(0)
+    })
+
+    test('a credential is tried so often and no more; one that was paid for, longer', async () => {
+      const claim = newClaim()
+      for (let i = 0; i < MAX_TRIES; i++) {
+        expect((await one.take(claim, NOON)).kind).toBe('fresh')
+        await one.release(claim.key, 'upstream 502', false, NOON)
+      }
+      expect(await other.take(claim, NOON)).toEqual({ kind: 'refused', why: 'worn_out' })
+      const owed = newClaim()
+      await paid(owed)
+      for (let i = 1; i < MAX_PAID_TRIES; i++) {
+        await one.owe(owed.key, 'upstream 502', NOON)
+        expect((await one.take(owed, NOON)).kind).toBe('prepaid')
+      }
+      await one.owe(owed.key, 'upstream 502', NOON)
+      expect(await other.take(owed, NOON)).toEqual({ kind: 'refused', why: 'worn_out' })
+    })
+
+    test('the answer of a caller who had left is given to the next try, and deleted when it was taken', async () => {
+      const claim = newClaim()
+      await paid(claim)
+      await one.undelivered(claim.key, 1, '{"the":"answer"}', NOON)
+      expect(await other.find(claim.key)).toMatchObject({ state: 'paid_unserved', deliveries: 1 })
+      const taken = await other.take(claim, NOON + 1)
+      expect(taken).toEqual({ kind: 'prepaid', attempt: 2, answer: '{"the":"answer"}', isLast: true })
+      expect(await other.served(claim.key, NOON + 1, 1)).toBe(false)
+      expect(await other.served(claim.key, NOON + 1, 2)).toBe(true)
+      await one.undelivered(claim.key, 2, null, NOON + 2)
+      expect(await other.take(claim, NOON + 3)).toMatchObject({ kind: 'prepaid', answer: null, isLast: true })
+    })
+
+    test('an answer is kept for a day, and while the fate of its payment is open; of what never pays it is deleted', async () => {
+      const [owed, lost, found] = [newClaim(), newClaim(), newClaim()]
+      await paid(owed)
+      await one.undelivered(owed.key, 1, 'an answer', NOON)
+      for (const claim of [lost, found]) {
+        await one.settling(claim.key, attemptOf(await one.take(claim, NOON)), NOON)
+        await one.letGo(claim.key, 'no reply', 'an answer', NOON)
+      }
+      await one.release(lost.key, 'never settled', true, NOON)
+      await one.settled(found.key, '0xfound', NOON)
+      await one.owe(found.key, 'the answer was lost', NOON)
+      expect(await one.take(found, NOON)).toMatchObject({ kind: 'prepaid', answer: 'an answer', isLast: false })
+      expect(await one.take(lost, NOON)).toEqual({ kind: 'fresh', attempt: 2 })
+      await one.settling(lost.key, 2, NOON)
+      await one.settled(lost.key, '0xlost', NOON)
+      await one.owe(lost.key, 'the answer was lost', NOON)
+      expect(await one.take(lost, NOON)).toMatchObject({ kind: 'prepaid', answer: null })
+      expect(await one.take(owed, NOON + ANSWER_KEPT_MS)).toMatchObject({ kind: 'prepaid', answer: null, isLast: true })
+    })
+
+    test('one that was refused after it was sent can turn out to be paid; one that was never sent cannot', async () => {
+      const [sent, unsent] = [newClaim(), newClaim()]
+      await one.settling(sent.key, attemptOf(await one.take(sent, NOON)), NOON)
+      await one.take(unsent, NOON)
+      for (const { key } of [sent, unsent]) {
+        await one.release(key, 'reverted', true, NOON)
+        await one.settled(key, '0xby another', NOON)
+      }
+      expect(await one.find(sent.key)).toMatchObject({ paid: true, reference: '0xby another' })
+      expect(await one.find(unsent.key)).toMatchObject({ state: 'released', paid: false })
+    })
+
+    test('the longest due is looked at first, and what was looked at in vain waits', async () => {
+      const made = Array.from({ length: 3 }, (_, i) => newClaim({ leaseUntil: NOON - 5_000_000 + i }))
+      for (const claim of made) await one.settling(claim.key, attemptOf(await one.take(claim, NOON)), NOON)
+      const keys = made.map(({ key }) => key)
+      const due = async (now: number) => (await other.unfinished(now, 2)).map(({ key }) => key)
+      expect(await due(NOON)).toEqual(keys.slice(0, 2))
+      await one.postpone(keys[0] ?? '', NOON + 10)
+      expect(await due(NOON)).toEqual(keys.slice(1))
+      expect(await one.find(keys[0] ?? '')).toMatchObject({ looks: 1, nextLookAt: NOON + 10 })
+      for (const key of keys) await one.release(key, 'never settled', false, NOON)
+    })
+
+    test('calls that never paid are forgotten, the newest last; nothing that is paid, open, or could still be paid', async () => {
+      const at = NOON + 100 * DAY_MS
+      const store = await parts.fill(NEVER_PAID_KEPT, at - 3 * HOUR_MS)
+      const aged = async (more: Partial<NewClaim>, ms: number) => {
+        const claim = newClaim({ validBefore: null, ...more })
+        await one.take(claim, at - ms)
+        await one.release(claim.key, 'upstream 502', false, at - ms)
+        return claim.key
+      }
+      const old = await aged({}, 4 * HOUR_MS)
+      const young = await aged({}, HOUR_MS)
+      const alive = await aged({ validBefore: at }, 4 * HOUR_MS)
+      const topUp = await aged({ purpose: 'top_up' }, 30 * DAY_MS)
+      const sent = newClaim({ validBefore: null })
+      await one.settling(sent.key, attemptOf(await one.take(sent, at - DAY_MS)), at - DAY_MS)
+      await one.release(sent.key, 'reverted', true, at - DAY_MS)
+      const owed = newClaim({ createdAt: at - 30 * DAY_MS })
+      await paid(owed)
+      await one.owe(owed.key, 'upstream 502', NOON)
+      await store.prune(at)
+      const kept = async (key: string) => (await one.find(key)) !== null
+      expect(await kept(old)).toBe(false)
+      for (const key of [young, alive, topUp, sent.key, owed.key]) expect(await kept(key)).toBe(true)
+      // It deletes a part at a time.
+      for (let i = 0; i < 3; i++) await store.prune(at + 8 * DAY_MS)
+      for (const key of [young, alive, sent.key]) expect(await kept(key)).toBe(false)
+      for (const key of [topUp, owed.key]) expect(await kept(key)).toBe(true)
     })
 
     test('a page follows the other without a gap, newest first, and a foreign cursor is none', async () => {

@@ -1,5 +1,5 @@
 import type { Money } from '../../server/core/money'
-import { bindingText } from '../../server/core/payments/binding'
+import { bindingText, digestOf } from '../../server/core/payments/binding'
 import type {
   Fate,
   Offer,
@@ -45,13 +45,16 @@ export class FixturePayment implements PaymentMethod {
   }
 
   /** What a payer shows for the newest offer. */
-  pay(more: { payer?: string; salt?: number; challengeId?: string; terms?: Terms } = {}): ShownPayment {
+  pay(
+    more: { payer?: string; salt?: number; validBefore?: number; challengeId?: string; terms?: Terms } = {},
+  ): ShownPayment {
     const terms = more.terms ?? this.offered.at(-1)
     const challengeId = more.challengeId ?? `challenge-${this.challenges}`
     const text = JSON.stringify({
       challengeId,
       payer: more.payer ?? 'ada',
       salt: more.salt ?? 0,
+      validBefore: more.validBefore ?? null,
       binding: terms?.binding,
     })
     return { scheme: 'payment', text }
@@ -63,14 +66,15 @@ export class FixturePayment implements PaymentMethod {
       challengeId: string
       payer: string
       salt: number
+      validBefore: number | null
       binding: Record<string, string>
     }
     const transaction = `tx ${credential.challengeId} ${credential.salt}`
     return ok({
       claimKey: credential.challengeId,
-      hash: shown.text,
+      hash: digestOf(shown.text),
       binding: credential.binding,
-      handle: { transaction, validBefore: null },
+      handle: { transaction, validBefore: credential.validBefore },
       credential,
     })
   }

@@ -22,6 +22,7 @@ export function newClaim(more: Partial<NewClaim> = {}): NewClaim {
     validBefore: NOON + 25_000,
     requestId: requestId(),
     clientRequestId: null,
+    addressGroup: null,
     leaseUntil: NOON + 1000,
     createdAt: NOON,
     ...more,

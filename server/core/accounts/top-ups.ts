@@ -33,7 +33,10 @@ export interface PaidTopUp {
 
 /** A claim that no challenge stands behind: a processor knows it by its `transaction`, which stands for the credential too. */
 export function topUpClaim(
-  known: Omit<NewClaim, 'purpose' | 'operation' | 'currency' | 'binding' | 'credentialHash' | 'clientRequestId'>,
+  known: Omit<
+    NewClaim,
+    'purpose' | 'operation' | 'currency' | 'binding' | 'credentialHash' | 'clientRequestId' | 'addressGroup'
+  >,
 ): NewClaim {
   return {
     ...known,
@@ -43,6 +46,7 @@ export function topUpClaim(
     binding: '',
     credentialHash: known.transaction,
     clientRequestId: null,
+    addressGroup: null,
   }
 }
 
@@ -163,6 +167,8 @@ function purchaseOf({ account, amount, requestId, clientRequestId, besideKey }: 
     clientRequestId,
     account,
     resource: { method: what.method, url: what.path },
+    addressGroup: null,
+    workMs: 0,
     besideKey,
   }
 }

@@ -25,6 +25,12 @@ export const KEPT_MS = 24 * 3_600_000
 /** A larger answer is not kept; its repeat is told so. */
 export const KEPT_BYTES = 256 * 1024
 
+/** The text of an answer, as it is kept; null for one that is too large. */
+export function keepable(body: string | Uint8Array): string | null {
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+  return Buffer.byteLength(text) > KEPT_BYTES ? null : text
+}
+
 export type KeptPlace = Pick<KeptAnswer, 'account' | 'operation' | 'key'>
 
 /**

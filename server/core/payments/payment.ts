@@ -3,10 +3,12 @@ import { no, ok, type Result } from '../result'
 import type { ClaimStore, NewClaim, Taken } from './claim'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from './method'
 import { type GivenReceipt, type Receipt, receiptText } from './receipt'
-import { type PaymentRefusal, PENDING } from './refusal'
+import { IN_PROGRESS, KEPT, type PaymentRefusal, PENDING } from './refusal'
 
 const LOOK_UPS = 3
 const LOOK_UP_PAUSE_MS = 150
+/** Of a try's lease, and of the life of its credential, this much is left for the settling. */
+export const SETTLE_MS = 30_000
 
 export interface PaymentParts {
   readonly claims: ClaimStore
@@ -16,12 +18,20 @@ export interface PaymentParts {
   readonly onTrouble: (what: string, reason: string) => void
 }
 
-/** One try of one claimed credential. It ends in exactly one of `served` and `release`. */
+/** An answer on its way to its payer. */
+export interface Delivery {
+  /** What is kept where the payer has left; null for what is too large to be kept. */
+  readonly answer: string | null
+  /** Whether the payer's connection is closed. */
+  isGone(): boolean
+}
+
+/** One try of one claimed credential. It ends in exactly one of `give`, `served` and `release`. */
 export class Payment {
   private readonly parts: PaymentParts
   private readonly method: PaymentMethod
   private readonly read: ReadCredential
-  private readonly attempt: number
+  private readonly taken: Exclude<Taken, { kind: 'refused' }>
   readonly claim: NewClaim
   /** When the upstream's answer must be there (ms), so that there is time left to settle. */
   readonly deadline: number
@@ -40,17 +50,26 @@ export class Payment {
     this.method = method
     this.read = read
     this.claim = claim
-    this.attempt = taken.attempt
+    this.taken = taken
     this.paid = taken.kind === 'prepaid'
     this.deadline = deadline
   }
 
-  /** Moves the money, once: the row says so before anything is sent. Then `served` or `release` follows. */
-  async settle(): Promise<Result<null, PaymentRefusal>> {
+  /** The answer that an earlier try got and could not give; no upstream is asked again. */
+  get keptAnswer(): string | null {
+    return this.taken.kind === 'prepaid' ? this.taken.answer : null
+  }
+
+  /**
+   * Moves the money, once: the row says so before anything is sent. Then `give`, `served` or `release` follows. While the network
+   * does not say what became of it, `answer` is kept for when it does.
+   */
+  async settle(answer: string | null = null): Promise<Result<null, PaymentRefusal>> {
     if (this.paid) return ok(null)
     const { claims, clock } = this.parts
     const { key } = this.claim
-    if (!(await claims.settling(key, this.attempt, clock.now()))) {
+    const now = clock.now()
+    if (!(await claims.settling(key, this.taken.attempt, now, now + SETTLE_MS))) {
       this.ended = true
       return no({ code: 'payment_in_progress', reason: 'Another try of this payment took over.' })
     }
@@ -63,24 +82,40 @@ export class Payment {
     this.ended = true
     if (outcome.kind === 'refused') {
       await claims.release(key, outcome.reason, true, clock.now())
-      return no({ code: 'verification_failed', reason: 'The payment would not go through. Nothing was charged.' })
+      return no({ code: 'verification_failed', reason: 'The network refused the payment. Nothing was charged.' })
     }
     this.parts.onTrouble('payment', `${this.claim.id}: ${outcome.reason}`)
-    await claims.letGo(key, outcome.reason, clock.now())
+    await claims.letGo(key, outcome.reason, answer, clock.now())
     return no(PENDING)
   }
 
-  /** The answer goes out now. */
+  /**
+   * Gives the answer to its payer. One who has left while the payment settled gets it by showing the same credential again, once;
+   * what is too large to be kept is made once more then.
+   */
+  async give({ answer, isGone }: Delivery): Promise<Result<GivenReceipt, PaymentRefusal>> {
+    const { claims, clock } = this.parts
+    const { key } = this.claim
+    const { attempt } = this.taken
+    // The last try was for a caller who left once: what cannot be kept is not made a third time.
+    const canComeAgain = this.taken.kind !== 'prepaid' || !this.taken.isLast || this.keptAnswer !== null
+    if (!canComeAgain || !isGone()) {
+      const isServed = await claims.served(key, clock.now(), attempt)
+      this.ended = true
+      if (!isServed) return no(IN_PROGRESS)
+      if (!canComeAgain || !isGone()) return ok(await this.receipt())
+    }
+    await claims.undelivered(key, attempt, answer, clock.now())
+    this.ended = true
+    return no(KEPT)
+  }
+
+  /** What was paid for is done. */
   async served(): Promise<GivenReceipt> {
     const { claims, clock } = this.parts
-    const { key, method, transaction } = this.claim
-    const now = clock.now()
-    await claims.served(key, now)
+    await claims.served(this.claim.key, clock.now(), this.taken.attempt)
     this.ended = true
-    const reference = (await claims.find(key))?.reference ?? transaction
-    const receipt: Receipt = { method, status: 'success', reference, timestamp: new Date(now).toISOString() }
-    const more = this.method.receiptHeaders?.(this.read, receipt) ?? {}
-    return { ...receipt, headers: { 'payment-receipt': receiptText(receipt), ...more } }
+    return this.receipt()
   }
 
   /** No answer. What was not paid is given back; what was is owed. After the end it does nothing. */
@@ -88,8 +123,19 @@ export class Payment {
     if (this.ended) return
     this.ended = true
     const { claims, clock } = this.parts
-    if (this.paid) await claims.owe(this.claim.key, reason, clock.now())
-    else await claims.release(this.claim.key, reason, false, clock.now())
+    const { attempt } = this.taken
+    if (this.paid) await claims.owe(this.claim.key, reason, clock.now(), attempt)
+    else await claims.release(this.claim.key, reason, false, clock.now(), attempt)
+  }
+
+  private async receipt(): Promise<GivenReceipt> {
+    const { claims, clock } = this.parts
+    const { key, method, transaction } = this.claim
+    const reference = (await claims.find(key))?.reference ?? transaction
+    const timestamp = new Date(clock.now()).toISOString()
+    const receipt: Receipt = { method, status: 'success', reference, timestamp }
+    const more = this.method.receiptHeaders?.(this.read, receipt) ?? {}
+    return { ...receipt, headers: { 'payment-receipt': receiptText(receipt), ...more } }
   }
 
   /** Sends; where the network does not say what became of it, asks it, and sends once more what it has not seen. */

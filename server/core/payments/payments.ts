@@ -1,11 +1,13 @@
+import { createHmac } from 'node:crypto'
 import { type AccountId, makeId, type RequestId } from '../ids'
-import { type Money, ZERO } from '../money'
+import { type Money, micros, ZERO } from '../money'
 import { no, ok, type Result } from '../result'
-import { type Binding, bindingOf, bindingText } from './binding'
-import type { Claim, NewClaim, PaymentPurpose } from './claim'
-import type { Fate, Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
-import { Payment, type PaymentParts } from './payment'
-import { NETWORK, type PaymentRefusal, type PaymentRefusalCode, PENDING } from './refusal'
+import { type Binding, bindingOf, bindingText, digestOf } from './binding'
+import type { Claim, NewClaim, PaymentPurpose, Taken } from './claim'
+import type { Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
+import { Payment, type PaymentParts, SETTLE_MS } from './payment'
+import { IN_PROGRESS, NETWORK, type PaymentRefusal, type PaymentRefusalCode, PENDING, USED } from './refusal'
+import { type FinishParts, finishOpen } from './unfinished'
 
 /** One thing that somebody pays for by itself. */
 export interface Purchase {
@@ -19,26 +21,29 @@ export interface Purchase {
   readonly clientRequestId: string | null
   /** Whose wallet a top-up fills. */
   readonly account: AccountId | null
+  /** Where it is shown from: an address, or its /64 for IPv6. Null where nothing is done before the payment. */
+  readonly addressGroup: string | null
+  /** How long what is bought may take before it is there; the payment must live longer. */
+  readonly workMs: number
   readonly resource: Resource
   /** Whether the credential comes beside an API key, and so in a header of its own. */
   readonly besideKey?: boolean
 }
 
-export interface PaymentsOptions extends PaymentParts {
-  /** The ways to pay, once they can be used: the network is opened after the server listens. */
-  readonly methods: () => Promise<readonly PaymentMethod[]>
-  /** What became of a claim that is none of these methods': a top-up by card. */
-  readonly elsewhere?: (claim: Claim) => Promise<Fate>
+export interface PaymentsOptions extends PaymentParts, FinishParts {
+  /** Keys the hash that addresses are stored under. */
+  readonly secret: string
 }
 
 /** The longest that one try may take, from its claim to its answer. */
 const LEASE_MS = 90_000
-/** Of it, and of the life of the credential, this much is kept for the settling. */
-const SETTLE_MS = 30_000
+/** Of the life of a credential this much is left for the settling. */
 const SETTLE_MARGIN_MS = 3_000
+/** Clients sign for 25 s: of a slower operation no more is asked, and it is cut off when this is over. */
+const LONGEST_WORK_MS = 15_000
 const HOUR_MS = 3_600_000
-/** After so many refused settlements in an hour a payer pays before the upstream is called. */
-const PATIENCE_WITH_PAYER = 3
+/** After so many refused settlements in an hour, of a payer or of all at its address, the payment goes before the upstream. */
+const PATIENCE = 3
 
 /**
  * Payments for one thing each (spec 5.3). Order of a call: `begin` validates and claims, moving nothing; the upstream works;
@@ -73,11 +78,9 @@ export class Payments {
     }))
   }
 
-  /** What we know of a credential that was shown here before, when it is the same to the letter. */
-  async claimOf(shown: ShownPayment): Promise<Claim | null> {
-    const found = await this.read(shown)
-    const claim = found.ok ? await this.options.claims.find(found.value.read.claimKey) : null
-    return found.ok && claim?.credentialHash === found.value.read.hash ? claim : null
+  /** What we know of a credential that was shown here before, when it is the same to the letter; also when no method reads it now. */
+  claimOf(shown: ShownPayment): Promise<Claim | null> {
+    return this.options.claims.findByCredential(digestOf(shown.text))
   }
 
   /**
@@ -93,24 +96,28 @@ export class Payments {
   /** Judges a credential and claims it for this try. */
   async begin(purchase: Purchase, shown: ShownPayment): Promise<Result<Payment, PaymentRefusal>> {
     const found = await this.read(shown)
-    if (!found.ok) return found
+    if (!found.ok) return no((await this.whyUnread(shown)) ?? found.error)
     const { method, read } = found.value
     const binding = bindingOf(bound(purchase), read.binding)
     const standing = await this.standing(method, read, binding)
     if (!standing.ok) return standing
     const known = standing.value
+    const seenAt = this.options.clock.now()
     const payer = known ? ok({ payer: known.payer }) : await method.validate(read, { ...purchase, binding })
     // Another try may have settled it meanwhile, which is why it would not go through again.
     if (!payer.ok) return no((await this.whyRefused(read.claimKey, 'open')) ?? payer.error)
-    if (!known) {
-      const covered = await this.isCovered(method, payer.value.payer, read.claimKey, purchase.amount)
-      if (!covered.ok) return covered
-    }
+    const tooShort = known ? null : this.lifeProblem(read, purchase)
+    if (tooShort) return no(tooShort)
     const claim = this.newClaim(purchase, method, read, binding, payer.value.payer)
-    const taken = await this.options.claims.take(claim, this.options.clock.now())
-    if (taken.kind === 'refused') return no((await this.whyRefused(read.claimKey)) ?? USED)
-    const payment = new Payment(this.options, method, read, claim, taken, this.deadline(read, taken.kind === 'prepaid'))
-    if (taken.kind === 'prepaid' || !(await this.paysFirst(claim.payer))) return ok(payment)
+    const taken = await this.take(method, claim, known ? null : seenAt)
+    if (!taken.ok) return taken
+    const isPaid = taken.value.kind === 'prepaid'
+    const payment = new Payment(this.options, method, read, claim, taken.value, this.deadline(read, isPaid))
+    // To claim it may have taken a while: nothing is asked of an upstream that has no time left to answer.
+    const late = isPaid ? null : this.lifeProblem(read, purchase)
+    if (late) await payment.release('too little of its life was left')
+    if (late) return no(late)
+    if (isPaid || !(await this.paysFirst(claim))) return ok(payment)
     const settled = await payment.settle()
     return settled.ok ? ok(payment) : settled
   }
@@ -120,35 +127,12 @@ export class Payments {
    * a paid top-up, and tells whether it is booked. Gives how many it looked at.
    */
   async finishOpen(credit: (claim: Claim) => Promise<boolean>): Promise<number> {
-    const { claims, clock } = this.options
-    const open = await claims.unfinished(clock.now(), 200)
-    for (const claim of open)
-      await this.finish(claim, credit).catch((error: unknown) =>
-        this.options.onTrouble('payment', `${claim.id}: ${error}`),
-      )
-    return open.length
+    return finishOpen(this.options, credit)
   }
 
   /** Before anything is served: whoever worked on a claim is gone. */
   recover(): Promise<void> {
     return this.options.claims.endLeases(this.options.clock.now())
-  }
-
-  private async finish(claim: Claim, credit: (claim: Claim) => Promise<boolean>): Promise<void> {
-    const { claims, clock, onTrouble } = this.options
-    if (claim.state === 'working') return claims.release(claim.key, 'abandoned', false, clock.now())
-    let { reference } = claim
-    if (claim.state === 'settling') {
-      const method = (await this.options.methods()).find(({ name }) => name === claim.method)
-      const fate = await (method?.lookUp(claim) ?? this.options.elsewhere?.(claim) ?? OPEN)
-      if (fate.kind === 'never') return claims.release(claim.key, 'never settled', false, clock.now())
-      if (fate.kind === 'open') return onTrouble('payment', `${claim.id} is not settled yet`)
-      await claims.settled(claim.key, fate.reference, clock.now())
-      reference = fate.reference
-    }
-    if (claim.purpose === 'call') return claims.owe(claim.key, 'the answer was lost', clock.now())
-    if (await credit({ ...claim, reference })) return claims.served(claim.key, clock.now())
-    onTrouble('payment', `${claim.id} is paid and not booked; it is tried again`)
   }
 
   private async read(
@@ -161,6 +145,13 @@ export class Payments {
     return refused('invalid_challenge', 'No payment method that is offered here takes this credential.')
   }
 
+  /** What stands in the way of a credential that was taken here once, by a method that is switched off now: its money may be ours. */
+  private async whyUnread(shown: ShownPayment): Promise<PaymentRefusal | null> {
+    const claim = await this.claimOf(shown)
+    if (!claim || claim.state === 'released') return null
+    return claim.state === 'served' ? USED : PENDING
+  }
+
   /** What we know of this credential: null when it must be validated; its claim when the money is ours already. */
   private async standing(
     method: PaymentMethod,
@@ -169,13 +160,15 @@ export class Payments {
   ): Promise<Result<Claim | null, PaymentRefusal>> {
     const { claims, clock } = this.options
     const claim = await claims.find(read.claimKey)
-    if (!claim || claim.state === 'released') return ok(null)
+    if (!claim || (claim.state === 'released' && claim.sentAt === null)) return ok(null)
     if (claim.state === 'served') return no(USED)
-    if (claim.credentialHash !== read.hash || claim.binding !== bindingText(binding)) return no(IN_PROGRESS)
+    const isSame = claim.credentialHash === read.hash && claim.binding === bindingText(binding)
+    if (claim.state === 'released') return ok(isSame ? await this.cameThroughLater(method, claim) : null)
+    if (!isSame) return no(IN_PROGRESS)
     if (claim.state !== 'paid_unserved' && claim.leaseUntil > clock.now()) return no(IN_PROGRESS)
     if (claim.state === 'settling') {
       const fate = await method.lookUp(claim)
-      if (fate.kind === 'never') await claims.release(claim.key, 'never settled', false, clock.now())
+      if (fate.kind === 'never') await claims.release(claim.key, 'never settled', claim.purpose === 'call', clock.now())
       if (fate.kind === 'never') return ok(null)
       // Sending the same transaction again is safe: the network takes it once.
       const end = fate.kind === 'settled' ? fate : await method.settle(read)
@@ -192,24 +185,58 @@ export class Payments {
     return ok(claim.paid ? claim : null)
   }
 
-  /** A payer whose open payments are more than it has would not pay for all of them. */
-  private async isCovered(
-    method: PaymentMethod,
-    payer: string,
-    key: string,
-    amount: Money,
-  ): Promise<Result<null, PaymentRefusal>> {
-    const open = await this.options.claims.openSum(payer, key)
-    if (open === 0) return ok(null)
-    const balance = await method.balance(payer)
-    if (balance === null) return no(NETWORK)
-    if (balance >= method.units(open) + method.units(amount)) return ok(null)
-    return refused('verification_failed', 'The payments of this payer that are under way are more than it has.')
+  /** What its network refused once is asked for again: what was sent can be brought to a chain by others, as long as it lives. */
+  private async cameThroughLater(method: PaymentMethod, { key, ...sent }: Claim): Promise<Claim | null> {
+    const { claims, clock } = this.options
+    const fate = await method.lookUp(sent)
+    if (fate.kind !== 'settled') return null
+    await claims.settled(key, fate.reference, clock.now())
+    await claims.owe(key, 'it came through after it was refused', clock.now())
+    const claim = await claims.find(key)
+    return claim?.paid ? claim : null
   }
 
-  private async paysFirst(payer: string): Promise<boolean> {
+  /**
+   * Claims it, if the payer has enough for everything that it has open. That it has this amount was seen at `seenAt`; only where
+   * more is open is its balance asked for. Null: it is paid for already.
+   */
+  private async take(
+    method: PaymentMethod,
+    claim: NewClaim,
+    seenAt: number | null,
+  ): Promise<Result<Exclude<Taken, { kind: 'refused' }>, PaymentRefusal>> {
     const { claims, clock } = this.options
-    return (await claims.settleFailures(payer, clock.now() - HOUR_MS)) >= PATIENCE_WITH_PAYER
+    const enough = seenAt === null ? undefined : { most: claim.amount, since: seenAt }
+    let taken = await claims.take(claim, clock.now(), enough)
+    if (taken.kind === 'refused' && taken.why === 'uncovered') {
+      const since = clock.now()
+      const balance = await method.balance(claim.payer)
+      if (balance === null) return no(NETWORK)
+      taken = await claims.take(claim, clock.now(), { most: moneyOf(method, balance), since })
+    }
+    if (taken.kind !== 'refused') return ok(taken)
+    if (taken.why === 'uncovered')
+      return refused('verification_failed', 'The payments of this payer that are under way are more than it has.')
+    if (taken.why === 'worn_out') return no(wornOut(await claims.find(claim.key)))
+    return no((await this.whyRefused(claim.key)) ?? USED)
+  }
+
+  private async paysFirst(claim: NewClaim): Promise<boolean> {
+    const { claims, clock } = this.options
+    return (await claims.settleFailures(claim, clock.now() - HOUR_MS)) >= PATIENCE
+  }
+
+  /** Why a payment dies before its answer can be there and paid for; null when it does not. */
+  private lifeProblem({ handle }: ReadCredential, { workMs }: Purchase): PaymentRefusal | null {
+    if (handle.validBefore === null) return null
+    const left = handle.validBefore - this.options.clock.now()
+    const needed = SETTLE_MARGIN_MS + Math.min(workMs, LONGEST_WORK_MS)
+    if (left >= needed) return null
+    const seconds = (ms: number) => Math.max(0, Math.floor(ms / 1000))
+    return {
+      code: 'verification_failed',
+      reason: `The payment is valid for ${seconds(left)} s more; this request needs ${seconds(needed)} s. Nothing was charged: sign a new one.`,
+    }
   }
 
   /** What stands in the way of a claim; null when nothing does. */
@@ -227,8 +254,9 @@ export class Payments {
     binding: Binding,
     payer: string,
   ): NewClaim {
-    const now = this.options.clock.now()
-    const { purpose, operation, account, amount, requestId, clientRequestId } = purchase
+    const { clock, secret } = this.options
+    const now = clock.now()
+    const { purpose, operation, account, amount, requestId, clientRequestId, addressGroup } = purchase
     return {
       id: makeId('pay', now),
       key: read.claimKey,
@@ -238,6 +266,7 @@ export class Payments {
       credentialHash: read.hash,
       ...read.handle,
       ...{ purpose, operation, account, amount, requestId, clientRequestId, payer },
+      addressGroup: addressGroup === null ? null : hashed(addressGroup, secret),
       leaseUntil: now + LEASE_MS,
       createdAt: now,
     }
@@ -251,19 +280,33 @@ export class Payments {
   }
 }
 
-const OPEN: Fate = { kind: 'open' }
-
-const IN_PROGRESS: PaymentRefusal = {
-  code: 'payment_in_progress',
-  reason: 'This payment is being worked on. Ask again with the same credential; do not pay a second time.',
-}
-const USED: PaymentRefusal = {
-  code: 'invalid_challenge',
-  reason: 'This credential has already been used.',
-}
-
 function bound({ operation, fingerprint, clientRequestId, requestId, account }: Purchase) {
   return { operation, fingerprint, clientRequestId, requestId, account }
+}
+
+/** What a balance is worth, in whole micro-USD. */
+function moneyOf(method: PaymentMethod, balance: bigint): Money {
+  const amount = balance / method.units(micros(1))
+  return micros(Number(amount < MOST_MONEY ? amount : MOST_MONEY))
+}
+
+const MOST_MONEY = BigInt(Number.MAX_SAFE_INTEGER)
+
+/** An address is told by nobody who reads the database. */
+function hashed(addressGroup: string, secret: string): string {
+  return createHmac('sha256', secret).update(`address of a payer: ${addressGroup}`).digest('base64url')
+}
+
+function wornOut(claim: Claim | null): PaymentRefusal {
+  if (claim?.paid)
+    return {
+      code: 'answer_not_kept',
+      reason: `Payment ${claim.id} went through, and ${claim.attempts} tries got no answer. It is not tried again: ask the operator for the money back.`,
+    }
+  return {
+    code: 'invalid_challenge',
+    reason: `This credential was tried ${claim?.attempts ?? 'too many'} times without an answer. Nothing was charged: answer the new challenge.`,
+  }
 }
 
 function refused(code: PaymentRefusalCode, reason: string): Result<never, PaymentRefusal> {

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock'
+import type { Page } from '../page'
 import type { Claim, ClaimStore } from './claim'
 import type { PaymentMethod } from './method'
 
@@ -12,40 +13,44 @@ export interface ReceiptCheckParts {
   readonly clock: Clock
 }
 
-/**
- * Reads the payments of the last two days again from their networks: a chain that was reorganised may have forgotten one after its
- * answer was given (facts/payments 11). Gives how many were asked for, and those that the network says never happened. Moves no money
- * and changes no row: what to do about them is the operator's. A network that does not answer says nothing.
- */
-export async function recheckReceipts(
-  parts: ReceiptCheckParts,
-): Promise<{ readonly checked: number; readonly missing: readonly Claim[] }> {
-  const methods = new Map((await parts.methods()).map((method) => [method.name, method]))
-  const since = parts.clock.now() - LOOK_BACK_MS
-  const missing: Claim[] = []
-  let checked = 0
-  for (const state of ['served', 'paid_unserved'] as const)
-    for await (const claim of claimsSince(parts.claims, state, since)) {
-      const method = methods.get(claim.method)
-      if (!method) continue
-      checked++
-      if ((await method.lookUp(claim)).kind === 'never') missing.push(claim)
-    }
-  return { checked, missing }
+export interface ReceiptCheck {
+  readonly checked: number
+  /** What bought something, and the network says that it never happened. */
+  readonly missing: readonly Claim[]
+  /** What was refused, and came through after that: it is owed now. */
+  readonly found: readonly Claim[]
 }
 
-async function* claimsSince(claims: ClaimStore, state: 'served' | 'paid_unserved', since: number) {
+/**
+ * Reads every payment of the last two days that was sent again from its network. A chain that was reorganised may have forgotten one
+ * after its answer was given (facts/payments 11): what to do about it is the operator's. And what was refused may have been brought
+ * to the chain by somebody else: then it is paid, and its credential buys what it was for. A network that does not answer says nothing.
+ */
+export async function recheckReceipts(parts: ReceiptCheckParts): Promise<ReceiptCheck> {
+  const { claims, clock } = parts
+  const methods = new Map((await parts.methods()).map((method) => [method.name, method]))
+  const missing: Claim[] = []
+  const found: Claim[] = []
+  let checked = 0
+  for await (const claim of sentSince(claims, clock.now() - LOOK_BACK_MS)) {
+    const method = methods.get(claim.method)
+    if (!method) continue
+    checked++
+    const fate = await method.lookUp(claim)
+    if (claim.paid && fate.kind === 'never') missing.push(claim)
+    if (claim.paid || fate.kind !== 'settled') continue
+    await claims.settled(claim.key, fate.reference, clock.now())
+    await claims.owe(claim.key, 'it came through after it was refused', clock.now())
+    found.push(claim)
+  }
+  return { checked, missing, found }
+}
+
+async function* sentSince(claims: ClaimStore, since: number) {
   let cursor: string | null = null
   do {
-    const page: Awaited<ReturnType<ClaimStore['list']>> = await claims.list(
-      { state, account: null, purpose: null },
-      PAGE,
-      cursor,
-    )
-    for (const claim of page?.rows ?? []) {
-      if (claim.createdAt < since) return
-      yield claim
-    }
-    cursor = page?.next ?? null
+    const page: Page<Claim> = await claims.sentSince(since, PAGE, cursor)
+    yield* page.rows
+    cursor = page.next
   } while (cursor !== null)
 }

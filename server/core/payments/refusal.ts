@@ -8,6 +8,7 @@ export type PaymentRefusalCode =
   | 'payment_in_progress'
   | 'payment_pending'
   | 'payment_network_unavailable'
+  | 'answer_not_kept'
 
 export interface PaymentRefusal {
   readonly code: PaymentRefusalCode
@@ -22,17 +23,34 @@ export const PENDING: PaymentRefusal = {
     'The network has not told yet whether this payment went through. Ask again with the same credential; do not pay a second time.',
 }
 
+export const IN_PROGRESS: PaymentRefusal = {
+  code: 'payment_in_progress',
+  reason: 'This payment is being worked on. Ask again with the same credential; do not pay a second time.',
+}
+
+/** For a caller who has most likely left. */
+export const KEPT: PaymentRefusal = {
+  code: 'payment_pending',
+  reason: 'The connection was closed before the answer was there. Ask again with the same credential; it is paid for.',
+}
+
+export const USED: PaymentRefusal = {
+  code: 'invalid_challenge',
+  reason: 'This credential has already been used.',
+}
+
 /** Our trouble, not the payer's. */
 export const NETWORK: PaymentRefusal = {
   code: 'payment_network_unavailable',
   reason: 'The payment network does not answer. Nothing was charged; the credential stays good.',
 }
 
-/** Codes whose payment may still happen, or has: a challenge beside them would invite to pay twice. */
+/** Codes of a payment that may still happen, or has: a challenge beside them would invite to pay twice. */
 const FATE_OPEN: ReadonlySet<string> = new Set([
   'payment_in_progress',
   'payment_pending',
   'payment_network_unavailable',
+  'answer_not_kept',
 ] satisfies PaymentRefusalCode[])
 
 /** Whether a new challenge may stand beside this refusal. */

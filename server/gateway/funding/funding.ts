@@ -32,18 +32,29 @@ export interface Captured {
   readonly receipt: GivenReceipt | null
 }
 
+/** An answer that is about to be given. */
+export interface Delivery {
+  readonly body: string | Uint8Array
+  /** Whether its caller has hung up. */
+  isGone(): boolean
+}
+
 export interface Reservation {
+  /** Paid for and answered before, to a caller who had left: this is the answer. No upstream is asked for another. */
+  readonly keptAnswer?: string | null
   /** Signup credit pays, which buys a part of the source only; no other part may be asked. */
   readonly isCredit?: boolean
   /**
    * Charges `amount`, at most what was reserved. Durable when it resolves to a success; nothing is charged otherwise. `overrun`:
-   * what the call cost above that; the house bears it. `kept`: the answer, for its repeats, in the same commit.
+   * what the call cost above that; the house bears it. `kept`: the answer, for its repeats, in the same commit. `delivery`: what a
+   * payment of its own buys.
    */
   capture(
     amount: Money,
     call: CallRecord | null,
     overrun?: Money,
     kept?: KeptAnswer,
+    delivery?: Delivery,
   ): Promise<Result<Captured, Failure>>
   /**
    * Makes the reservation outlive this process, for a stream: a start that finds it charges `call`. Again with a newer `call`

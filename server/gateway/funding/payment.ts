@@ -1,4 +1,6 @@
+import { limitSubject } from '../../core/credentials/address'
 import { type Failure, failure } from '../../core/failure'
+import { keepable } from '../../core/idempotency/kept-answer'
 import type { Limiter } from '../../core/limits/limiter'
 import { formatUsd, ZERO } from '../../core/money'
 import type { Payment } from '../../core/payments/payment'
@@ -24,9 +26,9 @@ export function paymentFunding(payments: Payments, limiter: Limiter): Funding {
       const what = purchaseOf(quote, admitted, operation, fingerprint)
       const begun = await payments.begin(what, credential.shown)
       if (!begun.ok) return no(await refused(payments, what, begun.error))
-      // A credential that is good is not held to the window of its address (spec-answers 9).
-      await limiter.giveBack(admitted.subjects, admitted.presented.at)
-      return ok(reservation(payments, what, begun.value))
+      // What paid is not held to the window of its address (spec-answers 9); what only could pay is.
+      const onPaid = () => limiter.giveBack(admitted.subjects, admitted.presented.at)
+      return ok(reservation(payments, what, begun.value, onPaid))
     },
   }
 }
@@ -51,7 +53,7 @@ const DESCRIPTION = 'Send an API key, or pay for this one request by answering t
 function purchaseOf(
   quote: Quote,
   { presented }: Admitted,
-  { name }: AnyOperation,
+  { name, timeoutMs }: AnyOperation,
   fingerprint: () => string,
 ): Purchase {
   return {
@@ -64,18 +66,25 @@ function purchaseOf(
     clientRequestId: presented.clientRequestId,
     account: null,
     resource: presented.request,
+    addressGroup: limitSubject(presented.address),
+    workMs: timeoutMs,
   }
 }
 
-function reservation(payments: Payments, what: Purchase, payment: Payment): Reservation {
+function reservation(payments: Payments, what: Purchase, payment: Payment, onPaid: () => Promise<void>): Reservation {
   return {
     deadline: payment.deadline,
-    async capture(amount): Promise<Result<Captured, Failure>> {
+    keptAnswer: payment.keptAnswer,
+    async capture(amount, _call, _overrun, _kept, delivery): Promise<Result<Captured, Failure>> {
       if (amount !== what.amount) throw new Error('a payment is for the whole of a fixed price')
+      if (!delivery) throw new Error('a payment buys an answer')
+      const answer = keepable(delivery.body)
       try {
-        const settled = await payment.settle()
+        const settled = await payment.settle(answer)
         if (!settled.ok) return no(await refused(payments, what, settled.error))
-        return ok({ cost: amount, receipt: await payment.served() })
+        await onPaid()
+        const given = await payment.give({ answer, isGone: delivery.isGone })
+        return given.ok ? ok({ cost: amount, receipt: given.value }) : no(await refused(payments, what, given.error))
       } catch (error) {
         if (!isUnavailable(error)) throw error
         // Our own database failed with the money under way: never "not charged", and never an invitation to pay again.

@@ -52,7 +52,7 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   unsupported_media_type: 'The body is not application/json.',
   idempotency_conflict: 'This Idempotency-Key stands for another request.',
   answer_not_kept:
-    'This request was answered and charged; its answer was too large to be kept for a repeat, or broke off.',
+    'This request was answered and charged; its answer was too large to be kept for a repeat, or broke off. Of a payment: it went through, and no try got an answer.',
   outcome_unknown:
     'A write or a stream was begun under this Idempotency-Key and its outcome is not known. It is not sent a second time.',
   invalid_state: 'The change does not fit the present state, for example enabling a revoked key.',

@@ -9,7 +9,8 @@ import { accountId, NOON, opening, openTestStores, type TestStores } from '../..
 import { newClaim } from '../../support/payment-claim'
 import { reconcile } from '../../support/reconcile'
 
-const clock = { now: () => NOON + 60_000 }
+let now = NOON + 60_000
+const clock = { now: () => now }
 let stores: TestStores
 let topUps: TopUps
 let job: () => Promise<number>
@@ -22,6 +23,7 @@ beforeAll(async () => {
   topUps = new TopUps({ claims, ledger, clock })
   const payments = new Payments({
     methods: async () => [],
+    secret: 'of this test',
     claims,
     clock,
     // The network took it, and calls it by this name.
@@ -73,6 +75,7 @@ test('a paid top-up that the ledger refuses for anything but being booked is not
   expect(stores.trouble.filter((told) => told.startsWith('entry refused'))).toHaveLength(1)
   await stores.journal.append(opening(account, 1))
   await stores.holds.openAccount(account)
+  now += 10_000
   await job()
   expect(await stores.paymentClaims.find(claim.key)).toMatchObject({ state: 'served' })
   expect(await described(claim.id)).toHaveLength(1)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { micros } from '../../../server/core/money'
 import { fingerprintOf } from '../../../server/core/payments/binding'
 import type { Claim } from '../../../server/core/payments/claim'
-import type { ShownPayment } from '../../../server/core/payments/method'
+import type { PaymentMethod, ShownPayment } from '../../../server/core/payments/method'
 import type { Payment } from '../../../server/core/payments/payment'
 import { Payments, type Purchase } from '../../../server/core/payments/payments'
 import { mayOfferAgain, type PaymentRefusalCode } from '../../../server/core/payments/refusal'
@@ -12,13 +12,17 @@ import { reconcile } from '../../support/reconcile'
 
 let stores: TestStores
 let network: FixturePayment
+let methods: readonly PaymentMethod[] = []
 let now = NOON
 let trouble: string[] = []
+/** Each test's own. */
+let address = ''
 
 /** The payments of a process that has just started on the database. */
 function payments(): Payments {
   return new Payments({
-    methods: async () => [network],
+    methods: async () => methods,
+    secret: 'of this test',
     claims: stores.paymentClaims,
     clock: { now: () => now },
     pause: async () => undefined,
@@ -39,6 +43,8 @@ function purchase(more: Partial<Purchase> = {}): Purchase {
     clientRequestId: null,
     resource: { method: 'GET', url: '/search' },
     account: null,
+    addressGroup: address,
+    workMs: 10_000,
     ...more,
   }
 }
@@ -72,10 +78,12 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   network = new FixturePayment()
+  methods = [network]
   // Challenge ids are claimed for ever, so each test has its own.
   Object.assign(network, { challenges: Math.floor(Math.random() * 1e12) })
   now = NOON
   trouble = []
+  address = crypto.randomUUID()
 })
 afterAll(async () => {
   expect((await reconcile(stores.file)).problems).toEqual([])
@@ -321,6 +329,7 @@ describe('a process that dies', () => {
     await fresh.finishOpen(noCredit)
     expect(await claimOf(shown)).toMatchObject({ state: 'settled' })
     const booked: string[] = []
+    now += 10_000
     await fresh.finishOpen(async (claim) => booked.push(claim.id) > 0)
     await fresh.finishOpen(async (claim) => booked.push(claim.id) > 0)
     expect(booked).toHaveLength(1)

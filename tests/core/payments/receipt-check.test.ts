@@ -17,6 +17,7 @@ beforeAll(async () => {
   stores = await openTestStores()
   payments = new Payments({
     methods: async () => [network],
+    secret: 'of this test',
     claims: stores.paymentClaims,
     clock,
     pause: async () => undefined,
@@ -33,7 +34,7 @@ async function paid({ served = true } = {}): Promise<string> {
   const purchase = {
     ...{ purpose: 'call' as const, operation: 'image-search', amount: micros(5000), description: 'one call' },
     ...{ fingerprint: 'a request', requestId: requestId(), clientRequestId: null, account: null },
-    resource: { method: 'GET', url: '/search' },
+    ...{ resource: { method: 'GET', url: '/search' }, addressGroup: null, workMs: 0 },
   }
   await payments.offers(purchase)
   const begun = await payments.begin(purchase, network.pay())
@@ -56,7 +57,7 @@ test('a payment that its network forgot after it was answered is told of, and no
   expect(await check()).toEqual([3, []])
   network.forget(second)
   network.forget(owed)
-  expect(await check()).toEqual([3, [second, owed]])
+  expect(await check()).toEqual([3, [owed, second]])
   const states = (await stores.paymentClaims.list({ state: null, account: null, purpose: null }, 10, null))?.rows
   expect(states?.map(({ transaction, state, paid }) => [transaction, state, paid])).toEqual([
     [owed, 'paid_unserved', true],
@@ -75,4 +76,23 @@ test('what is older than two days, of another method, or not paid is not asked f
   expect(await check()).toEqual([1, []])
   network.isDead = false
   expect(await check()).toEqual([1, [forgotten]])
+})
+
+test('what was refused after it was sent, and came through by another hand, is owed; what was never sent is not asked for (issue 13, 14)', async () => {
+  now += 3 * DAY_MS
+  const claims = stores.paymentClaims
+  const [sent, gone, unsent] = [0, 1, 2].map(() => newClaim({ method: 'fixture', createdAt: now }))
+  if (!sent || !gone || !unsent) throw new Error('three claims')
+  for (const claim of [sent, gone, unsent]) {
+    await claims.take(claim, now)
+    if (claim !== unsent) await claims.settling(claim.key, 1, now)
+    await claims.release(claim.key, 'reverted', true, now)
+  }
+  network.moved.push(sent.transaction, unsent.transaction)
+  const parts = { methods: async () => [network], claims, clock }
+  const { checked, missing, found } = await recheckReceipts(parts)
+  expect([checked, missing, found.map(({ key }) => key)]).toEqual([2, [], [sent.key]])
+  expect(await claims.find(sent.key)).toMatchObject({ state: 'paid_unserved', paid: true })
+  expect(await claims.take(sent, now)).toMatchObject({ kind: 'prepaid' })
+  expect((await recheckReceipts(parts)).found).toEqual([])
 })

@@ -1,13 +1,31 @@
-import { and, desc, eq, inArray, lt, ne, or, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, inArray, lt, lte, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { makeId } from '../../../core/ids'
-import { type Money, micros } from '../../../core/money'
 import type { Page } from '../../../core/page'
-import type { Claim, ClaimFilter, ClaimState, ClaimStore, NewClaim, Taken } from '../../../core/payments/claim'
+import {
+  ANSWER_KEPT_MS,
+  type Claim,
+  type ClaimFilter,
+  type ClaimStore,
+  type Covered,
+  MAX_PAID_TRIES,
+  MAX_TRIES,
+  NEVER_PAID_KEPT,
+  type NewClaim,
+  type Taken,
+  type TakeRefusal,
+} from '../../../core/payments/claim'
 import { entries } from './schema/ledger'
-import { payments } from './schema/payments'
+import { IS_UNFINISHED, paymentAnswers, payments } from './schema/payments'
 
-const UNPAID: readonly ClaimState[] = ['working', 'settling']
+/** A call that was never sent stays this long, so that what its failures count for and the life of its challenge are over. */
+const UNSENT_KEPT_MS = 2 * 3_600_000
+/** One that was sent is read again from its network for two days. */
+const SENT_KEPT_MS = 3 * 86_400_000
+/** After this none that never paid is a record of use. */
+const NEVER_PAID_KEPT_MS = 7 * 86_400_000
+/** Deleted by one statement: others write between two of them. */
+const PRUNED_AT_ONCE = 5_000
 
 /** Claims in the database itself: no memory decides, so that two stores on one database never both win. */
 export class LibsqlPaymentClaims implements ClaimStore {
@@ -17,25 +35,38 @@ export class LibsqlPaymentClaims implements ClaimStore {
     this.db = db
   }
 
-  async take(claim: NewClaim, now: number): Promise<Taken> {
-    const [row] = await this.db
-      .insert(payments)
-      .values({ ...claim, state: 'working', paid: false, attempts: 1, updatedAt: now })
-      .onConflictDoUpdate({
-        target: payments.key,
-        set: {
-          state: 'working',
-          leaseUntil: claim.leaseUntil,
-          requestId: claim.requestId,
-          attempts: sql`${payments.attempts} + 1`,
-          updatedAt: now,
-        },
-        setWhere: sql`${payments.credentialHash} = ${claim.credentialHash} AND ${payments.binding} = ${claim.binding}
-          AND (${payments.state} IN ('released', 'paid_unserved')
-            OR (${payments.state} IN ('working', 'settled') AND ${payments.leaseUntil} <= ${now}))`,
-      })
-      .returning({ paid: payments.paid, attempts: payments.attempts })
-    return row ? { kind: row.paid ? 'prepaid' : 'fresh', attempt: row.attempts } : { kind: 'refused' }
+  async take(claim: NewClaim, now: number, covered?: Covered): Promise<Taken> {
+    const { leaseUntil } = claim
+    const row = {
+      ...claim,
+      state: 'working',
+      paid: false,
+      attempts: 1,
+      nextLookAt: leaseUntil,
+      updatedAt: now,
+    } as const
+    const names = Object.keys(row) as (keyof typeof row)[]
+    const columns = sql.join(
+      names.map((name) => sql.identifier(payments[name].name)),
+      sql`, `,
+    )
+    const values = sql.join(
+      names.map((name) => sql.param(row[name], payments[name])),
+      sql`, `,
+    )
+    const [taken] = await this.db.all<{ paid: number; attempts: number; deliveries: number }>(
+      sql`INSERT INTO payments (${columns}) SELECT ${values} WHERE ${covered ? isCovered(claim, covered) : sql`true`}
+        ON CONFLICT (key) DO UPDATE SET state = 'working', lease_until = ${leaseUntil}, next_look_at = ${leaseUntil}, looks = 0,
+          request_id = ${claim.requestId}, address_group = ${claim.addressGroup}, attempts = attempts + 1, updated_at = ${now}
+        WHERE credential_hash = ${claim.credentialHash} AND binding = ${claim.binding}
+          AND (attempts < iif(paid, ${MAX_PAID_TRIES}, ${MAX_TRIES}) OR (paid = 1 AND key IN (SELECT key FROM payment_answers)))
+          AND (state IN ('released', 'paid_unserved') OR (state IN ('working', 'settled') AND lease_until <= ${now}))
+        RETURNING paid, attempts, deliveries`,
+    )
+    if (!taken) return { kind: 'refused', why: await this.whyRefused(claim, now) }
+    const attempt = Number(taken.attempts)
+    if (!taken.paid) return { kind: 'fresh', attempt }
+    return { kind: 'prepaid', attempt, answer: await this.answer(claim.key, now), isLast: Number(taken.deliveries) > 0 }
   }
 
   async find(key: string): Promise<Claim | null> {
@@ -43,16 +74,22 @@ export class LibsqlPaymentClaims implements ClaimStore {
     return row ? claimOf(row) : null
   }
 
-  async settling(key: string, attempt: number, now: number): Promise<boolean> {
+  async findByCredential(hash: string): Promise<Claim | null> {
+    const [row] = await this.db.select().from(payments).where(eq(payments.credentialHash, hash)).limit(1)
+    return row ? claimOf(row) : null
+  }
+
+  async settling(key: string, attempt: number, now: number, leaseUntil = 0): Promise<boolean> {
+    const lease = sql`max(lease_until, ${leaseUntil})`
     const changed = await this.db
       .update(payments)
-      .set({ state: 'settling', updatedAt: now })
+      .set({ state: 'settling', sentAt: now, leaseUntil: lease, nextLookAt: lease, updatedAt: now })
       .where(and(eq(payments.key, key), eq(payments.state, 'working'), eq(payments.attempts, attempt)))
     return changed.rowsAffected === 1
   }
 
   async settled(key: string, reference: string, now: number): Promise<void> {
-    // Only the statement that changes the state finds it `settling`; the entry's reference makes it once for good.
+    // Only the statement that changes the state finds it unpaid; the entry's reference makes it once for good.
     const entry = sql`INSERT INTO ${entries} (transaction_id, kind, account_id, debit, credit, amount, at, request_id, description, reference)
       SELECT ${makeId('txn', now)}, 'payment', NULL, 'house/payments', 'house/revenue', amount, ${now}, NULL, operation, 'payment:' || id
       FROM ${payments} WHERE key = ${key} AND paid = 1 AND purpose = 'call' AND amount > 0 ON CONFLICT DO NOTHING`
@@ -60,71 +97,100 @@ export class LibsqlPaymentClaims implements ClaimStore {
       this.db
         .update(payments)
         .set({ state: 'settled', paid: true, reference, lastError: null, updatedAt: now })
-        .where(and(eq(payments.key, key), eq(payments.state, 'settling'))),
+        .where(
+          and(
+            eq(payments.key, key),
+            sql`(${payments.state} = 'settling' OR (${payments.state} = 'released' AND ${payments.sentAt} IS NOT NULL))`,
+          ),
+        ),
       this.db.run(entry),
     ])
   }
 
-  async served(key: string, now: number): Promise<void> {
-    await this.db
-      .update(payments)
-      .set({ state: 'served', updatedAt: now })
-      .where(and(eq(payments.key, key), eq(payments.paid, true)))
+  async served(key: string, now: number, attempt?: number): Promise<boolean> {
+    const [changed] = await this.db.batch([
+      this.db
+        .update(payments)
+        .set({ state: 'served', deliveries: sql`${payments.deliveries} + 1`, updatedAt: now })
+        .where(and(eq(payments.key, key), eq(payments.paid, true), isOfTry(attempt))),
+      this.db.run(
+        sql`DELETE FROM ${paymentAnswers} WHERE key IN (SELECT key FROM ${payments} WHERE key = ${key} AND state = 'served')`,
+      ),
+    ])
+    return changed.rowsAffected === 1
   }
 
-  async release(key: string, reason: string, bySettlement: boolean, now: number): Promise<void> {
+  async undelivered(key: string, attempt: number, answer: string | null, now: number): Promise<void> {
+    await this.db.batch([
+      this.db
+        .update(payments)
+        .set({
+          state: 'paid_unserved',
+          deliveries: sql`max(${payments.deliveries}, 1)`,
+          leaseUntil: now,
+          lastError: 'the caller had left',
+          updatedAt: now,
+        })
+        .where(and(eq(payments.key, key), eq(payments.paid, true), isOfTry(attempt))),
+      this.keep(key, answer, 'paid_unserved', now),
+    ])
+  }
+
+  async release(key: string, reason: string, bySettlement: boolean, now: number, attempt?: number): Promise<void> {
+    await this.db.batch([
+      this.db
+        .update(payments)
+        .set({
+          state: 'released',
+          lastError: reason.slice(0, 500),
+          updatedAt: now,
+          ...(bySettlement && { refusedAt: now }),
+        })
+        .where(and(eq(payments.key, key), eq(payments.paid, false), isOfTry(attempt))),
+      this.db.run(
+        sql`DELETE FROM ${paymentAnswers} WHERE key IN (SELECT key FROM ${payments} WHERE key = ${key} AND state = 'released')`,
+      ),
+    ])
+  }
+
+  async owe(key: string, reason: string, now: number, attempt?: number): Promise<void> {
     await this.db
       .update(payments)
       .set({
-        state: 'released',
+        state: 'paid_unserved',
+        leaseUntil: now,
+        nextLookAt: now,
         lastError: reason.slice(0, 500),
         updatedAt: now,
-        ...(bySettlement && { refusedAt: now }),
       })
-      .where(and(eq(payments.key, key), eq(payments.paid, false)))
+      .where(and(eq(payments.key, key), eq(payments.paid, true), ne(payments.state, 'served'), isOfTry(attempt)))
   }
 
-  async owe(key: string, reason: string, now: number): Promise<void> {
-    await this.db
-      .update(payments)
-      .set({ state: 'paid_unserved', leaseUntil: now, lastError: reason.slice(0, 500), updatedAt: now })
-      .where(and(eq(payments.key, key), eq(payments.paid, true), ne(payments.state, 'served')))
-  }
-
-  async letGo(key: string, reason: string, now: number): Promise<void> {
-    await this.db
-      .update(payments)
-      .set({ leaseUntil: now, lastError: reason.slice(0, 500), updatedAt: now })
-      .where(and(eq(payments.key, key), eq(payments.state, 'settling')))
+  async letGo(key: string, reason: string, answer: string | null, now: number): Promise<void> {
+    await this.db.batch([
+      this.db
+        .update(payments)
+        .set({ leaseUntil: now, nextLookAt: now, lastError: reason.slice(0, 500), updatedAt: now })
+        .where(and(eq(payments.key, key), eq(payments.state, 'settling'))),
+      this.keep(key, answer, 'settling', now),
+    ])
   }
 
   async endLeases(now: number): Promise<void> {
     await this.db
       .update(payments)
-      .set({ leaseUntil: now })
+      .set({ leaseUntil: now, nextLookAt: now })
       .where(and(inArray(payments.state, ['working', 'settling', 'settled']), ne(payments.method, 'card')))
   }
 
-  async openSum(payer: string, except: string): Promise<Money> {
-    const [row] = await this.db
-      .select({ sum: sql<number>`coalesce(sum(${payments.amount}), 0)` })
-      .from(payments)
-      .where(
-        and(
-          eq(payments.payer, payer),
-          inArray(payments.state, [...UNPAID]),
-          eq(payments.paid, false),
-          ne(payments.key, except),
-        ),
-      )
-    return micros(Number(row?.sum ?? 0))
-  }
-
-  async settleFailures(payer: string, since: number): Promise<number> {
+  async settleFailures({ payer, addressGroup }: Pick<Claim, 'payer' | 'addressGroup'>, since: number): Promise<number> {
     const [row] = await this.db
       .select({ count: sql<number>`count(*)` })
       .from(payments)
-      .where(and(eq(payments.payer, payer), sql`${payments.refusedAt} >= ${since}`))
+      .where(
+        sql`(${payments.payer} = ${payer} AND ${payments.refusedAt} >= ${since})
+          OR (${payments.addressGroup} = ${addressGroup} AND ${payments.refusedAt} >= ${since})`,
+      )
     return Number(row?.count ?? 0)
   }
 
@@ -132,18 +198,44 @@ export class LibsqlPaymentClaims implements ClaimStore {
     const rows = await this.db
       .select()
       .from(payments)
-      .where(
-        and(
-          sql`${payments.leaseUntil} <= ${now}`,
-          or(
-            inArray(payments.state, ['working', 'settling', 'settled']),
-            and(eq(payments.state, 'paid_unserved'), eq(payments.purpose, 'top_up')),
-          ),
-        ),
-      )
-      .orderBy(payments.leaseUntil)
+      .where(and(lte(payments.nextLookAt, now), lte(payments.leaseUntil, now), sql`(${IS_UNFINISHED})`))
+      .orderBy(payments.nextLookAt)
       .limit(limit)
     return rows.map(claimOf)
+  }
+
+  async postpone(key: string, until: number): Promise<void> {
+    await this.db
+      .update(payments)
+      .set({ nextLookAt: until, looks: sql`${payments.looks} + 1` })
+      .where(eq(payments.key, key))
+  }
+
+  async sentSince(since: number, limit: number, cursor: string | null): Promise<Page<Claim>> {
+    const rows = await this.db
+      .select()
+      .from(payments)
+      .where(
+        and(
+          sql`${payments.createdAt} >= ${since} AND ${payments.sentAt} IS NOT NULL AND ${payments.state} IN ('released', 'served', 'paid_unserved')`,
+          cursor === null ? undefined : lt(payments.id, cursor as Claim['id']), // one that this gave
+        ),
+      )
+      .orderBy(desc(payments.id))
+      .limit(limit + 1)
+    return pageOf(rows, limit)
+  }
+
+  async prune(now: number): Promise<void> {
+    const neverPaid = sql`state = 'released' AND paid = 0 AND purpose = 'call' AND coalesce(valid_before, 0) <= ${now - UNSENT_KEPT_MS}`
+    await this.db.batch([
+      this.db.delete(paymentAnswers).where(lte(paymentAnswers.at, now - ANSWER_KEPT_MS)),
+      this.db.run(sql`DELETE FROM ${payments} WHERE id IN (
+        SELECT id FROM payments WHERE ${neverPaid} AND updated_at <= ${now - NEVER_PAID_KEPT_MS} LIMIT ${PRUNED_AT_ONCE})`),
+      this.db.run(sql`DELETE FROM ${payments} WHERE id IN (
+        SELECT id FROM payments WHERE ${neverPaid} AND updated_at <= iif(sent_at IS NULL, ${now - UNSENT_KEPT_MS}, ${now - SENT_KEPT_MS})
+        ORDER BY updated_at DESC LIMIT ${PRUNED_AT_ONCE} OFFSET ${NEVER_PAID_KEPT})`),
+    ])
   }
 
   async list(filter: ClaimFilter, limit: number, cursor: string | null): Promise<Page<Claim> | null> {
@@ -161,11 +253,56 @@ export class LibsqlPaymentClaims implements ClaimStore {
       )
       .orderBy(desc(payments.id))
       .limit(limit + 1)
-    const listed = rows.slice(0, limit).map(claimOf)
-    return { rows: listed, next: rows.length > limit ? (listed.at(-1)?.id ?? null) : null }
+    return pageOf(rows, limit)
+  }
+
+  private async answer(key: string, now: number): Promise<string | null> {
+    const [row] = await this.db
+      .select({ body: paymentAnswers.body })
+      .from(paymentAnswers)
+      .where(and(eq(paymentAnswers.key, key), gt(paymentAnswers.at, now - ANSWER_KEPT_MS)))
+    return row?.body ?? null
+  }
+
+  /** Behind the statement that put the claim in this state, in one batch with it. */
+  private keep(key: string, answer: string | null, state: Claim['state'], now: number) {
+    return this.db.run(sql`INSERT INTO ${paymentAnswers} (key, body, at)
+      SELECT key, ${answer}, ${now} FROM ${payments} WHERE key = ${key} AND state = ${state} AND ${answer} IS NOT NULL
+      ON CONFLICT (key) DO UPDATE SET body = excluded.body, at = excluded.at`)
+  }
+
+  /** For words alone: another try may have changed it since the statement that refused. */
+  private async whyRefused({ key, credentialHash, binding }: NewClaim, now: number): Promise<TakeRefusal> {
+    const found = await this.find(key)
+    if (!found) return 'uncovered'
+    const { state } = found
+    const isFree =
+      state === 'released' || state === 'paid_unserved' || (state !== 'settling' && found.leaseUntil <= now)
+    if (state === 'served' || !isFree || found.credentialHash !== credentialHash || found.binding !== binding)
+      return 'in_use'
+    return found.attempts >= (found.paid ? MAX_PAID_TRIES : MAX_TRIES) ? 'worn_out' : 'uncovered'
   }
 }
 
-function claimOf({ refusedAt: _refusedAt, ...claim }: typeof payments.$inferSelect): Claim {
+/** Part of the claim's own statement: what the payer has open, and paid since it was asked for, is taken off. What is paid needs no cover. */
+function isCovered({ key, payer, method, currency, amount }: NewClaim, { most, since }: Covered) {
+  const ofPayer = sql`payer = ${payer} AND method = ${method} AND currency = ${currency} AND key <> ${key}`
+  return sql`(EXISTS (SELECT 1 FROM payments WHERE key = ${key} AND paid = 1) OR ${amount}
+    + (SELECT coalesce(sum(amount), 0) FROM payments INDEXED BY payments_payer_open WHERE ${ofPayer} AND state IN ('working', 'settling') AND paid = 0)
+    + (SELECT coalesce(sum(amount), 0) FROM payments WHERE ${ofPayer} AND paid = 1 AND updated_at >= ${since}) <= ${most})`
+}
+
+function isOfTry(attempt: number | undefined) {
+  return attempt === undefined ? undefined : eq(payments.attempts, attempt)
+}
+
+type Row = typeof payments.$inferSelect
+
+function pageOf(rows: readonly Row[], limit: number): Page<Claim> {
+  const listed = rows.slice(0, limit).map(claimOf)
+  return { rows: listed, next: rows.length > limit ? (listed.at(-1)?.id ?? null) : null }
+}
+
+function claimOf({ refusedAt: _refusedAt, ...claim }: Row): Claim {
   return claim
 }

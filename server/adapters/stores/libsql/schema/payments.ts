@@ -4,6 +4,11 @@ import type { AccountId, PaymentId, RequestId } from '../../../../core/ids'
 import type { ClaimState, PaymentPurpose } from '../../../../core/payments/claim'
 import { instant, money } from '../columns'
 
+/** The few that somebody must still end; a paid call without an answer is at rest. */
+export const IS_UNFINISHED = sql.raw(
+  `"state" IN ('working', 'settling', 'settled') OR ("state" = 'paid_unserved' AND "purpose" = 'top_up')`,
+)
+
 /** Payments for one thing each: a row per credential that was presented and valid, also of those that failed (spec 5.3). */
 export const payments = sqliteTable(
   'payments',
@@ -24,10 +29,16 @@ export const payments = sqliteTable(
     validBefore: instant('valid_before'),
     requestId: text('request_id').$type<RequestId>().notNull(),
     clientRequestId: text('client_request_id'),
+    /** Hashed. */
+    addressGroup: text('address_group'),
     state: text().$type<ClaimState>().notNull(),
     paid: integer({ mode: 'boolean' }).notNull(),
     leaseUntil: instant('lease_until').notNull(),
     attempts: integer().notNull(),
+    deliveries: integer().notNull().default(0),
+    sentAt: instant('sent_at'),
+    nextLookAt: instant('next_look_at').notNull().default(0),
+    looks: integer().notNull().default(0),
     reference: text(),
     lastError: text('last_error'),
     /** When the network refused it although its upstream had been called. */
@@ -45,10 +56,26 @@ export const payments = sqliteTable(
       sql`${table.paid} = 1 OR ${table.state} NOT IN ('settled', 'served', 'paid_unserved')`,
     ),
     index('payments_account').on(table.account, table.id).where(sql`${table.account} IS NOT NULL`),
-    // The few that somebody must still end.
-    index('payments_open')
-      .on(table.leaseUntil)
-      .where(sql`${table.state} IN ('working', 'settling', 'settled', 'paid_unserved')`),
-    index('payments_payer').on(table.payer),
+    index('payments_credential').on(table.credentialHash),
+    index('payments_due').on(table.nextLookAt).where(IS_UNFINISHED),
+    // What a payer has open, what it paid lately, and what its network refused.
+    index('payments_payer_open').on(table.payer).where(sql`${table.state} IN ('working', 'settling')`),
+    index('payments_payer').on(table.payer, table.updatedAt),
+    index('payments_payer_refused').on(table.payer, table.refusedAt).where(sql`${table.refusedAt} IS NOT NULL`),
+    index('payments_address_refused')
+      .on(table.addressGroup, table.refusedAt)
+      .where(sql`${table.refusedAt} IS NOT NULL`),
+    index('payments_never_paid').on(table.updatedAt).where(sql`${table.state} = 'released' AND ${table.paid} = 0`),
   ],
+)
+
+/** Answers whose payers had left when they were there, each for its credential, once. */
+export const paymentAnswers = sqliteTable(
+  'payment_answers',
+  {
+    key: text().primaryKey(),
+    body: text().notNull(),
+    at: instant('at').notNull(),
+  },
+  (table) => [index('payment_answers_at').on(table.at)],
 )

@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient } from '@libsql/client'
+import { drizzle } from 'drizzle-orm/libsql'
+import { migrate } from 'drizzle-orm/libsql/migrator'
+import { NOON, openTestStores } from '../../support/ledger-parts'
+
+const MIGRATIONS = join(import.meta.dir, '../../../server/adapters/stores/libsql/migrations')
+const FIRST = '0012_payment_answers'
+
+/** A database as it was before the migration of that name, with these payments in it. */
+async function before(
+  folder: string,
+  rows: readonly { id: string; state: string; paid: number; refused: number | null }[],
+) {
+  const migrations = join(folder, 'migrations')
+  await cp(MIGRATIONS, migrations, { recursive: true })
+  const journalFile = join(migrations, 'meta', '_journal.json')
+  const journal = (await Bun.file(journalFile).json()) as { entries: { tag: string }[] }
+  const { entries } = journal
+  await Bun.write(
+    journalFile,
+    JSON.stringify({
+      ...journal,
+      entries: entries.slice(
+        0,
+        entries.findIndex(({ tag }) => tag === FIRST),
+      ),
+    }),
+  )
+  const client = createClient({ url: `file:${join(folder, 'gateway.db')}`, concurrency: 1 })
+  await migrate(drizzle({ client }), { migrationsFolder: migrations })
+  for (const { id, state, paid, refused } of rows)
+    await client.execute({
+      sql: `INSERT INTO payments (id, key, purpose, operation, method, payer, amount, currency, binding, credential_hash, transaction_id,
+          request_id, state, paid, lease_until, attempts, refused_at, created_at, updated_at)
+        VALUES (?1, ?1, 'call', 'image-search', 'tempo', '0x', 5000, '0x', '', ?1, ?1, '', ?2, ?3, ?5, 1, ?4, ?5, ?5)`,
+      args: [id, state, paid, refused, NOON],
+    })
+  client.close()
+}
+
+test('payments of a database from before are looked at again, and those that were sent are known', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-upgrade-'))
+  await before(folder, [
+    { id: 'settling', state: 'settling', paid: 0, refused: null },
+    { id: 'refused', state: 'released', paid: 0, refused: NOON },
+    { id: 'unsent', state: 'released', paid: 0, refused: null },
+    { id: 'served', state: 'served', paid: 1, refused: null },
+  ])
+  for (let opened = 0; opened < 2; opened++) {
+    const { paymentClaims, close } = await openTestStores({ folder })
+    const sent = []
+    for (const key of ['settling', 'refused', 'unsent', 'served']) sent.push((await paymentClaims.find(key))?.sentAt)
+    expect(sent).toEqual([NOON, NOON, null, NOON])
+    expect((await paymentClaims.unfinished(NOON - 1, 9)).map(({ key }) => key)).toEqual([])
+    expect((await paymentClaims.unfinished(NOON, 9)).map(({ key }) => key)).toEqual(['settling'])
+    await close()
+  }
+  await rm(folder, { recursive: true, force: true })
+})

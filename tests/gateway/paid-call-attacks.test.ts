@@ -1,0 +1,280 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { KEPT_BYTES } from '../../server/core/idempotency/kept-answer'
+import type { ShownPayment } from '../../server/core/payments/method'
+import { no, ok } from '../../server/core/result'
+import { endAndReconcile } from '../http/wire'
+import { openPaidCalls, verdict } from '../support/paid-calls'
+
+let calls: Awaited<ReturnType<typeof openPaidCalls>>
+beforeEach(async () => {
+  calls = await openPaidCalls()
+})
+afterEach(() => endAndReconcile(calls.gateway))
+
+const FIXTURE = '{"fixture":true}'
+const upstreamFails = () => {
+  calls.gateway.images.answer = async () => no({ kind: 'error', reason: 'down' } as const)
+}
+/** The upstream answers, and its caller has left before it does. */
+const leaving = (body = FIXTURE) => {
+  const gone = new AbortController()
+  calls.gateway.images.answer = async () => {
+    gone.abort()
+    return ok({ body })
+  }
+  return gone.signal
+}
+/** A call whose caller leaves while it is worked on. */
+const left = async (shown: ShownPayment, body = FIXTURE) => calls.call(shown, { hangUp: leaving(body) })
+
+/** A call whose caller leaves as soon as its payment is claimed. */
+async function leftOnceClaimed(shown: ShownPayment): Promise<void> {
+  const gone = new AbortController()
+  const { paymentClaims } = calls.gateway.core.stores
+  const take = paymentClaims.take.bind(paymentClaims)
+  paymentClaims.take = async (...taking) => {
+    const taken = await take(...taking)
+    gone.abort()
+    return taken
+  }
+  await calls.call(shown, { hangUp: gone.signal })
+  paymentClaims.take = take
+}
+
+describe('one signature, many upstream calls (issue 13, 7)', () => {
+  test('150 hang-ups by one signature: one upstream call, one payment, and the answer is there for who shows it again', async () => {
+    const shown = await calls.bought()
+    await left(shown)
+    for (let i = 1; i < 150; i++) await leftOnceClaimed(shown)
+    expect([calls.asked(), calls.network.moved.length]).toEqual([1, 1])
+    expect(await calls.call(shown)).toMatchObject({ kind: 'served', body: FIXTURE, receipt: { status: 'success' } })
+    expect(verdict(await calls.call(shown))).toBe('invalid_challenge +challenge')
+    expect([calls.asked(), calls.network.moved.length]).toEqual([1, 1])
+  })
+
+  test('an upstream that fails is asked five times by one signature, and no more', async () => {
+    upstreamFails()
+    const shown = await calls.bought()
+    const verdicts = []
+    for (let i = 0; i < 8; i++) verdicts.push(verdict(await calls.call(shown)))
+    expect(verdicts).toEqual([...Array(5).fill('upstream_error'), ...Array(3).fill('invalid_challenge +challenge')])
+    expect([calls.asked(), calls.network.moved.length]).toEqual([5, 0])
+  })
+
+  test('what was paid for and got no answer is tried longer, and then it is told as owed, with no challenge beside it', async () => {
+    const shown = await calls.bought()
+    const begun = await left(shown, 'x'.repeat(KEPT_BYTES + 1))
+    expect(verdict(begun)).toBe('payment_pending')
+    upstreamFails()
+    const verdicts = []
+    for (let i = 0; i < 40; i++) verdicts.push(verdict(await calls.call(shown)))
+    expect(verdicts.slice(0, 19)).toEqual(Array(19).fill('upstream_error'))
+    expect(new Set(verdicts.slice(19))).toEqual(new Set(['answer_not_kept']))
+    expect([calls.asked(), calls.network.moved.length]).toEqual([20, 1])
+    expect(await calls.claimOf(shown)).toMatchObject({ state: 'paid_unserved', paid: true })
+  })
+
+  test('the window of the address is given back by what paid, and by nothing else', async () => {
+    calls.setWindow(3)
+    for (let i = 0; i < 5; i++) {
+      const shown = calls.network.pay({ challengeId: await challenge() })
+      expect(verdict(await calls.call(shown))).toBe('served')
+    }
+    upstreamFails()
+    const shown = calls.network.pay({ challengeId: await challenge() })
+    for (let i = 0; i < 3; i++) expect(verdict(await calls.call(shown))).toBe('upstream_error')
+    await expect(calls.call(shown)).rejects.toThrow('the window of the address is full')
+  })
+
+  /** A new challenge, asked for from elsewhere. */
+  async function challenge(): Promise<string> {
+    await calls.call(null, { from: `198.51.100.${Math.floor(Math.random() * 250)}` })
+    const { offered } = calls.network
+    return `challenge-${offered.length}`
+  }
+})
+
+describe('a payment that is about to die (issue 13, 8)', () => {
+  test('a hundred with three seconds to live: no upstream call', async () => {
+    const { clock } = calls.gateway
+    const verdicts = new Set<string>()
+    for (let i = 0; i < 100; i++) {
+      const shown = await calls.bought({ validBefore: clock.now() + 3_000 })
+      verdicts.add(verdict(await calls.call(shown, { from: `192.0.2.${i}` })))
+    }
+    expect([...verdicts]).toEqual(['verification_failed +challenge'])
+    expect([calls.asked(), calls.network.moved.length]).toEqual([0, 0])
+  })
+
+  test('the life that counts is what is left once it is claimed: a database that was slow leaves none', async () => {
+    const { clock, core } = calls.gateway
+    const { paymentClaims } = core.stores
+    const take = paymentClaims.take.bind(paymentClaims)
+    paymentClaims.take = async (...taking) => {
+      const taken = await take(...taking)
+      clock.advance(20_000)
+      return taken
+    }
+    const shown = await calls.bought({ validBefore: clock.now() + 25_000 })
+    expect(verdict(await calls.call(shown))).toBe('verification_failed +challenge')
+    expect([calls.asked(), await calls.claimOf(shown)]).toMatchObject([0, { state: 'released', paid: false }])
+  })
+
+  test('a client that signs for 25 s, as they do, is served, and its upstream has all of its time', async () => {
+    const { clock, images } = calls.gateway
+    const shown = await calls.bought({ validBefore: clock.now() + 25_000 })
+    images.answer = async (_, signal) => {
+      clock.advance(10_000)
+      return signal.aborted ? no({ kind: 'timeout', reason: 'cut off' } as const) : ok({ body: FIXTURE })
+    }
+    expect(verdict(await calls.call(shown))).toBe('served')
+  })
+})
+
+describe('one purse, many payments (issue 13, 9)', () => {
+  test("forty authorizations at once on one payment's worth: one upstream call, one payment", async () => {
+    calls.network.balances.set('mallory', 5000n)
+    const all = []
+    for (let i = 0; i < 40; i++) all.push(await calls.bought({ payer: 'mallory' }))
+    const verdicts = await Promise.all(
+      all.map(async (shown, i) => verdict(await calls.call(shown, { from: `192.0.2.${i}` }))),
+    )
+    expect(verdicts.filter((said) => said === 'served')).toHaveLength(1)
+    expect(verdicts.filter((said) => said === 'verification_failed +challenge')).toHaveLength(39)
+    expect([calls.asked(), calls.network.moved.length]).toEqual([1, 1])
+  })
+
+  test('a payer with enough for ten gets ten at once', async () => {
+    calls.network.balances.set('ada', 50_000n)
+    const all = []
+    for (let i = 0; i < 12; i++) all.push(await calls.bought())
+    const verdicts = await Promise.all(all.map(async (shown) => verdict(await calls.call(shown))))
+    expect(verdicts.filter((said) => said === 'served')).toHaveLength(10)
+    expect(calls.asked()).toBe(10)
+  })
+
+  test('thirty purses from one address that never pay: three upstream calls, then each pays before its own', async () => {
+    for (let i = 0; i < 30; i++) {
+      calls.network.sendings.push('refuse')
+      const shown = await calls.bought({ payer: `purse ${i}` })
+      expect(verdict(await calls.call(shown, { from: `2001:db8::${i}` }))).toBe('verification_failed +challenge')
+    }
+    expect([calls.asked(), calls.network.moved.length]).toEqual([3, 0])
+    // An honest neighbour is served all the same.
+    expect(verdict(await calls.call(await calls.bought(), { from: '2001:db8::ada' }))).toBe('served')
+    expect(verdict(await calls.call(await calls.bought({ payer: 'bob' }), { from: '2001:db8:1::1' }))).toBe('served')
+  })
+
+  test('a payment that was sent and never came is counted as a refused one is', async () => {
+    const { network } = calls
+    for (let i = 0; i < 3; i++) {
+      const shown = await calls.bought({ payer: 'mallory' })
+      network.sendings.push('never arrive', 'never arrive')
+      expect(verdict(await calls.call(shown))).toBe('payment_pending')
+      network.dead.add((await calls.claimOf(shown))?.transaction ?? '')
+      expect(await calls.payments.finishOpen(async () => false)).toBe(1)
+    }
+    network.sendings.push('refuse')
+    expect(verdict(await calls.call(await calls.bought({ payer: 'mallory' })))).toBe('verification_failed +challenge')
+    expect([calls.asked(), network.moved.length]).toEqual([3, 0])
+  })
+
+  test('where a payment was shown from is stored as a hash', async () => {
+    const shown = await calls.bought()
+    await calls.call(shown, { from: '192.0.2.77' })
+    const claim = await calls.claimOf(shown)
+    expect(claim?.addressGroup).toMatch(/^[\w-]{43}$/)
+    expect(JSON.stringify(claim)).not.toContain('192.0.2')
+  })
+})
+
+describe('a client that leaves while its payment settles (issue 13, 10)', () => {
+  test('gets the answer that it paid for by the same credential, once; another request does not', async () => {
+    const shown = await calls.bought()
+    const gone = new AbortController()
+    const settle = calls.network.settle.bind(calls.network)
+    calls.network.settle = async (read) => {
+      gone.abort()
+      return settle(read)
+    }
+    expect(verdict(await calls.call(shown, { hangUp: gone.signal }))).toBe('payment_pending')
+    expect(await calls.claimOf(shown)).toMatchObject({ state: 'paid_unserved', paid: true })
+    expect(verdict(await calls.call(shown, { q: 'other' }))).toBe('payment_in_progress')
+    const tries = await Promise.all(Array.from({ length: 5 }, () => calls.call(shown)))
+    expect(tries.filter(({ kind }) => kind === 'served')).toHaveLength(1)
+    expect(verdict(await calls.call(shown))).toBe('invalid_challenge +challenge')
+    expect([calls.asked(), calls.network.moved.length]).toEqual([1, 1])
+  })
+
+  test('that leaves again before it has it, has not had it', async () => {
+    const shown = await calls.bought()
+    await left(shown)
+    for (let i = 0; i < 3; i++) await leftOnceClaimed(shown)
+    expect(await calls.call(shown)).toMatchObject({ kind: 'served', body: FIXTURE })
+    expect([calls.asked(), calls.network.moved.length]).toEqual([1, 1])
+  })
+
+  test('whose answer is too large to be kept has it made once more, and not again', async () => {
+    const large = 'x'.repeat(KEPT_BYTES + 1)
+    const shown = await calls.bought()
+    await left(shown, large)
+    await left(shown, large)
+    expect(verdict(await calls.call(shown))).toBe('invalid_challenge +challenge')
+    expect([calls.asked(), calls.network.moved.length]).toEqual([2, 1])
+    const other = await calls.bought()
+    await left(other, large)
+    calls.gateway.images.answer = async () => ok({ body: large })
+    expect(verdict(await calls.call(other))).toBe('served')
+  })
+
+  test('the answer waits for a day; then it is made once more', async () => {
+    const shown = await calls.bought()
+    await left(shown)
+    calls.gateway.clock.advance(24 * 3_600_000)
+    calls.gateway.images.answer = async () => ok({ body: '{"new":true}' })
+    expect(await calls.call(shown)).toMatchObject({ kind: 'served', body: '{"new":true}' })
+    expect(calls.network.moved).toHaveLength(1)
+  })
+
+  test('an answer whose payment has an open fate is kept until the network tells, and given for it then', async () => {
+    const shown = await calls.bought()
+    calls.network.isDead = false
+    calls.gateway.images.answer = async () => {
+      calls.network.isDead = true
+      return ok({ body: FIXTURE })
+    }
+    expect(verdict(await calls.call(shown))).toBe('payment_pending')
+    calls.gateway.images.answer = async () => ok({ body: '{"another":true}' })
+    expect(verdict(await calls.call(shown))).toBe('payment_pending')
+    calls.network.isDead = false
+    expect(await calls.call(shown)).toMatchObject({ kind: 'served', body: FIXTURE })
+    expect([calls.asked(), calls.network.moved.length]).toEqual([1, 1])
+  })
+})
+
+describe('what may still move is never called refused (issue 13, 14 and 15)', () => {
+  test('while a payment settles and payments are switched off, it is pending; one that was served stays used', async () => {
+    const open = await calls.bought()
+    calls.network.sendings.push('never arrive', 'never arrive')
+    expect(verdict(await calls.call(open))).toBe('payment_pending')
+    const served = await calls.bought()
+    expect(verdict(await calls.call(served))).toBe('served')
+    const owed = await calls.bought()
+    await left(owed)
+    const never = await calls.bought()
+    calls.switchOff()
+    expect(verdict(await calls.call(open))).toBe('payment_pending')
+    expect(verdict(await calls.call(owed))).toBe('payment_pending')
+    expect(verdict(await calls.call(served))).toBe('invalid_challenge')
+    expect(verdict(await calls.call(never))).toBe('invalid_challenge')
+  })
+
+  test('one that was refused after it was sent, and comes through by another hand, buys its answer', async () => {
+    const shown = await calls.bought()
+    calls.network.sendings.push('refuse')
+    expect(verdict(await calls.call(shown))).toBe('verification_failed +challenge')
+    calls.network.moved.push((await calls.claimOf(shown))?.transaction ?? '')
+    expect(verdict(await calls.call(shown))).toBe('served')
+    expect(calls.network.moved).toHaveLength(1)
+  })
+})
