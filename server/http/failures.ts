@@ -104,6 +104,13 @@ export function notFound(what: string): Failed {
   return new Failed(failure('resource_not_found', what))
 }
 
+const JSON_TYPE = /^application\/([a-z0-9.-]+\+)?json\s*(;\s*charset=[a-z0-9-]+\s*)?$/i
+
+/** An upstream's body is JSON or plain text here, whatever it says: its page or script must not run on our origin. */
+function passedType(contentType: string): string {
+  return JSON_TYPE.test(contentType) ? contentType : 'text/plain; charset=utf-8'
+}
+
 /** The answer to a failure: its body in the shape of the route's SDK, and the headers that belong to it. */
 export function failureResponse(
   problem: Failure,
@@ -118,7 +125,8 @@ export function failureResponse(
   const wait = retryAfter(problem, problem.passThrough?.status ?? status)
   if (wait !== null) headers.set('retry-after', String(wait))
   if (problem.passThrough) {
-    headers.set('content-type', problem.passThrough.contentType)
+    headers.set('content-type', passedType(problem.passThrough.contentType))
+    headers.set('x-content-type-options', 'nosniff')
     return new Response(problem.passThrough.body, { status: problem.passThrough.status, headers })
   }
   if (FINAL.has(problem.code)) headers.set('x-should-retry', 'false')

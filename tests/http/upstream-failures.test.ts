@@ -124,6 +124,22 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
       await expectUncharged()
     })
 
+    test.each([
+      ['text/html', '<script>alert(1)</script>'],
+      ['application/xhtml+xml', '<html/>'],
+      ['image/svg+xml', '<svg onload="alert(1)"/>'],
+      ['text/javascript', 'alert(1)'],
+      ['multipart/mixed; boundary=x', '--x'],
+      ['application/json, text/html', '<script>'],
+      ['text/plain;charset=utf-7', '+ADw-script'],
+    ])('that says it is %s passes as plain text: no page runs on our origin', async (contentType, body) => {
+      const answer = await failing({ kind: 'error', reason: '422', passThrough: { status: 422, contentType, body } })
+      expect(answer.status).toBe(422)
+      expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(await answer.text()).toBe(body)
+    })
+
     test('a 429 of the upstream passes through with a Retry-After (spec 7 rule 1)', async () => {
       const slow = { ...passThrough, status: 429 }
       const answer = await failing({ kind: 'rate_limited', reason: '429', retryAfterSeconds: 9, passThrough: slow })

@@ -1,5 +1,6 @@
 import type { BackendCall } from '../../core/models/backend'
 import type { ModelUpstream } from '../../core/models/model'
+import { StreamGuard, streamBounds } from '../../core/models/stream-bounds'
 import { no, ok, type Result } from '../../core/result'
 import { ANTHROPIC } from './anthropic'
 import { GEMINI } from './gemini'
@@ -56,7 +57,7 @@ export async function openHttp(
       return no(refusalOf(vendor, response.status, response.headers, await firstBytes(response)))
     return ok({
       contentType: response.headers.get('content-type') ?? 'application/json',
-      body: response.body,
+      body: call.request.stream ? guarded(response.body, call, upstream) : response.body,
     })
   } catch (error) {
     if (late) return no(trouble('timeout', `no answer within ${upstream.firstByteMs} ms`))
@@ -65,6 +66,35 @@ export async function openHttp(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** The stream, which fails where it goes beyond what its output cap allows, or says nothing for as long as a first byte may take. */
+function guarded(
+  body: ReadableStream<Uint8Array>,
+  { request, cap }: BackendCall,
+  { firstByteMs }: ModelUpstream,
+): ReadableStream<Uint8Array> {
+  const bounds = streamBounds((request.cap ?? cap) * request.choices, firstByteMs)
+  const guard = new StreamGuard(bounds, () => performance.now())
+  const reader = body.getReader()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read()
+        if (done) return controller.close()
+        const problem = guard.problemWith(value)
+        if (problem === null) return controller.enqueue(value)
+        await reader.cancel()
+        throw new StreamOutOfBounds(problem)
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+class StreamOutOfBounds extends Error {
+  override readonly name = 'StreamOutOfBounds'
 }
 
 /** Whether the server takes a connection: the long wait for an answer is for servers that are there. */

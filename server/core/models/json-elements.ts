@@ -1,3 +1,5 @@
+import { isTooDeep } from './json-depth'
+
 const NONE: Uint8Array = new Uint8Array()
 const LONGEST_ELEMENT = 16 * 1024 * 1024
 
@@ -29,7 +31,9 @@ export class JsonElements {
       else if (byte === 0x7b) {
         if (this.depth++ === 0) this.start = at
       } else if (byte === 0x7d && --this.depth === 0) {
-        this.show(data.subarray(this.start, at + 1))
+        const element = data.subarray(this.start, at + 1)
+        if (isTooDeep(element, false)) throw new RangeError('an element of the stream nests too deep')
+        this.show(element)
         this.start = -1
         sent = at + 1
       } else if (byte === 0x5d && this.depth === 0) {
@@ -51,6 +55,7 @@ export class JsonElements {
     const rest = this.pending
     this.pending = NONE
     this.scanned = 0
-    return rest
+    // What is too deep may be what ended the stream.
+    return isTooDeep(rest, false) ? NONE : rest
   }
 }

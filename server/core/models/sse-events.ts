@@ -1,3 +1,4 @@
+import { isTooDeep } from './json-depth'
 import { isJson, type Json } from './model-request'
 
 const LINE_FEED = 0x0a
@@ -28,7 +29,7 @@ export class SseEvents {
     this.judgeMany = judgeMany
   }
 
-  /** What may be sent on now. Throws a `RangeError` when an event does not end. */
+  /** What may be sent on now. Throws a `RangeError` when an event does not end, or nests too deep to be parsed. */
   push(chunk: Uint8Array): Uint8Array {
     const data = this.tail.length === 0 ? chunk : Buffer.concat([this.tail, chunk])
     return this.judgedTogether(data) ?? this.judgedApart(data)
@@ -38,6 +39,7 @@ export class SseEvents {
     const end = this.judgeMany ? endOfEvents(data) : -1
     if (!this.judgeMany || end < 0) return null
     const whole = end === data.length ? data : data.subarray(0, end)
+    refuseDeep(whole)
     const events = latin1(whole)
     const passed = this.judgeMany(events)
     if (passed === null) return null
@@ -50,7 +52,9 @@ export class SseEvents {
     let kept = 0
     let from = 0
     for (let end = endOfEvent(data, from); end > 0; end = endOfEvent(data, from)) {
-      const verdict = this.judge(data.subarray(from, end))
+      const event = data.subarray(from, end)
+      refuseDeep(event)
+      const verdict = this.judge(event)
       if (verdict !== 'pass') {
         out.push(data.subarray(kept, from))
         if (verdict !== 'drop') out.push(verdict)
@@ -72,10 +76,15 @@ export class SseEvents {
   end(): Uint8Array {
     const last = this.tail
     this.tail = NONE
-    if (last.length === 0) return NONE
+    // What is too deep may be what ended the stream.
+    if (last.length === 0 || isTooDeep(last, true)) return NONE
     const verdict = this.judge(last)
     return verdict === 'pass' ? last : verdict === 'drop' ? NONE : verdict
   }
+}
+
+function refuseDeep(events: Uint8Array): void {
+  if (isTooDeep(events, true)) throw new RangeError('an event of the stream nests too deep')
 }
 
 /** One behind the empty line that ends the event at `from`; -1 when it is not there yet. */
