@@ -1,8 +1,12 @@
 import type { Instruction, Target } from './instruction'
+import type { MatchWork } from './match-work'
 import type { Pattern } from './pattern'
 
 /** Characters in a row by which patterns are looked up. */
 const GRAM = 3
+/** Of taking one of them out of a text, and of an instruction that has no pattern. */
+const GRAM_NS = 60
+const INSTRUCTION_NS = 30
 
 /** The texts of one result by what an instruction may look at, in lower case. */
 export type Texts = Readonly<Record<Target, string>>
@@ -41,16 +45,42 @@ export class InstructionIndex {
   }
 
   /** The instructions that match. */
-  *matching(texts: Texts): Generator<Instruction> {
-    for (const instruction of this.#always) if (matches(instruction, texts)) yield instruction
+  *matching(page: Page): Generator<Instruction> {
+    for (const instruction of this.#always) if (page.matches(instruction)) yield instruction
     for (const [target, lists] of this.#byTarget)
-      for (const gram of new Set(gramsOf(texts[target])))
-        for (const instruction of lists.get(gram) ?? []) if (matches(instruction, texts)) yield instruction
+      for (const gram of page.gramsOf(target))
+        for (const instruction of lists.get(gram) ?? []) if (page.matches(instruction)) yield instruction
   }
 }
 
-function matches({ pattern, target }: Instruction, texts: Texts): boolean {
-  return pattern === null || pattern.matches(texts[target])
+/** One result that instructions are held against, with the work that takes. When it is too much, nothing matches any more. */
+export class Page {
+  readonly #texts: Texts
+  readonly #work: MatchWork
+  readonly #grams = new Map<Target, ReadonlySet<string>>()
+
+  constructor(texts: Texts, work: MatchWork) {
+    this.#texts = texts
+    this.#work = work
+  }
+
+  matches({ pattern, target }: Instruction): boolean {
+    if (this.#work.isTooMuch) return false
+    const text = this.#texts[target]
+    this.#work.add(pattern ? pattern.workOn(text.length) : INSTRUCTION_NS)
+    return pattern === null || pattern.matches(text)
+  }
+
+  /** All threes of a text; taken once, however many sites have rules for the page. */
+  gramsOf(target: Target): ReadonlySet<string> {
+    const known = this.#grams.get(target)
+    if (known) return known
+    const text = this.#texts[target]
+    this.#work.add(text.length * GRAM_NS)
+    const grams = new Set(gramsOf(text))
+    this.#grams.set(target, grams)
+    return grams
+  }
 }
 
 function gramsOf(text: string): string[] {

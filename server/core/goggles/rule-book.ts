@@ -1,6 +1,8 @@
+import { no, ok, type Result } from '../result'
 import type { Goggle } from './goggle'
 import { isGenericDiscard } from './instruction'
-import { InstructionIndex, type Texts } from './instruction-index'
+import { InstructionIndex, Page, type Texts } from './instruction-index'
+import { MatchWork, TOO_MUCH_WORK } from './match-work'
 
 /** A result, as far as a goggle looks at it. */
 export interface Subject {
@@ -43,12 +45,12 @@ export class RuleBook {
   }
 
   /** What the one rule that wins says: a discard, else the strongest boost, else the weakest downrank, else the rest. */
-  fateOf(subject: Subject): Fate {
-    const texts = textsOf(subject)
+  fateOf(subject: Subject, work = new MatchWork()): Fate {
+    const page = new Page(textsOf(subject), work)
     let boost = 0
     let downrank = 0
     for (const index of [...this.#rulesOf(subject.url), this.#everywhere])
-      for (const { action, strength } of index.matching(texts)) {
+      for (const { action, strength } of index.matching(page)) {
         if (action === 'discard') return DISCARDED
         if (action === 'boost') boost = Math.max(boost, strength)
         else downrank = downrank === 0 ? strength : Math.min(downrank, strength)
@@ -58,18 +60,23 @@ export class RuleBook {
     return this.#discardsRest ? DISCARDED : KEPT
   }
 
-  /** The results that are left, in their new order. Made for all there are, before any are cut off. */
-  rerank<T>(results: readonly T[], subjectOf: (result: T) => Subject): T[] {
+  /**
+   * The results that are left, in their new order. Made for all there are, before any are cut off. Where that is more work than
+   * one caller may have of a thread that all share: the rule that the goggles break.
+   */
+  rerank<T>(results: readonly T[], subjectOf: (result: T) => Subject): Result<T[], string> {
     const step = Math.max(1, results.length / STEPS)
-    return results
+    const work = new MatchWork()
+    const left = results
       .flatMap((result, at) => {
-        const fate = this.fateOf(subjectOf(result))
+        const fate = this.fateOf(subjectOf(result), work)
         if (fate.kind === 'discarded') return []
         const moved = fate.kind === 'kept' ? 0 : step * fate.strength + TIE
         return [{ result, key: fate.kind === 'boosted' ? at - moved : at + moved }]
       })
       .sort((a, b) => a.key - b.key)
       .map(({ result }) => result)
+    return work.isTooMuch ? no(TOO_MUCH_WORK) : ok(left)
   }
 
   #indexOf(site: string | null): InstructionIndex {

@@ -64,6 +64,19 @@ describe('goggles on the local index (spec 4.2)', () => {
     expect(await pages(['https://gitlab.com/a/b/-/raw/main/seven.goggle'])).toEqual(['7'])
   })
 
+  test('that take more than 200 ms of the thread that all searches share are refused, and the next search is answered', async () => {
+    const large = Array.from({ length: 4000 }, (_, i) => `and^the^${i}$incontent\nitem^${i % 10}^$incontent`).join('\n')
+    const short = Array.from({ length: 900 }, (_, i) => `a^*${i % 10}^$incontent,boost=${1 + (i % 9)}`).join('\n')
+    const asked = (goggles: string[]) =>
+      search.context.call(contextInput('quartz', { goggles }), new AbortController().signal)
+    for (const goggles of [[large, short, `${short}\nx$incontent`, `${short}\ny$incontent`]]) {
+      const answer = await asked(goggles)
+      expect(answer).toMatchObject({ ok: false, error: { kind: 'invalid_input', input: { param: 'goggles' } } })
+      expect(JSON.stringify(answer)).toContain('200 ms')
+    }
+    expect((await asked([])).ok).toBe(true)
+  })
+
   test('what is wrong with a published one is the answer', async () => {
     const input = contextInput('quartz', { goggles: ['https://gitlab.com/a/b/-/raw/main/large.goggle'] })
     const answer = await search.context.call(input, new AbortController().signal)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
 import { parsePattern } from '../../../server/core/goggles/pattern'
 import { cpuMs } from '../../support/cpu-time'
 
@@ -66,4 +67,19 @@ describe('a pattern of a goggle (facts/upstreams.md 3.3)', () => {
     })
     expect(took).toBeLessThan(2_000)
   })
+})
+
+test('finds what a regular expression of the same meaning finds', () => {
+  const characters = fc.constantFrom('a', 'b', '/', '^', '*')
+  const pattern = fc.array(characters, { minLength: 1, maxLength: 8 }).map((parts) => parts.join(''))
+  const text = fc.array(fc.constantFrom('a', 'b', '/', '.'), { maxLength: 30 }).map((parts) => parts.join(''))
+  fc.assert(
+    fc.property(pattern, text, (wanted, seen) => {
+      const parsed = parsePattern(wanted)
+      if (typeof parsed === 'string') return
+      const source = wanted.replaceAll('*', '.*').replaceAll('^', '(?:[^a-z0-9_.%-]|$)')
+      expect(parsed.matches(seen)).toBe(new RegExp(source).test(seen))
+    }),
+    { numRuns: 5000 },
+  )
 })

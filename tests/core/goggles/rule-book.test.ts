@@ -73,11 +73,16 @@ describe('which rule wins (facts/upstreams.md 3.5, 3.6)', () => {
   ])('%s', (_, goggles, expected) => expect(fate(goggles, url)).toBe(expected))
 })
 
+function reranked(rules: RuleBook, urls: readonly string[]): string[] {
+  const order = rules.rerank(urls, (url) => subject(url))
+  if (!order.ok) throw new Error(order.error)
+  return order.value
+}
+
 describe('the new order (facts/upstreams.md 3.7)', () => {
   const urls = Array.from({ length: 10 }, (_, i) => `https://x.org/${i}/`)
   const order = (goggle: string) =>
-    book(goggle)
-      .rerank(urls, (url) => subject(url))
+    reranked(book(goggle), urls)
       .map((url) => url.at(-2))
       .join('')
 
@@ -91,12 +96,12 @@ describe('the new order (facts/upstreams.md 3.7)', () => {
   ])('%s', (_, goggle, expected) => expect(order(goggle)).toBe(expected))
 
   test('of few results, each step is still a place', () => {
-    const few = book('/2/$boost').rerank(urls.slice(0, 3), (url) => subject(url))
+    const few = reranked(book('/2/$boost'), urls.slice(0, 3))
     expect(few.map((url) => url.at(-2)).join('')).toBe('021')
   })
 
   test('of no results is none', () => {
-    expect(book('/a$boost').rerank([], () => subject(''))).toEqual([])
+    expect(reranked(book('/a$boost'), [])).toEqual([])
   })
 })
 
@@ -130,6 +135,36 @@ test('100,000 instructions over 200 results take no time that a caller notices',
   const lines = Array.from({ length: 100_000 }, (_, i) => `/p${i}/$boost=${i % 10 || 1}`)
   const rules = book(lines.join('\n'))
   const urls = Array.from({ length: 200 }, (_, i) => `https://x.org/p${i * 7}/index.html`)
-  const took = cpuMs(() => expect(rules.rerank(urls, (url) => subject(url))).toHaveLength(200))
+  const took = cpuMs(() => expect(reranked(rules, urls)).toHaveLength(200))
   expect(took).toBeLessThan(1_000)
+})
+
+describe('goggles that take more work than one search may', () => {
+  const words = 'the relation of the tables and their keys, and how the rows of one are found from the other. '
+  const pages = Array.from({ length: 200 }, (_, i) => ({ url: `https://x.org/${i}`, content: words.repeat(20) + i }))
+  const outcome = (goggle: string) => book(goggle).rerank(pages, ({ url, content }) => subject(url, { content }))
+  const many = (line: (i: number) => string) => Array.from({ length: 4000 }, (_, i) => line(i)).join('\n')
+
+  test.each([
+    ['one pattern again and again', () => 'and^the^$incontent'],
+    ['patterns that differ', (i: number) => `and^${'how of their keys'.slice(i % 7)}^$incontent,boost=${1 + (i % 9)}`],
+    ['plain words that stand everywhere', (i: number) => `found from the ot*${'her'.slice(i % 3)}*q$incontent`],
+    ['rules of one site and all above it', (i: number) => `and^how^x$incontent,site=${['x.org', 'org'][i % 2]}`],
+  ])('are refused, and the search ends: %s', (_, line) => {
+    let refused = 0
+    const took = cpuMs(() => {
+      refused = [outcome(many(line))].filter(({ ok }) => !ok).length
+    })
+    expect(refused).toBe(1)
+    expect(took).toBeLessThan(2_000)
+  })
+
+  test('are the same ones every time, and a few such patterns go through', () => {
+    const size = (lines: number) => outcome('and^how^x$incontent\n'.repeat(lines)).ok
+    const sizes = [10, 50, 100, 1000, 2000]
+    const first = sizes.map(size)
+    expect(first[0]).toBe(true)
+    expect(first.at(-1)).toBe(false)
+    expect(sizes.map(size)).toEqual(first)
+  })
 })

@@ -83,9 +83,11 @@ function context(wish: Wish, headers: Headers): Response {
   if (broken) return refusal(validationBody(['query', 'goggles'], ''))
   const book = new RuleBook(goggles.flatMap((parsed) => (parsed.ok ? [parsed.value] : [])))
   const isFresh = freshness(wish('freshness')[0])
-  const found = book.rerank(engineFinds(WORLD_PAGES, wanted).filter(isFresh), (page) => {
+  const ordered = book.rerank(engineFinds(WORLD_PAGES, wanted).filter(isFresh), (page) => {
     return { url: addressOf(page), title: page.title, description: '', content: page.sections.join('\n') }
   })
+  if (!ordered.ok) return refusal(validationBody(['query', 'goggles'], ''))
+  const found = ordered.value
   const places = localRecall(wish, headers) ? found.filter((page) => isNear(page, headers)) : []
   const generic = found.filter(
     (page) => !places.includes(page) && isRelevant(page, q, wish('context_threshold_mode')[0]),

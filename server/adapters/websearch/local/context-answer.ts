@@ -1,4 +1,5 @@
 import type { Client } from '@libsql/client'
+import { no, ok, type Result } from '../../../core/result'
 import type { RuleBooks } from '../goggles/rule-books'
 import { contextBody } from '../passages/context-body'
 import { type ContextBudget, withinBudget } from '../passages/context-budget'
@@ -37,14 +38,14 @@ const GOGGLE_CANDIDATES = 200
 /** Snippets are seldom smaller: no more of them are weighed than a budget of tokens has room for. */
 const LEAST_SNIPPET_TOKENS = 100
 
-/** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2). */
+/** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2); else the rule that the goggles break. */
 export async function contextAnswer(
   client: Client,
   question: ContextQuestion,
   baseUrl: string,
   nowMs: number,
   { books, correct }: { readonly books: RuleBooks; readonly correct: Correct },
-): Promise<string> {
+): Promise<Result<string, string>> {
   const { withMetadata, apiVersion, threshold, most, goggles } = question
   const query = await spelled(question, correct)
   const search = {
@@ -55,18 +56,22 @@ export async function contextAnswer(
   }
   const places = await placesOf(client, search, question)
   const taken = new Set(places.map(({ url }) => url))
-  const found = reranked(await searchPassages(client, search), goggles, books).filter(({ url }) => !taken.has(url))
+  const ordered = reranked(await searchPassages(client, search), goggles, books)
+  if (!ordered.ok) return no(ordered.error)
+  const found = ordered.value.filter(({ url }) => !taken.has(url))
   const considered = aboveFloor(found.slice(0, question.count), threshold)
   const grounding = withinBudget([...places, ...considered], most)
-  return contextBody({
-    query,
-    places: grounding.filter(({ page }) => taken.has(page.url)),
-    generic: grounding.filter(({ page }) => !taken.has(page.url)),
-    withMetadata,
-    apiVersion,
-    baseUrl,
-    nowMs,
-  })
+  return ok(
+    contextBody({
+      query,
+      places: grounding.filter(({ page }) => taken.has(page.url)),
+      generic: grounding.filter(({ page }) => !taken.has(page.url)),
+      withMetadata,
+      apiVersion,
+      baseUrl,
+      nowMs,
+    }),
+  )
 }
 
 /** Local recall stays strict, whatever `safesearch` says (spec 4.2). */
@@ -81,8 +86,12 @@ async function placesOf(
 }
 
 /** Goggles choose among all that was found, more than is asked for, so that they can bring some up. */
-function reranked(found: readonly RankedPage[], goggles: readonly string[], books: RuleBooks): readonly RankedPage[] {
-  if (goggles.length === 0) return found
+function reranked(
+  found: readonly RankedPage[],
+  goggles: readonly string[],
+  books: RuleBooks,
+): Result<readonly RankedPage[], string> {
+  if (goggles.length === 0) return ok(found)
   return books.of(goggles).rerank(found, ({ url, title, description, passages }) => {
     return { url, title, description, content: passages.map(({ text }) => text).join('\n') }
   })

@@ -1,5 +1,6 @@
 import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { no, ok, type Result } from '../../../core/result'
+import { brokenGoggle } from '../goggles/broken-goggle'
 import type { FromWorker, Question, ToWorker } from './question'
 
 export interface IndexClient {
@@ -92,6 +93,7 @@ class WorkerIndexClient implements IndexClient {
   #receive(message: FromWorker): void {
     if ('closed' in message) this.#whenClosed?.()
     else if ('body' in message) this.#settle(message.id, ok({ body: message.body }))
+    else if ('goggles' in message) this.#settle(message.id, no(brokenGoggle(message.goggles)))
     else this.#settle(message.id, no({ kind: 'unavailable', reason: `local index: ${message.problem}` }))
   }
 

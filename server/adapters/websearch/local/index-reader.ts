@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { type Client, createClient } from '@libsql/client'
+import { ok, type Result } from '../../../core/result'
 import { RuleBooks } from '../goggles/rule-books'
 import { searchTerms } from '../passages/search-terms'
 import { contextAnswer } from './context-answer'
@@ -23,7 +24,8 @@ export class IndexReader {
     this.#path = path
   }
 
-  async answer(question: Question): Promise<string> {
+  /** The text of an answer; else the rule that the question's goggles break. */
+  async answer(question: Question): Promise<Result<string, string>> {
     const { client, spelling } = await this.#opened()
     if (question.kind === 'context') {
       const correct = (q: string) => spelling.corrected(q, 'documents')
@@ -31,9 +33,9 @@ export class IndexReader {
       return contextAnswer(client, question.input, question.baseUrl, question.nowMs, helpers)
     }
     if (question.kind === 'images')
-      return imageAnswer(client, question.input, question.baseUrl, (q) => spelling.corrected(q, 'images'))
+      return ok(await imageAnswer(client, question.input, question.baseUrl, (q) => spelling.corrected(q, 'images')))
     await proveReadable(client)
-    return ''
+    return ok('')
   }
 
   close(): void {

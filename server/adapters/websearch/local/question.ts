@@ -17,4 +17,6 @@ export type ToWorker =
 export type FromWorker =
   | { readonly id: number; readonly body: string }
   | { readonly id: number; readonly problem: string }
+  /** The rule that the question's goggles break. */
+  | { readonly id: number; readonly goggles: string }
   | { readonly closed: true }

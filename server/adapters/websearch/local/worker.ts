@@ -40,7 +40,8 @@ async function answerAll(): Promise<void> {
 async function answer(id: number, question: Question): Promise<void> {
   try {
     if (!reader) throw new Error('the index is closed')
-    tell({ id, body: await reader.answer(question) })
+    const answered = await reader.answer(question)
+    tell(answered.ok ? { id, body: answered.value } : { id, goggles: answered.error })
   } catch (problem) {
     tell({ id, problem: problem instanceof Error ? problem.message : String(problem) })
   }

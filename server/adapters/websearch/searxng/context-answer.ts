@@ -1,3 +1,4 @@
+import { no, ok, type Result } from '../../../core/result'
 import type { RuleBooks } from '../goggles/rule-books'
 import { contextBody } from '../passages/context-body'
 import { withinBudget } from '../passages/context-budget'
@@ -6,13 +7,14 @@ import type { RankedPage } from '../passages/ranked-page'
 import { aboveFloor } from '../passages/relevance-floor'
 import type { AnswerTask } from './page-wire'
 
-/** The 200 body of an LLM context search over pages that were read, as JSON text (facts/upstreams.md 2.2). */
-export function contextAnswer(task: AnswerTask, books: RuleBooks): string {
+/** The 200 body of an LLM context search over pages that were read, as JSON text (facts/upstreams.md 2.2); else the rule that its goggles break. */
+export function contextAnswer(task: AnswerTask, books: RuleBooks): Result<string, string> {
   const { altered, withMetadata, apiVersion, baseUrl, nowMs } = task
   const ranked = ranking(altered ?? task.q, task.pages)
-  const chosen = task.goggles.length === 0 ? ranked : books.of(task.goggles).rerank(ranked, subjectOf)
-  const considered = aboveFloor(chosen.slice(0, task.count), task.threshold)
-  return contextBody({
+  const chosen = task.goggles.length === 0 ? ok(ranked) : books.of(task.goggles).rerank(ranked, subjectOf)
+  if (!chosen.ok) return no(chosen.error)
+  const considered = aboveFloor(chosen.value.slice(0, task.count), task.threshold)
+  const body = contextBody({
     query: { original: task.q, spellcheckOff: !task.spellcheck, ...(altered !== null && { altered }) },
     generic: withinBudget(considered, task.most),
     places: [],
@@ -21,6 +23,7 @@ export function contextAnswer(task: AnswerTask, books: RuleBooks): string {
     baseUrl,
     nowMs,
   })
+  return ok(body)
 }
 
 function subjectOf({ url, title, description, passages }: RankedPage) {

@@ -5,6 +5,7 @@ import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { no, ok, type Result } from '../../../core/result'
 import { contextWishes } from '../context-wishes'
+import { brokenGoggle } from '../goggles/broken-goggle'
 import type { PublishedGoggles } from '../goggles/published-goggles'
 import { RuleBooks } from '../goggles/rule-books'
 import { fetchPages } from './fetch-pages'
@@ -67,11 +68,12 @@ export class ContextSearch {
     const search = await searxngSearch(client, wish, signal)
     if (!search.ok) return search
     const found = this.#candidates(search.value, input, texts.value)
-    const pages = await this.#read(found, input, end - budgetMs * ANSWER_SHARE, signal)
+    if (!found.ok) return no(brokenGoggle(found.error))
+    const pages = await this.#read(found.value, input, end - budgetMs * ANSWER_SHARE, signal)
     const body = await desk.answer(this.#task(input, search.value, texts.value, pages), signal)
     if (body === null)
       return no({ kind: signal.aborted ? 'timeout' : 'error', reason: 'searxng: the answer could not be made in time' })
-    return ok({ body })
+    return body.ok ? ok({ body: body.value }) : no(brokenGoggle(body.error))
   }
 
   #question(input: LlmContextInput): SearxngQuestion {
@@ -87,16 +89,22 @@ export class ContextSearch {
   }
 
   /** The results in the order in which pages are worth fetching. Goggles choose here already, unless they want to see the pages. */
-  #candidates({ results }: SearxngSearch, input: LlmContextInput, goggles: readonly string[]): FoundPage[] {
+  #candidates(
+    { results }: SearxngSearch,
+    input: LlmContextInput,
+    goggles: readonly string[],
+  ): Result<FoundPage[], string> {
     const book = goggles.length === 0 ? null : this.#books.of(goggles)
-    const ordered = book && !book.looksAtContent ? book.rerank(results, subjectOf) : results
+    const ordered = book && !book.looksAtContent ? book.rerank(results, subjectOf) : ok(results)
+    if (!ordered.ok) return no(ordered.error)
     const fetchedAt = Math.floor(this.#options.clock.now() / 1000)
-    return ordered
+    const found = ordered.value
       .slice(0, book ? results.length : input.count)
       .map(({ url, title, content, published, thumbnail }, at) => {
-        const prior = 1 - at / Math.max(1, ordered.length)
+        const prior = 1 - at / Math.max(1, ordered.value.length)
         return { url, title, excerpt: content, published, thumbnail, fetchedAt, prior, fetched: null }
       })
+    return ok(found)
   }
 
   /** The pages in passages, by `end` at the latest: what has not come by then stands with the engine's excerpt. */

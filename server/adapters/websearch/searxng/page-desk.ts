@@ -1,3 +1,4 @@
+import { no, ok, type Result } from '../../../core/result'
 import type { AnswerTask, FoundPage, FromPageThread, PageTask, ReadPage, ToPageThread } from './page-wire'
 
 /** What the thread gave back for one task; null when it could not, in time or at all. */
@@ -61,10 +62,11 @@ export class PageDesk {
     return outcome && 'page' in outcome ? outcome.page : null
   }
 
-  /** The body of an answer; null when it cannot be made, or the call is over. */
-  async answer(task: AnswerTask, signal: AbortSignal): Promise<string | null> {
+  /** The body of an answer, or the rule that its goggles break; null when it cannot be made, or the call is over. */
+  async answer(task: AnswerTask, signal: AbortSignal): Promise<Result<string, string> | null> {
     const outcome = await this.#do({ answer: task }, signal)
-    return outcome && 'body' in outcome ? outcome.body : null
+    if (outcome && 'goggles' in outcome) return no(outcome.goggles)
+    return outcome && 'body' in outcome ? ok(outcome.body) : null
   }
 
   /** Ends the thread. What is asked then or later comes to nothing. */

@@ -57,4 +57,6 @@ export type FromPageThread =
   | { readonly ready: true }
   | { readonly id: number; readonly page: ReadPage }
   | { readonly id: number; readonly body: string }
+  /** The rule that the goggles of an answer break. */
+  | { readonly id: number; readonly goggles: string }
   | { readonly id: number; readonly problem: string }

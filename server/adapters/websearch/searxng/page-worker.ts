@@ -11,7 +11,9 @@ const books = new RuleBooks()
 
 self.onmessage = ({ data: { id, task } }: MessageEvent<ToPageThread>) => {
   try {
-    tell('read' in task ? { id, page: readPage(task.read) } : { id, body: contextAnswer(task.answer, books) })
+    if ('read' in task) return tell({ id, page: readPage(task.read) })
+    const answer = contextAnswer(task.answer, books)
+    tell(answer.ok ? { id, body: answer.value } : { id, goggles: answer.error })
   } catch (problem) {
     tell({ id, problem: problem instanceof Error ? problem.message : String(problem) })
   }
