@@ -142,7 +142,9 @@ export async function compose(config: Config, surroundings: Surroundings) {
     /** Whether nobody is operator yet. */
     needsOperator: async () =>
       !(await accounts.list(Number.POSITIVE_INFINITY, null)).some((account) => account.operator),
-    /** Resolves when no stream is open; those that are after `mostMs` are ended and charged. */
+    /** The longest that a call under way may take by its own deadline. */
+    longestCallMs: () => models.longestCallMs(),
+    /** Resolves when no call of a model is under way; those that are after `mostMs` are broken off. */
     streamsEnded: (mostMs: number) => models.streams.ended(mostMs),
     /** From here on every new request is told to come back. */
     drain() {

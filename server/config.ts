@@ -23,6 +23,8 @@ export interface Config {
   /** Public origin, without a slash at the end. */
   readonly baseUrl: string
   readonly dataDir: string
+  /** How long a stop waits for calls under way; null for the longest deadline that is configured. */
+  readonly drainSeconds: number | null
   readonly databaseUrl: string
   readonly databaseAuthToken: string | null
   readonly secretKey: string
@@ -87,6 +89,7 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
     payments: paymentSettings(read, { secretKey: secret, baseUrl, isLoopback, environment: mode }),
     social: socialConfig(read, production),
     cards: cardSettings(read, production),
+    drainSeconds: seconds('DRAIN_SECONDS', read('DRAIN_SECONDS')),
     anonymousRpm: wholeNumber('ANON_RPM', read('ANON_RPM') ?? '60', 1, 1_000_000),
     signUpRpm: wholeNumber('SIGNUP_RPM', read('SIGNUP_RPM') ?? '10', 1, 1_000_000),
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),
@@ -109,6 +112,10 @@ function wholeNumber(name: string, text: string, least: number, most: number): n
   if (!(value >= least && value <= most))
     throw new ConfigError(`${name} must be a whole number from ${least} to ${most}, not "${text}"`)
   return value
+}
+
+function seconds(name: string, text: string | null): number | null {
+  return text === null ? null : wholeNumber(name, text, 0, 86_400)
 }
 
 function oneOf<T extends string>(name: string, text: string, values: readonly T[]): T {

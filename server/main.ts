@@ -8,8 +8,8 @@ import { type Log, openLog } from './log'
 import { secureFolder } from './setup/secure-folder'
 import { claimNotice, welcome } from './welcome'
 
-/** How long a stop waits for calls that are under way. Above the deadline of every upstream. */
-const DRAIN_MS = 30_000
+/** What a stop leaves for last words, once its time is over. */
+const LAST_WORDS_MS = 2_000
 
 /** Ends the start or the process with one line. */
 function end(message: string): never {
@@ -51,8 +51,10 @@ async function start(config: Config, log: Log, started: number): Promise<void> {
     stopping = true
     log.info(`${signal}: finishing what is under way`)
     gateway.drain()
-    await gateway.streamsEnded(DRAIN_MS)
-    await web.stop(DRAIN_MS)
+    const drainMs = config.drainSeconds === null ? gateway.longestCallMs() : config.drainSeconds * 1000
+    const until = performance.now() + drainMs
+    await gateway.streamsEnded(drainMs)
+    await web.stop(Math.max(LAST_WORDS_MS, until - performance.now()))
     await control.stop()
     await gateway.close()
     folder.release()

@@ -29,6 +29,7 @@ describe('the configuration', () => {
     ['TRUSTED_PROXIES', '10.0.0.1/8'],
     ['TRUSTED_PROXIES', 'proxy.internal'],
     ['ANON_RPM', '0'],
+    ['DRAIN_SECONDS', '1.5'],
     ['SIGNUP_RPM', '1.5'],
     ['WEBSEARCH_PROVIDER', 'nosuch'],
     ['DATABASE_URL', 'postgres://x'],

@@ -26,6 +26,8 @@ import { ResearchCalls } from '../http/research-calls'
 import type { Log } from '../log'
 
 const LONGEST_STREAM_MS = 30 * 60_000
+/** Above the deadline of every other operation. */
+const LONGEST_SEARCH_MS = 30_000
 
 /** Models: the sandbox's, the file's and the operator's, their upstreams, and who pays for them. */
 export async function composeModels(
@@ -83,6 +85,11 @@ export async function composeModels(
     models: counter.catalogue,
     modelShelf: new ModelShelf(stores.models, clock),
     streams: counter.streams,
+    longestCallMs: () =>
+      Math.max(
+        LONGEST_SEARCH_MS,
+        ...counter.catalogue.list().flatMap(({ upstreams }) => upstreams.map(({ firstByteMs }) => firstByteMs)),
+      ),
     close: () => inputs.close(),
     upstreams: (models: readonly Model[]) => counter.backend.states(models),
     modelCalls: new ModelCalls(desk, counter, new BodyDesk()),

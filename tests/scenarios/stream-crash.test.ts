@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 /** A server whose one model is at the double and may be paid for with signup credit. */
-async function started() {
+async function started(env: Record<string, string> = {}) {
   if (folder === '') {
     folder = await dataFolder()
     const entry = {
@@ -29,7 +29,7 @@ async function started() {
     }
     await writeFile(join(folder, 'models.json'), JSON.stringify({ models: [entry] }))
   }
-  return startServer(folder, { MODELS_FILE: join(folder, 'models.json') })
+  return startServer(folder, { MODELS_FILE: join(folder, 'models.json'), ...env })
 }
 
 /** Opens a stream, and reads until the text has come. */
@@ -80,5 +80,28 @@ describe('a process that ends in the middle of a stream (spec-answers 4)', () =>
     expect((await owner.api('/api/account', undefined, third.url)).balance_micros_usd).toBe(account.balance_micros_usd)
     await third.kill('SIGTERM')
     expect(await reconcile(join(folder, 'gateway.db'))).toMatchObject({ charges: 2, problems: [] })
+  })
+
+  test('SIGTERM: what is still open when its time is over ends with an error event, uncharged, and blames no caller', async () => {
+    const first = await started({ DRAIN_SECONDS: '0' })
+    const owner = await signUp(first.url, 'grace@example.com')
+    const { secret } = await owner.api('/api/keys', { name: 'stops' })
+    const { id, reader } = await opened(first.url, secret)
+    const exited = first.kill('SIGTERM')
+    let rest = ''
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      rest += new TextDecoder().decode(part.value)
+    expect(rest).toContain('"code":"service_unavailable"')
+    expect(rest).not.toContain('[DONE]')
+    expect(await exited).toBe(0)
+
+    const second = await started()
+    const headers = { authorization: `Bearer ${secret}` }
+    const explained: unknown = await (await fetch(`${second.url}/v1/usage/${id}`, { headers })).json()
+    expect(explained).toMatchObject({ code: 'gateway_shutdown', charge: null })
+    const { balance_micros_usd: left, held_micros_usd: held } = await owner.api('/api/account', undefined, second.url)
+    expect([left, held]).toEqual([2_000_000, 0])
+    await second.kill('SIGTERM')
+    expect((await reconcile(join(folder, 'gateway.db'))).problems).toEqual([])
   })
 })
