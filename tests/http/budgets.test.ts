@@ -55,6 +55,18 @@ describe('a budget per period (spec 7, spec-answers 3)', () => {
     expect(await served(key)).toEqual([2, '429 quota_exceeded 86400'])
   })
 
+  test('one call while the clock is four years ahead locks nothing: today goes on as it was, and tomorrow is a day of its own', async () => {
+    until('2026-11-25T23:00:00Z')
+    const key = await gateway.key(account, { budget: daily(0.012) })
+    expect(await outcome(key)).toBe('200')
+    until('2030-11-25T12:00:00Z')
+    expect(await outcome(key)).toBe('200')
+    until('2026-11-25T23:10:00Z')
+    expect(await served(key)).toEqual([1, '429 quota_exceeded 3000'])
+    until('2026-11-26T00:00:00Z')
+    expect(await served(key)).toEqual([2, '429 quota_exceeded 86400'])
+  })
+
   test.each([
     ['day', '2027-03-28T00:30:00+01:00', 22.5],
     ['day', '2027-10-31T00:30:00+02:00', 24.5],

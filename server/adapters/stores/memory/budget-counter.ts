@@ -10,28 +10,29 @@ export interface Period {
   held: Money
 }
 
+/** A clock that is set back finds the periods that it left; further ones are forgotten, the one farthest from now first. */
+const KEPT = 8
+
 /**
  * A pool's budget and its counters. A call belongs to the period in which it began, also when it ends in a later one, as the
- * ledger's own summary has it; so the period before is kept for calls that were on their way when it ended.
+ * ledger's own summary has it. Periods follow the clock wherever it goes: one call while it is far ahead changes nothing of today.
  */
 export class BudgetCounter {
   readonly budget: PoolBudget
-  private current: Period
-  private before: Period | null = null
+  private periods: readonly Period[]
 
   constructor(budget: PoolBudget, at: number, spent: Money) {
     this.budget = budget
-    this.current = this.open(at)
-    this.current.spent = spent
+    this.periods = [{ ...this.open(at), spent }]
   }
 
-  /** The period that a call which began at `at` belongs to. A clock that goes back opens no period again. */
+  /** The period that a call which began at `at` belongs to. */
   periodOf(at: number): Period {
-    if (at >= this.current.end) {
-      this.before = this.current
-      this.current = this.open(at)
-    }
-    return at < this.current.start && this.before ? this.before : this.current
+    const known = this.periods.find(({ start, end }) => at >= start && at < end)
+    if (known) return known
+    const opened = this.open(at)
+    this.periods = [opened, ...this.kept(at)]
+    return opened
   }
 
   allows(period: Period, amount: Money): boolean {
@@ -47,6 +48,13 @@ export class BudgetCounter {
   returned(at: number, amount: Money): void {
     const period = this.periodOf(at)
     period.spent = period.spent < amount ? ZERO : minus(period.spent, amount)
+  }
+
+  /** Those with calls under way, and of the others the nearest. */
+  private kept(at: number): readonly Period[] {
+    const away = ({ start }: Period) => Math.abs(start - at)
+    const nearest = [...this.periods].sort((one, other) => away(one) - away(other))
+    return nearest.filter(({ held }, index) => held > 0 || index < KEPT - 1)
   }
 
   private open(at: number): Period {

@@ -71,10 +71,8 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     const pool = hold.pool === null ? null : this.poolOf(hold.pool)
     if (pool) pool.held = plus(pool.held, hold.amount)
     const period = pool?.budget?.periodOf(hold.at) ?? null
-    // One that began in an earlier period is of no account in the running one.
-    const counts = period && hold.at >= period.start ? period : null
-    if (counts) holdIn(counts, hold.amount)
-    this.open.set(hold.request, { hold, settling: null, period: counts })
+    if (period) holdIn(period, hold.amount)
+    this.open.set(hold.request, { hold, settling: null, period })
   }
 
   async hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>> {

@@ -1,13 +1,25 @@
 import type { Take, TakeResult, WindowStore } from '../../../core/limits/limiter'
 import type { Limits } from '../../../core/limits/tier'
-import type { Dimension, Usage } from '../../../core/limits/window'
+import { type Dimension, NOTHING, type Usage } from '../../../core/limits/window'
 
-interface Counter {
-  minute: number
+interface Minute {
+  readonly minute: number
   requests: number
   tokens: number
-  places: number
 }
+
+interface Counter {
+  places: number
+  /** The minutes that were asked for last. */
+  minutes: readonly Minute[]
+  /** The sweep that it was used after. */
+  used: number
+}
+
+/** A clock that is set back finds the minutes that it left; further ones are forgotten, the one farthest from now first. */
+const KEPT = 4
+/** A counter that nobody used for so many sweeps is forgotten. */
+const IDLE_SWEEPS = 3
 
 const CAPS: readonly (readonly [Dimension, keyof Limits])[] = [
   ['requests', 'rpm'],
@@ -15,66 +27,72 @@ const CAPS: readonly (readonly [Dimension, keyof Limits])[] = [
   ['places', 'concurrency'],
 ]
 
-/** Windows of one process. Atomic because `takeAll` runs from its first read to its last write without an `await`. */
+/**
+ * Windows of one process. Atomic because `takeAll` runs from its first read to its last write without an `await`. They follow
+ * the clock wherever it goes: one call while it is far ahead changes nothing of this minute.
+ */
 export class MemoryWindows implements WindowStore {
   private readonly counters = new Map<string, Counter>()
   private sweptMinute = 0
+  private sweeps = 0
 
-  async takeAll(takes: readonly Take[], asked: number): Promise<TakeResult> {
-    // A clock that goes back does not open a window again, not even of a subject that the sweep forgot.
-    const minute = Math.max(asked, this.sweptMinute)
+  async takeAll(takes: readonly Take[], minute: number): Promise<TakeResult> {
     this.sweep(minute)
-    const counters = takes.map((take) => this.current(take.subject.name, minute))
-    for (const [index, take] of takes.entries()) {
-      const counter = counters[index]
-      if (!counter) continue
+    const found = takes.map((take) => {
+      const counter = this.counters.get(take.subject.name) ?? { places: 0, minutes: [], used: 0 }
+      return { take, counter, window: windowOf(counter, minute) }
+    })
+    const used = () => found.map(({ counter, window }) => usage(counter, window))
+    for (const [index, { take, counter, window }] of found.entries()) {
+      const now = usage(counter, window)
       for (const [dimension, cap] of CAPS) {
         const cost = take.cost[dimension]
-        if (cost > 0 && counter[dimension] + cost > take.subject.limits[cap])
-          return { taken: false, used: counters.map(usage), by: { index, dimension } }
+        if (cost > 0 && now[dimension] + cost > take.subject.limits[cap])
+          return { taken: false, used: used(), by: { index, dimension } }
       }
     }
-    for (const [index, take] of takes.entries()) {
-      const counter = counters[index]
-      if (!counter) continue
-      for (const [dimension] of CAPS) counter[dimension] += take.cost[dimension]
+    for (const { take, counter, window } of found) {
+      counter.used = this.sweeps
+      counter.places += take.cost.places
+      window.requests += take.cost.requests
+      window.tokens += take.cost.tokens
       if (take.cost.requests + take.cost.tokens + take.cost.places > 0) this.counters.set(take.subject.name, counter)
     }
-    return { taken: true, used: counters.map(usage) }
+    return { taken: true, used: used() }
   }
 
   async adjust(subject: string, change: Usage, minute: number): Promise<Usage> {
     const counter = this.counters.get(subject)
-    if (!counter) return { requests: 0, tokens: 0, places: 0 }
+    if (!counter) return NOTHING
     counter.places = Math.max(0, counter.places + change.places)
-    if (counter.minute === minute) {
-      counter.requests = Math.max(0, counter.requests + change.requests)
-      counter.tokens = Math.max(0, counter.tokens + change.tokens)
+    const window = counter.minutes.find((known) => known.minute === minute)
+    if (window) {
+      window.requests = Math.max(0, window.requests + change.requests)
+      window.tokens = Math.max(0, window.tokens + change.tokens)
     }
-    return usage(counter)
+    return usage(counter, window)
   }
 
-  /** The counter at `minute`, which never goes back. */
-  private current(name: string, minute: number): Counter {
-    const counter = this.counters.get(name)
-    if (!counter) return { minute, requests: 0, tokens: 0, places: 0 }
-    if (minute > counter.minute) {
-      counter.minute = minute
-      counter.requests = 0
-      counter.tokens = 0
-    }
-    return counter
-  }
-
-  /** Once a minute, forgets who is idle, so that memory follows the callers of a minute and not of all time. */
+  /** Once a minute, forgets who is idle, so that memory follows the callers of a few minutes and not of all time. */
   private sweep(minute: number): void {
-    if (minute <= this.sweptMinute) return
+    if (minute === this.sweptMinute) return
     this.sweptMinute = minute
+    this.sweeps++
     for (const [name, counter] of this.counters)
-      if (counter.minute < minute && counter.places === 0) this.counters.delete(name)
+      if (counter.places === 0 && this.sweeps - counter.used > IDLE_SWEEPS) this.counters.delete(name)
   }
 }
 
-function usage(counter: Counter): Usage {
-  return { requests: counter.requests, tokens: counter.tokens, places: counter.places }
+function windowOf(counter: Counter, minute: number): Minute {
+  const known = counter.minutes.find((one) => one.minute === minute)
+  if (known) return known
+  const opened = { minute, requests: 0, tokens: 0 }
+  const away = (one: Minute) => Math.abs(one.minute - minute)
+  const nearest = [...counter.minutes].sort((one, other) => away(one) - away(other))
+  counter.minutes = [opened, ...nearest.slice(0, KEPT - 1)]
+  return opened
+}
+
+function usage({ places }: Counter, window: Minute | undefined): Usage {
+  return { requests: window?.requests ?? 0, tokens: window?.tokens ?? 0, places }
 }
