@@ -1,5 +1,7 @@
 import type { WireError, WireResult, WorkerReply, WorkerRequest } from './worker-wire'
 
+const ABANDONED = 'ABANDONED'
+
 /** A statement failed. `isConstraint`: a rule of the schema forbade it, so it can never succeed as it is. */
 export class DatabaseError extends Error {
   readonly code: string
@@ -21,6 +23,16 @@ export class DatabaseError extends Error {
   /** An entry of the ledger has this reference already. */
   get isTakenReference(): boolean {
     return this.isConstraint && this.message.includes('entries.reference')
+  }
+
+  /** We gave up asking: the process ends. */
+  get isAbandoned(): boolean {
+    return this.code === ABANDONED
+  }
+
+  /** The database itself said no. Of any other failure it may still have, or get, what it was sent. */
+  get isAnswer(): boolean {
+    return this.code.startsWith('SQLITE_')
   }
 
   get isLostOwnership(): boolean {
@@ -81,6 +93,14 @@ export class Connection {
 
   async close(): Promise<void> {
     if (!this.broken) await this.send({ op: 'close' }).catch(() => undefined)
+    this.worker.terminate()
+  }
+
+  /** Ends it without waiting for what it was asked. */
+  abandon(): void {
+    this.broken ??= new DatabaseError({ message: 'the connection was cut', code: ABANDONED })
+    for (const call of this.waiting.values()) call.reject(this.broken)
+    this.waiting.clear()
     this.worker.terminate()
   }
 }

@@ -1,4 +1,5 @@
 import { type Client, createClient, type InStatement, LibsqlError, type ResultSet } from '@libsql/client'
+import { boundedFetch } from './bounded-fetch'
 import type { WireError, WireResult, WorkerReply, WorkerRequest } from './worker-wire'
 
 declare const self: {
@@ -8,8 +9,12 @@ declare const self: {
 
 /** How long a statement waits for a lock that another connection holds. */
 const BUSY_TIMEOUT_MS = 5000
+const BATCH_MS = 30_000
+const MIGRATION_MS = 60 * 60_000
 
 let client: Client | null = null
+/** How long an answer over a network may take. Migrations of large tables take longer. */
+let deadlineMs = BATCH_MS
 /** One request after the other: the next one starts when the one before has ended. */
 let turn: Promise<void> = Promise.resolve()
 
@@ -31,6 +36,7 @@ async function run(request: WorkerRequest): Promise<ResultSet[]> {
     return []
   }
   if (!client) throw new Error('the database is not open')
+  deadlineMs = request.op === 'migrate' ? MIGRATION_MS : BATCH_MS
   switch (request.op) {
     case 'batch':
       return client.batch(request.statements as InStatement[], request.mode)
@@ -51,6 +57,7 @@ async function open(request: Extract<WorkerRequest, { op: 'open' }>): Promise<Cl
   const opened = createClient({
     url: request.url,
     ...(request.authToken && { authToken: request.authToken }),
+    ...(!isFile && { fetch: boundedFetch({ deadlineMs: () => deadlineMs }) }),
     ...(isFile && { concurrency: 1, timeout: BUSY_TIMEOUT_MS }),
   })
   if (!isFile) return opened

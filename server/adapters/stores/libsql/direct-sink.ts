@@ -1,12 +1,15 @@
-import { databaseError } from './connection'
+import { type DatabaseError, databaseError } from './connection'
 import type { GroupSink, WriteEnd } from './group-sink'
 import { type Group, groupStatements } from './group-statements'
 import type { WriteQueue } from './write-queue'
 
 export interface DirectSinkOptions {
   readonly writes: Pick<WriteQueue, 'group'>
-  /** The number of our last group that is in the database; null when another process owns it. Rejects when it does not answer. */
-  readonly lastGroup: () => Promise<number | null>
+  /**
+   * The number of our last group that is in the database, and after which none that was sent before can come; null when another
+   * process owns it. Rejects when it does not answer.
+   */
+  readonly lastGroup: (after: DatabaseError) => Promise<number | null>
   /** Another process owns the database now: this one must stop. */
   readonly onLostOwnership: () => void
   readonly onTrouble: (what: string, reason: string) => void
@@ -33,7 +36,7 @@ export class DirectSink implements GroupSink {
       if (problem.isLostOwnership) this.options.onLostOwnership()
       if (problem.isConstraint || problem.isLostOwnership) return problem
       this.options.onTrouble('commit', problem.message)
-      const last = await this.lastGroup()
+      const last = await this.lastGroup(problem)
       if (last === null) {
         this.options.onLostOwnership()
         return 'lost'
@@ -43,11 +46,12 @@ export class DirectSink implements GroupSink {
   }
 
   /** After an error that may have come later than the commit: asks until the database tells. */
-  private async lastGroup(): Promise<number | null> {
+  private async lastGroup(after: DatabaseError): Promise<number | null> {
     for (;;) {
       try {
-        return await this.options.lastGroup()
+        return await this.options.lastGroup(after)
       } catch (error) {
+        if (databaseError(error).isAbandoned) return new Promise(() => undefined) // nobody waits for it any more
         this.options.onTrouble('fate', error instanceof Error ? error.message : String(error))
         await new Promise((resolve) => setTimeout(resolve, FATE_RETRY_MS))
       }

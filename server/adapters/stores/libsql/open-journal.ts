@@ -13,7 +13,6 @@ export interface JournalOptions {
   readonly file: string | null
   readonly writes: WriteQueue
   readonly reader: Pick<Connection, 'send'>
-  readonly epoch: number
   readonly patienceMs: number
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
@@ -59,7 +58,9 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
 function directSink(options: JournalOptions): DirectSink {
   return new DirectSink({
     writes: options.writes,
-    lastGroup: () => ownerNumber(options, 'last_group'),
+    // A request on a network may still be on its way when its answer is lost; a file has it or has it not.
+    lastGroup: (after) =>
+      options.file === null && !after.isAnswer ? options.writes.fenceOff() : ownerNumber(options, 'last_group'),
     onLostOwnership: () => options.onFatal('another process owns the database now'),
     onTrouble: options.onTrouble,
   })
@@ -67,11 +68,11 @@ function directSink(options: JournalOptions): DirectSink {
 
 /** A number of this epoch only: those of another owner say nothing about ours. */
 async function ownerNumber(
-  { reader, epoch }: Pick<JournalOptions, 'reader' | 'epoch'>,
+  { reader, writes }: Pick<JournalOptions, 'reader' | 'writes'>,
   column: 'last_group' | 'applied_group',
 ): Promise<number | null> {
   const sql = `SELECT ${column} FROM owner WHERE id = 1 AND epoch = ?`
-  const [result] = await reader.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [epoch] }] })
+  const [result] = await reader.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [writes.epoch] }] })
   const [row] = result?.rows ?? []
   return row ? Number(row[0]) : null
 }

@@ -37,6 +37,8 @@ export interface StoreOptions {
   /** The process must stop: another one owns the database, or a worker died. */
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
+  /** How long the end waits for a database that does not answer. */
+  readonly closeMs?: number
 }
 
 export interface Stores {
@@ -65,6 +67,8 @@ export interface Stores {
   close(): Promise<void>
 }
 
+/** Within the time that a process has to end. */
+const CLOSE_MS = 5_000
 const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
 
 /**
@@ -75,18 +79,34 @@ const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
 export async function openStores(options: StoreOptions, counters: RestorableCounters): Promise<Stores> {
   const file = databaseFile(options.url)
   const closers: (() => void | Promise<void>)[] = []
+  const abandon: (() => void)[] = []
   const close = async () => {
     for (const closer of closers.splice(0).reverse()) await closer()
   }
   try {
     const lock = file === null ? null : await lockDatabaseFile(file)
     if (lock) closers.push(() => lock.release())
-    const stores = await openHeld(options, file, counters, closers)
-    return { ...stores, close }
+    const stores = await openHeld(options, file, counters, closers, abandon)
+    return { ...stores, close: () => closedInTime(options, close(), abandon) }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/** A request that hangs keeps no process alive: its callers were told that nobody knows, and the next start reads what became of it. */
+async function closedInTime(
+  { closeMs = CLOSE_MS, onTrouble }: StoreOptions,
+  closing: Promise<void>,
+  abandon: readonly (() => void)[],
+): Promise<void> {
+  const late = Promise.withResolvers<'late'>()
+  const timer = setTimeout(() => late.resolve('late'), closeMs)
+  const end = await Promise.race([closing, late.promise])
+  clearTimeout(timer)
+  if (end !== 'late') return
+  onTrouble('close', `the database did not answer in ${closeMs} ms; the connection is cut`)
+  for (const cut of abandon) cut()
 }
 
 async function openHeld(
@@ -94,11 +114,13 @@ async function openHeld(
   file: string | null,
   counters: RestorableCounters,
   closers: (() => void | Promise<void>)[],
+  abandon: (() => void)[],
 ): Promise<Omit<Stores, 'close'>> {
   const { url, authToken } = options
   const connect = async (role: 'writer' | 'reader') => {
     const connection = await Connection.open({ role, url, authToken }, (error) => options.onFatal(error.message))
     closers.push(() => connection.close())
+    abandon.push(() => connection.abandon())
     return connection
   }
   const writer = await connect('writer')
@@ -109,7 +131,7 @@ async function openHeld(
   closers.push(() => writes.drained())
   const db = drizzle({ client: sqlClient(reader, () => writes, writer) })
   const { patienceMs, onFatal, onTrouble } = options
-  const opened = await openJournal({ file, writes, reader, epoch, patienceMs, onFatal, onTrouble })
+  const opened = await openJournal({ file, writes, reader, patienceMs, onFatal, onTrouble })
   closers.push(() => opened.close())
   const { journal, applied } = opened
   const credentials = new LibsqlCredentials(db, journal, applied)

@@ -1,0 +1,114 @@
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { boundedFetch } from '../../../server/adapters/stores/libsql/bounded-fetch'
+import { openDatabaseProxy } from '../../support/database-proxy'
+import { charge, openTestStores, type TestStores } from '../../support/ledger-parts'
+import { reconcile } from '../../support/reconcile'
+import { hasSqld, openSqld } from '../../support/sqld'
+
+setDefaultTimeout(60_000)
+
+describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
+  let database: Awaited<ReturnType<typeof openSqld>>
+  let proxy: Awaited<ReturnType<typeof openDatabaseProxy>>
+  const opened: TestStores[] = []
+  beforeAll(async () => {
+    database = await openSqld()
+    proxy = await openDatabaseProxy(database.url)
+  })
+  afterEach(async () => {
+    proxy.set('none')
+    for (const stores of opened.splice(0)) await stores.close()
+    expect((await reconcile(database.url)).problems).toEqual([])
+  })
+  afterAll(async () => {
+    proxy.close()
+    await database.close()
+  })
+
+  async function open(more: { patienceMs?: number; closeMs?: number } = {}) {
+    const stores = await openTestStores({ url: proxy.url, ...more })
+    opened.push(stores)
+    return stores
+  }
+  const credit = async (stores: TestStores, id: string) =>
+    Number((await stores.db.all<{ credit: number }>(`SELECT credit FROM accounts WHERE id = '${id}'`))[0]?.credit)
+  /** Appends a charge of 10 whose request meets the fault; the wire is whole again once it did. */
+  async function chargedUnder(stores: TestStores, id: `acct_${string}`, fault: 'answer lost' | 'late') {
+    const before = proxy.seen.length
+    proxy.set(fault)
+    const outcome = stores.journal.append(charge(id, 10))
+    while (!proxy.seen.slice(before).includes(fault)) await new Promise((resolve) => setImmediate(resolve))
+    proxy.set('none')
+    return outcome
+  }
+
+  test('a charge that was committed and whose answer was lost is found', async () => {
+    const stores = await open()
+    const account = await stores.account(100)
+    expect(await chargedUnder(stores, account, 'answer lost')).toEqual({ kind: 'committed' })
+    expect(await credit(stores, account)).toBe(90)
+  })
+
+  test('a charge that was told to be refused is never committed, however late its request reaches the database', async () => {
+    const stores = await open()
+    const account = await stores.account(100)
+    expect(await chargedUnder(stores, account, 'late')).toMatchObject({ kind: 'refused' })
+    expect((await proxy.letThrough()).join()).toContain('owner_epoch_is_current')
+    expect(await credit(stores, account)).toBe(100)
+    // It goes on, and neither its own fence nor what waited behind the lost group takes it for another process.
+    expect(await stores.journal.append(charge(account, 10))).toEqual({ kind: 'committed' })
+    expect([await credit(stores, account), stores.fatal]).toEqual([90, []])
+  })
+
+  test('while it is fenced off, a process whose successor has started still commits nothing', async () => {
+    const stores = await open()
+    const account = await stores.account(100)
+    proxy.set('late')
+    const before = proxy.seen.length
+    const outcome = stores.journal.append(charge(account, 10))
+    while (!proxy.seen.slice(before).includes('late')) await new Promise((resolve) => setImmediate(resolve))
+    const successor = await openTestStores({ url: database.url })
+    proxy.set('none')
+    expect((await outcome).kind).not.toBe('committed')
+    expect(await stores.journal.append(charge(account, 10))).not.toEqual({ kind: 'committed' })
+    expect(stores.fatal.join()).toContain('another process owns the database now')
+    await proxy.letThrough()
+    expect(await credit(successor, account)).toBe(100)
+    await successor.close()
+  })
+
+  test('a request that hangs does not keep the process: the end cuts the connection', async () => {
+    const stores = await open({ closeMs: 100, patienceMs: 50 })
+    const account = await stores.account(100)
+    proxy.set('hangs')
+    expect((await stores.journal.append(charge(account, 10))).kind).toBe('unknown')
+    opened.splice(0)
+    await stores.close()
+    expect(stores.trouble.join()).toContain('the database did not answer in 100 ms')
+  })
+
+  test('an answer that unpacks to a gigabyte is refused before it is unpacked', async () => {
+    const stores = await open()
+    const account = await stores.account(100)
+    proxy.set('bomb')
+    const seen = proxy.seen.length
+    const outcome = stores.journal.append(charge(account, 10))
+    while (!proxy.seen.slice(seen).includes('bomb')) await new Promise((resolve) => setImmediate(resolve))
+    proxy.set('none')
+    expect(await outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining('encoding gzip') })
+  })
+
+  test('an answer without end is read to its bound, and one that does not come is given up', async () => {
+    const server = Bun.serve({
+      port: 0,
+      fetch: ({ url }) =>
+        url.endsWith('/silent')
+          ? new Promise<Response>(() => undefined)
+          : new Response(new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) })),
+    })
+    const ask = boundedFetch({ deadlineMs: () => 200, maxBytes: 1_000_000 })
+    await expect(ask(new Request(server.url))).rejects.toThrow('more than 1000000 bytes')
+    await expect(ask(new Request(`${server.url}silent`))).rejects.toThrow()
+    await server.stop(true)
+  })
+})

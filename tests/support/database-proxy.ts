@@ -1,0 +1,71 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+
+/** What becomes of a request that asks the database to write. */
+export type WireFault =
+  | 'none'
+  /** The database does it, and its answer is lost. */
+  | 'answer lost'
+  /** The connection breaks, and the database gets the request when the test lets it through. */
+  | 'late'
+  /** Nothing comes back, for ever. */
+  | 'hangs'
+  /** Answers with a gigabyte, compressed. */
+  | 'bomb'
+
+/** A wire between a gateway and a libSQL server that breaks as the test says. Requests that only read pass. */
+export async function openDatabaseProxy(target: string) {
+  let fault: WireFault = 'none'
+  const late: (() => Promise<unknown>)[] = []
+  const seen: string[] = []
+  const server = createServer((request, response) => void handle(request, response))
+  const forward = (request: IncomingMessage, body: Buffer<ArrayBuffer>) =>
+    fetch(target + (request.url ?? '/'), {
+      method: request.method ?? 'GET',
+      headers: { 'content-type': request.headers['content-type'] ?? 'application/json' },
+      ...(body.length > 0 && { body }),
+    })
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks)
+    const now = body.includes('UPDATE owner SET asserted') ? fault : 'none'
+    seen.push(now)
+    if (now === 'hangs') return
+    if (now === 'late') {
+      late.push(() => forward(request, body).then((answer) => answer.text()))
+      return void request.socket.destroy()
+    }
+    if (now === 'bomb') {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      return void response.end(bomb())
+    }
+    const answer = await forward(request, body).catch(() => null)
+    if (!answer || now === 'answer lost') return void request.socket.destroy()
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
+    response.end(Buffer.from(await answer.arrayBuffer()))
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (!address || typeof address === 'string') throw new Error('no port')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    seen,
+    set(next: WireFault) {
+      fault = next
+    },
+    /** Lets what was late through, to the end. Gives the database's answers. */
+    async letThrough() {
+      return Promise.all(late.splice(0).map((send) => send()))
+    },
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+/** A gigabyte of spaces, in a megabyte: many packed parts, one after the other. */
+function bomb(): Uint8Array {
+  const part = Bun.gzipSync(new Uint8Array(16 * 1024 * 1024).fill(32))
+  return Buffer.concat(Array.from({ length: 64 }, () => part))
+}
