@@ -43,7 +43,8 @@ export async function openPayingServer(env: Record<string, string> = {}, open: (
     addressOf: (path: string) => server.url + path,
     /** A credential for the call, as a payer makes it from the 402. */
     bought: async () => sandbox.buy(await fetch(`${server.url}${PATH}`)),
-    paying: (credential: string) => fetch(`${server.url}${PATH}`, { headers: { [sandbox.header]: credential } }),
+    paying: (credential: string, signal?: AbortSignal) =>
+      fetch(`${server.url}${PATH}`, { headers: { [sandbox.header]: credential }, ...(signal && { signal }) }),
     received: () => sandbox.balance(MERCHANT),
     /** How many payments the database has in each state, read past the server. */
     async states(): Promise<Record<string, number>> {

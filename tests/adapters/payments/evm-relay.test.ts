@@ -173,6 +173,19 @@ describe('the evm method and its chain', () => {
       expect([(await received()) - before, (await counted('latest')) - sent]).toEqual([PRICE, 1])
     })
 
+    test('one that waits for its block is unknown to whoever looks, never refused, whoever brought it (issue 13, 14)', async () => {
+      const read = await credential()
+      const waiting = {
+        from: PAYER.address,
+        to: sandbox.token,
+        gas: '0x30d40',
+        data: transferCall(authorizationOf(read)),
+      }
+      await sandbox.ask('eth_sendTransaction', [waiting])
+      expect(await method(0).settle(read)).toMatchObject({ kind: 'unknown' })
+      await sandbox.ask('evm_mine', [])
+    })
+
     test('one that the node dropped is sent again, by the same number', async () => {
       const paying = method(0)
       const read = await credential()

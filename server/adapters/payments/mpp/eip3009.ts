@@ -103,7 +103,7 @@ function namedBy(text: string): Named | null {
 
 export interface AuthorizationFate {
   readonly fate: Fate
-  /** The nonce is taken, by whatever. With an open fate: the node does not show yet by what. */
+  /** The nonce is taken, by whatever. With an open fate: in a block that is not made yet, or the node does not show by what. */
   readonly used: boolean
 }
 
@@ -129,17 +129,21 @@ export async function fateOf(
   const [chainId, latest] = await Promise.all([getChainId(client), getBlock(client, { blockTag: 'latest' })])
   // A node that went over to another chain knows nothing of ours.
   if (chainId !== named.chainId) return UNSEEN
-  const used = await readContract(client, {
+  const state = {
     address: named.token as Address,
     abi: EIP3009_ABI,
     functionName: 'authorizationState',
     args: [named.from as Address, named.nonce as Hex],
-    blockNumber: latest.number,
-  })
+  } as const
+  const [used, usedNext] = await Promise.all([
+    readContract(client, { ...state, blockNumber: latest.number }),
+    // It may wait for its block. Not every node can tell.
+    readContract(client, { ...state, blockTag: 'pending' }).catch(() => false),
+  ])
   if (used) return { fate: await usedFor(client, named, handle, latest, options), used }
   // It names its own last second, and the chain is past it.
   const isOver = handle.validBefore !== null && Number(latest.timestamp) * 1000 > handle.validBefore + REORG_MS
-  return { fate: { kind: isOver ? 'never' : 'open' }, used }
+  return isOver ? { fate: { kind: 'never' }, used } : { fate: { kind: 'open' }, used: usedNext }
 }
 
 const UNSEEN: AuthorizationFate = { fate: { kind: 'open' }, used: false }
