@@ -1,5 +1,6 @@
 import { LibraryGrants } from '../adapters/identity/oauth-grants'
 import { prepareOAuth } from '../adapters/identity/oauth-upkeep'
+import { hashStoredSecrets } from '../adapters/identity/secret-hash'
 import { LibsqlConnections } from '../adapters/stores/libsql/connections'
 import type { Config } from '../config'
 import { Connections } from '../core/accounts/connections'
@@ -19,8 +20,9 @@ interface AgentParts {
 }
 
 /** What apps with an OAuth token need: what was issued to them, and the connections that their calls are counted on. */
-export async function composeAgents({ baseUrl }: Config, { db, holds, clock, log }: AgentParts) {
+export async function composeAgents({ baseUrl, secretKey }: Config, { db, holds, clock, log }: AgentParts) {
   await prepareOAuth(db, baseUrl)
+  await hashStoredSecrets(db, secretKey)
   const grants = new LibraryGrants(db, baseUrl)
   const apps = new LibsqlConnections(db, (reason) =>
     log.warn('the last use of a connection was not written', { reason }),

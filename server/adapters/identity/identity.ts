@@ -5,11 +5,14 @@ import type { Clock } from '../../core/clock'
 import { isUnavailable } from '../../core/unavailable'
 import { openAttemptWindows } from './attempt-windows'
 import { authRequest } from './auth-request'
+import { CodeUses } from './code-uses'
 import { type Refusal, readRefusal, shapeError } from './error-shape'
 import type { IdentityDatabase } from './identity-database'
 import { libraryOptions } from './library-options'
-import { type Answered, openProtocol } from './oauth-protocol'
+import { type Answered, type AskedBy, openProtocol } from './oauth-protocol'
+import type { Registration } from './oauth-registration'
 import { openUpkeep } from './oauth-upkeep'
+import { secretHash } from './secret-hash'
 import { userDirectory } from './user-directory'
 import { isTakenEmail, userSettings } from './user-settings'
 
@@ -65,6 +68,7 @@ interface Visit {
   readonly requestId: string | null
   readonly isFromThisMachine: boolean
   hidden: { readonly error: unknown } | null
+  readonly registration?: Registration | null
   /** The token of a reset that is handed out instead of mailed. Absent: it is mailed. */
   handed?: string | null
 }
@@ -84,8 +88,10 @@ export function openIdentity(options: IdentityOptions): Identity {
   const guarded: Guarded = (what, act) =>
     reported(act, (reason) => report({ requestId: visits.getStore()?.requestId ?? null, reason: `${what}: ${reason}` }))
   const onSessionEnd = (userId: string) => guarded('session hook', () => options.onSessionEnd?.(userId))
-  const auth = openLibrary(options, { origin, clock, visits, guarded, onSessionEnd })
-  const run = async (request: Request, caller: IdentityCaller): Promise<Answered> => {
+  const settings = userSettings(options.db, onSessionEnd)
+  const uses = new CodeUses()
+  const auth = openLibrary(options, { origin, clock, visits, guarded, uses, settings, onSessionEnd })
+  const run = async (request: Request, caller: AskedBy): Promise<Answered> => {
     const visit: Visit = { ...caller, hidden: null }
     const response = await visits.run(visit, () => auth.handler(request))
     const fault = visit.hidden?.error ?? (response.status >= 500 ? `the library answered ${response.status}` : null)
@@ -94,6 +100,7 @@ export function openIdentity(options: IdentityOptions): Identity {
   const oauth = openProtocol({
     origin,
     run,
+    uses,
     onFault: (requestId, error) => report({ requestId, reason: safeReason(error) }),
     upkeep: openUpkeep(options.db, () => clock.now()),
   })
@@ -138,7 +145,7 @@ export function openIdentity(options: IdentityOptions): Identity {
     },
 
     ...userDirectory(options.db),
-    ...userSettings(options.db, onSessionEnd),
+    ...settings,
 
     async resetToken(email) {
       const visit: Visit = { ...NOBODY, hidden: null, handed: null }
@@ -164,10 +171,13 @@ interface LibraryParts {
   readonly clock: Clock
   readonly visits: AsyncLocalStorage<Visit>
   readonly guarded: Guarded
+  readonly uses: CodeUses
+  readonly settings: ReturnType<typeof userSettings>
   readonly onSessionEnd: (userId: string) => Promise<void>
 }
 
-function openLibrary(options: IdentityOptions, { origin, clock, visits, guarded, onSessionEnd }: LibraryParts) {
+function openLibrary(options: IdentityOptions, parts: LibraryParts) {
+  const { origin, clock, visits, guarded, uses, settings, onSessionEnd } = parts
   return betterAuth(
     libraryOptions({
       db: options.db,
@@ -177,6 +187,12 @@ function openLibrary(options: IdentityOptions, { origin, clock, visits, guarded,
       signUpPerMinute: options.signUpPerMinute,
       windows: openAttemptWindows(clock),
       clock,
+      store: {
+        hash: secretHash(options.secret),
+        uses,
+        registration: () => visits.getStore()?.registration ?? undefined,
+      },
+      endOtherSessions: (userId, kept) => settings.endSessions(userId, { allBut: kept }),
       onSignUp: (user) => guarded('sign-up hook', () => options.onSignUp(user, visits.getStore() ?? NOBODY)),
       onSessionEnd,
       sendReset: async (user, token) => {

@@ -1,6 +1,6 @@
 import type { BetterAuthOptions } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
-import { APIError, createAuthMiddleware } from 'better-auth/api'
+import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api'
 import type { SignedUpUser } from '../../core/accounts/identity'
 import type { Clock } from '../../core/clock'
 import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
@@ -18,6 +18,7 @@ import {
 import type { AttemptWindows } from './attempt-windows'
 import { ADDRESS_HEADER, BASE_PATH } from './auth-request'
 import type { IdentityDatabase } from './identity-database'
+import { type LibraryStoreParts, libraryStore } from './library-store'
 import { oauthPlugins } from './oauth-options'
 import { freeStrandedEmail } from './stranded-email'
 
@@ -37,6 +38,8 @@ export interface LibrarySettings {
   readonly windows: AttemptWindows
   /** Tells when a session signed in. How long it lives, the library counts by its own clock. */
   readonly clock: Clock
+  readonly store: LibraryStoreParts
+  readonly endOtherSessions: (userId: string, kept: string) => Promise<unknown>
   /** Runs after the user is stored. Must not throw: the sign-up stands. */
   readonly onSignUp: (user: SignedUpUser) => Promise<void>
   /** Runs after a session is deleted. Must not throw. */
@@ -62,25 +65,7 @@ export function libraryOptions(settings: LibrarySettings) {
     secret: settings.secret,
     secrets: [{ version: 1, value: settings.secret }],
     trustedOrigins: [...settings.trustedOrigins],
-    database: drizzleAdapter(settings.db, {
-      provider: 'sqlite',
-      schema: {
-        user: identityUser,
-        session: identitySession,
-        account: identityAccount,
-        verification: identityVerification,
-        oauthClient,
-        oauthResource,
-        oauthClientResource,
-        oauthRefreshToken,
-        oauthAccessToken,
-        oauthConsent,
-        oauthClientAssertion,
-        deviceCode: oauthDeviceCode,
-      },
-      // The one writer of the database takes single statements and batches, no open transactions (design 4).
-      transaction: false,
-    }),
+    database: libraryStore(tables(settings.db), settings.store),
     telemetry: { enabled: false },
     logger: {
       level: 'error',
@@ -120,14 +105,39 @@ export function libraryOptions(settings: LibrarySettings) {
       disableOriginCheck: false,
     },
     hooks: {
-      before: createAuthMiddleware(async ({ path, body }) => {
-        if (path === '/sign-up/email') await freeStrandedEmail(settings.db, body, Date.now())
-        if (path === '/change-password') return endOtherSessions(body)
+      before: createAuthMiddleware(async (ctx) => {
+        if (ctx.path === '/sign-up/email') await freeStrandedEmail(settings.db, ctx.body, Date.now())
+        if (ctx.path === '/change-password') return endOtherSessions(ctx.body)
+        if (ctx.path === '/list-sessions') return sessionsWithoutTokens(ctx)
+        if (ctx.path === '/revoke-other-sessions') return onlyThisSession(ctx, settings)
+        return undefined
       }),
       after: createAuthMiddleware(endReplacedSession),
     },
     databaseHooks: rowHooks(settings),
   } satisfies BetterAuthOptions
+}
+
+function tables(db: IdentityDatabase) {
+  return drizzleAdapter(db, {
+    provider: 'sqlite',
+    schema: {
+      user: identityUser,
+      session: identitySession,
+      account: identityAccount,
+      verification: identityVerification,
+      oauthClient,
+      oauthResource,
+      oauthClientResource,
+      oauthRefreshToken,
+      oauthAccessToken,
+      oauthConsent,
+      oauthClientAssertion,
+      deviceCode: oauthDeviceCode,
+    },
+    // The one writer of the database takes single statements and batches, no open transactions (design 4).
+    transaction: false,
+  })
 }
 
 function passwords(settings: LibrarySettings) {
@@ -148,6 +158,26 @@ function passwords(settings: LibrarySettings) {
 function endOtherSessions(body: unknown) {
   if (typeof body !== 'object' || body === null) return
   return { context: { body: { ...body, revokeOtherSessions: true } } }
+}
+
+/** The library would tell the tokens of all sessions; ours are hashes, and nobody needs them: a session is ended by its id. */
+async function sessionsWithoutTokens(ctx: SignInContext) {
+  const { user } = await signedIn(ctx)
+  const sessions = await ctx.context.internalAdapter.listSessions(user.id, { onlyActiveSessions: true })
+  return sessions.map(({ token: _, ...session }) => session)
+}
+
+/** The library ends the others by the tokens that it listed, which are hashes here. */
+async function onlyThisSession(ctx: SignInContext, { endOtherSessions: end }: LibrarySettings) {
+  const { user, session } = await signedIn(ctx)
+  await end(user.id, session.id)
+  return { status: true }
+}
+
+async function signedIn(ctx: SignInContext) {
+  const found = await getSessionFromCtx(ctx)
+  if (!found) throw new APIError('UNAUTHORIZED', { code: 'UNAUTHORIZED', message: 'Sign in first.' })
+  return found
 }
 
 /**

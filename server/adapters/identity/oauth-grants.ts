@@ -17,15 +17,13 @@ import { CLI_CLIENT_ID } from './oauth-options'
 import { plainName } from './oauth-registration'
 
 const MOST_REMEMBERED = 20_000
-/** Enough to tell tokens apart, too little to be one. */
-const TAIL = 12
 
 /** What the OAuth server issued, read from its tables: one indexed query a token, so that a revoked one is dead at once. */
 export class LibraryGrants implements OAuthGrants {
   private readonly db: IdentityDatabase
   private readonly origin: string
   private readonly byStored: ReturnType<typeof tokenQuery>
-  /** The last characters of tokens that were found; forgotten as a whole when they are too many. */
+  /** The stored forms of tokens that were found; forgotten as a whole when they are too many. */
   private readonly good = new Set<string>()
 
   constructor(db: IdentityDatabase, baseUrl: string) {
@@ -35,16 +33,19 @@ export class LibraryGrants implements OAuthGrants {
   }
 
   wasGood(token: string): boolean {
-    return this.good.has(token.slice(-TAIL))
+    return this.good.has(storedForm(token))
   }
 
   async byToken(token: string): Promise<TokenGrant | null> {
     if (!token.startsWith(ACCESS_TOKEN_PREFIX)) return null
-    const stored = createHash('sha256').update(token.slice(ACCESS_TOKEN_PREFIX.length)).digest('base64url')
+    const stored = storedForm(token)
     const [row] = await this.byStored.all({ stored })
-    if (!row?.userId || row.disabled) return null
+    if (!row?.userId || row.disabled) {
+      this.good.delete(stored)
+      return null
+    }
     if (this.good.size >= MOST_REMEMBERED) this.good.clear()
-    this.good.add(token.slice(-TAIL))
+    this.good.add(stored)
     const { userId, clientId } = row
     const resources = list(row.resources)
     const audiences = new Set(AUDIENCES.filter((path): path is Audience => resources.includes(this.origin + path)))
@@ -85,6 +86,11 @@ export class LibraryGrants implements OAuthGrants {
         .where(and(eq(table.userId, userId), ...(clientId === 'all' ? [] : [eq(table.clientId, clientId)])))
     await this.db.batch([of(oauthAccessToken), of(oauthRefreshToken), of(oauthConsent)])
   }
+}
+
+/** As the library stores it. */
+function storedForm(token: string): string {
+  return createHash('sha256').update(token.slice(ACCESS_TOKEN_PREFIX.length)).digest('base64url')
 }
 
 /** Built once: it runs for every call of an app, and building it costs more than running it. */

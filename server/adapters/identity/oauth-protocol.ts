@@ -1,7 +1,14 @@
 import type { IdentityCaller } from '../../core/accounts/identity'
 import { addressHeader, BASE_PATH, pathUnder } from './auth-request'
+import type { CodeUses } from './code-uses'
 import { servedMetadata } from './oauth-metadata'
+import type { Registration } from './oauth-registration'
 import { isProtocolPath, OPEN_TO_ALL, protocolError, protocolRequest, protocolResponse } from './oauth-request'
+
+/** Who asks, and what an app that registers said of itself. */
+export interface AskedBy extends IdentityCaller {
+  readonly registration?: Registration | null
+}
 
 /** What the library said, and what broke behind it, which its answer may hide. */
 export interface Answered {
@@ -11,14 +18,15 @@ export interface Answered {
 
 interface ProtocolParts {
   readonly origin: string
-  readonly run: (request: Request, caller: IdentityCaller) => Promise<Answered>
+  readonly run: (request: Request, caller: AskedBy) => Promise<Answered>
+  readonly uses: CodeUses
   readonly onFault: (requestId: string, error: unknown) => void
   /** Called with each write, before it. */
   readonly upkeep: () => Promise<void>
 }
 
 /** The side of the OAuth server that apps speak to, judged and answered in the words of its RFCs, never in the service's error shape. */
-export function openProtocol({ origin, run, onFault, upkeep }: ProtocolParts) {
+export function openProtocol({ origin, run, uses, onFault, upkeep }: ProtocolParts) {
   const metadataUrl = `${origin}/.well-known/oauth-authorization-server${BASE_PATH}`
   return {
     speaks: (request: Request) =>
@@ -32,7 +40,9 @@ export function openProtocol({ origin, run, onFault, upkeep }: ProtocolParts) {
         const accepted = await protocolRequest(request, path, target, addressHeader(caller.address))
         if (!accepted.ok) return protocolResponse(accepted.error)
         await upkeep()
-        const { response, fault } = await run(accepted.value, caller)
+        const { request: asked, code, registration } = accepted.value
+        const ask = () => run(asked, { ...caller, registration })
+        const { response, fault } = await (code === null ? ask() : uses.during(code, ask))
         if (fault !== null) onFault(caller.requestId, fault)
         if (fault === null && response.status < 400) return openToAll(response)
         const status = fault === null ? response.status : 500

@@ -19,25 +19,70 @@ const MOST_URI_CHARACTERS = 500
 /** With keys of its own an app would make this server fetch its addresses; there is no need for it. */
 const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post']
 
+/** What an app is held to from then on, whatever the library would make of it. */
+export interface Registration {
+  readonly redirectUris: readonly string[]
+  /** Null when the app named none: it may then ask for any. */
+  readonly scopes: readonly string[] | null
+}
+
+export interface JudgedRegistration extends Registration {
+  /** What the library is told: it takes no private-use address, so it is shown a loopback one in its place. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
 /**
  * Judges and trims what an app says of itself before the library sees it. Logos, policies, key sets and logout addresses are
  * dropped, so that no page shows and no server fetches what a stranger wrote. The error is the reason, in words.
  */
-export function judgedRegistration(body: unknown): Result<Record<string, unknown>, string> {
+export function judgedRegistration(body: unknown): Result<JudgedRegistration, string> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return no('the body must be a JSON object')
   const kept: Record<string, unknown> = {}
   for (const member of KEPT) if (Object.hasOwn(body, member)) kept[member] = Reflect.get(body, member)
-  const { client_name: name, redirect_uris: uris, token_endpoint_auth_method: method } = kept
+  const { client_name: name, redirect_uris: uris, token_endpoint_auth_method: method, scope } = kept
   if (!Array.isArray(uris) || uris.length < 1 || uris.length > MOST_REDIRECTS)
     return no(`redirect_uris must hold 1 to ${MOST_REDIRECTS} addresses`)
   if (!uris.every((uri) => typeof uri === 'string' && uri.length <= MOST_URI_CHARACTERS))
     return no(`a redirect address may have at most ${MOST_URI_CHARACTERS} characters`)
   if (method !== undefined && !AUTH_METHODS.includes(String(method)))
     return no(`token_endpoint_auth_method must be one of ${AUTH_METHODS.join(', ')}`)
+  const redirectUris: readonly string[] = uris
+  if (redirectUris.some(hasWildcard)) return no('a redirect address is taken letter by letter: it may not hold *')
+  const privateUse = redirectUris.filter(isPrivateUse)
+  if (kept['application_type'] === 'web' && privateUse.length > 0)
+    return no('an address of a scheme of its own is for application_type native')
   if (name !== undefined) kept['client_name'] = plainName(name)
   // The library reads a missing application_type as "web" and then refuses every loopback address (facts 3.1, RFC 8252).
-  if (kept['application_type'] === undefined && uris.every(isLoopback)) kept['application_type'] = 'native'
-  return ok(kept)
+  const isNative = privateUse.length > 0 || redirectUris.some(isLoopback)
+  if (kept['application_type'] === undefined && isNative) kept['application_type'] = 'native'
+  kept['redirect_uris'] = redirectUris.map((uri) => (isPrivateUse(uri) ? STAND_IN : uri))
+  const scopes = typeof scope === 'string' && scope !== '' ? [...new Set(scope.split(' '))] : null
+  return ok({ body: kept, redirectUris, scopes })
+}
+
+/** Never stored. */
+const STAND_IN = 'http://127.0.0.1/private-use'
+
+/** A scheme is a domain turned round (RFC 8252 7.1) or the name of a program, as editors have it: `cursor://…`, `vscode://…`. */
+const SCHEME = /^[a-z][a-z0-9-]*(?:[.+][a-z0-9-]+)*:$/
+
+/** Schemes that a browser acts on itself, or hands to a part of the system that is no app waiting for an answer. */
+const NO_APP =
+  /^(?:https?|wss?|s?ftps?|file|javascript|vbscript|livescript|data|blob|about|filesystem|view-source|chrome|chrome-extension|moz-extension|edge|resource|res|jar|mailto|tel|sms|sip|intent|android-app|market|itms.*|ms-.*|search|search-ms|shell|ldaps?|smb|nfs|ssh|telnet|gopher|git|svn|urn|x-apple.*|help|hcp|mk|its|cid|mid|news|nntp|irc|magnet|geo|facetime.*|bitcoin|ethereum|steam):$/
+
+/** An address by which the system wakes an app on the person's own machine. */
+function isPrivateUse(uri: string): boolean {
+  const url = /^[\x21-\x7e]+$/.test(uri) ? URL.parse(uri) : null
+  if (!url || !SCHEME.test(url.protocol) || NO_APP.test(url.protocol)) return false
+  if (uri.includes('#') || url.username !== '' || url.password !== '') return false
+  // Without a host the scheme alone tells apps apart, so it must be a domain (RFC 8252 7.1): `com.example.app:/callback`.
+  return uri.slice(url.protocol.length).startsWith('//')
+    ? url.hostname !== ''
+    : url.protocol.includes('.') && url.pathname.startsWith('/')
+}
+
+function hasWildcard(uri: string): boolean {
+  return uri.includes('*') || (URL.parse(uri)?.host ?? '').includes('*')
 }
 
 /** Text of one line: no control characters, nor those that turn the direction of writing. */
@@ -46,7 +91,7 @@ export function plainName(name: unknown): string {
   return [...text.trim()].slice(0, MOST_NAME_CHARACTERS).join('')
 }
 
-function isLoopback(uri: unknown): boolean {
-  const url = typeof uri === 'string' ? URL.parse(uri) : null
+function isLoopback(uri: string): boolean {
+  const url = URL.parse(uri)
   return url?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
 }

@@ -1,6 +1,6 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { no, ok, type Result } from '../../core/result'
-import { judgedRegistration } from './oauth-registration'
+import { judgedRegistration, type Registration } from './oauth-registration'
 
 type MediaType = 'application/x-www-form-urlencoded' | 'application/json'
 
@@ -35,6 +35,14 @@ export interface OAuthError {
   readonly description: string
 }
 
+/** An app's request as the library sees it, and what was read of it on the way. */
+export interface ProtocolCall {
+  readonly request: Request
+  /** The authorization code that it redeems. */
+  readonly code: string | null
+  readonly registration: Registration | null
+}
+
 export function isProtocolPath(path: string): boolean {
   return PROTOCOL.has(path)
 }
@@ -48,7 +56,7 @@ export async function protocolRequest(
   path: string,
   target: URL,
   addressHeader: readonly [string, string] | null,
-): Promise<Result<Request, OAuthError>> {
+): Promise<Result<ProtocolCall, OAuthError>> {
   const endpoint = PROTOCOL.get(path)
   if (!endpoint) throw new Error(`${path} is no endpoint of the protocol`)
   const invalid = (status: number, description: string) => no({ status, error: 'invalid_request', description })
@@ -57,13 +65,14 @@ export async function protocolRequest(
     return invalid(415, `send the parameters as ${endpoint.mediaTypes.join(' or ')}`)
   const text = await cappedText(request, endpoint.mostBytes)
   if (text === null) return invalid(413, `the body may have at most ${endpoint.mostBytes} bytes`)
-  const body = type === FORM ? plainForm(text) : trimmedRegistration(text)
-  if (!body.ok) return no(body.error)
+  const judged = type === FORM ? plainForm(text) : trimmedRegistration(text)
+  if (!judged.ok) return no(judged.error)
+  const { body, code, registration } = judged.value
   const headers = new Headers({ 'content-type': type, accept: 'application/json' })
   const authorization = request.headers.get('authorization')
   if (authorization !== null) headers.set('authorization', authorization)
   if (addressHeader) headers.set(...addressHeader)
-  return ok(new Request(target, { method: 'POST', headers, body: body.value }))
+  return ok({ request: new Request(target, { method: 'POST', headers, body }), code, registration })
 }
 
 /** An answer to an app: the library's own error when it is one of the protocol, else the nearest word that the RFCs have. */
@@ -94,20 +103,26 @@ export function askingForConsent(target: URL): URL {
   return target
 }
 
-function plainForm(text: string): Result<string, OAuthError> {
+interface Judged extends Omit<ProtocolCall, 'request'> {
+  readonly body: string
+}
+
+function plainForm(text: string): Result<Judged, OAuthError> {
   const form = new URLSearchParams(text)
   const names = [...form.keys()].filter((name) => name !== 'resource')
   if (new Set(names).size < names.length)
     return no({ status: 400, error: 'invalid_request', description: 'a parameter is sent twice' })
   // An app may not say whose device it is: whoever opens the page and is signed in claims it.
   form.delete('user_id')
-  return ok(form.toString())
+  const code = form.get('grant_type') === 'authorization_code' ? form.get('code') : null
+  return ok({ body: form.toString(), code, registration: null })
 }
 
-function trimmedRegistration(text: string): Result<string, OAuthError> {
+function trimmedRegistration(text: string): Result<Judged, OAuthError> {
   const judged = judgedRegistration(parsed(text))
-  if (judged.ok) return ok(JSON.stringify(judged.value))
-  return no({ status: 400, error: 'invalid_client_metadata', description: judged.error })
+  if (!judged.ok) return no({ status: 400, error: 'invalid_client_metadata', description: judged.error })
+  const { body, ...registration } = judged.value
+  return ok({ body: JSON.stringify(body), code: null, registration })
 }
 
 function parsed(text: string): unknown {

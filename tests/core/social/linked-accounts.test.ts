@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { ApiKey } from '../../../server/core/credentials/api-key'
-import type { Result } from '../../../server/core/result'
+import { makeId } from '../../../server/core/ids'
+import { no, type Result } from '../../../server/core/result'
 import { OWNER, openSocialParts } from './social-parts'
 
 const TWO_HOURS = 7_200_000
@@ -131,6 +132,53 @@ describe('renewal', () => {
     expect((await stored(key))?.revokedAt).toBeNull()
     social.network.refreshRefusal = null
     expect((await social.like(key)).ok).toBe(true)
+  })
+})
+
+describe('a renewal looks again before it renews (the caller may have seen a session that is gone)', () => {
+  /** Another caller does something while the first one's token is being refused. */
+  const refusedWhile = async (key: ApiKey, meanwhile: () => Promise<unknown>) => {
+    const actors: string[] = []
+    const outcome = await social.accounts.use(key, 'like.write', async (actor) => {
+      actors.push(actor.userId)
+      if (actors.length > 1) return social.network.act(actor, { kind: 'like', tweetId: '1' })
+      await meanwhile()
+      return no({ kind: 'token_refused', reason: 'expired' })
+    })
+    return { outcome, actors }
+  }
+
+  test('and takes the pair that another renewal just saved: the refresh token is not spent twice', async () => {
+    const key = await social.linked()
+    const { refreshes } = social.network
+    const { outcome } = await refusedWhile(key, async () => {
+      social.network.expireAccess()
+      expect((await social.like(key)).ok).toBe(true)
+    })
+    expect(codeOf(outcome)).toBe('ok')
+    expect(social.network.refreshes).toBe(refreshes + 1)
+  })
+
+  test('and never acts as the account that was linked meanwhile', async () => {
+    const key = await social.linked()
+    const { outcome, actors } = await refusedWhile(key, () => social.link(key))
+    expect(codeOf(outcome)).toBe('social_session_required')
+    expect(actors).toHaveLength(1)
+  })
+
+  test('and leaves a session that was revoked meanwhile as it is', async () => {
+    const key = await social.linked()
+    const { refreshes } = social.network
+    const { outcome } = await refusedWhile(key, async () => {
+      const session = await stored(key)
+      if (!session) throw new Error('no session')
+      await social.store.markRevoked(session.id, social.clock.now(), {
+        ...{ id: makeId('audit', social.clock.now()), at: social.clock.now(), actor: OWNER, detail: {} },
+        ...{ accountId: session.accountId, keyId: session.keyId, action: 'social.revoked' },
+      })
+    })
+    expect(codeOf(outcome)).toBe('social_session_required')
+    expect(social.network.refreshes).toBe(refreshes)
   })
 })
 

@@ -57,10 +57,13 @@ export async function openSocialParts() {
     /** A key with an account linked to it. */
     async linked(scopes: readonly SocialScope[] = []): Promise<ApiKey> {
       const made = await key()
+      await this.link(made, scopes)
+      return made
+    },
+    async link(made: ApiKey, scopes: readonly SocialScope[] = []): Promise<void> {
       const { state } = await linking.start(made, scopes, OWNER)
       const end = await this.finish({ state, code: this.code() })
       if (end.kind !== 'linked') throw new Error(end.kind)
-      return made
     },
     like: (made: ApiKey, tweetId = '77') =>
       accounts.use(made, 'like.write', (actor) => network.act(actor, { kind: 'like', tweetId })),

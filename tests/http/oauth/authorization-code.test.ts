@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { type Harness, openHarness } from '../../support/harness'
 import { oauthApp, REDIRECT } from '../../support/oauth'
@@ -11,6 +11,8 @@ beforeAll(async () => {
   owner = await gateway.owner()
   app = oauthApp(gateway, owner)
 })
+// A minute of its own for each: the token endpoint takes 60 of one address.
+beforeEach(() => gateway.clock.advance(60_000))
 afterAll(() => gateway.close())
 
 const grantOf = (token: string) => gateway.core.grants.byToken(token)
@@ -190,6 +192,67 @@ describe('refresh', () => {
   })
 })
 
+describe('a code used many times at once', () => {
+  const times = 20
+
+  test('gives tokens to exactly one, which work; the others are invalid_grant and end nothing', async () => {
+    const got = await app.code()
+    const all = await Promise.all(Array.from({ length: times }, () => app.redeem(got)))
+    const won = all.filter(({ status }) => status === 200)
+    expect(won).toHaveLength(1)
+    const lost = all.filter(({ status }) => status !== 200).map(({ status, body }) => `${status} ${body.error}`)
+    expect(lost).toEqual(Array(times - 1).fill('400 invalid_grant'))
+    expect(await grantOf(String(won[0]?.body.access_token))).not.toBeNull()
+    expect((await app.refresh(String(won[0]?.body.refresh_token))).status).toBe(200)
+    expect(gateway.logged.filter((line) => line.includes('FOREIGN KEY'))).toEqual([])
+  })
+
+  test('and once more after that, ends what it gave (RFC 6749 4.1.2)', async () => {
+    const got = await app.code()
+    const all = await Promise.all(Array.from({ length: times }, () => app.redeem(got)))
+    const won = all.find(({ status }) => status === 200)
+    const late = await app.redeem(got)
+    expect([late.status, late.body.error]).toEqual([400, 'invalid_grant'])
+    expect(await grantOf(String(won?.body.access_token))).toBeNull()
+    expect((await app.refresh(String(won?.body.refresh_token))).body.error).toBe('invalid_grant')
+  })
+
+  test('by somebody without its verifier gives him nothing, and no 500', async () => {
+    const got = await app.code()
+    const thief = { ...got, verifier: randomBytes(32).toString('base64url') }
+    const all = await Promise.all(
+      Array.from({ length: times }, (_, i) => app.redeem(i % 2 ? got : thief).then((answer) => ({ i, ...answer }))),
+    )
+    for (const { i, status, body } of all) {
+      expect(status).toBeLessThan(500)
+      if (i % 2 === 0) expect(body.access_token).toBeUndefined()
+    }
+  })
+})
+
+describe('a replaced refresh token', () => {
+  test('stops as soon as its successor was used; until then a lost answer may be asked for again', async () => {
+    const { refresh_token: first } = await app.connect()
+    const second = await app.refresh(first)
+    expect((await app.refresh(first)).body.refresh_token).toBe(String(second.body.refresh_token))
+    const third = await app.refresh(String(second.body.refresh_token))
+    expect(third.status).toBe(200)
+    const replay = await app.refresh(first)
+    expect([replay.status, replay.body.error, replay.body.access_token]).toEqual([400, 'invalid_grant', undefined])
+    // Somebody holds what its owner gave up long ago: nobody can tell who is who, so both stop (RFC 9700 4.14.2).
+    expect((await app.refresh(String(third.body.refresh_token))).body.error).toBe('invalid_grant')
+    expect(await grantOf(String(third.body.access_token))).toBeNull()
+  })
+
+  test('of another grant of the same app is not touched by it', async () => {
+    const [one, other] = [await app.connect(), await app.connect()]
+    await app.refresh(other.refresh_token)
+    const second = await app.refresh(one.refresh_token)
+    expect((await app.refresh(String(second.body.refresh_token))).status).toBe(200)
+    expect((await app.refresh(other.refresh_token)).status).toBe(200)
+  })
+})
+
 describe('the end of access', () => {
   test('revoking an access token, or the refresh token, binds at once (RFC 7009)', async () => {
     const tokens = await app.connect()
@@ -198,6 +261,16 @@ describe('the end of access', () => {
     expect(await grantOf(tokens.access_token)).toBeNull()
     await app.form('/oauth2/revoke', { client_id: 'gateway-cli', token: tokens.refresh_token })
     expect((await app.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant')
+  })
+
+  test('a disconnect in the middle of a redemption gives no token and no 500', async () => {
+    const got = await app.code()
+    const user = (await grantOf((await app.connect()).access_token))?.userId ?? ''
+    const ends = Array.from({ length: 40 }, () => gateway.core.grants.disconnect(user, 'gateway-cli'))
+    const { status, body } = await app.redeem(got)
+    await Promise.all(ends)
+    expect([200, 400]).toContain(status)
+    if (status === 400) expect(body.error).toBe('invalid_grant')
   })
 
   test('a disconnect ends access and refresh tokens together, of that app only', async () => {

@@ -100,6 +100,28 @@ describe('401 invalid_token', () => {
     await using crowded = await openCrowded()
     await crowded.run()
   })
+
+  test('for a guess counts on the address: over a full minute no token is looked up that was not known before', async () => {
+    await using crowded = await openCrowded()
+    await crowded.runUnseen()
+  })
+
+  test('for a token that was good once and is revoked counts as a guess', async () => {
+    await using crowded = await openCrowded()
+    await crowded.runRevoked()
+  })
+
+  test('for one at its exact expiry, and not a millisecond before', async () => {
+    await using own = await openHarness().then((opened) => ({ opened, [Symbol.asyncDispose]: () => opened.close() }))
+    const { opened } = own
+    const { access_token: token } = await oauthApp(opened, await opened.owner()).connect('data:read', ['/apis/v1'])
+    const ends = (await opened.core.grants.byToken(token))?.expiresAt ?? 0
+    opened.clock.advance(ends - 1 - opened.clock.now())
+    expect((await opened.as(token, SEARCH)).status).toBe(200)
+    opened.clock.advance(1)
+    const refused = await opened.as(token, SEARCH)
+    expect([refused.status, (await errorOf(refused)).code]).toEqual([401, 'invalid_token'])
+  })
 })
 
 /** A gateway whose clock is moved past the life of a token. */
@@ -132,6 +154,23 @@ async function openCrowded() {
       for (let i = 0; i < 5; i++) statuses.push((await own.as(`gwat_guess${i}`, SEARCH)).status)
       expect(statuses).toEqual([401, 401, 401, 429, 429])
       expect((await own.as(known.access_token, SEARCH)).status).toBe(200)
+    },
+    /** What tells that nothing was looked up: a token that is good, and not yet known, is refused like a guess. */
+    async runUnseen() {
+      const { access_token: unseen } = await its.connect('data:read offline_access', ['/apis/v1'])
+      for (let i = 0; i < 3; i++) expect((await own.as(`gwat_guess${i}${unseen.slice(-12)}`, SEARCH)).status).toBe(401)
+      const refused = await own.as(unseen, SEARCH)
+      expect([refused.status, (await errorOf(refused)).limit_source]).toEqual([429, 'address'])
+      own.clock.advance(60_000)
+      expect((await own.as(unseen, SEARCH)).status).toBe(200)
+    },
+    /** One that was revoked is a guess again, although it was good once. */
+    async runRevoked() {
+      const ended = await its.connect('data:read offline_access', ['/apis/v1'])
+      expect((await own.as(ended.access_token, SEARCH)).status).toBe(200)
+      await its.form('/oauth2/revoke', { client_id: 'gateway-cli', token: ended.access_token })
+      expect((await own.as(ended.access_token, SEARCH)).status).toBe(401)
+      expect(own.core.grants.wasGood(ended.access_token)).toBe(false)
     },
     [Symbol.asyncDispose]: () => own.close(),
   }

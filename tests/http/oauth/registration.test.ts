@@ -53,6 +53,22 @@ describe('dynamic registration (RFC 7591)', () => {
     ['eleven addresses', { redirect_uris: Array.from({ length: 11 }, (_, i) => `https://a.example/${i}`) }],
     ['an endless address', { redirect_uris: [`https://a.example/${'x'.repeat(600)}`] }],
     ['an unknown scope', { scope: 'admin' }],
+    ['any host of a domain', { redirect_uris: ['https://*.example.com/cb'] }],
+    ['any host of a domain, in disguise', { redirect_uris: ['https://%2a.example.com/cb'] }],
+    ['any path', { redirect_uris: ['https://a.example/*'] }],
+    ['any path of an app', { redirect_uris: ['cursor://anysphere.cursor-retrieval/*'], application_type: 'native' }],
+    ['a page of data', { redirect_uris: ['data:text/html,hello'], application_type: 'native' }],
+    ['a script behind slashes', { redirect_uris: ['javascript://a.example/%0aalert(1)'], application_type: 'native' }],
+    ['a file', { redirect_uris: ['file:///etc/passwd'], application_type: 'native' }],
+    ['a blob', { redirect_uris: ['blob:https://a.example/x'], application_type: 'native' }],
+    ['a tool of the system', { redirect_uris: ['ms-msdt://a/b'], application_type: 'native' }],
+    ['a page of the browser', { redirect_uris: ['view-source://a.example/'], application_type: 'native' }],
+    ['an app that says it is a web page', { redirect_uris: ['cursor://a/cb'], application_type: 'web' }],
+    ['an app with a fragment', { redirect_uris: ['cursor://a/cb#x'], application_type: 'native' }],
+    ['an app with a password', { redirect_uris: ['cursor://u:p@a/cb'], application_type: 'native' }],
+    ['an app with a line feed', { redirect_uris: ['cursor://a/c\nb'], application_type: 'native' }],
+    ['an app with neither host nor domain', { redirect_uris: ['cursor:/cb'], application_type: 'native' }],
+    ['http on another host, of a native app', { redirect_uris: ['http://a.example/cb'], application_type: 'native' }],
     ['keys of its own', { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://127.0.0.1/jwks' }],
     [
       'access without a person',
@@ -63,6 +79,41 @@ describe('dynamic registration (RFC 7591)', () => {
     expect(answer.status).toBe(400)
     expect(answer.body['error']).toBeOneOf(['invalid_client_metadata', 'invalid_redirect_uri', 'invalid_scope'])
     expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+  })
+
+  test.each([
+    ['Cursor', ['cursor://anysphere.cursor-retrieval/oauth/callback']],
+    ['VS Code', ['vscode://vscode.github-authentication/did-authenticate', 'https://vscode.dev/redirect']],
+    ['an app with a domain for a scheme (RFC 8252 7.1)', ['com.example.app:/oauth2redirect']],
+    ['one with every kind', ['cursor://a.b/cb', 'https://www.cursor.com/cb', 'http://localhost:8787/callback']],
+  ])('takes %s, and gives the code at that address, letter by letter', async (_what, uris) => {
+    const { status, body } = await register({ redirect_uris: uris })
+    expect([status, body['application_type'], body['redirect_uris']]).toEqual([201, 'native', uris])
+    const client = String(body['client_id'])
+    for (const uri of uris) {
+      const asked = { client_id: client, redirect_uri: uri, resource: `${app.origin}/mcp` }
+      const got = await app.code(asked)
+      expect(got.back.href.startsWith(`${uri}?`)).toBe(true)
+      expect((await app.redeem(got, asked)).status).toBe(200)
+    }
+    for (const other of [`${uris[0]}/more`, 'http://127.0.0.1/private-use', 'cursor://evil/cb']) {
+      const { location } = await app.visit(app.authorizeUrl({ client_id: client, redirect_uri: other }).url)
+      expect(location?.searchParams.get('error')).toBe('invalid_redirect')
+    }
+  })
+
+  test('keeps the scope as it was registered: an app gets none that it did not name then', async () => {
+    const { status, body } = await register({
+      scope: 'data:read offline_access',
+      redirect_uris: ['http://127.0.0.1:7777/callback'],
+    })
+    expect([status, body['scope']]).toEqual([201, 'data:read offline_access'])
+    const client = String(body['client_id'])
+    const { location } = await app.visit(app.authorizeUrl({ client_id: client, scope: 'data:read keys:write' }).url)
+    expect(location?.searchParams.get('error')).toBe('invalid_scope')
+    const tokens = await app.connect('data:read offline_access', ['/mcp'], client)
+    const wider = await app.refresh(tokens.refresh_token, { client_id: client, scope: 'data:read keys:write' })
+    expect([wider.status, wider.body.error]).toEqual([400, 'invalid_scope'])
   })
 
   test('keeps nothing that a page could show or a server could fetch', async () => {

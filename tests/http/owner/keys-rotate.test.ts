@@ -108,6 +108,22 @@ describe('the successor (spec 5.4, spec-answers 3)', () => {
     expect(await callWith(gateway, next.secret)).toBe('429 rate_limit_exceeded')
   })
 
+  test.each([
+    ['a millisecond before its expiry keeps that expiry, and ends with it', DAY_MS - 1, DAY_MS],
+    ['at its exact expiry has none, and works', DAY_MS, null],
+    ['long after its expiry has none, and works', 3 * DAY_MS, null],
+  ])('of a key %s', async (_when, later, expiry) => {
+    const { key } = await keys.create({ expires_at: inFuture(DAY_MS) })
+    gateway.clock.advance(later)
+    await signedInJustNow(gateway)
+    const next = await keys.rotate(key.id)
+    expect(next.key.expires_at).toBe(expiry === null ? null : key.expires_at)
+    expect(next.key.status).toBe('active')
+    expect(await callWith(gateway, next.secret)).toBe('200')
+    gateway.clock.advance(1)
+    expect(await callWith(gateway, next.secret)).toBe(expiry === null ? '200' : '401 expired_api_key')
+  })
+
   test('changed in limit or budget changes the old key, and the old key changes it', async () => {
     const { key } = await keys.create({ spending_limit: 1 })
     const next = await keys.rotate(key.id)

@@ -17,7 +17,7 @@ export const identityUser = sqliteTable('identity_user', {
     .notNull(),
 })
 
-/** One row is one signed-in browser or script. The token stands in clear, but a cookie also needs the secret's signature. */
+/** One row is one signed-in browser or script. The token is a hash under the gateway's own key, and a cookie needs its signature too. */
 export const identitySession = sqliteTable(
   'identity_session',
   {

@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto'
+import { APIError, type BetterAuthOptions, type DBAdapter, type DBAdapterInstance, type Where } from 'better-auth'
+import type { CodeUses } from './code-uses'
+import type { Registration } from './oauth-registration'
+import { SECRET_FIELDS, type SecretHash } from './secret-hash'
+
+export interface LibraryStoreParts {
+  readonly hash: SecretHash
+  readonly uses: CodeUses
+  /** What the app whose registration is under way said of itself. */
+  readonly registration: () => Registration | undefined
+}
+
+type Row = Record<string, unknown>
+
+/**
+ * The library's adapter with what it leaves open closed: no token or code of `SECRET_FIELDS` is stored as it is, a row is over
+ * at its very expiry, an app keeps the scope and the addresses that it registered, uses of one code at once do not end each
+ * other's tokens, and a refresh token is worth nothing once its successor was used.
+ */
+export function libraryStore(library: DBAdapterInstance, parts: LibraryStoreParts): DBAdapterInstance {
+  // Changed in place: what the library hands out as its transaction is this same object.
+  return (options: BetterAuthOptions) => {
+    const adapter = library(options)
+    const plain = { ...adapter }
+    return Object.assign(adapter, reading(plain, parts), writing(plain, parts), rotating(plain, parts))
+  }
+}
+
+/** Reads: the secret that was asked by comes back as it was asked. */
+function reading(
+  plain: DBAdapter,
+  { hash }: LibraryStoreParts,
+): Pick<DBAdapter, 'findOne' | 'findMany' | 'count' | 'consumeOne'> {
+  return {
+    async findOne<T>(asked: Parameters<DBAdapter['findOne']>[0]) {
+      const { where, restored } = hashed(hash, asked.model, asked.where)
+      const row = await plain.findOne<Row>({ ...asked, where })
+      return (row && overAtExpiry(asked.model, restored(row))) as T | null
+    },
+    async findMany<T>(asked: Parameters<DBAdapter['findMany']>[0]) {
+      const { where, restored } = hashed(hash, asked.model, asked.where ?? [])
+      const rows = await plain.findMany<Row>({ ...asked, ...(asked.where && { where }) })
+      return rows.map((row) => overAtExpiry(asked.model, restored(row))) as T[]
+    },
+    count: (asked) => plain.count({ ...asked, where: hashed(hash, asked.model, asked.where ?? []).where }),
+    async consumeOne<T>(asked: Parameters<DBAdapter['consumeOne']>[0]) {
+      const { where, restored } = hashed(hash, asked.model, asked.where)
+      const row = await plain.consumeOne<Row>({ ...asked, where })
+      return (row && overAtExpiry(asked.model, restored(row))) as T | null
+    },
+  }
+}
+
+function writing(
+  plain: DBAdapter,
+  { hash, uses, registration }: LibraryStoreParts,
+): Pick<DBAdapter, 'create' | 'update' | 'updateMany' | 'delete' | 'deleteMany'> {
+  const whereOf = (model: string, where: Where[]) => hashed(hash, model, where).where
+  return {
+    async create<T extends Row, R = T>(asked: Parameters<DBAdapter['create']>[0]) {
+      const given = { ...asked.data, ...addedTo(asked.model, asked.data, registration()) }
+      const row = await orInvalidGrant(asked.model, () =>
+        plain.create<Row, Row>({ ...asked, data: withHashes(hash, asked.model, given) }),
+      )
+      return { ...row, ...secretsOf(asked.model, given) } as R
+    },
+    update: (asked) =>
+      plain.update({
+        ...asked,
+        where: whereOf(asked.model, asked.where),
+        update: withHashes(hash, asked.model, asked.update),
+      }),
+    updateMany: (asked) =>
+      plain.updateMany({
+        ...asked,
+        where: whereOf(asked.model, asked.where),
+        update: withHashes(hash, asked.model, asked.update),
+      }),
+    delete: (asked) => plain.delete({ ...asked, where: whereOf(asked.model, asked.where) }),
+    deleteMany: async (asked) => {
+      const [only] = asked.where
+      // The library ends what a code gave when the code comes again. A use that runs beside the redemption is no second one.
+      if (only?.field === 'authorizationCodeId' && uses.areTogether(String(only.value))) return 0
+      return plain.deleteMany({ ...asked, where: whereOf(asked.model, asked.where) })
+    },
+  }
+}
+
+/** A refresh token that is redeemed shows that its answer arrived: whoever still holds the one before gets nothing for it. */
+function rotating(plain: DBAdapter, { hash }: LibraryStoreParts): Pick<DBAdapter, 'incrementOne'> {
+  return {
+    async incrementOne<T>(asked: Parameters<DBAdapter['incrementOne']>[0]) {
+      const { where, restored } = hashed(hash, asked.model, asked.where)
+      const row = await plain.incrementOne<Row>({ ...asked, where })
+      if (!row) return null
+      const family = row['authorizationCodeId']
+      if (asked.model === 'oauthRefreshToken' && typeof family === 'string')
+        await plain.updateMany({
+          model: asked.model,
+          where: [
+            { field: 'authorizationCodeId', value: family },
+            { field: 'id', operator: 'ne', value: String(row['id']) },
+            { field: 'revoked', operator: 'ne', value: null },
+          ],
+          update: { rotationReplayResponse: null, rotationReplayExpiresAt: null },
+        })
+      return restored(row) as T
+    },
+  }
+}
+
+/** The clauses with hashes for secrets, and how a row that they find is given back. */
+function hashed(hash: SecretHash, model: string, where: readonly Where[]) {
+  const fields = SECRET_FIELDS[model] ?? []
+  const known = new Map<unknown, string>()
+  const stored = (field: string, secret: unknown) => {
+    if (typeof secret !== 'string') return secret
+    const sealed = hash(model, field, secret)
+    known.set(sealed, secret)
+    return sealed
+  }
+  const clauses = where.map((clause) => {
+    if (!fields.includes(clause.field)) return clause
+    const { field, value } = clause
+    return {
+      ...clause,
+      value: (Array.isArray(value) ? value.map((one) => stored(field, one)) : stored(field, value)) as Where['value'],
+    }
+  })
+  const restored = (row: Row): Row => {
+    const found = fields.flatMap((field) => {
+      const secret = known.get(row[field])
+      return secret === undefined ? [] : [[field, secret]]
+    })
+    return { ...row, ...Object.fromEntries(found) }
+  }
+  return { where: clauses, restored }
+}
+
+function secretsOf(model: string, data: Row): Row {
+  const fields = (SECRET_FIELDS[model] ?? []).filter((field) => typeof data[field] === 'string')
+  return Object.fromEntries(fields.map((field) => [field, data[field]]))
+}
+
+function withHashes(hash: SecretHash, model: string, data: Row): Row {
+  const hashes = Object.entries(secretsOf(model, data)).map(([field, value]) => [
+    field,
+    hash(model, field, String(value)),
+  ])
+  return { ...data, ...Object.fromEntries(hashes) }
+}
+
+/** The library takes a row for live while its expiry is not yet past; ours is over when that moment comes. */
+function overAtExpiry(model: string, row: Row): Row {
+  const { expiresAt } = row
+  if (!ENDING.has(model) || !(expiresAt instanceof Date)) return row
+  return { ...row, expiresAt: new Date(expiresAt.getTime() - 1) }
+}
+
+const ENDING: ReadonlySet<string> = new Set(['session', 'verification', 'oauthRefreshToken', 'deviceCode'])
+
+function addedTo(model: string, data: Row, registration: Registration | undefined): Row {
+  if (model === 'oauthClient' && registration)
+    return {
+      redirectUris: [...registration.redirectUris],
+      ...(registration.scopes && { scopes: [...registration.scopes] }),
+    }
+  // Refresh tokens of a device have no code; what they have in common is then a name of their own.
+  if (model === 'oauthRefreshToken' && !data['authorizationCodeId'])
+    return { authorizationCodeId: `device:${randomUUID()}` }
+  return {}
+}
+
+/** What a token hangs on went while it was made: the code was used twice, or the owner disconnected the app. */
+async function orInvalidGrant<R>(model: string, create: () => Promise<R>): Promise<R> {
+  try {
+    return await create()
+  } catch (error) {
+    if (!model.startsWith('oauth') || !isMissingParent(error)) throw error
+    throw new APIError('BAD_REQUEST', { error: 'invalid_grant', error_description: 'the grant has ended' })
+  }
+}
+
+function isMissingParent(error: unknown): boolean {
+  let at = error
+  while (at instanceof Error && at.cause instanceof Error) at = at.cause
+  return at instanceof Error && at.message.includes('FOREIGN KEY constraint failed')
+}
