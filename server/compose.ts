@@ -90,8 +90,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
   const providers: ClosableProviders =
     surroundings.providers ?? openWebsearch(config, clock, indexSources(config.dataDir).indexPath, onTrouble)
-  const linked = openSocial(config, { ...core, clock, log, store: stores.social })
   const { identity, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
+  const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
   const billing = await composeBilling(config, { ...core, clock, log })
   const door = { ...core, clock, anonymousLimits, ...billing.door }
@@ -129,6 +129,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     fetch: (request: Request) => web.fetch(desk.receive(request)),
     core,
     sandbox: linked.sandbox,
+    social: linked.social,
     ...billing.moneyIn,
     control: controlDesk({
       ...core,

@@ -66,6 +66,7 @@ function farewells(parts: { connections: Connections; social: Social | null; cre
       for (const { poolId } of await credentials.byAccount(owner.accountId)) {
         const session = await social.store.session(poolId)
         if (session) await social.accounts.unlink(session, owner.actor, AbortSignal.timeout(UNLINK_MS))
+        await social.approvals.withdraw(poolId, AbortSignal.timeout(UNLINK_MS))
       }
     },
   ]

@@ -4,11 +4,14 @@ import { SANDBOX_PREFIX, SandboxNetwork } from '../adapters/social/sandbox/sandb
 import type { Transport } from '../adapters/social/x/wire'
 import { XNetwork } from '../adapters/social/x/x-network'
 import type { Config } from '../config'
+import type { Identity } from '../core/accounts/identity'
+import type { AccountStore } from '../core/accounts/store'
 import type { Clock } from '../core/clock'
 import { keyState } from '../core/credentials/api-key'
 import type { CredentialStore } from '../core/credentials/store'
 import type { EventPublisher } from '../core/events/live-events'
-import type { KeyId } from '../core/ids'
+import type { AccountId, KeyId } from '../core/ids'
+import { Approvals } from '../core/social/approvals'
 import type { SocialChange } from '../core/social/changes'
 import { LinkedAccounts } from '../core/social/linked-accounts'
 import { Linking } from '../core/social/linking'
@@ -21,6 +24,7 @@ import type { Log } from '../log'
 const CALLBACK = '/apis/v1/social/oauth_callback'
 const TIMEOUT_MS = 10_000
 const IDLE_LOOK_MS = 3_600_000
+const OVERDUE_LOOK_MS = 60_000
 
 interface SocialNeeds {
   readonly clock: Clock
@@ -28,6 +32,8 @@ interface SocialNeeds {
   readonly store: SocialStore
   readonly credentials: CredentialStore
   readonly events: EventPublisher
+  readonly accounts: Pick<AccountStore, 'byId'>
+  readonly identity: Pick<Identity, 'user'>
 }
 
 /** Linked accounts on the network that the configuration names, and the sandbox network where it is that one. */
@@ -37,13 +43,15 @@ export function openSocial(config: Config, needs: SocialNeeds) {
   const sealing = new KeyRing(config.sealingKeys)
   const resealing = config.sealingKeys.length > 1 ? resealed(sealing, needs) : Promise.resolve()
   const social = network && composed(config, needs, network, sealing, redirectUri)
-  const renewals = social && renewIdleHourly(social.accounts, needs.log)
+  const jobs = social
+    ? [renewIdleHourly(social.accounts, needs.log), revokeOverdueEachMinute(social.approvals, needs.log)]
+    : []
   return {
     social,
     sandbox,
     async close() {
       await resealing
-      await renewals?.close()
+      for (const job of jobs) await job.close()
       await sandbox?.close()
     },
   }
@@ -51,13 +59,27 @@ export function openSocial(config: Config, needs: SocialNeeds) {
 
 /** Looks every hour for linked accounts that lie idle. A stop waits for the renewal that runs, whose new tokens must be kept. */
 function renewIdleHourly(accounts: LinkedAccounts, log: Log) {
+  return repeated(IDLE_LOOK_MS, (signal) =>
+    accounts.renewIdle(signal).catch((error: unknown) => log.warn('idle accounts', { reason: String(error) })),
+  )
+}
+
+/** Revokes every minute what nobody confirmed; the first time at once, for what the process before left. */
+function revokeOverdueEachMinute(approvals: Approvals, log: Log) {
+  const look = (signal: AbortSignal) =>
+    approvals
+      .revokeOverdue(signal)
+      .catch((error: unknown) => log.warn('approvals without confirmation', { reason: String(error) }))
+  return repeated(OVERDUE_LOOK_MS, look, true)
+}
+
+/** One run at a time. A stop waits for the one that runs. */
+function repeated(everyMs: number, run: (signal: AbortSignal) => Promise<unknown>, atOnce = false) {
   const stop = new AbortController()
-  let running: Promise<unknown> = Promise.resolve()
+  let running: Promise<unknown> = atOnce ? run(stop.signal) : Promise.resolve()
   const job = setInterval(() => {
-    running = running.then(() =>
-      accounts.renewIdle(stop.signal).catch((error: unknown) => log.warn('idle accounts', { reason: String(error) })),
-    )
-  }, IDLE_LOOK_MS)
+    running = running.then(() => run(stop.signal))
+  }, everyMs)
   job.unref()
   return {
     close(): Promise<unknown> {
@@ -91,7 +113,7 @@ function composed(
   sealing: KeyRing,
   redirectUri: string,
 ): Social {
-  const { clock, log, store, credentials, events } = needs
+  const { clock, log, store, credentials, events, accounts, identity } = needs
   const keyOf = async (id: string) => {
     const key = await credentials.byId(id as KeyId) // any text: an id that does not exist is found nowhere
     return key && keyState(key, clock.now()) !== 'revoked' ? key : null
@@ -102,12 +124,19 @@ function composed(
     sealing,
     clock,
     redirectUri,
-    keyIsLive: async (id: KeyId) => (await keyOf(id)) !== null,
+    asker: async (account: AccountId, id: KeyId) => {
+      const [key, owner] = await Promise.all([keyOf(id), accounts.byId(account)])
+      const person = owner && (await identity.user(owner.userId))
+      return key && { account: person?.name ?? 'an account without a name', key: key.name }
+    },
     onChange: ({ accountId, keyId }: SocialChange) => events.publish(accountId, { type: 'social', keyId }),
     onTrouble: (reason: string) => log.warn('social', { network: network.name, reason }),
   }
   const creditBuys = network.name === 'sandbox' || config.creditBuysPaidProviders
-  return { network, store, creditBuys, keyOf, linking: new Linking(parts), accounts: new LinkedAccounts(parts) }
+  const approvals = new Approvals(parts)
+  const linking = new Linking({ ...parts, approvals })
+  const overHttps = config.baseUrl.startsWith('https:')
+  return { network, store, creditBuys, keyOf, linking, approvals, overHttps, accounts: new LinkedAccounts(parts) }
 }
 
 function openNetwork(config: Config, redirectUri: string, clock: Clock) {

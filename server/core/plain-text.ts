@@ -24,6 +24,12 @@ export function printable(text: string): string {
   return text.replaceAll(HIDDEN_ALL, (sign) => (sign === '\n' || sign === '\t' ? sign : ''))
 }
 
+/** A stranger's name as one line that fits a page: without hidden characters, cut at `most` characters. */
+export function shownName(text: string, most: number): string {
+  const signs = [...text.replaceAll(HIDDEN_ALL, ' ').replaceAll(/\s+/g, ' ').trim()]
+  return signs.length > most ? `${signs.slice(0, most - 1).join('')}…` : signs.join('')
+}
+
 /** A value as JSON whose hidden characters are escaped, so that printing it is safe and reading it gives the same value. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll(HIDDEN_ALL, (sign) =>

@@ -50,6 +50,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   free('/v1/whoami', 'whoami'),
   free('/apis/v1/social/auth_social', 'social-link', 'POST'),
   open('/apis/v1/social/oauth_callback'),
+  { ...open('/apis/v1/social/oauth_callback/confirm'), methods: ['POST'] },
   free('/v1/keys', 'keys', 'GET', 'POST'),
   free('/v1/keys/:id', 'keys', 'GET', 'PATCH'),
   ...['rotate', 'disable', 'enable', 'revoke'].map((change) => free(`/v1/keys/:id/${change}`, 'keys', 'POST')),

@@ -2,6 +2,7 @@ import { type ApiKey, keyState } from '../core/credentials/api-key'
 import type { CredentialStore } from '../core/credentials/store'
 import { failure } from '../core/failure'
 import type { AccountId } from '../core/ids'
+import { type Approvals, CONFIRM_MS } from '../core/social/approvals'
 import type { Linking, StartedLink } from '../core/social/linking'
 import { OFFLINE_ACCESS } from '../core/social/scopes'
 import { type LinkAttempt, type SocialSession, sessionState } from '../core/social/session'
@@ -11,6 +12,9 @@ import type { SocialParts } from '../gateway/social-actions'
 /** Everything about linked accounts that routes need; null where no network is set up. */
 export interface Social extends SocialParts {
   readonly linking: Linking
+  readonly approvals: Approvals
+  /** Whether browsers reach this gateway over https only. */
+  readonly overHttps: boolean
   readonly store: SocialStore
 }
 
@@ -46,7 +50,8 @@ export function socialRecord(key: ApiKey, session: SocialSession | null, link: L
 function linkRecord(link: LinkAttempt, session: SocialSession | null, now: number) {
   const { id, scopes, expiresAt, createdAt, outcome, usedAt } = link
   if (outcome === 'linked' || (session && session.linkedAt > createdAt)) return null
-  const open = usedAt === null && expiresAt > now
+  // After the approval at the network it waits for the button of the callback page.
+  const open = now < (usedAt === null ? expiresAt : usedAt + CONFIRM_MS)
   return {
     id,
     state: outcome ?? (open ? ('waiting' as const) : usedAt === null ? ('expired' as const) : ('failed' as const)),

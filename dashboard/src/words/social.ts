@@ -53,7 +53,7 @@ export const SOCIAL_WORDS = {
   goOn: 'Continue to the social network',
   waitingTitle: 'Waiting for approval',
   waitingText:
-    'Approve the access in the tab that opened, as the account that the key shall act as. This page goes on by itself.',
+    'Approve the access in the tab that opened, as the account that the key shall act as, and press the button of the page that follows. This page goes on by itself.',
   openAgain: 'Open again',
   copyLink: 'Copy link',
   copyHint: 'For another device, or for the one whose account it is.',

@@ -3,10 +3,11 @@ import type { Clock } from '../clock'
 import { type AccountId, type KeyId, makeId, type PoolId, type SocialLinkId } from '../ids'
 import { no, ok, type Result } from '../result'
 import type { Sealing } from '../sealing'
+import type { ApprovalParts, Approvals, Asker } from './approvals'
 import type { OnSocialChange } from './changes'
 import type { Grant, SocialNetwork } from './network'
 import { completed, grantedScopes, OFFLINE_ACCESS, type SocialScope } from './scopes'
-import { grantToken, sealedTokens, verifierPlace } from './sealed-tokens'
+import { sealedTokens, verifierPlace } from './sealed-tokens'
 import type { LinkAttempt, LinkOutcome, SocialSession, SocialUser } from './session'
 import { hashState, LINK_LIFETIME_MS, looksLikeState, newLinkSecrets } from './state-token'
 import type { SocialStore } from './store'
@@ -34,7 +35,15 @@ export interface Callback {
 
 /** How a callback ended, each with words of its own on the page. */
 export type LinkEnd =
-  | { readonly kind: 'linked'; readonly user: SocialUser; readonly scopes: readonly SocialScope[] }
+  | {
+      /** Approved at the network; of no use before the browser that shows `proof` confirms it. */
+      readonly kind: 'approved'
+      readonly user: SocialUser
+      readonly scopes: readonly SocialScope[]
+      readonly asker: Asker
+      readonly link: SocialLinkId
+      readonly proof: string
+    }
   | { readonly kind: 'wrong_state' | 'expired' | 'replayed' | 'denied' | 'failed' | 'key_gone' }
 
 export interface LinkingParts {
@@ -43,8 +52,8 @@ export interface LinkingParts {
   readonly sealing: Sealing
   readonly clock: Clock
   readonly redirectUri: string
-  /** Whether the key could still call: one that was revoked meanwhile gets no account. */
-  readonly keyIsLive: (key: KeyId) => Promise<boolean>
+  readonly asker: ApprovalParts['asker']
+  readonly approvals: Pick<Approvals, 'keep'>
   readonly onChange: OnSocialChange
   /** Told, without secrets, why a code was not exchanged. */
   readonly onTrouble: (reason: string) => void
@@ -87,7 +96,7 @@ export class Linking {
     return { link, state, authUrl }
   }
 
-  /** Ends a link by the browser's return. Exactly one callback of a state gets past its burning. */
+  /** Takes the browser's return. Exactly one callback of a state gets past its burning; what it brings waits for confirmation. */
   async finish(callback: Callback, signal: AbortSignal): Promise<LinkEnd> {
     const { store, clock, network, onTrouble } = this.parts
     if (callback.state === null || !looksLikeState(callback.state)) return { kind: 'wrong_state' }
@@ -104,14 +113,15 @@ export class Linking {
       onTrouble(session.error)
       return this.ended(link, 'failed')
     }
-    const { session: linked, grant } = session.value
-    if (!(await this.parts.keyIsLive(link.keyId))) {
+    const { session: approved, grant } = session.value
+    const asker = await this.parts.asker(link.accountId, link.keyId)
+    if (!asker) {
       await network.revoke(grant.refresh ?? grant.access, signal)
       await store.endLink(link.id, 'failed')
       return { kind: 'key_gone' }
     }
-    await this.put(linked, link, signal)
-    return { kind: 'linked', user: linked.user, scopes: linked.scopes }
+    const proof = await this.parts.approvals.keep(approved, link.id)
+    return { kind: 'approved', user: approved.user, scopes: approved.scopes, asker, link: link.id, proof }
   }
 
   /** The owner gives up waiting. False when the link is over already, or another account's. */
@@ -168,18 +178,6 @@ export class Linking {
         missingScope: null,
       },
     })
-  }
-
-  private async put(session: SocialSession, link: LinkAttempt, signal: AbortSignal): Promise<void> {
-    const { store, network, sealing, onChange } = this.parts
-    const before = await store.session(link.poolId)
-    const system: Actor = { kind: 'system', id: `social:${network.name}`, address: null }
-    const detail = { user: session.user.id, scopes: session.scopes, replaced: before?.user.id ?? null }
-    await store.putSession(session, link.id, this.audit(link, 'social.linked', system, detail))
-    onChange({ accountId: link.accountId, keyId: link.keyId, what: 'linked' })
-    // Of the same account, the network may have put the new grant in the place of the old one: to revoke it could end both.
-    if (before?.network !== network.name || before.user.id === session.user.id || before.revokedAt !== null) return
-    await network.revoke(grantToken(sealing, before), signal)
   }
 
   private audit(link: LinkAttempt, action: string, actor: Actor, detail: Record<string, unknown>): AuditEntry {

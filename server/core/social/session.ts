@@ -64,3 +64,14 @@ export interface LinkAttempt {
 }
 
 export type LinkOutcome = 'linked' | 'denied' | 'failed' | 'cancelled'
+
+/** An account that was approved at the network and waits for the person's word here. It is of no use to any call. */
+export interface SocialApproval {
+  readonly session: SocialSession
+  readonly linkId: SocialLinkId
+  /** Of what only the browser holds that came back with the approval. */
+  readonly proofHash: string
+  readonly expiresAt: number
+  /** When its button was pressed. */
+  readonly confirmedAt: number | null
+}

@@ -24,6 +24,12 @@ export function hashState(state: string): string {
   return hash('sha256', state, 'hex')
 }
 
+/** What the browser holds that came back with the approval: 256 random bits, of which we keep the hash. */
+export function newProof(): { readonly proof: string; readonly proofHash: string } {
+  const proof = randomBytes(32).toString('base64url')
+  return { proof, proofHash: hashState(proof) }
+}
+
 export function looksLikeState(text: string): boolean {
   return /^[\w-]{43}$/.test(text)
 }

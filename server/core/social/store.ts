@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../audit'
 import type { AccountId, PoolId, SocialLinkId, SocialSessionId } from '../ids'
 import type { SocialScope } from './scopes'
-import type { LinkAttempt, LinkOutcome, NetworkName, SessionTokens, SocialSession } from './session'
+import type { LinkAttempt, LinkOutcome, NetworkName, SessionTokens, SocialApproval, SocialSession } from './session'
 
 export interface IdleAsked {
   readonly network: NetworkName
@@ -23,7 +23,15 @@ export interface SocialStore {
   endLink(id: SocialLinkId, outcome: LinkOutcome): Promise<void>
   /** The newest link of each pool of the account. */
   newestLinks(account: AccountId): Promise<readonly LinkAttempt[]>
-  /** Ends the link and puts its session in the place of the pool's. */
+  addApproval(approval: SocialApproval): Promise<void>
+  /** Marks the approval of this link and proof as confirmed: one statement, so that of many presses exactly one gets it. */
+  confirmApproval(link: SocialLinkId, proofHash: string, at: number): Promise<SocialApproval | null>
+  /** Those that nobody confirmed in time, and those whose confirmation never ended. */
+  overdueApprovals(now: number, limit: number): Promise<readonly SocialApproval[]>
+  /** Takes away the approvals of a pool that nobody confirmed, and gives them. */
+  takeApprovals(pool: PoolId): Promise<readonly SocialApproval[]>
+  removeApproval(id: SocialSessionId): Promise<void>
+  /** Ends the link and its approval, and puts its session in the place of the pool's. */
   putSession(session: SocialSession, link: SocialLinkId, audit: AuditEntry): Promise<void>
   session(pool: PoolId): Promise<SocialSession | null>
   /** Newest first. */

@@ -217,7 +217,7 @@ export const SOCIAL_LINK_DOCS: RouteDocs = {
   tag: 'Social',
   summary: 'Link a social account',
   description: [
-    'Starts the linking of a social account to this key. Open `auth_url` in the browser of the user whose account it is; after the approval the browser comes back to `/apis/v1/social/oauth_callback`, and the key can act as that account.',
+    'Starts the linking of a social account to this key. Open `auth_url` in the browser of the user whose account it is; after the approval the browser comes back to `/apis/v1/social/oauth_callback`, to a page that names this account and key; the key can act once the user presses its button there, within ten minutes.',
     'Call it again to link another account, to ask for more scopes, or when a call answers 403 `social_session_required`: the new account takes the place of the old. Free.',
   ].join('\n\n'),
   access: 'key',

@@ -64,6 +64,7 @@ export function ownerSocialRoutes(parts: {
         const links = await social.store.newestLinks(owner.accountId)
         const link = links.find(({ poolId }) => poolId === key.poolId) ?? null
         if (link?.usedAt === null) await social.linking.cancel(owner.accountId, link.id)
+        await social.approvals.withdraw(key.poolId, AbortSignal.timeout(UNLINK_MS))
         return { account: socialRecord(key, null, null, now()) }
       },
       documented(OWNER_SOCIAL_DOCS.unlink),

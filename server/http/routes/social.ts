@@ -3,7 +3,7 @@ import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
 import { countedOn } from '../../gateway/call'
 import { actingKey, SOCIAL_SALES } from '../../gateway/social-actions'
-import { callbackPage } from '../callback-page'
+import { CONFIRM_PATH, callbackPage } from '../callback-page'
 import { dataDocs, routeParameters } from '../docs/data-docs'
 import { documented, UNDOCUMENTED } from '../docs/documented'
 import { SOCIAL_LINK_DOCS } from '../docs/social-docs'
@@ -11,6 +11,7 @@ import type { FrontDesk } from '../front-desk'
 import { readJson } from '../json-body'
 import { linkWish } from '../link-scopes'
 import type { PricedCalls } from '../priced'
+import { endedCookie, pressed, proofCookie } from '../proof-cookie'
 import { REQUEST_ID_HEADER } from '../request-ids'
 import { linkAnswer, NO_NETWORK, type Social } from '../social-record'
 import { WISHES } from '../wishes'
@@ -56,9 +57,24 @@ export function socialRoutes({
         // The browser may be closed while the code is exchanged: the exchange goes on, its state is burned.
         const end = await social.linking.finish(callback, AbortSignal.timeout(FINISH_MS))
         const { status, body, headers } = callbackPage(end)
-        return exchange.page(status, body, headers)
+        const cookie = end.kind === 'approved' && { 'set-cookie': proofCookie(end, social.overHttps) }
+        return exchange.page(status, body, { ...headers, ...cookie })
       },
       UNDOCUMENTED,
+    )
+    .post(
+      CONFIRM_PATH,
+      async ({ request }) => {
+        const exchange = desk.exchange(request)
+        if (!social) return exchange.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
+        const shown = await pressed(request)
+        const end = shown
+          ? await social.approvals.confirm(shown.link, shown.proof, AbortSignal.timeout(FINISH_MS))
+          : ({ kind: 'not_confirmed' } as const)
+        const { status, body, headers } = callbackPage(end)
+        return exchange.page(status, body, { ...headers, ...(shown && { 'set-cookie': endedCookie(shown.link) }) })
+      },
+      { parse: 'none', ...UNDOCUMENTED },
     )
   // Not typed for clients: these are called by programs of all kinds, never by the dashboard.
   for (const { operation, provider } of SOCIAL_SALES)

@@ -4,7 +4,7 @@ import { openSocialParts } from '../../core/social/social-parts'
 import { closeReconciled } from '../../http/owner/bench'
 import { type Harness, openHarness } from '../../support/harness'
 import '../../support/patience'
-import { comeBack, decide, startLink } from '../../support/social/linked-key'
+import { comeBack, decide, press, questionOf, startLink } from '../../support/social/linked-key'
 import { CHECKLIST } from './checklist'
 
 let gateway: Harness
@@ -28,10 +28,12 @@ describe(CHECKLIST.outgoingLink, () => {
     expect(stored).toMatch(/"verifier":"v1\./)
     const query = await decide(gateway, link)
     const page = await comeBack(gateway, query)
-    const text = await page.text()
-    for (const secret of [link.state, query.get('code') ?? 'none']) expect(text).not.toContain(secret)
-    expect(text).toContain('@ada is linked')
-    expect(text).toContain('undoes it under')
+    const question = await questionOf(page)
+    const done = await (await press(gateway, question)).text()
+    for (const text of [question.text, done])
+      for (const secret of [link.state, query.get('code') ?? 'none']) expect(text).not.toContain(secret)
+    expect(done).toContain('@ada is linked')
+    expect(done).toContain('undoes it under')
     expect(page.headers.get('referrer-policy')).toBe('no-referrer')
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
   })

@@ -59,13 +59,13 @@ describe('a link that starts', () => {
 })
 
 describe('a callback', () => {
-  test('links the account that approved, with what was granted, tokens sealed', async () => {
+  test('links the account that approved once it is confirmed, with what was granted, tokens sealed', async () => {
     const key = await social.key()
     const { state } = await social.linking.start(key, [], OWNER)
     social.network.granted = 'tweet.read users.read like.write offline.access something.else'
-    const end = await social.finish({ state, code: social.code() })
+    const end = await social.approved(state)
     social.network.granted = null
-    expect(end).toMatchObject({ kind: 'linked', user: { username: 'ada' } })
+    expect(await social.confirm(end)).toMatchObject({ kind: 'linked', session: { user: { username: 'ada' } } })
     const session = await social.store.session(key.poolId)
     expect(session?.scopes).toEqual(['tweet.read', 'users.read', 'like.write'])
     expect(session?.tokens.access).toMatch(/^v1\.k1\./)
@@ -73,11 +73,11 @@ describe('a callback', () => {
     expect(social.changes).toEqual(['linking', 'linked'])
   })
 
-  test('of many at once with one state, one links and the others are told that it was used', async () => {
+  test('of many at once with one state, one may be confirmed and the others are told that it was used', async () => {
     const key = await social.key()
     const { state } = await social.linking.start(key, [], OWNER)
     const ends = await Promise.all(Array.from({ length: 10 }, () => social.finish({ state, code: social.code() })))
-    expect(ends.filter(({ kind }) => kind === 'linked')).toHaveLength(1)
+    expect(ends.filter(({ kind }) => kind === 'approved')).toHaveLength(1)
     expect(ends.filter(({ kind }) => kind === 'replayed')).toHaveLength(9)
   })
 
@@ -152,8 +152,7 @@ describe('linking again', () => {
     const key = await social.linked(['like.write'])
     const before = await social.store.session(key.poolId)
     const revoked = social.network.revoked.length
-    const { state } = await social.linking.start(key, [], OWNER)
-    expect((await social.finish({ state, code: social.code() })).kind).toBe('linked')
+    await social.link(key)
     const after = await social.store.session(key.poolId)
     expect(after?.id).not.toBe(before?.id)
     expect(after?.scopes).toContain('dm.write')
@@ -168,7 +167,9 @@ describe('linking again', () => {
     const { me } = social.network
     social.network.me = async () => ({ ok: true, value: { id: '1002', username: 'bob', name: 'Bob' } })
     const revoked = social.network.revoked.length
-    expect(await social.finish({ state, code })).toMatchObject({ kind: 'linked', user: { username: 'bob' } })
+    const end = await social.finish({ state, code })
+    if (end.kind !== 'approved') throw new Error(end.kind)
+    expect(await social.confirm(end)).toMatchObject({ kind: 'linked', session: { user: { username: 'bob' } } })
     social.network.me = me
     expect(social.network.revoked).toHaveLength(revoked + 1)
   })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { KeyRing } from '../../../server/adapters/sealing/key-ring'
 import type { Actor } from '../../../server/core/audit'
 import type { ApiKey } from '../../../server/core/credentials/api-key'
+import { Approvals } from '../../../server/core/social/approvals'
 import type { SocialChange } from '../../../server/core/social/changes'
 import { LinkedAccounts } from '../../../server/core/social/linked-accounts'
 import { Linking } from '../../../server/core/social/linking'
@@ -20,17 +21,19 @@ export async function openSocialParts() {
   const trouble: string[] = []
   let now = NOON
   const state = { keyIsLive: true }
+  const asker = { account: 'Ada', key: 'an app' }
   const parts = {
     store: stores.social,
     network,
     sealing: new KeyRing([{ id: 'k1', bytes: new Uint8Array(randomBytes(32)) }]),
     clock: { now: () => now },
     redirectUri: 'https://gateway.example/apis/v1/social/oauth_callback',
-    keyIsLive: async () => state.keyIsLive,
+    asker: async () => (state.keyIsLive ? asker : null),
     onChange: ({ what }: SocialChange) => changes.push(what),
     onTrouble: (reason: string) => trouble.push(reason),
   }
-  const linking = new Linking(parts)
+  const approvals = new Approvals(parts)
+  const linking = new Linking({ ...parts, approvals })
   const accounts = new LinkedAccounts(parts)
   let codes = 0
   const key = async () => stores.key(await stores.account())
@@ -38,6 +41,7 @@ export async function openSocialParts() {
     ...parts,
     stores,
     linking,
+    approvals,
     accounts,
     changes,
     trouble,
@@ -62,9 +66,17 @@ export async function openSocialParts() {
     },
     async link(made: ApiKey, scopes: readonly SocialScope[] = []): Promise<void> {
       const { state } = await linking.start(made, scopes, OWNER)
-      const end = await this.finish({ state, code: this.code() })
-      if (end.kind !== 'linked') throw new Error(end.kind)
+      const end = await this.approved(state)
+      const confirmed = await approvals.confirm(end.link, end.proof, PATIENCE)
+      if (confirmed.kind !== 'linked') throw new Error(confirmed.kind)
     },
+    /** The return of a browser whose person approved. */
+    async approved(state: string) {
+      const end = await this.finish({ state, code: this.code() })
+      if (end.kind !== 'approved') throw new Error(end.kind)
+      return end
+    },
+    confirm: (end: { link: string; proof: string }) => approvals.confirm(end.link, end.proof, PATIENCE),
     like: (made: ApiKey, tweetId = '77') =>
       accounts.use(made, 'like.write', (actor) => network.act(actor, { kind: 'like', tweetId })),
     unlinkSignal: PATIENCE,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { comeBack, decide, type Link, linkKey } from '../../support/social/linked-key'
+import { comeBack, confirmed, decide, type Link, linkKey, press, questionOf } from '../../support/social/linked-key'
 import '../../support/patience'
 
 interface Account {
@@ -58,7 +58,9 @@ describe('GET /api/social', () => {
     gateway.clock.advance(600_000)
     expect((await accountOf(made.id))?.link?.state).toBe('expired')
     const again = await start(made.id, ['tweet.write'])
-    await comeBack(gateway, await decide(gateway, again.link))
+    const question = await questionOf(await comeBack(gateway, await decide(gateway, again.link)))
+    expect(await accountOf(made.id)).toMatchObject({ state: 'none', link: { state: 'waiting' } })
+    await press(gateway, question)
     const linked = await accountOf(made.id)
     expect(linked).toMatchObject({ state: 'linked', account: { username: 'ada' }, link: null })
     expect(linked?.scopes).toEqual(['tweet.read', 'users.read', 'tweet.write'])
@@ -166,6 +168,19 @@ describe('DELETE /api/social/{id}', () => {
     expect((await accountOf(made.id))?.state).toBe('none')
   })
 
+  test('cancels one that was approved and waits for its button: the access is taken back at the network', async () => {
+    const made = await key()
+    const { link } = await start(made.id)
+    const grants = async () => (await gateway.gateway.sandbox?.grants.of('1002'))?.length ?? 0
+    const before = await grants()
+    const question = await questionOf(await comeBack(gateway, await decide(gateway, link, 'approve', '1002')))
+    expect(await grants()).toBe(before + 1)
+    await unlink(made.id)
+    expect(await grants()).toBe(before)
+    expect((await press(gateway, question)).status).toBe(400)
+    expect(await accountOf(made.id)).toMatchObject({ state: 'none', link: { state: 'cancelled' } })
+  })
+
   test("another account's key is 404", async () => {
     const made = await key()
     await linkKey(gateway, made.secret)
@@ -184,7 +199,7 @@ describe('live events', () => {
     const expected = [{ type: 'social', keyId: made.id }] as never[]
     const { link } = await start(made.id)
     expect(await next()).toEqual(expected)
-    await comeBack(gateway, await decide(gateway, link, 'approve', '1003'))
+    await confirmed(gateway, await decide(gateway, link, 'approve', '1003'))
     expect(await next()).toEqual(expected)
     const { sandbox } = gateway.gateway
     for (const { id } of (await sandbox?.grants.of('1003')) ?? []) await sandbox?.grants.withdraw('1003', id)

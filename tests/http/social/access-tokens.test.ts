@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
 import { oauthApp } from '../../support/oauth'
-import { comeBack, decide, type Link, linkKey } from '../../support/social/linked-key'
+import { confirmed, decide, type Link, linkKey } from '../../support/social/linked-key'
 
 setDefaultTimeout(60_000)
 
@@ -42,7 +42,7 @@ describe('an app with an access token names the key whose account acts (spec-ans
   test('links an account to a key of its owner, and acts as it', async () => {
     const started = await post('auth_social', { key_id: key.id })
     expect(started.status).toBe(200)
-    await comeBack(gateway, await decide(gateway, started.body as unknown as Link))
+    await confirmed(gateway, await decide(gateway, started.body as unknown as Link))
     const me = await ask(`user_social?key_id=${key.id}`)
     expect([me.status, me.body.data?.username]).toEqual([200, 'ada'])
     expect((await post('post_social', { content: 'From an app', key_id: key.id })).status).toBe(200)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
-import { ADA, comeBack, decide, linkKey, startLink } from '../../support/social/linked-key'
+import { ADA, comeBack, confirmed, decide, linkKey, startLink } from '../../support/social/linked-key'
 import '../../support/patience'
 
 const LINK = '/apis/v1/social/auth_social'
@@ -93,10 +93,10 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
     headers: answer.headers,
   })
 
-  test('after the approval names who was linked, and the key acts as that account', async () => {
+  test('after the approval and the press of its button names who was linked, and the key acts as that account', async () => {
     const made = await key()
     const query = await decide(gateway, await startLink(gateway, made))
-    const page = await pageOf(await comeBack(gateway, query))
+    const page = await pageOf(await confirmed(gateway, query))
     expect(page.status).toBe(200)
     for (const words of ['@ada is linked', 'Ada Lovelace', 'Post, reply and quote', 'href="/social"'])
       expect(page.text).toContain(words)
@@ -109,7 +109,7 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
     for (const secret of [query.get('code') ?? '-', query.get('state') ?? '-']) expect(text).not.toContain(secret)
     expect(text).not.toMatch(/<script|[\w-]{43}/)
     expect(headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'$/,
+      /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
     )
     expect([headers.get('referrer-policy'), headers.get('cache-control'), headers.get('x-frame-options')]).toEqual([
       'no-referrer',
@@ -136,13 +136,13 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
   test('again says that it was used, and changes nothing', async () => {
     const made = await key()
     const query = await decide(gateway, await startLink(gateway, made))
-    await comeBack(gateway, query)
+    await confirmed(gateway, query)
     const page = await pageOf(await comeBack(gateway, query))
     expect([page.status, page.text.includes('was used already')]).toEqual([400, true])
     expect((await me(made)).status).toBe(200)
   })
 
-  test('of many at once, one links', async () => {
+  test('of many at once, one may be confirmed', async () => {
     const query = await decide(gateway, await startLink(gateway, await key()))
     const pages = await Promise.all(Array.from({ length: 8 }, () => comeBack(gateway, query)))
     expect(pages.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { micros } from '../../../server/core/money'
 import { type Harness, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
-import { comeBack, linkKey, startLink } from '../../support/social/linked-key'
+import { confirmed, linkKey, startLink } from '../../support/social/linked-key'
 import { creditsDepleted, problem, tooMany, XDouble } from '../../support/social/x-double'
 import { DUPLICATE, FORBIDDEN, noSuchUser } from '../../support/social/x-recordings'
 import '../../support/patience'
@@ -59,7 +59,7 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
     const link = await startLink(gateway, secret)
     expect(link.auth_url).toStartWith('https://x.com/i/oauth2/authorize?')
     expect(new URL(link.auth_url).searchParams.get('scope')).toContain('offline.access')
-    const page = await comeBack(gateway, double.decide(link.auth_url, 'approve'))
+    const page = await confirmed(gateway, double.decide(link.auth_url, 'approve'))
     expect(await page.text()).toContain('@XDevelopers is linked')
     const answer = await post('Hello')
     expect([answer.status, answer.headers.get('x-cost-micros-usd')]).toEqual([200, '15000'])
@@ -102,7 +102,7 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
 
   test('signup credit does not pay for it (spec-answers 4)', async () => {
     const key = await gateway.key(await gateway.account())
-    await comeBack(gateway, double.decide((await startLink(gateway, key)).auth_url, 'approve'))
+    await confirmed(gateway, double.decide((await startLink(gateway, key)).auth_url, 'approve'))
     const answer = await as('/apis/v1/social/user_social', {}, key.secret)
     expect([answer.status, ((await answer.json()) as Told).error.code]).toEqual([402, 'insufficient_balance'])
   })

@@ -36,12 +36,44 @@ export function decide(gateway: Gateway, link: Link, decision: 'approve' | 'deny
   )
 }
 
-export function comeBack({ call }: Gateway, query: URLSearchParams): Promise<Response> {
+export function comeBack({ call }: Pick<Harness, 'call'>, query: URLSearchParams): Promise<Response> {
   return call(`/apis/v1/social/oauth_callback?${query}`)
+}
+
+/** What the page of a return asks to confirm, and the cookie that its browser got. */
+export async function questionOf(answer: Response): Promise<{ text: string; link: string; cookie: string }> {
+  const text = await answer.text()
+  const link = /<input type="hidden" name="link" value="([^"]*)">/.exec(text)?.[1]
+  if (answer.status !== 200 || link === undefined) throw new Error(`nothing to confirm: ${answer.status} ${text}`)
+  return { text, link, cookie: answer.headers.getSetCookie()[0]?.split(';')[0] ?? '' }
+}
+
+/** Presses the button of a page, as the browser that got it. */
+export function press(
+  { call }: Pick<Harness, 'call'>,
+  { link, cookie }: { link: string; cookie: string },
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return call('/apis/v1/social/oauth_callback/confirm', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: 'null',
+      'sec-fetch-site': 'same-origin',
+      ...(cookie && { cookie }),
+      ...headers,
+    },
+    body: new URLSearchParams({ link }).toString(),
+  })
+}
+
+/** Comes back from the network, and presses the button. */
+export async function confirmed(gateway: Pick<Harness, 'call'>, query: URLSearchParams): Promise<Response> {
+  return press(gateway, await questionOf(await comeBack(gateway, query)))
 }
 
 /** Links a test user of the sandbox to the key, the whole way. */
 export async function linkKey(gateway: Gateway, key: MadeKey | string, scopes?: readonly string[], user = ADA.id) {
-  const back = await comeBack(gateway, await decide(gateway, await startLink(gateway, key, scopes), 'approve', user))
-  if (back.status !== 200) throw new Error(await back.text())
+  const end = await confirmed(gateway, await decide(gateway, await startLink(gateway, key, scopes), 'approve', user))
+  if (end.status !== 200) throw new Error(await end.text())
 }

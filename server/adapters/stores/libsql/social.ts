@@ -3,12 +3,21 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId, PoolId, SocialLinkId, SocialSessionId } from '../../../core/ids'
 import type { SocialScope } from '../../../core/social/scopes'
-import type { LinkAttempt, LinkOutcome, SessionTokens, SocialSession } from '../../../core/social/session'
+import type {
+  LinkAttempt,
+  LinkOutcome,
+  SessionTokens,
+  SocialApproval,
+  SocialSession,
+} from '../../../core/social/session'
 import type { IdleAsked, SocialStore } from '../../../core/social/store'
 import { auditRow } from './audit-row'
 import { auditLog } from './schema/accounts'
 import { keys } from './schema/keys'
-import { socialLinks, socialSessions } from './schema/social'
+import { socialApprovals, socialLinks, socialSessions } from './schema/social'
+
+/** A confirmation that began has long ended by then, or its process died. */
+const CONFIRMING_MS = 60_000
 
 /** Links and sessions in the database, found by its indexes. Nothing is kept in memory. */
 export class LibsqlSocial implements SocialStore {
@@ -51,10 +60,42 @@ export class LibsqlSocial implements SocialStore {
     return this.db.select().from(socialLinks).where(inArray(socialLinks.id, newest)).orderBy(desc(socialLinks.id))
   }
 
+  async addApproval({ session, ...approval }: SocialApproval): Promise<void> {
+    await this.db.insert(socialApprovals).values({ ...rowOf(session), ...approval })
+  }
+
+  async confirmApproval(link: SocialLinkId, proofHash: string, at: number): Promise<SocialApproval | null> {
+    const { linkId, confirmedAt, expiresAt } = socialApprovals
+    const open = and(eq(linkId, link), eq(socialApprovals.proofHash, proofHash), isNull(confirmedAt), gt(expiresAt, at))
+    const [row] = await this.db.update(socialApprovals).set({ confirmedAt: at }).where(open).returning()
+    return row ? approvalOf(row) : null
+  }
+
+  async overdueApprovals(now: number, limit: number): Promise<readonly SocialApproval[]> {
+    const { confirmedAt, expiresAt } = socialApprovals
+    const isOver = or(and(isNull(confirmedAt), lte(expiresAt, now)), lte(expiresAt, now - CONFIRMING_MS))
+    const rows = await this.db.select().from(socialApprovals).where(isOver).orderBy(expiresAt).limit(limit)
+    return rows.map(approvalOf)
+  }
+
+  async takeApprovals(pool: PoolId): Promise<readonly SocialApproval[]> {
+    const { poolId, confirmedAt } = socialApprovals
+    const rows = await this.db
+      .delete(socialApprovals)
+      .where(and(eq(poolId, pool), isNull(confirmedAt)))
+      .returning()
+    return rows.map(approvalOf)
+  }
+
+  async removeApproval(id: SocialSessionId): Promise<void> {
+    await this.db.delete(socialApprovals).where(eq(socialApprovals.id, id))
+  }
+
   async putSession(session: SocialSession, link: SocialLinkId, audit: AuditEntry): Promise<void> {
     await this.db.batch([
       this.db.delete(socialSessions).where(eq(socialSessions.poolId, session.poolId)),
       this.db.insert(socialSessions).values(rowOf(session)),
+      this.db.delete(socialApprovals).where(eq(socialApprovals.linkId, link)),
       this.ending(link, 'linked'),
       this.audited(audit),
     ])
@@ -166,6 +207,11 @@ function tokenColumns({ access, refresh, accessExpiresAt }: SessionTokens) {
 
 function rowOf({ user, tokens, ...session }: SocialSession): typeof socialSessions.$inferInsert {
   return { ...session, userId: user.id, username: user.username, name: user.name, ...tokenColumns(tokens) }
+}
+
+function approvalOf(row: typeof socialApprovals.$inferSelect): SocialApproval {
+  const { linkId, proofHash, expiresAt, confirmedAt, ...session } = row
+  return { session: sessionOf(session), linkId, proofHash, expiresAt, confirmedAt }
 }
 
 function sessionOf(row: typeof socialSessions.$inferSelect): SocialSession {

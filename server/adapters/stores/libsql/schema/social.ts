@@ -43,29 +43,43 @@ export const socialLinks = sqliteTable(
   (table) => [index('social_links_account').on(table.accountId, table.poolId, table.id)],
 )
 
+const sessionColumns = () => ({
+  id: text().$type<SocialSessionId>().primaryKey(),
+  accountId: belongsTo.accountId(),
+  poolId: belongsTo.poolId(),
+  keyId: belongsTo.keyId(),
+  network: text().$type<NetworkName>().notNull(),
+  userId: text('user_id').notNull(),
+  username: text().notNull(),
+  name: text().notNull(),
+  scopes: text({ mode: 'json' }).$type<readonly SocialScope[]>().notNull(),
+  accessToken: text('access_token').notNull(),
+  refreshToken: text('refresh_token'),
+  accessExpiresAt: instant('access_expires_at').notNull(),
+  linkedAt: instant('linked_at').notNull(),
+  refreshedAt: instant('refreshed_at'),
+  revokedAt: instant('revoked_at'),
+  missingScope: text('missing_scope').$type<SocialScope>(),
+})
+
 /** Linked accounts, one per spend pool. Both tokens are sealed, each bound to its row and column. */
-export const socialSessions = sqliteTable(
-  'social_sessions',
+export const socialSessions = sqliteTable('social_sessions', sessionColumns(), (table) => [
+  uniqueIndex('social_sessions_pool').on(table.poolId),
+  index('social_sessions_account').on(table.accountId, table.id),
+])
+
+/** Sessions to be, until the person at the browser confirms: no call can use one. The browser's proof is kept as its SHA-256. */
+export const socialApprovals = sqliteTable(
+  'social_approvals',
   {
-    id: text().$type<SocialSessionId>().primaryKey(),
-    accountId: belongsTo.accountId(),
-    poolId: belongsTo.poolId(),
-    keyId: belongsTo.keyId(),
-    network: text().$type<NetworkName>().notNull(),
-    userId: text('user_id').notNull(),
-    username: text().notNull(),
-    name: text().notNull(),
-    scopes: text({ mode: 'json' }).$type<readonly SocialScope[]>().notNull(),
-    accessToken: text('access_token').notNull(),
-    refreshToken: text('refresh_token'),
-    accessExpiresAt: instant('access_expires_at').notNull(),
-    linkedAt: instant('linked_at').notNull(),
-    refreshedAt: instant('refreshed_at'),
-    revokedAt: instant('revoked_at'),
-    missingScope: text('missing_scope').$type<SocialScope>(),
+    ...sessionColumns(),
+    linkId: text('link_id')
+      .$type<SocialLinkId>()
+      .notNull()
+      .references(() => socialLinks.id),
+    proofHash: text('proof_hash').notNull().unique('social_approvals_proof'),
+    expiresAt: instant('expires_at').notNull(),
+    confirmedAt: instant('confirmed_at'),
   },
-  (table) => [
-    uniqueIndex('social_sessions_pool').on(table.poolId),
-    index('social_sessions_account').on(table.accountId, table.id),
-  ],
+  (table) => [index('social_approvals_pool').on(table.poolId), index('social_approvals_expires').on(table.expiresAt)],
 )
