@@ -180,6 +180,30 @@ describe('the configuration', () => {
       expect(() => read({ PAYMENTS: 'evm' })).toThrow('PAYMENTS=evm needs the PAYMENTS_EVM_* settings')
     })
 
+    test('a payment’s gas has a ceiling that nobody needs to set, and no price below it is offered', () => {
+      const evm = (more: Record<string, string> = {}) => read({ ...EVM, ...more }).payments.evm
+      // 0.005 USD of an ether that costs 5,000.
+      expect(evm()).toMatchObject({ leastAmount: 5000, gas: { maxFeePerGas: null, maxCostPerPayment: 10n ** 12n } })
+      const set = { PAYMENTS_MAX_GAS_USD: '0.02', PAYMENTS_EVM_NATIVE_USD: '4000', PAYMENTS_EVM_MAX_FEE_GWEI: '0.05' }
+      const gas = { maxFeePerGas: 50_000_000n, maxCostPerPayment: 5n * 10n ** 12n }
+      expect(evm(set)).toMatchObject({ leastAmount: 20_000, gas })
+      expect(evm({ ...set, PAYMENTS_EVM_MIN_PRICE_USD: '0.005' })).toMatchObject({ leastAmount: 5000, gas })
+      for (const name of [...Object.keys(set), 'PAYMENTS_EVM_MIN_PRICE_USD'])
+        for (const wrong of ['0', '-1', 'much']) expect(() => evm({ [name]: wrong })).toThrow(name)
+    })
+
+    test('confirmations and the age of blocks are those of the chain, or as they are set', () => {
+      const pace = (chain: string, more: Record<string, string> = {}) =>
+        read({ ...EVM, PAYMENTS_EVM_CHAIN_ID: chain, ...more }).payments.evm
+      expect(pace('8453')).toMatchObject({ confirmations: 10, maxBlockAgeMs: 60_000 })
+      expect(pace('1')).toMatchObject({ confirmations: 12, maxBlockAgeMs: 180_000 })
+      expect(pace('123456')).toMatchObject({ confirmations: 12, maxBlockAgeMs: 180_000 })
+      expect(pace('31337')).toMatchObject({ confirmations: 1, maxBlockAgeMs: null })
+      const set = { PAYMENTS_CONFIRMATIONS: '30', PAYMENTS_MAX_BLOCK_AGE_SECONDS: '0' }
+      expect(pace('8453', set)).toMatchObject({ confirmations: 30, maxBlockAgeMs: null })
+      expect(() => pace('8453', { PAYMENTS_CONFIRMATIONS: '0' })).toThrow('PAYMENTS_CONFIRMATIONS')
+    })
+
     test.each(Object.keys(EVM))('without %s the start ends with one line that names it', (name) => {
       const { [name as keyof typeof EVM]: _, ...rest } = EVM
       expect(() => read(rest)).toThrow(new ConfigError(`payments by evm are half set: ${name} missing`))

@@ -12,6 +12,7 @@ import { composeCardComparisons } from './card-comparisons'
 import { composePayments } from './payments'
 import { composeReceiptChecks } from './receipt-checks'
 import { composeRepeats } from './repeats'
+import { composeTopUpChecks } from './top-up-checks'
 import { composeTopUps } from './top-ups'
 
 interface Parts {
@@ -29,6 +30,7 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
   const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null })
   const { repeats, close } = composeRepeats(kept, clock, log)
   const checks = composeReceiptChecks({ methods: rail.lasting, claims, clock }, log)
+  const topUpChecks = composeTopUpChecks({ methods: rail.lasting, claims, clock }, topUps, log)
   const comparisons = cards && composeCardComparisons(cards.topUps, log)
   // Whoever worked on a payment before this process is gone.
   await rail.payments.recover()
@@ -49,6 +51,7 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
     async close() {
       close()
       checks.close()
+      topUpChecks.close()
       comparisons?.close()
       await rail.close()
     },

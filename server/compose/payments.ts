@@ -48,7 +48,7 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
   if (rail === 'off' && !config.payments.evm) opened.resolve([])
   let pruneAt = 0
   const round = async () => {
-    await payments.finishOpen((claim) => topUps.credit(claim))
+    await payments.finishOpen((claim) => topUps.creditFinal(payments, claim))
     if (clock.now() < pruneAt) return
     await claims.prune(clock.now())
     pruneAt = clock.now() + PRUNE_MS

@@ -1,6 +1,7 @@
 import type { MemoryResult } from './memory'
 import type { ModelsResult } from './models'
 import { type PaymentsResult, perCoreSecond } from './payments'
+import type { RelayerResult } from './relayer'
 import { addedP50, ratios, type SpeedResult } from './speed'
 import { median, table } from './statistics'
 import type { TokensResult } from './tokens'
@@ -11,6 +12,7 @@ export interface Results {
   models?: ModelsResult
   tokens?: TokensResult
   payments?: PaymentsResult
+  relayer?: RelayerResult
   memory?: MemoryResult
   usage?: UsageResult
 }

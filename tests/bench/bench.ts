@@ -6,20 +6,21 @@ import { describeMemory, measureMemory } from './memory'
 import { describeModels, measureModels } from './models'
 import { describePayments, measurePayments } from './payments'
 import { describePortkey, measurePortkey } from './portkey'
+import { describeRelayer, measureRelayer } from './relayer'
 import { describeSpeed, measureSpeed, type SpeedPlan } from './speed'
 import { describeTokens, measureTokens } from './tokens'
 import { describeUsage, measureUsage } from './usage-pages'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const PARTS = ['speed', 'tokens', 'models', 'payments', 'portkey', 'memory', 'usage'] as const
+const PARTS = ['speed', 'tokens', 'models', 'payments', 'relayer', 'portkey', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
 const HELP = `Measures the gateway and prints Markdown tables for docs/performance.md.
 
   bun run bench [options]
 
-  --only PART     speed, tokens, models, payments, portkey, memory or usage; may be given more than once
+  --only PART     speed, tokens, models, payments, relayer, portkey, memory or usage; may be given more than once
   --quick         1 to 2 minutes: fewer and shorter rounds, a tenth of the usage rows; for a first look only
   --json FILE     writes every single result there too
   --rounds N      rounds of each comparison (5, quick 2)
@@ -32,6 +33,7 @@ speed     charged image searches against a bare Bun fetch proxy, in turns, and t
 tokens    the same searches by an app's access token against an API key, in turns, and the books
 models    chat completions, plain and streamed, charged, against a bare pipe and @portkey-ai/gateway, and the books
 payments  402 challenges, and calls paid one by one against the chain alone, in turns, and the books
+relayer   payments by evm that settle at once, at 100 ms for every answer of the node
 portkey   the same proxy against @portkey-ai/gateway on a chat double
 memory    100,000 keys against one
 usage     an owner's pages over 10 million calls
@@ -123,6 +125,10 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
     found['portkey'] = portkey
     section('A speed floor', describePortkey(portkey))
   }
+  if (parts.includes('relayer')) {
+    results.relayer = await measureRelayer([1, 60, 300])
+    section('The relayer', describeRelayer(results.relayer))
+  }
   if (parts.includes('memory')) {
     results.memory = await measureMemory(workshop, 100_000)
     section('Memory of keys', describeMemory(results.memory))
@@ -134,7 +140,9 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const bars = describeBars(results)
   if (bars) section('Bars', bars)
   if (json) writeFileSync(json, JSON.stringify(found, null, 2))
-  const agrees = [results.tokens, results.models, results.payments].every((part) => !part || part.problems.length === 0)
+  const agrees = [results.tokens, results.models, results.payments, results.relayer].every(
+    (part) => !part || part.problems.length === 0,
+  )
   return agrees && (results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true)
 }
 

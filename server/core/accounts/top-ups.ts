@@ -92,7 +92,7 @@ export class TopUps {
       const settled = await payment.settle()
       if (!settled.ok) return settled
       const claim = await this.claims.find(payment.claim.key)
-      if (!claim || !(await this.credit(claim))) return no(PENDING)
+      if (!claim || !(await this.creditFinal(payments, claim))) return no(PENDING)
       const receipt = await payment.served()
       return ok({ claim: { ...claim, state: 'served' }, receipt })
     } finally {
@@ -124,6 +124,30 @@ export class TopUps {
     return true
   }
 
+  /**
+   * Books a paid top-up once its network cannot take it back any more (`PAYMENTS_CONFIRMATIONS`). False while that is not so; one that the
+   * network took back meanwhile is not paid.
+   */
+  async creditFinal(payments: Pick<Payments, 'fateOf'>, claim: Claim): Promise<boolean> {
+    // What a processor or the sandbox says is final when it is said.
+    if (claim.method === 'card' || claim.method === 'sandbox') return this.credit(claim)
+    const fate = await payments.fateOf(claim)
+    if (fate.kind === 'never') await this.claims.lost(claim.key, 'the network took it back', this.clock.now())
+    return fate.kind === 'settled' && fate.isFinal !== false && (await this.credit(claim))
+  }
+
+  /** Its network took a booked top-up back: so does an entry, once. False when it was taken back before. */
+  async takeBack({ id, account, amount, method }: Claim): Promise<boolean> {
+    if (!account) throw new Error(`top-up ${id} belongs to no account`)
+    const booked = await this.ledger.takeBack({
+      ...{ account, amount, kind: 'refund' },
+      description: `Top-up ${id} by ${method} was taken back by its network`,
+      reference: `reorganised:${id}`,
+    })
+    if (!booked.ok && booked.error !== 'already_booked') throw new Error(`${id} could not be taken back`)
+    return booked.ok
+  }
+
   /** Books a paid top-up, once. True when it is booked, by this call or an earlier one. */
   async credit(claim: Claim): Promise<boolean> {
     const { account, amount, method, reference, id } = claim
@@ -150,7 +174,8 @@ export class TopUps {
 
 const PENDING: PaymentRefusal = {
   code: 'payment_pending',
-  reason: 'The payment went through and is not booked yet; it will be. Ask again with the same credential.',
+  reason:
+    'The payment went through and waits to be confirmed by its network; then it is booked. Ask again with the same credential.',
 }
 
 function purchaseOf({ account, amount, requestId, clientRequestId, besideKey }: TopUpRequest): Purchase {

@@ -136,6 +136,8 @@ export interface ClaimStore {
   undelivered(key: string, attempt: number, answer: string | null, now: number): Promise<void>
   /** Not paid, and no longer worked on. `bySettlement`: because the network refused it. Leaves what is paid alone. */
   release(key: string, reason: string, bySettlement: boolean, now: number, attempt?: number): Promise<void>
+  /** A top-up whose money the network has taken back before it was booked. */
+  lost(key: string, reason: string, now: number): Promise<void>
   /** Paid, but no answer was given: the same credential may come again. */
   owe(key: string, reason: string, now: number, attempt?: number): Promise<void>
   /**

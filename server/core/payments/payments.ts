@@ -4,10 +4,10 @@ import { type Money, micros, ZERO } from '../money'
 import { no, ok, type Result } from '../result'
 import { type Binding, bindingOf, bindingText, digestOf } from './binding'
 import type { Claim, NewClaim, PaymentPurpose, Taken } from './claim'
-import type { Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
+import type { Fate, Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
 import { Payment, type PaymentParts, SETTLE_MS } from './payment'
 import { IN_PROGRESS, NETWORK, type PaymentRefusal, type PaymentRefusalCode, PENDING, USED } from './refusal'
-import { type FinishParts, finishOpen } from './unfinished'
+import { type FinishParts, fateOf, finishOpen } from './unfinished'
 
 /** One thing that somebody pays for by itself. */
 export interface Purchase {
@@ -128,6 +128,11 @@ export class Payments {
    */
   async finishOpen(credit: (claim: Claim) => Promise<boolean>): Promise<number> {
     return finishOpen(this.options, credit)
+  }
+
+  /** What the network of a claim says of it now; `open` where no network of ours knows it. */
+  fateOf(claim: Claim): Promise<Fate> {
+    return fateOf(this.options, claim)
   }
 
   /** Before anything is served: whoever worked on a claim is gone. */

@@ -46,6 +46,19 @@ export async function recheckReceipts(parts: ReceiptCheckParts): Promise<Receipt
   return { checked, missing, found }
 }
 
+/** Booked top-ups of the last two days that their network has forgotten. A network that does not answer says nothing. */
+export async function forgottenTopUps({ methods, claims, clock }: ReceiptCheckParts): Promise<readonly Claim[]> {
+  const known = new Map((await methods()).map((method) => [method.name, method]))
+  const forgotten: Claim[] = []
+  for await (const claim of sentSince(claims, clock.now() - LOOK_BACK_MS)) {
+    // What is not served yet is not booked yet either: the job that books it finds out.
+    if (claim.purpose !== 'top_up' || claim.state !== 'served') continue
+    const fate = await known.get(claim.method)?.lookUp(claim)
+    if (fate?.kind === 'never') forgotten.push(claim)
+  }
+  return forgotten
+}
+
 async function* sentSince(claims: ClaimStore, since: number) {
   let cursor: string | null = null
   do {

@@ -78,7 +78,11 @@ async function finish(
   return false
 }
 
-async function fateOf({ methods, elsewhere }: Pick<FinishParts, 'methods' | 'elsewhere'>, claim: Claim): Promise<Fate> {
+/** What the network of a claim says of it now; `open` where no network of ours knows it. */
+export async function fateOf(
+  { methods, elsewhere }: Pick<FinishParts, 'methods' | 'elsewhere'>,
+  claim: Claim,
+): Promise<Fate> {
   const method = (await methods()).find(({ name }) => name === claim.method)
   return (await (method?.lookUp(claim) ?? elsewhere?.(claim))) ?? { kind: 'open' }
 }

@@ -97,11 +97,7 @@ describe('attacks on the evm method', () => {
       async function overtaken(paying: PaymentMethod, shown: ReadCredential) {
         const sending = paying.settle(shown)
         // A transaction of ours is in the pool; the other one pays more for its place.
-        const pooled = async (): Promise<void> => {
-          const pool = (await sandbox.ask('txpool_status', [])) as { pending: string }
-          return BigInt(pool.pending) > 0n ? undefined : pooled()
-        }
-        await pooled()
+        await sandbox.untilPooled()
         const other = stranger()
         await sandbox.ask('anvil_setBalance', [other.address, '0xde0b6b3a7640000'])
         await sandbox.sendDear(transferCall(authorizationOf(shown)), other)

@@ -114,6 +114,7 @@ export async function openEvmSandbox() {
       PAYMENTS_EVM_RELAYER_KEY: RELAYER.key,
       // What a coin that is worth nothing pays for is never too dear.
       PAYMENTS_EVM_NATIVE_USD: '0.01',
+      PAYMENTS_CONFIRMATIONS: '1',
     },
     /** What the method itself must know of it, beside its secret. */
     options: {
@@ -210,6 +211,11 @@ export async function openEvmSandbox() {
     /** Gives a call of the token to the node, for a price that goes before others'. */
     sendDear: (data: Hex, account: PrivateKeyAccount) =>
       sendTransaction(client, { account, to: token, data, gas: 200_000n, ...DEAR }),
+    /** Resolves when a transaction waits for a block. */
+    async untilPooled(): Promise<void> {
+      const { pending } = (await ask('txpool_status', [])) as { pending: string }
+      if (BigInt(pending) === 0n) await this.untilPooled()
+    },
     /** Brings any call of the token to the chain, as anybody may. */
     write,
     async close() {

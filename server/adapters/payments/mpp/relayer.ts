@@ -73,7 +73,7 @@ export class Relayer {
   private counting: Promise<void> | null = null
   private polling = false
   /** The first number that is in no block, and since when it is. */
-  private line = { first: -1, since: 0 }
+  private line = { first: -1, since: 0, repeatedAt: 0 }
 
   constructor(options: RelayerOptions) {
     this.options = options
@@ -213,7 +213,7 @@ export class Relayer {
   /** Looks after what is under way, as long as something is. */
   private async poll(): Promise<void> {
     this.polling = true
-    this.line = { first: -1, since: 0 }
+    this.line = { first: -1, since: 0, repeatedAt: 0 }
     for (let pause = POLL_MS; this.flights.size > 0; ) {
       await new Promise((resume) => setTimeout(resume, pause).unref())
       pause = await this.look().then(
@@ -250,15 +250,18 @@ export class Relayer {
     )
   }
 
-  /** All wait behind the first in line. */
+  /** All wait behind the first in line: soon they are given to the node again, and when that does not help the first bids more. */
   private async keepMoving(first: number, now: number): Promise<void> {
-    if (first !== this.line.first) this.line = { first, since: now }
-    if (this.flights.size === 0 || now - this.line.since < Math.max(this.options.waitMs, LEAST_STALL_MS)) return
-    this.line.since = now
-    const flight = this.flights.get(first)
-    const behind = [...this.flights.values()].filter(({ nonce }) => nonce !== first)
-    await Promise.all([...(flight ? [this.sendAgain(flight)] : []), ...behind.map((one) => this.repeat(one))])
-    if (!flight) await this.fill(first)
+    if (first !== this.line.first) this.line = { first, since: now, repeatedAt: now }
+    const { since, repeatedAt } = this.line
+    const { waitMs } = this.options
+    if (this.flights.size === 0 || now - repeatedAt < Math.max(waitMs / 3, LEAST_STALL_MS)) return
+    const isStuck = now - since >= Math.max(waitMs, LEAST_STALL_MS)
+    this.line = { first, since: isStuck ? now : since, repeatedAt: now }
+    const head = this.flights.get(first)
+    const again = (flight: Flight) => (flight === head && isStuck ? this.sendAgain(flight) : this.repeat(flight))
+    await Promise.all([...this.flights.values()].map(again))
+    if (!head && (isStuck || this.gaps.includes(first))) await this.fill(first)
   }
 
   private async fill(first: number): Promise<void> {

@@ -153,6 +153,13 @@ export class LibsqlPaymentClaims implements ClaimStore {
     ])
   }
 
+  async lost(key: string, reason: string, now: number): Promise<void> {
+    await this.db
+      .update(payments)
+      .set({ state: 'released', paid: false, reference: null, lastError: reason.slice(0, 500), updatedAt: now })
+      .where(and(eq(payments.key, key), eq(payments.purpose, 'top_up'), ne(payments.state, 'served')))
+  }
+
   async owe(key: string, reason: string, now: number, attempt?: number): Promise<void> {
     await this.db
       .update(payments)

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { createClient, type Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { chainOf, transportOf } from '../../../server/adapters/payments/mpp/evm-chain'
+import { GasPrices } from '../../../server/adapters/payments/mpp/gas-prices'
+import { Relayer } from '../../../server/adapters/payments/mpp/relayer'
+import { EVM_CHAIN_ID, openEvmSandbox, RELAYER } from '../../support/evm/evm-sandbox'
+import '../../support/patience'
+import { stranger } from '../../support/payment-sandbox'
+
+describe('the relayer', () => {
+  let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
+  beforeAll(async () => {
+    sandbox = await openEvmSandbox()
+  })
+  beforeEach(() => sandbox.setMood('ok'))
+  afterAll(() => sandbox.close())
+
+  const account = privateKeyToAccount(RELAYER.key)
+  const relayer = () => {
+    const chain = { rpcUrl: sandbox.nodeUrl, chainId: EVM_CHAIN_ID }
+    const client = createClient({ chain: chainOf(chain), transport: transportOf(chain) })
+    const gas = new GasPrices(client, account.address, sandbox.options.gas, Date.now)
+    return new Relayer({ account, chainId: EVM_CHAIN_ID, reads: client, sends: client, gas, waitMs: 10_000 })
+  }
+  let made = 0
+  const call = (to: Hex = stranger().address) => ({
+    to,
+    data: `0x${(++made).toString(16).padStart(8, '0')}` as Hex,
+    gas: 50_000n,
+  })
+  const count = async () => Number(await sandbox.ask('eth_getTransactionCount', [account.address, 'latest']))
+
+  test('a hundred at once: each by a number of its own, in as many transactions', async () => {
+    const [bringing, before] = [relayer(), await count()]
+    const receipts = await Promise.all(Array.from({ length: 100 }, () => bringing.bring(call())))
+    expect(receipts.map((receipt) => receipt?.status)).toEqual(Array(100).fill('success'))
+    expect(new Set(receipts.map((receipt) => receipt?.transactionHash)).size).toBe(100)
+    expect((await count()) - before).toBe(100)
+  })
+
+  test('a number whose transaction the node refused is given to the next one', async () => {
+    const [bringing, before] = [relayer(), await count()]
+    await bringing.bring(call())
+    // Less gas than any transaction needs: the node does not take it.
+    await expect(bringing.bring({ ...call(), gas: 20_000n })).rejects.toThrow()
+    expect(await bringing.bring(call())).toMatchObject({ status: 'success' })
+    expect((await count()) - before).toBe(2)
+  })
+
+  test('a number that was lost on its way is made up for, so that those behind it get into a block', async () => {
+    const [bringing, before] = [relayer(), await count()]
+    await bringing.bring(call())
+    sandbox.setMood('dead for sendings')
+    await expect(bringing.bring(call())).rejects.toThrow()
+    sandbox.setMood('ok')
+    // It waits behind the one that the node never got, until that is sent again.
+    expect(await bringing.bring(call())).toMatchObject({ status: 'success' })
+    expect((await count()) - before).toBe(3)
+  })
+
+  test('the same call again goes by the same number', async () => {
+    const [bringing, before, same] = [relayer(), await count(), call()]
+    await sandbox.ask('evm_setAutomine', [false])
+    await sandbox.ask('evm_setIntervalMining', [0])
+    const both = [bringing.bring(same)]
+    await sandbox.untilPooled()
+    both.push(bringing.bring(same))
+    const mined = sandbox.ask('evm_setAutomine', [true]).then(() => sandbox.ask('evm_mine', []))
+    const [first, second] = await Promise.all(both)
+    await mined
+    expect(first?.transactionHash).toBe(second?.transactionHash as Hex)
+    expect((await count()) - before).toBe(1)
+  })
+})
