@@ -72,6 +72,7 @@ describe('routes and documents cannot drift', () => {
       '/api/thumbnail',
       '/api/try',
       '/apis/v1/social/oauth_callback',
+      '/apis/v1/social/oauth_callback/confirm',
       '/sandbox/social',
       '/sandbox/social/*',
       '/mcp',
