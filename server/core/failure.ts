@@ -47,6 +47,7 @@ export type FailureCode =
   | 'request_timeout'
   | 'unsupported_media_type'
   | 'invalid_state'
+  | 'limit_reached'
   | 'estimated_price_exceeds_max_price'
   | 'rate_limit_exceeded'
   | 'upstream_rate_limit'

@@ -58,6 +58,7 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   idempotency_conflict: { status: 409, type: 'invalid_request_error' },
   answer_not_kept: { status: 409, type: 'invalid_request_error' },
   outcome_unknown: { status: 409, type: 'invalid_request_error' },
+  limit_reached: { status: 409, type: 'invalid_request_error' },
   invalid_state: { status: 409, type: 'invalid_request_error' },
   estimated_price_exceeds_max_price: { status: 412, type: 'invalid_request_error' },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },

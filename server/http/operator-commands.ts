@@ -11,7 +11,7 @@ import type { PriceStore } from '../core/catalogue/prices'
 import { type Failure, failure } from '../core/failure'
 import type { AccountId } from '../core/ids'
 import type { Ledger } from '../core/ledger/ledger'
-import { type Limits, limitsOf, tierOf } from '../core/limits/tier'
+import { type Limits, limitsOf, MOST_KEYS, tierOf } from '../core/limits/tier'
 import { formatUsd, type Money, parseUsd, ZERO } from '../core/money'
 import { isPlainLine } from '../core/plain-text'
 import { no, ok, type Result } from '../core/result'
@@ -29,7 +29,16 @@ export interface OperatorParts {
 }
 
 export type CommandBody = Readonly<Record<string, unknown>>
-export type OperatorCommand = 'list' | 'grant' | 'limits' | 'price' | 'requests' | 'approve' | 'decline' | 'reset-link'
+export type OperatorCommand =
+  | 'list'
+  | 'grant'
+  | 'limits'
+  | 'keys'
+  | 'price'
+  | 'requests'
+  | 'approve'
+  | 'decline'
+  | 'reset-link'
 type Answer = Promise<Result<unknown, Failure>>
 export type Command = (body: CommandBody) => Answer
 
@@ -58,6 +67,14 @@ export function operatorCommands(parts: OperatorParts, actor: Actor): Readonly<R
       const set = capsIn(body['limits'])
       if (set === undefined) return wrong(CAPS_RULE, 'limits')
       const changed = await parts.operator.setLimits(actor, account.value.id, set)
+      return changed.ok ? ok(await describeAccount(parts, changed.value)) : changed
+    },
+    keys: async (body) => {
+      const account = await findAccount(parts, body['account'])
+      if (!account.ok) return account
+      const { keys } = body
+      if (keys !== null && !isCount(keys)) return wrong('keys must be null or a whole number above 0', 'keys')
+      const changed = await parts.operator.setMostKeys(actor, account.value.id, keys)
       return changed.ok ? ok(await describeAccount(parts, changed.value)) : changed
     },
     price: (body) => setPrice(parts, actor, body),
@@ -136,6 +153,7 @@ export async function describeAccount({ ledger, identity }: OperatorParts, accou
     operator: account.operator,
     tier: tierOf(facts),
     limits: limitsOf(facts),
+    most_keys: account.mostKeys ?? MOST_KEYS,
     balance_usd: formatUsd(balance?.posted ?? ZERO),
     created_at: new Date(account.createdAt).toISOString(),
   }
@@ -173,7 +191,11 @@ function capsIn(value: unknown): Limits | null | undefined {
   if (value === null) return null
   const { rpm, tpm, concurrency } = Object(value)
   const caps = [rpm, tpm, concurrency]
-  return caps.every((cap) => Number.isSafeInteger(cap) && cap > 0) ? { rpm, tpm, concurrency } : undefined
+  return caps.every(isCount) ? { rpm, tpm, concurrency } : undefined
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) > 0
 }
 
 function isLine(value: unknown): value is string {

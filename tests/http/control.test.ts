@@ -71,7 +71,7 @@ const CONSOLE = { actor_kind: 'operator', actor_id: 'console', address: null, ke
 describe('list', () => {
   test('tells every account, newest first, and every price', async () => {
     const { accounts, prices } = await command<{ accounts: Described[]; prices: PriceAnswer[] }>('list')
-    const free = { tier: 'free', limits: { rpm: 60, tpm: 60_000, concurrency: 5 }, balance_usd: '2' }
+    const free = { tier: 'free', limits: { rpm: 60, tpm: 60_000, concurrency: 5 }, most_keys: 1000, balance_usd: '2' }
     const created_at = new Date(gateway.clock.now()).toISOString()
     expect(accounts).toEqual([
       { id: bobId, email: 'bob@example.com', operator: false, ...free, created_at },

@@ -13,6 +13,7 @@ Speaks to the server that runs on DATA_DIR (default: data), as its operator.
                                             adds credit; the same reference is booked once
   limits ACCOUNT RPM TPM CONCURRENCY        gives an account limits of its own (Enterprise)
   limits ACCOUNT --none                     takes them back
+  keys ACCOUNT NUMBER                       lets an account have so many live keys; --none: as many as any
   price OPERATION USD [--account ACCOUNT]   sets a price per successful request, such as 0.004
   price OPERATION --none [--account ACCOUNT]
                                             takes it back
@@ -38,6 +39,7 @@ interface AccountLine {
   readonly operator: boolean
   readonly tier: string
   readonly limits: { readonly rpm: number; readonly tpm: number; readonly concurrency: number }
+  readonly most_keys: number
   readonly balance_usd: string
 }
 interface PriceLine {
@@ -67,6 +69,7 @@ export async function operatorCommand(args: readonly string[]): Promise<string> 
   const answer = await askServer(command, body)
   if (values.json) return asJson(answer)
   if (command === 'list') return listing(answer as { accounts: AccountLine[]; prices: PriceLine[] })
+  if (command === 'keys') return keysLine(answer as AccountLine)
   if (command === 'price') return `${priceLine(answer as PriceLine)}\n`
   if (command === 'reset-link') return `${(answer as { link: string }).link}\n`
   if (command === 'requests') return requestTable((answer as { requests: RequestLine[] }).requests)
@@ -113,6 +116,9 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Rec
       expect(options.none ? 1 : 4)
       if (options.none) return { account: first, limits: null }
       return { account: first, limits: { rpm: Number(second), tpm: Number(third), concurrency: Number(fourth) } }
+    case 'keys':
+      expect(options.none ? 1 : 2)
+      return { account: first, keys: options.none ? null : Number(second) }
     case 'price':
       expect(options.none ? 1 : 2)
       return { operation: first, usd: options.none ? null : second, ...only(options, 'account') }
@@ -176,6 +182,10 @@ function requestTable(requests: readonly RequestLine[]): string {
       request.use_case.replace(/\s+/g, ' '),
     ]),
   )
+}
+
+function keysLine({ id, most_keys: most }: AccountLine): string {
+  return `${id} may have ${most} live keys\n`
 }
 
 function priceLine({ operation, account, usd }: PriceLine): string {

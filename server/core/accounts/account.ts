@@ -11,5 +11,7 @@ export interface Account {
   readonly growthApproved: boolean
   /** Set by an operator; makes the account Enterprise. */
   readonly customLimits: Limits | null
+  /** Live keys that an operator allowed; null: as many as any account may have. */
+  readonly mostKeys: number | null
   readonly createdAt: number
 }

@@ -11,7 +11,7 @@ import { type AccountId, type KeyId, makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
-import { type Limits, limitsOf, type TierFacts } from '../limits/tier'
+import { type Limits, limitsOf, MOST_KEYS, type TierFacts } from '../limits/tier'
 import { ZERO } from '../money'
 import { no, ok, type Result } from '../result'
 import { periodAround } from '../usage/calendar'
@@ -66,7 +66,8 @@ export class Keys {
       if (!parsed.ok) return parsed
       const form = parsed.value
       const settings: KeySettings = { ...DEFAULTS, ...settingsIn(form), name: form.name ?? '' }
-      const taken = await this.nameTaken(owner.accountId, settings.name, null, now)
+      const taken =
+        (await this.nameTaken(owner.accountId, settings.name, null, now)) ?? (await this.full(owner, 'own', now))
       if (taken) return no(taken)
       const { secret, ...shown } = newSecret()
       const poolId = makeId('pool', now)
@@ -133,6 +134,8 @@ export class Keys {
       if (!grace.ok) return grace
       if (keyState(key, now) === 'revoked') return no(failure('invalid_state', 'A revoked key cannot be rotated.'))
       if (key.replacedBy) return no(failure('invalid_state', `This key was replaced already, by ${key.replacedBy}.`))
+      const full = await this.full(owner, 'replaced', now)
+      if (full) return no(full)
       const { secret, ...shown } = newSecret()
       const expired = key.expiresAt !== null && key.expiresAt <= now
       const successor: ApiKey = {
@@ -219,6 +222,24 @@ export class Keys {
     )
     if (!rival) return null
     return wrongParameters([wrong('name', 'is the name of another key of yours', name)])
+  }
+
+  /**
+   * Why an account may have no further key of its own, or no further replaced one, or null. Those that were replaced and still work
+   * are counted apart, so that at its limit every key can be rotated. Disabled and expired keys count: they can come back.
+   */
+  private async full({ accountId, tier }: KeyOwner, kind: 'own' | 'replaced', now: number): Promise<Failure | null> {
+    const most = tier.mostKeys ?? MOST_KEYS
+    const keys = await this.credentials.byAccount(accountId)
+    const live = keys.filter(
+      (key) => keyState(key, now) !== 'revoked' && (key.replacedBy !== null) === (kind === 'replaced'),
+    )
+    if (live.length < most) return null
+    const which = kind === 'own' ? 'live keys' : 'replaced keys whose grace is not over'
+    return failure(
+      'limit_reached',
+      `This account has ${live.length} ${which}, of ${most} that it may have. Revoke one first.`,
+    )
   }
 
   private audit(owner: KeyOwner, keyId: KeyId, action: string, detail: Record<string, unknown>): AuditEntry {

@@ -81,6 +81,11 @@ export class Operator {
     return this.change(actor, id, 'account.limits', { customLimits }, (account) => ({ ...account, customLimits }))
   }
 
+  /** Sets how many live keys an account may have; null: as many as any other. Those that it has stay. */
+  async setMostKeys(actor: Actor, id: AccountId, mostKeys: number | null): Promise<Result<Account, Failure>> {
+    return this.change(actor, id, 'account.keys', { mostKeys }, (account) => ({ ...account, mostKeys }))
+  }
+
   /** Lets an account be operator. */
   async appoint(actor: Actor, id: AccountId): Promise<Result<Account, Failure>> {
     return this.change(actor, id, 'account.operator', {}, (account) => ({ ...account, operator: true }))

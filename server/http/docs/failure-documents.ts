@@ -55,6 +55,7 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
     'This request was answered and charged; its answer was too large to be kept for a repeat, or broke off. Of a payment: it went through, and no try got an answer.',
   outcome_unknown:
     'A write or a stream was begun under this Idempotency-Key and its outcome is not known. It is not sent a second time.',
+  limit_reached: 'The account has as many of these as it may have. Remove one, or ask the operator for more.',
   invalid_state: 'The change does not fit the present state, for example enabling a revoked key.',
   estimated_price_exceeds_max_price: 'The request would cost more than X-Max-Price-USD. Nothing ran.',
   rate_limit_exceeded: 'Too many requests this minute. Wait for Retry-After.',

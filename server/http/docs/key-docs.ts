@@ -83,7 +83,7 @@ export const KEY_DOCS = {
       },
     },
     answers: MADE,
-    failures: ['missing_parameter', ...BODY_FAILURES, ...WRITE_FAILURES, 'recent_sign_in_required'],
+    failures: ['missing_parameter', 'limit_reached', ...BODY_FAILURES, ...WRITE_FAILURES, 'recent_sign_in_required'],
   },
   names: {
     id: 'listKeyNames',
@@ -185,7 +185,14 @@ export const KEY_DOCS = {
       examples: { hour: { grace_period_seconds: 3600 }, leaked: { grace_period_seconds: 0 } },
     },
     answers: MADE,
-    failures: ['resource_not_found', 'invalid_state', ...BODY_FAILURES, ...WRITE_FAILURES, 'recent_sign_in_required'],
+    failures: [
+      'resource_not_found',
+      'invalid_state',
+      'limit_reached',
+      ...BODY_FAILURES,
+      ...WRITE_FAILURES,
+      'recent_sign_in_required',
+    ],
   },
   disable: {
     id: 'disableKey',

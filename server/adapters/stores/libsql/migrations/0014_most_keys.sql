@@ -1,0 +1,1 @@
+ALTER TABLE `accounts` ADD `most_keys` integer;
