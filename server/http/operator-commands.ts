@@ -50,7 +50,7 @@ const CAPS_RULE = 'limits must be null or {rpm, tpm, concurrency}, whole numbers
  */
 export function operatorCommands(parts: OperatorParts, actor: Actor): Readonly<Record<OperatorCommand, Command>> {
   return {
-    list: () => listAccounts(parts),
+    list: (body) => listAccounts(parts, body['search']),
     grant: async (body) => {
       const account = await findAccount(parts, body['account'])
       const amount = typeof body['usd'] === 'string' ? parseUsd(body['usd']) : null
@@ -123,18 +123,23 @@ async function setPrice(parts: OperatorParts, actor: Actor, body: CommandBody): 
     : set
 }
 
-/** An account by its id or by its owner's e-mail address. */
+/** An account by its id, or by the e-mail address that its owner confirmed: anybody may sign up with the address of another. */
 async function findAccount({ accounts, identity }: OperatorParts, name: unknown): Promise<Result<Account, Failure>> {
   const text = String(name ?? '')
   const byId = await accounts.byId(text as AccountId) // any text: an id that does not exist is found nowhere
   if (byId) return ok(byId)
-  for (const account of text.includes('@') ? await accounts.list(MOST_ACCOUNTS, null) : [])
-    if ((await identity.user(account.userId))?.email === text.toLowerCase()) return ok(account)
-  return no(failure('resource_not_found', `No account ${text.slice(0, 100)}.`))
+  const user = text.includes('@') ? await identity.userByEmail(text) : null
+  const account = user && (await accounts.byUser(user.id))
+  if (!account) return no(failure('resource_not_found', `No account ${text.slice(0, 100)}.`))
+  if (user.emailConfirmed) return ok(account)
+  const rule = 'Nobody has confirmed this e-mail address, so it does not show whose account this is'
+  return wrong(`${rule}. If you know that ${account.id} is the right one, use that id.`, 'account')
 }
 
-async function listAccounts(parts: OperatorParts): Answer {
-  const accounts = await parts.accounts.list(MOST_ACCOUNTS, null)
+async function listAccounts(parts: OperatorParts, search: unknown): Answer {
+  if (search !== undefined && !isLine(search)) return wrong('search must be text of 1 to 200 characters', 'search')
+  const accounts =
+    search === undefined ? await parts.accounts.list(MOST_ACCOUNTS, null) : await searchAccounts(parts, search)
   const prices = parts.prices.all().map(({ operation, accountId, amount, id }) => ({
     operation,
     account: accountId,
@@ -142,6 +147,14 @@ async function listAccounts(parts: OperatorParts): Answer {
     version: id,
   }))
   return ok({ accounts: await Promise.all(accounts.map((account) => describeAccount(parts, account))), prices })
+}
+
+/** The account of that id, or those whose e-mail address or name holds the text. */
+export async function searchAccounts({ accounts, identity }: OperatorParts, text: string): Promise<readonly Account[]> {
+  const byId = await accounts.byId(text as AccountId) // any text: an id that does not exist is found nowhere
+  if (byId) return [byId]
+  const users = await identity.search(text, 50)
+  return (await Promise.all(users.map((user) => accounts.byUser(user.id)))).filter((account) => account !== null)
 }
 
 export async function describeAccount({ ledger, identity }: OperatorParts, account: Account) {

@@ -157,7 +157,7 @@ describe('a forgotten password', () => {
       new Request('http://gateway/reset-link', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ account: owner.email }),
+        body: JSON.stringify({ account: (await (await owner.api('/api/account')).json()).id }),
       }),
     )
     const { link } = (await answer.json()) as { link: string }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import { type Harness, openHarness } from '../support/harness'
 import {
   type AccountBody,
@@ -66,6 +67,10 @@ async function newRows(act: () => Promise<unknown>) {
   await act()
   return (await auditRows(gateway)).slice(before)
 }
+/** As if the reader of the address had opened the link of a mail. */
+function confirm(email: string) {
+  return gateway.core.stores.db.run(sql`UPDATE identity_user SET email_verified = 1 WHERE email = ${email}`)
+}
 const CONSOLE = { actor_kind: 'operator', actor_id: 'console', address: null, key_id: null }
 
 describe('list', () => {
@@ -120,10 +125,31 @@ describe('grant', () => {
     expect((await accountOf(bob)).balance_micros_usd).toBe(before + 2_000_000)
   })
 
-  test("takes the account by its owner's e-mail, in any case", async () => {
-    expect(await command<Described>('grant', { account: 'BOB@example.com', usd: '0.000001' })).toMatchObject({
-      id: bobId,
-    })
+  test('takes an e-mail, in any case, only once its owner confirmed it, and else names the id to use', async () => {
+    const before = (await accountOf(bob)).balance_micros_usd
+    const squatted = { account: 'BOB@example.com', usd: '0.000001' }
+    for (const [name, body] of [
+      ['grant', squatted],
+      ['limits', { account: 'bob@example.com', limits: null }],
+      ['price', { operation: 'image-search', usd: '1', account: 'bob@example.com' }],
+      ['reset-link', { account: 'bob@example.com' }],
+    ] as const) {
+      const refusal = await refused(name, body)
+      expect(refusal).toMatchObject({ status: 400, code: 'invalid_parameter' })
+      expect(refusal.message).toContain(bobId)
+    }
+    expect((await accountOf(bob)).balance_micros_usd).toBe(before)
+    await confirm('bob@example.com')
+    expect(await command<Described>('grant', squatted)).toMatchObject({ id: bobId })
+  })
+
+  test('finds an account that is older than a thousand others', async () => {
+    const old = await gateway.owner('old@example.com')
+    for (let i = 0; i < 1_001; i++) await gateway.account(0, null)
+    await confirm('old@example.com')
+    const { id } = await accountOf(old)
+    expect(await command<Described>('grant', { account: 'old@example.com', usd: '1' })).toMatchObject({ id })
+    expect(await command('list', { search: 'old@example' })).toMatchObject({ accounts: [{ id }] })
   })
 
   test.each([['0'], ['-1'], ['1.0000001'], ['1e3'], ['much'], [5], [null], [undefined]])(
@@ -175,7 +201,7 @@ describe('limits', () => {
     expect(await callWith(gateway, secret)).toBe('429 rate_limit_exceeded')
     expect(await callWith(gateway, adaKey.secret)).toBe('200')
 
-    const back = await newRows(() => command('limits', { account: 'bob@example.com', limits: null }))
+    const back = await newRows(() => command('limits', { account: bobId, limits: null }))
     expect((await accountOf(bob)).tier).toBe('free')
     expect(await callWith(gateway, secret)).toBe('200')
     expect([...set, ...back]).toMatchObject([

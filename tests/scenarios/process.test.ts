@@ -17,8 +17,8 @@ describe('one server, from start to stop', () => {
     folder = await dataFolder()
     server = await startServer(folder)
     owner = await signUp(server.url, 'ada@example.com')
-    await control(folder, 'limits', { account: owner.email, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
-    await control(folder, 'grant', { account: owner.email, usd: '100' })
+    await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
+    await control(folder, 'grant', { account: owner.id, usd: '100' })
   })
   afterAll(() => removeFolder(folder))
 

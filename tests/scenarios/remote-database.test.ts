@@ -20,7 +20,7 @@ describe.skipIf(!hasSqld)('on a libSQL server', () => {
     first = await startServer(folders[0] ?? '', { DATABASE_URL: database.url })
     const owner = await signUp(first.url, 'ada@example.com')
     await control(folders[0] ?? '', 'limits', {
-      account: owner.email,
+      account: owner.id,
       limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 },
     })
     secret = (await owner.api('/api/keys', { name: 'remote', spending_limit: 0.1 })).secret

@@ -36,7 +36,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     folder = await dataFolder()
     server = await startServer(folder, { DATABASE_URL: `file:${join(small, 'gateway.db')}` })
     const owner = await signUp(server.url, 'ada@example.com')
-    await control(folder, 'limits', { account: owner.email, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
+    await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
     headers = { authorization: `Bearer ${(await owner.api('/api/keys', { name: 'full' })).secret}` }
   })
   afterAll(() => removeFolder(folder))

@@ -60,8 +60,8 @@ export async function crashRun(
 
 async function makeKey(server: ServerProcess, folder: string): Promise<string> {
   const owner = await signUp(server.url, EMAIL)
-  await control(folder, 'limits', { account: EMAIL, limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
-  await control(folder, 'grant', { account: EMAIL, usd: '100000' })
+  await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
+  await control(folder, 'grant', { account: owner.id, usd: '100000' })
   return (await owner.api('/api/keys', { name: 'load' })).secret
 }
 

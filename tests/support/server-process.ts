@@ -86,8 +86,10 @@ export async function signUp(url: string, email: string, password = 'correct hor
     .getSetCookie()
     .map((line) => line.split(';')[0])
     .join('; ')
+  const account = await fetch(`${url}/api/account`, { headers: { cookie } })
   return {
     email,
+    id: String(Object(await account.json()).id),
     cookie,
     async api(path: string, body?: unknown, base = url) {
       const said = await fetch(`${base}${path}`, {

@@ -13,13 +13,13 @@ export function userSettings(
       await db.update(identityUser).set({ name }).where(eq(identityUser.id, userId))
     },
 
-    async changeEmail({ userId, from, to }) {
+    async changeEmail({ userId, from, to, confirmed }) {
       const taken = await db.select({ id: identityUser.id }).from(identityUser).where(eq(identityUser.email, to))
       if (taken.length > 0) return 'taken'
       try {
         const changed = await db
           .update(identityUser)
-          .set({ email: to, emailVerified: false })
+          .set({ email: to, emailVerified: confirmed })
           .where(and(eq(identityUser.id, userId), eq(identityUser.email, from)))
           .returning({ id: identityUser.id })
         return changed.length > 0 ? 'changed' : 'stale'

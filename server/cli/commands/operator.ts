@@ -8,7 +8,7 @@ const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
 
 Speaks to the server that runs on DATA_DIR (default: data), as its operator.
 
-  list                                      accounts and prices
+  list [TEXT]                               accounts and prices; with TEXT, accounts whose id, e-mail or name matches
   grant ACCOUNT USD [--note TEXT] [--reference TEXT]
                                             adds credit; the same reference is booked once
   limits ACCOUNT RPM TPM CONCURRENCY        gives an account limits of its own (Enterprise)
@@ -25,7 +25,7 @@ Speaks to the server that runs on DATA_DIR (default: data), as its operator.
 ${MODEL_HELP}
   reset-link ACCOUNT                        prints a link that sets a new password, good for an hour and one use
 
-ACCOUNT is an id (acct_...) or the owner's e-mail address. OPERATION is image-search or llm-context.
+ACCOUNT is an id (acct_...), or an e-mail address that its owner has confirmed. OPERATION is image-search or llm-context.
 
   --json   prints the answer as JSON
   --help   prints this
@@ -107,8 +107,8 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Rec
   }
   switch (command) {
     case 'list':
-      expect(0)
-      return {}
+      expect(rest.length === 0 ? 0 : 1)
+      return first === undefined ? {} : { search: first }
     case 'grant':
       expect(2)
       return { account: first, usd: second, ...only(options, 'note'), ...only(options, 'reference') }

@@ -5,7 +5,7 @@ import { makeId } from '../ids'
 import type { Mail, Mailer } from '../mail/mailer'
 import { no, ok, type Result } from '../result'
 import { EmailChangeTokens } from './email-change'
-import type { IdentitySettings } from './identity'
+import type { EmailChange, IdentitySettings } from './identity'
 import { wrong } from './key-form'
 import type { KeyOwner } from './keys'
 import { confirmEmailMail, emailChangedMail } from './owner-mails'
@@ -56,7 +56,7 @@ export class EmailChanges {
       this.mail(mailer, confirmEmailMail(to, link))
       return ok('sent')
     }
-    const changed = await this.change(change, owner.actor)
+    const changed = await this.change({ ...change, confirmed: false }, owner.actor)
     return changed.ok ? ok('changed') : changed
   }
 
@@ -65,16 +65,14 @@ export class EmailChanges {
     const token: unknown = Reflect.get(Object(body), 'token')
     const change = typeof token === 'string' ? this.tokens.read(token) : null
     if (!change) return no(failure('invalid_state', 'This link is over, or was used. Ask for a new one in Settings.'))
-    const changed = await this.change(change, { kind: 'owner', id: change.userId, address: actor.address })
+    const by = { kind: 'owner', id: change.userId, address: actor.address } as const
+    const changed = await this.change({ ...change, confirmed: true }, by)
     if (!changed.ok) return changed
     if (this.parts.mailer) this.mail(this.parts.mailer, emailChangedMail(change.from, change.to))
     return ok(change.to)
   }
 
-  private async change(
-    change: { userId: string; from: string; to: string },
-    actor: Actor,
-  ): Promise<Result<void, Failure>> {
+  private async change(change: EmailChange, actor: Actor): Promise<Result<void, Failure>> {
     const { identity, accounts, audit, clock } = this.parts
     const outcome = await identity.changeEmail(change)
     if (outcome === 'taken') return no(failure('invalid_state', 'Somebody signs in with this address already.'))

@@ -23,11 +23,19 @@ export interface SessionLine {
   readonly userAgent: string | null
 }
 
+export interface EmailChange {
+  readonly userId: string
+  readonly from: string
+  readonly to: string
+  /** Whether the reader of the new address confirmed it. */
+  readonly confirmed: boolean
+}
+
 /** What owners change about how they sign in. Ending a session tells whoever asked to be told at once. */
 export interface IdentitySettings {
   rename(userId: string, name: string): Promise<void>
   /** `taken`: somebody else signs in with `to`. `stale`: the user no longer signs in with `from`. */
-  changeEmail(change: { userId: string; from: string; to: string }): Promise<'changed' | 'taken' | 'stale'>
+  changeEmail(change: EmailChange): Promise<'changed' | 'taken' | 'stale'>
   /** Sessions that have not run out, the latest first. */
   sessions(userId: string): Promise<readonly SessionLine[]>
   /** Ends these sessions of the user; gives how many there were. */
@@ -54,6 +62,8 @@ export interface Identity extends IdentitySettings {
   /** The session of these headers' cookie, read without a write; null for none or an ended one. Throws when the database cannot answer. */
   session(headers: Headers): Promise<OwnerSession | null>
   user(id: string): Promise<SignedUpUser | null>
+  /** Who signs in with this address, in any letter case, and whether its reader confirmed it. */
+  userByEmail(email: string): Promise<(SignedUpUser & { readonly emailConfirmed: boolean }) | null>
   /** The OAuth server's own description (RFC 8414), of what is served and nothing else. */
   authorizationServer(): Promise<Readonly<Record<string, unknown>>>
   /** Users whose e-mail address or name holds `text`, in any letter case, the newest first. */

@@ -1,10 +1,9 @@
 import { Elysia } from 'elysia'
-import type { Account } from '../../core/accounts/account'
 import type { ParameterTable } from '../../core/catalogue/parameters'
 import type { AccountId } from '../../core/ids'
 import { UNDOCUMENTED } from '../docs/documented'
 import { notFound } from '../failures'
-import { describeAccount, type OperatorParts } from '../operator-commands'
+import { describeAccount, type OperatorParts, searchAccounts } from '../operator-commands'
 import { operatorGate } from '../operator-gate'
 import type { OwnerSessions } from '../owner-session'
 import { PAGE_QUERY, pageOf, queryOf, refuseCursor } from '../plain-input'
@@ -16,14 +15,8 @@ const ACCOUNTS_QUERY = {
 
 /** Accounts as an operator sees and changes them (spec-answers 4). Only for operators; every change is audited. */
 export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: OwnerSessions }) {
-  const { accounts, identity } = parts
+  const { accounts } = parts
   const { operator, order } = operatorGate(parts, parts.owners)
-  const found = async (search: string): Promise<readonly Account[]> => {
-    const byId = await accounts.byId(search as AccountId) // any text: an id that does not exist is found nowhere
-    if (byId) return [byId]
-    const users = await identity.search(search, 50)
-    return (await Promise.all(users.map((user) => accounts.byUser(user.id)))).filter((account) => account !== null)
-  }
   return new Elysia({ name: 'operator-accounts', prefix: '/api/operator/accounts' })
     .get(
       '',
@@ -35,7 +28,7 @@ export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: 
         const page =
           search === undefined
             ? pageOf(await accounts.list(limit + 1, after), limit)
-            : { rows: (await found(search)).slice(0, limit), next: null }
+            : { rows: (await searchAccounts(parts, search)).slice(0, limit), next: null }
         return {
           accounts: await Promise.all(page.rows.map((account) => describeAccount(parts, account))),
           next_cursor: page.next,

@@ -44,7 +44,7 @@ beforeAll(async () => {
       new Request('http://gateway/reset-link', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ account: owner.email }),
+        body: JSON.stringify({ account: (await (await owner.api('/api/account')).json()).id }),
       }),
     )
   ).json()) as { link: string }

@@ -101,7 +101,7 @@ describe('a forgotten password', () => {
       new Request('http://gateway/reset-link', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ account: owner.email }),
+        body: JSON.stringify({ account: (await (await owner.api('/api/account')).json()).id }),
       }),
     )
     const { link } = await read<{ link: string }>(answer)

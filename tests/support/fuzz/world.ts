@@ -11,9 +11,9 @@ export async function makeWorld(server: ServerProcess, folder: string) {
   const rich = await signUp(server.url, RICH)
   const owner = await signUp(server.url, 'owner@example.com')
   const poor = await signUp(server.url, POOR)
-  for (const account of [RICH, POOR])
-    await control(folder, 'limits', { account, limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
-  await control(folder, 'grant', { account: RICH, usd: '100000' })
+  for (const { id } of [rich, poor])
+    await control(folder, 'limits', { account: id, limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
+  await control(folder, 'grant', { account: rich.id, usd: '100000' })
   const key = async (who: typeof rich, name: string, more: object = {}) =>
     (await who.api('/api/keys', { name, ...more })) as { key: { id: string }; secret: string }
   const good = await key(rich, 'good')
