@@ -14,7 +14,7 @@ const SERVED_BY_GATEWAY =
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), tailwind(), compressed()],
+  plugins: [adoptedSheets(), react(), tailwind(), compressed()],
   build: { outDir: DIST, emptyOutDir: true, manifest: true, target: 'es2023', assetsInlineLimit: 0 },
   server: {
     host: '127.0.0.1',
@@ -23,6 +23,43 @@ export default defineConfig({
     proxy: { [SERVED_BY_GATEWAY]: process.env['GATEWAY_URL'] ?? 'http://127.0.0.1:3000' },
   },
 })
+
+const STYLE_SINGLETON = `export function stylesheetSingleton() {
+  const sheet = new CSSStyleSheet()
+  let users = 0
+  return {
+    add(styles) {
+      if (users++ > 0) return
+      sheet.replaceSync(styles)
+      document.adoptedStyleSheets.push(sheet)
+    },
+    remove() {
+      if (--users === 0) document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet)
+    },
+  }
+}`
+const SONNER_INSERT = 'function __insertCSS(code) {'
+
+/**
+ * Two libraries put <style> elements into the page: sonner, and react-remove-scroll of Radix, whose text depends on the width of the
+ * scrollbar so that no hash fits it. They adopt constructed sheets instead, which a policy of style-src 'self' allows.
+ */
+function adoptedSheets(): Plugin {
+  return {
+    name: 'adopted-sheets',
+    enforce: 'pre',
+    load(id) {
+      return /react-style-singleton\/dist\/es2015\/singleton\.js$/.test(id) ? STYLE_SINGLETON : null
+    },
+    transform(code, id) {
+      if (!/sonner\/dist\/index\.mjs$/.test(id)) return null
+      if (!code.includes(SONNER_INSERT)) this.error('sonner injects its sheet in another way now')
+      const adopt =
+        'const sheet = new CSSStyleSheet(); sheet.replaceSync(code); document.adoptedStyleSheets.push(sheet); return;'
+      return { code: code.replace(SONNER_INSERT, SONNER_INSERT + adopt), map: null }
+    },
+  }
+}
 
 /** Writes a .br and a .gz beside every text file of the build, so that the server never compresses. */
 function compressed(): Plugin {

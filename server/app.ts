@@ -11,7 +11,7 @@ import { type CardMessageParts, cardMessageRoutes } from './http/routes/card-mes
 import { type DataProviders, dataRoutes } from './http/routes/data'
 import { docsRoutes } from './http/routes/docs'
 import { eventRoutes } from './http/routes/events'
-import { type Checks, healthRoutes, type Sources } from './http/routes/health'
+import { healthRoutes } from './http/routes/health'
 import { keyRecordRoutes } from './http/routes/key-records'
 import { appKeyRoutes, keyRoutes } from './http/routes/keys'
 import { ledgerCsvRoutes } from './http/routes/ledger-csv'
@@ -37,19 +37,18 @@ import { walletRoutes } from './http/routes/wallet'
 import { wellKnownRoutes } from './http/routes/well-known'
 import { ServedRoutes } from './http/served-routes'
 
-export type AppParts = ArrivalsOptions & {
-  readonly priced: PricedCalls
-  readonly providers: DataProviders
-  readonly models: Parameters<typeof modelRoutes>[1]
-  readonly modelCalls: ModelCalls
-  readonly researchCalls: ResearchCalls
-  readonly identity: Parameters<typeof signInRoutes>[1]
-  readonly icons: MediaFiles
-  /** Where the sandbox social network serves. */
-  readonly sandbox: SandboxSite | null
-  readonly checks: Checks
-  readonly sources?: Sources
-} & Parameters<typeof docsRoutes>[0] &
+export type AppParts = ArrivalsOptions &
+  Parameters<typeof healthRoutes>[0] & {
+    readonly priced: PricedCalls
+    readonly providers: DataProviders
+    readonly models: Parameters<typeof modelRoutes>[1]
+    readonly modelCalls: ModelCalls
+    readonly researchCalls: ResearchCalls
+    readonly identity: Parameters<typeof signInRoutes>[1]
+    readonly icons: MediaFiles
+    /** Where the sandbox social network serves. */
+    readonly sandbox: SandboxSite | null
+  } & Parameters<typeof docsRoutes>[0] &
   Parameters<typeof wellKnownRoutes>[0] &
   Parameters<typeof usageRoutes>[1] &
   Parameters<typeof keyRoutes>[0] &
@@ -78,7 +77,7 @@ export function app(parts: AppParts) {
   // Strict: a path with a slash at its end is another path (spec-answers 2).
   const web = new Elysia({ strictPath: true })
     .use(arrivals(parts, routes))
-    .use(healthRoutes(parts.checks, parts.isDraining, parts.sources, parts.upstreams))
+    .use(healthRoutes(parts))
     .use(dataRoutes(parts.priced, parts.providers))
     .use(socialRoutes(parts))
     .use(modelRoutes(parts.desk, parts.models, parts.modelCalls, parts.researchCalls))

@@ -27,6 +27,7 @@ import type { Clock } from './core/clock'
 import { announcedJournal } from './core/events/announced-journal'
 import type { Journal } from './core/ledger/journal'
 import { Ledger } from './core/ledger/ledger'
+import { WatchedJournal } from './core/ledger/watched-journal'
 import { type ByteCaps, BytesUnderWay } from './core/limits/bytes-under-way'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
@@ -38,7 +39,9 @@ import { FrontDesk } from './http/front-desk'
 import { Intake } from './http/intake'
 import { OwnerSessions } from './http/owner-session'
 import { PricedCalls } from './http/priced'
+import { Readiness } from './http/readiness'
 import type { DataProviders } from './http/routes/data'
+import { securedResponse } from './http/secured-response'
 import { Thumbnails } from './http/thumbnails'
 import type { Log } from './log'
 
@@ -98,6 +101,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const desk = openFrontDesk(config, door, core, log)
   const models = await composeModels(config, core, { ...billing, desk, search: providers.context, clock, log })
   let draining = false
+  const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
   const web = app({
     ...core,
     ...linked,
@@ -113,20 +117,16 @@ export async function compose(config: Config, surroundings: Surroundings) {
     isDraining: () => draining,
     onFault: (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) }),
     priced: new PricedCalls(desk, { ...core, clock, funding: billing.funding, repeats: billing.repeats, onTrouble }),
-    thumbnails: new Thumbnails(
-      surroundings.outbound ?? openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${config.baseUrl})` }),
-      () => clock.now(),
-    ),
+    thumbnails: openThumbnails(config, surroundings),
     ...models,
-    checks: { database: () => stores.ready(), search_index: () => providers.context.ready() },
-    ...(providers.sources && { sources: providers.sources }),
+    readiness,
     now: () => clock.now(),
     ...(surroundings.pingMs && { pingMs: surroundings.pingMs }),
   })
   return {
     app: web,
     /** Answers a request that came over the socket. */
-    fetch: (request: Request) => web.fetch(desk.receive(request)),
+    fetch: securedBy(config, desk, (request) => web.fetch(request)),
     core,
     sandbox: linked.sandbox,
     social: linked.social,
@@ -137,6 +137,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       identity,
       baseUrl: config.baseUrl,
       network: () => billing.moneyIn.rail.network(),
+      readiness,
     }),
     accounts,
     setupToken: core.setupToken,
@@ -158,6 +159,27 @@ export async function compose(config: Config, surroundings: Surroundings) {
       await linked.close()
       await stores.close()
     },
+  }
+}
+
+function openThumbnails({ baseUrl }: Config, { outbound, clock }: Surroundings): Thumbnails {
+  const fetch = outbound ?? openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${baseUrl})` })
+  return new Thumbnails(fetch, () => clock.now())
+}
+
+function sourcesOf({
+  sources,
+  context,
+}: ClosableProviders): Pick<ConstructorParameters<typeof Readiness>[0], 'sources'> {
+  return { sources: sources ?? (async () => ({ search: await context.ready() })) }
+}
+
+/** Answers what comes over the socket: a request that the router can read, and an answer that a browser reads safely. */
+function securedBy({ baseUrl }: Config, desk: FrontDesk, answer: (request: Request) => Response | Promise<Response>) {
+  const isHttps = baseUrl.startsWith('https:')
+  return async (original: Request): Promise<Response> => {
+    const request = desk.receive(original)
+    return securedResponse(await answer(request), new URL(request.url).pathname, isHttps)
   }
 }
 
@@ -195,7 +217,8 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
   const { credentials, accounts, prices, reports, statements } = stores
   const setupToken = new SetupToken()
   const events = new MemoryEvents()
-  const journal = announcedJournal(stores.journal, events)
+  const charges = new WatchedJournal(stores.journal)
+  const journal = announcedJournal(charges, events)
   const onReversalFailure = (request: string, reason: string) =>
     log.error('a charge could not be reversed', { request, reason })
   const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure })
@@ -210,6 +233,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     accounts,
     prices,
     journal,
+    checks: { database: () => stores.ready(), charges: () => charges.canCharge() },
     reports,
     statements,
     ledger,

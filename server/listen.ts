@@ -37,7 +37,7 @@ export function listen(
       const body = {
         error: { type: 'api_error', code: 'internal_error', message: 'Something broke on our side.', request_id: null },
       }
-      return Response.json(body, { status: 500 })
+      return Response.json(body, { status: 500, headers: { 'x-content-type-options': 'nosniff' } })
     },
   })
   attach(server)

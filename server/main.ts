@@ -4,7 +4,7 @@ import { type Config, dataFolder, readConfig } from './config'
 import { ConfigError } from './config/config-error'
 import { CONTROL_SOCKET } from './http/control'
 import { freePort, listen, listenControl } from './listen'
-import { type Log, openLog } from './log'
+import { type Log, openLog, type ProcessLog } from './log'
 import { secureFolder } from './setup/secure-folder'
 import { claimNotice, welcome } from './welcome'
 
@@ -33,7 +33,7 @@ function settings(): Config {
   }
 }
 
-async function start(config: Config, log: Log, started: number): Promise<void> {
+async function start(config: Config, log: ProcessLog, started: number): Promise<void> {
   const folder = await takeDataFolder(config)
   const gateway = await compose(config, { clock: { now: () => Date.now() }, log, onFatal: end })
   const control = listenControl(join(config.dataDir, CONTROL_SOCKET), gateway.control)
@@ -59,6 +59,7 @@ async function start(config: Config, log: Log, started: number): Promise<void> {
     await gateway.close()
     folder.release()
     log.info('stopped')
+    log.flush()
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))

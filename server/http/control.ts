@@ -6,6 +6,7 @@ import type { Intake } from './intake'
 import { readJson } from './json-body'
 import { type ModelCommandParts, modelCommands } from './model-commands'
 import { type Command, type OperatorParts, operatorCommands } from './operator-commands'
+import type { Readiness } from './readiness'
 
 /** The file of a data folder that operators' commands speak to: only who may read the folder is an operator here. */
 export const CONTROL_SOCKET = 'control.sock'
@@ -19,6 +20,7 @@ export function controlDesk(
       /** What a wallet on this machine must know; null where there is no way to pay. */
       readonly network: () => Promise<unknown>
       readonly intake: Intake
+      readonly readiness: Readiness
     },
 ): (request: Request) => Promise<Response> {
   const commands = new Map(
@@ -26,6 +28,9 @@ export function controlDesk(
   )
   // Not an operator's order: only who may open the socket is told, and only over it.
   commands.set('payments', async () => ok({ network: await parts.network() }))
+  commands.set('ready', async () =>
+    ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),
+  )
   return async (request) => {
     const name = new URL(request.url).pathname.slice(1)
     const command = commands.get(name)

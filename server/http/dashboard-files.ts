@@ -40,7 +40,7 @@ const NOT_PAGES =
 
 const PAGE_HEADERS = {
   'content-security-policy':
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+    "default-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
     "frame-ancestors 'none'; base-uri 'self'; form-action 'self'",
   'referrer-policy': 'strict-origin-when-cross-origin',
   'x-frame-options': 'DENY',
@@ -171,8 +171,8 @@ const NOT_BUILT = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Dashboard not built</title>
-<body style="max-width: 40rem; margin: 3rem auto; padding: 0 1rem; font: 14px/21px system-ui, sans-serif">
-<h1 style="font-size: 22px">The dashboard has not been built</h1>
+<body>
+<h1>The dashboard has not been built</h1>
 <p>The API works without it. Start the gateway with <code>bun run up</code>, which builds the dashboard first.</p>
 </body>
 </html>

@@ -8,7 +8,7 @@ import { type DashboardFiles, loadDashboard } from '../../server/http/dashboard-
 const PAGE = '<!doctype html><title>A page</title>'
 const SCRIPT = 'console.log("a script")'
 const CSP =
-  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'self'; form-action 'self'"
+  "default-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'self'; form-action 'self'"
 
 let root: string
 let dashboard: DashboardFiles

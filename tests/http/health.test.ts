@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createClient } from '@libsql/client'
 import { ok } from '../../server/core/result'
+import { Readiness } from '../../server/http/readiness'
 import { healthRoutes } from '../../server/http/routes/health'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, logWritten, PRICE, refusalOf } from './wire'
@@ -23,23 +24,30 @@ describe('/health and /ready', () => {
     expect(await answer.json()).toEqual({ status: 'ok' })
   })
 
-  test('/ready is 200 when database and search index answer, and no cache keeps it', async () => {
+  test('/ready is 200 when the database answers and takes charges, and no cache keeps it', async () => {
     const answer = await gateway.call('/ready')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(await answer.json()).toEqual({ status: 'ready', checks: { database: true, search_index: true }, models: [] })
+    expect(await answer.json()).toEqual({ status: 'ready' })
   })
 
-  test('/ready is 503 with Retry-After when the search index does not answer, and says which', async () => {
+  test('/ready stays 200 when a provider does not answer, and tells strangers and owners the status alone', async () => {
     gateway.context.isReady = false
-    const answer = await gateway.call('/ready')
-    expect(answer.status).toBe(503)
-    expect(answer.headers.get('retry-after')).toBe('1')
-    expect(await answer.json()).toEqual({
-      status: 'not_ready',
-      checks: { database: true, search_index: false },
+    const operator = await gateway.owner()
+    const owner = await gateway.owner()
+    for (const send of [gateway.call, owner.api]) {
+      const answer = await send('/ready')
+      expect(answer.status).toBe(200)
+      expect(await answer.json()).toEqual({ status: 'ready' })
+    }
+    const told = {
+      status: 'ready',
+      checks: { database: true, charges: true },
+      sources: { search: false },
       models: [],
-    })
+    }
+    expect(await (await operator.api('/ready')).json()).toEqual(told)
+    expect(await gateway.readiness()).toEqual(told)
   })
 
   test('neither needs a key or takes from a window', async () => {
@@ -52,16 +60,20 @@ describe('/health and /ready', () => {
 })
 
 describe('a database that does not answer (spec-answers 2)', () => {
-  test('/ready is 503 and names it', async () => {
-    const routes = healthRoutes({ database: async () => false, search_index: async () => true }, () => false)
-    const answer = await routes.handle(new Request('http://localhost/ready'))
+  test('/ready is 503 with Retry-After, also where the session of its cookie cannot be read', async () => {
+    const readiness = new Readiness({
+      checks: { database: async () => false, charges: async () => true },
+      sources: async () => ({}),
+      upstreams: () => [],
+      isDraining: () => false,
+    })
+    const owners = { owner: () => Promise.reject(new Error('no database')) }
+    const headers = { cookie: 'session=x' }
+    const routes = healthRoutes({ readiness, owners })
+    const answer = await routes.handle(new Request('http://localhost/ready', { headers }))
     expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).toBe('1')
-    expect(await answer.json()).toEqual({
-      status: 'not_ready',
-      checks: { database: false, search_index: true },
-      models: [],
-    })
+    expect(await answer.json()).toEqual({ status: 'not_ready' })
   })
 
   test('a report that it fails is 503 service_unavailable with Retry-After and the limit headers, never 401, 404 or 500', async () => {

@@ -57,6 +57,20 @@ describe('hosts and targets that fetch would never send (RFC 9112 3.2)', () => {
       `GET ${target} HTTP/1.${host === null ? '0' : '1'}\r\n${host === null ? '' : `Host: ${host}\r\nConnection: close\r\n`}Authorization: Bearer ${key.secret}\r\n${more}\r\n`,
     )
 
+  test.each([
+    ['two hosts', 'Host: localhost\r\nHost: evil.example'],
+    ['the same host twice', 'Host: localhost\r\nhost: localhost'],
+    ['an empty host beside one', 'Host: localhost\r\nHost: '],
+    ['two hosts in one header', 'Host: localhost, evil.example'],
+  ])('%s are refused, on every kind of route', async (_, hosts) => {
+    for (const target of [IMAGES_CALL, '/api/account', '/health', '/keys', '/nothing']) {
+      const more = `Connection: close\r\nAuthorization: Bearer ${key.secret}\r\n`
+      const { status, headers, body } = await raw(`GET ${target} HTTP/1.1\r\n${hosts}\r\n${more}\r\n`)
+      expect([target, status, body.error.code]).toEqual([target, 400, 'invalid_request'])
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+    }
+  })
+
   test.each(['gw', 'x', 'abc', 'gw:80', 'X'])('a host of under four characters is a host: %s', async (host) => {
     const { status, headers } = await get(IMAGES_CALL, host)
     expect(status).toBe(200)

@@ -55,8 +55,10 @@ describe.skipIf(!canMount)('a full disk', () => {
     for (const answer of refused) expect((await answer.json()).error.code).toBe('service_unavailable')
     for (const answer of refused) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(await balance()).toBe(before - served.length * 5000)
+    expect((await fetch(`${server.url}/ready`)).status).toBe(503)
 
     await rm(filler)
+    expect((await fetch(`${server.url}/ready`)).status).toBe(200)
     expect((await call()).status).toBe(200)
     expect(await balance()).toBe(before - (served.length + 1) * 5000)
     expect(await server.kill('SIGTERM')).toBe(0)

@@ -129,6 +129,8 @@ export async function openHarness(options: HarnessOptions = {}) {
       headers.set('authorization', `Bearer ${typeof key === 'string' ? key : key.secret}`)
       return call(path, { ...init, headers })
     },
+    /** What `/ready` tells an operator, over the control socket. */
+    readiness: async () => (await gateway.control(new Request('http://gateway/ready', { method: 'POST' }))).json(),
     /** An account without an owner who could sign in: fast. 2 USD of signup credit, and `extraUsd` of granted credit. */
     async account(extraUsd = 0, limits: Limits | null = WIDE): Promise<Account> {
       const account = await core.signUp.openAccount(`user-${++people}`)

@@ -17,6 +17,7 @@ Speaks to the server that runs on DATA_DIR (default: data), as its operator.
   price OPERATION USD [--account ACCOUNT]   sets a price per successful request, such as 0.004
   price OPERATION --none [--account ACCOUNT]
                                             takes it back
+  ready                                     whether calls can be served and charged, and each provider's state
   requests                                  requests for higher limits that wait
   approve REQUEST [--reason TEXT]           moves the account to Growth
   approve REQUEST RPM TPM CONCURRENCY [--reason TEXT]
@@ -67,7 +68,7 @@ export async function operatorCommand(args: readonly string[]): Promise<string> 
   if (command === 'model') return modelCommand(rest, values.json === true)
   const body = bodyOf(command, rest, values)
   const answer = await askServer(command, body)
-  if (values.json) return asJson(answer)
+  if (values.json || command === 'ready') return asJson(answer)
   if (command === 'list') return listing(answer as { accounts: AccountLine[]; prices: PriceLine[] })
   if (command === 'keys') return keysLine(answer as AccountLine)
   if (command === 'price') return `${priceLine(answer as PriceLine)}\n`
@@ -122,6 +123,7 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Rec
     case 'price':
       expect(options.none ? 1 : 2)
       return { operation: first, usd: options.none ? null : second, ...only(options, 'account') }
+    case 'ready':
     case 'requests':
       expect(0)
       return {}

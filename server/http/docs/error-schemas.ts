@@ -51,12 +51,13 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       status: oneOf(['ready', 'not_ready', 'draining'], 'The verdict.'),
       checks: {
         type: 'object',
-        description: 'Each part that must answer.',
+        description: 'Each part of the gateway that must work. To operators only, as what follows.',
         additionalProperties: { type: 'boolean' },
       },
       sources: {
         type: 'object',
-        description: 'Where search answers come from, in the order they are asked, and whether each could answer now.',
+        description:
+          'Where search answers come from, in the order they are asked, and whether each could answer now. They do not decide whether this server is ready.',
         additionalProperties: { type: 'boolean' },
       },
       models: listOf(
@@ -71,7 +72,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         'Upstreams of models that were called since the start. They do not decide whether this server is ready.',
       ),
     },
-    ['sources'],
+    ['checks', 'sources', 'models'],
   ),
   Health: record('The process lives.', { status: oneOf(['ok'], 'Always ok.') }),
   User: record('A person who signed up.', {

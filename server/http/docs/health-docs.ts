@@ -1,8 +1,8 @@
 import type { RouteDocs } from './documented'
 import { ref } from './json-schema'
 
-const READY = { status: 'ready', checks: { database: true, search_index: true }, sources: { local: true }, models: [] }
-const NOT_READY = { status: 'not_ready', checks: { database: true, search_index: false }, models: [] }
+const READY = { status: 'ready' }
+const NOT_READY = { status: 'not_ready' }
 
 export const HEALTH_DOCS = {
   health: {
@@ -18,12 +18,14 @@ export const HEALTH_DOCS = {
     id: 'ready',
     tag: 'Health',
     summary: 'Can it serve calls',
-    description: 'Answers 200 when calls can be served: the database and a source of search answers do answer.',
+    description:
+      'Answers 200 when calls can be served and charged. To the session of an operator it adds the state of each part and provider.',
     access: 'anybody',
     answers: {
       200: { description: 'It can.', schema: ref('Ready'), examples: { ready: READY } },
       503: {
-        description: 'It cannot now: a part does not answer, or the server is shutting down.',
+        description:
+          'It cannot now: the database does not answer, nothing can be charged, or the server is shutting down.',
         schema: ref('Ready'),
         examples: { not_ready: NOT_READY },
         headers: ['Retry-After'],

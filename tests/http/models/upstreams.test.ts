@@ -216,7 +216,7 @@ describe('the breaker', () => {
     const before = first.received.length
     expect((await outcome('one')).code).toBe('upstream_unavailable')
     expect(first.received).toHaveLength(before)
-    const ready = (await (await gateway.call('/ready')).json()) as {
+    const ready = (await gateway.readiness()) as {
       status: string
       models: { name: string; breaker: string }[]
     }

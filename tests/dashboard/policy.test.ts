@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { type Dashboard, openDashboard } from '../support/browser'
+import '../support/patience'
+
+const PAGES = [
+  ...['/', '/welcome', '/keys', '/apps', '/billing', '/limits', '/social', '/settings', '/operator', '/usage'],
+  ...['/playground', '/sign-in', '/sign-up', '/forgot-password', '/reset-password', '/confirm-email', '/consent'],
+  ...['/device', '/no-such-page'],
+]
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+  // The first account is the operator, who may not leave.
+  await dashboard.signedIn()
+  await dashboard.browser.addInitScript(() => {
+    const seen: string[] = []
+    Object.assign(globalThis, { seen })
+    document.addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sourceFile }) =>
+      seen.push(`${effectiveDirective} ${blockedURI} ${sourceFile}`),
+    )
+  })
+})
+afterAll(() => dashboard.close())
+
+const violations = (page: Page) => page.evaluate(() => Reflect.get(globalThis, 'seen'))
+
+describe("the dashboard's content security policy", () => {
+  test('allows no style and no script that is not a file of ours', async () => {
+    const policy = (await fetch(`${dashboard.origin}/keys`)).headers.get('content-security-policy')
+    expect(policy).toContain("default-src 'self'; style-src 'self';")
+    expect(policy).not.toMatch(/unsafe|nonce|\*/)
+  })
+
+  test('is broken by no page', async () => {
+    const owner = await dashboard.signedIn()
+    const made = await (await owner.api('/api/keys', { name: 'laptop' })).json()
+    for (let i = 0; i < 3; i++) await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')
+    for (const path of [...PAGES, `/keys/${made.key.id}`]) {
+      const { page } = await dashboard.visit(path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.waitForLoadState('networkidle')
+      expect([path, await violations(page)]).toEqual([path, []])
+      await page.close()
+    }
+  })
+
+  test('is broken by no toast, dialog or menu, and what these put into the page is drawn', async () => {
+    await dashboard.signedIn()
+    const { page } = await dashboard.visit('/settings')
+    await page.getByLabel('Name', { exact: true }).fill('Grace')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    const toast = page.locator('[data-sonner-toaster]')
+    await toast.waitFor({ state: 'attached' })
+    expect(await toast.evaluate((element) => getComputedStyle(element).position)).toBe('fixed')
+    await page.getByRole('button', { name: 'Delete account' }).first().click()
+    await page.getByRole('alertdialog').waitFor()
+    expect(await page.evaluate(() => getComputedStyle(document.body).overflow)).toBe('hidden')
+    expect(await violations(page)).toEqual([])
+    await page.close()
+  })
+
+  test('blocks a style that somebody brings in, which the test sees', async () => {
+    await dashboard.signedIn()
+    const { page } = await dashboard.visit('/keys')
+    await page.evaluate(() => {
+      const style = document.createElement('style')
+      style.textContent = 'body { display: none }'
+      document.head.append(style)
+    })
+    expect(await violations(page)).toHaveLength(1)
+    await page.close()
+  })
+})
