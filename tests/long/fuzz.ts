@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util'
 import { fuzzRun } from '../support/fuzz/fuzz-run'
+import { heavyLines, heavyRun } from '../support/fuzz/heavy-bodies'
 import { reportLines } from '../support/fuzz/report'
 
 const HELP = `Usage: bun run fuzz [REQUESTS] [--seed N]
 
 Generates REQUESTS requests (100,000 by default) from the served /openapi.json, good ones and hostile ones, sends them to a real
 server over plain sockets, judges every answer, and compares what the answers said they cost with the ledger. The same seed
-generates the same requests. Exits 1 when anything was not as promised.
+generates the same requests. Then it sends heavy bodies (nested, wide, 31 MB), one at a time, and reads what each took of the CPU of
+the thread that serves: at most 50 ms, on a machine that does nothing else. Exits 1 when anything was not as promised.
 `
 
 function settings(): { requests: number; seed: number } | null {
@@ -36,4 +38,7 @@ const report = await fuzzRun(requests, seed, (sent) => {
 })
 process.stdout.write(`${reportLines(report).join('\n')}\n`)
 const fits = report.spentMicros === report.seenMicros && report.ledger.problems.length === 0
-process.exit(fits && report.problemCount === 0 && report.isReady && report.exitCode === 0 ? 0 : 1)
+const heavy = await heavyRun()
+process.stdout.write(`${heavyLines(heavy).join('\n')}\n`)
+const isLight = heavy.every((reading) => reading.fits)
+process.exit(fits && isLight && report.problemCount === 0 && report.isReady && report.exitCode === 0 ? 0 : 1)

@@ -1,9 +1,13 @@
 import { type Failure, failure } from '../../core/failure'
+import { BODY_BOUNDS, isWithin } from '../../core/json-bounds'
 import { type BodyReader, type ReadModelBody, SHORT_BODY_BYTES } from '../../core/models/body-reader'
 import type { ModelWire, WirePath } from '../../core/models/model-wire'
 import { no, ok, type Result } from '../../core/result'
 import type { FromBodyThread, ToBodyThread } from './body-wire'
 
+/** What has no more parts is read at once; so few bytes have no more. */
+const FEW_PARTS = { ...BODY_BOUNDS, parts: 10_000 }
+const FEW_BYTES = 16 * 1024
 /** Long bodies that may wait for the thread. */
 const MOST_WAITING = 16
 /** No body of 32 MiB takes so long. */
@@ -19,7 +23,7 @@ interface Waiting {
 }
 
 /**
- * Reads bodies of model calls: a short one at once, a long one on a thread of its own, one at a time. To and fro goes the body's
+ * Reads bodies of model calls: a short one at once, one that is long or of many parts on a thread of its own, one at a time. To and fro goes the body's
  * memory itself; what comes beside it is a handful of facts.
  */
 export class BodyDesk implements BodyReader {
@@ -34,7 +38,7 @@ export class BodyDesk implements BodyReader {
   }
 
   async read(wire: ModelWire, bytes: Uint8Array<ArrayBuffer>, path: WirePath): Promise<Outcome> {
-    if (bytes.byteLength <= SHORT_BODY_BYTES) {
+    if (isQuick(bytes)) {
       const read = wire.read(bytes, path)
       return read.ok ? ok({ request: read.value, digest: null }) : read
     }
@@ -91,6 +95,12 @@ export class BodyDesk implements BodyReader {
 
 function outcomeOf({ read, digest, buffer }: FromBodyThread): Outcome {
   return read.ok ? ok({ request: { ...read.value, bytes: new Uint8Array(buffer) }, digest }) : read
+}
+
+/** Whether this is read in a few milliseconds: a parser is slow with names, however short. */
+function isQuick(bytes: Uint8Array): boolean {
+  if (bytes.byteLength > SHORT_BODY_BYTES) return false
+  return bytes.byteLength < FEW_BYTES || isWithin(bytes, FEW_PARTS)
 }
 
 /** The memory of these bytes alone. */

@@ -36,6 +36,13 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
     }
   })
 
+  test('a short body of many parts is read there too', async () => {
+    const desk = new BodyDesk()
+    const body = bytes(chat(`,"metadata":{${Array.from({ length: 20_000 }, (_, i) => `"m${i}":1`).join(',')}}`))
+    const read = await desk.read(CHAT_COMPLETIONS, body, PATH)
+    expect(read).toMatchObject({ ok: true, value: { digest: expect.any(String) } })
+  })
+
   test('nesting, members and a broken end behind the first MiB are refused as in a short body', async () => {
     const desk = new BodyDesk()
     const refusal = async (more: string) => {
