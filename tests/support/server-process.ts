@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureIndex } from '../../server/adapters/websearch/local/ensure-index'
@@ -17,6 +17,7 @@ export async function dataFolder(): Promise<string> {
   await whileAlone(join(cache, 'search.db.turn'), () => ensureIndex(sources))
   const folder = await mkdtemp(join(tmpdir(), 'gw-'))
   await copyFile(indexPath, join(folder, 'search.db'))
+  await chmod(join(folder, 'search.db'), 0o600)
   return folder
 }
 
