@@ -1,7 +1,7 @@
 import type { Account } from '../core/accounts/account'
 import type { Connection } from '../core/accounts/connection'
 import type { Operation, SoldName } from '../core/catalogue/operation'
-import type { Address } from '../core/credentials/address'
+import { type Address, limitSubject } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Audience, Scope } from '../core/credentials/oauth-grant'
 import type { Failure } from '../core/failure'
@@ -10,7 +10,7 @@ import type { Readings, Subject } from '../core/limits/limiter'
 import type { Money } from '../core/money'
 import type { ShownPayment } from '../core/payments/method'
 import type { GivenReceipt } from '../core/payments/receipt'
-import type { Provider } from '../core/providers/provider'
+import type { CallOrigin, Provider } from '../core/providers/provider'
 import type { Quote } from './quote'
 
 /** What a caller showed, before it is judged. */
@@ -92,6 +92,18 @@ export interface Admitted {
   readonly caller: Caller
   readonly subjects: readonly Subject[]
   readonly readings: Readings
+}
+
+/** Whose turn a call is, where callers are served in turn: its account's; without one, that of what its address is limited by. */
+export function originOf({
+  caller,
+  presented,
+}: {
+  readonly caller: Caller
+  readonly presented: Pick<Presented, 'address'>
+}): CallOrigin {
+  const isKnown = caller.kind !== 'anonymous'
+  return { caller: isKnown ? `account ${caller.account.id}` : `address ${limitSubject(presented.address)}` }
 }
 
 /** A call that the door turned away. `caller` is set when the key was known, for the log. */

@@ -18,7 +18,7 @@ import {
 } from '../core/models/research-prompts'
 import { costOfLines, mostCost, tokenLines } from '../core/models/token-price'
 import { least, type Money, micros } from '../core/money'
-import type { Provider, UpstreamFailure } from '../core/providers/provider'
+import type { CallOrigin, Provider, UpstreamFailure } from '../core/providers/provider'
 import type { ChargeLine, TokenCounts, UsageSource } from '../core/usage/call-record'
 import { forward, told } from './forward'
 import type { ModelCounter } from './model-call'
@@ -45,6 +45,12 @@ export interface ResearchAsked {
 export interface ResearchParts extends ModelCounter {
   readonly prices: PriceStore
   readonly search: Provider<LlmContextInput>
+}
+
+/** Whom a job is done for. */
+interface ResearchCaller {
+  readonly account: Parameters<typeof priceOf>[2]
+  readonly origin: CallOrigin
 }
 
 /** What a caller sees of the work. */
@@ -85,7 +91,7 @@ export function likelyResearchTokens(asked: ResearchAsked): number {
 export class DeepResearch {
   private readonly parts: ResearchParts
   private readonly asked: ResearchAsked
-  private readonly account: Parameters<typeof priceOf>[2]
+  private readonly caller: ResearchCaller
   /** Breaks off the step under way. */
   private readonly signal: AbortSignal
   /** Whether no further step is begun; the one under way goes to its end. */
@@ -101,13 +107,13 @@ export class DeepResearch {
   constructor(
     parts: ResearchParts,
     asked: ResearchAsked,
-    account: Parameters<typeof priceOf>[2],
+    caller: ResearchCaller,
     { signal, isLeft }: { readonly signal: AbortSignal; readonly isLeft: () => boolean },
     tell: (progress: ResearchProgress) => void,
   ) {
     this.parts = parts
     this.asked = asked
-    this.account = account
+    this.caller = caller
     this.signal = signal
     this.isLeft = isLeft
     this.tell = tell
@@ -202,12 +208,16 @@ export class DeepResearch {
     if (!input.ok) return null
     this.queries.push(query)
     const { search, prices, onTrouble } = this.parts
-    const answer = await forward(search, input.value, SEARCH_MS, this.signal, onTrouble)
+    const answer = await forward(search, input.value, this.caller.origin, {
+      timeoutMs: SEARCH_MS,
+      stop: this.signal,
+      onTrouble,
+    })
     if (!answer.ok) {
       this.tell({ step: 'search', query, found: 0 })
       return answer.error.failure
     }
-    const unitPrice = priceOf(prices, 'llm-context', this.account).amount
+    const unitPrice = priceOf(prices, 'llm-context', this.caller.account).amount
     this.lines.push({ item: `search "${query.replaceAll('"', "'")}"`, units: 1, unitPrice, per: 1 })
     const { body } = answer.value
     const pages = foundPages(JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)))

@@ -1,4 +1,4 @@
-import type { Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
+import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import { no, type Result } from '../core/result'
 import { callWithin } from './call-within'
 
@@ -37,7 +37,7 @@ function chainOf<I>(providers: readonly Provider<I>[], options: FailOverOptions)
   return {
     name: providers.map(({ name }) => name).join(','),
     ...(providers.every(({ isLocal }) => isLocal) && { isLocal: true as const }),
-    call: (input, signal) => attempts(providers, options, input, signal),
+    call: (input, signal, origin) => attempts(providers, options, input, { signal, origin }),
     async ready() {
       return (await Promise.all(providers.map((provider) => provider.ready()))).includes(true)
     },
@@ -49,14 +49,14 @@ async function attempts<I>(
   providers: readonly Provider<I>[],
   { timeoutMs, onTrouble }: FailOverOptions,
   input: I,
-  signal: AbortSignal,
+  { signal, origin }: { readonly signal: AbortSignal; readonly origin: CallOrigin },
 ): Promise<Answer> {
   const end = performance.now() + timeoutMs
   let first: Answer | null = null
   for (const [i, provider] of providers.entries()) {
     const share = Math.max(1, Math.floor((end - performance.now()) / (providers.length - i)))
     const late = `${provider.name} did not answer within its share of the time`
-    const answer = await callWithin(provider, input, share, signal, late)
+    const answer = await callWithin(provider, input, origin, { timeoutMs: share, stop: signal, late })
     if (answer.ok || answer.error.kind === 'invalid_input') return answer
     first ??= answer
     if (signal.aborted) break

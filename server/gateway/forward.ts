@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../core/failure'
-import type { Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
+import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import { no, ok, type Result } from '../core/result'
-import { callWithin } from './call-within'
+import { callWithin, type Within } from './call-within'
 
 /** Most bytes of an upstream's answer (spec-answers 2). */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -18,6 +18,10 @@ export interface Unanswered {
 /** What is told to whoever left before anything was asked; nobody reads it. */
 export const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
 
+interface Forwarding extends Pick<Within, 'timeoutMs' | 'stop'> {
+  readonly onTrouble: (provider: string, reason: string) => void
+}
+
 /**
  * Calls the provider, and says in our words what it failed with. Whatever it does, a throw included, is an answer or a failure.
  * `stop` ends it before its time.
@@ -25,12 +29,11 @@ export const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
 export async function forward<I>(
   provider: Provider<I>,
   input: I,
-  timeoutMs: number,
-  stop: AbortSignal,
-  onTrouble: (provider: string, reason: string) => void,
+  origin: CallOrigin,
+  { timeoutMs, stop, onTrouble }: Forwarding,
 ): Promise<Result<ProviderAnswer, Unanswered>> {
   const late = 'no answer before the deadline, or before it was told to stop'
-  const answer = await callWithin(provider, input, timeoutMs, stop, late)
+  const answer = await callWithin(provider, input, origin, { timeoutMs, stop, late })
   if (!answer.ok) {
     if (answer.error.kind !== 'refused') onTrouble(provider.name, answer.error.reason)
     return no({ failure: told(answer.error), didNothing: surelyNothing(answer.error) })

@@ -36,11 +36,11 @@ export class ResponseCache {
   over<I extends object>(provider: Provider<I>, operation: string, seconds: number): Provider<I> {
     return {
       ...provider,
-      call: async (input, signal) => {
+      call: async (input, signal, origin) => {
         const question = questionOf(provider.name, operation, input)
         const kept = wantsFresh(input) ? null : this.#fresh(question, seconds)
         if (kept) return ok({ body: kept.body, ageSeconds: Math.floor((this.#clock.now() - kept.at) / 1000) })
-        const answer = await provider.call(input, signal)
+        const answer = await provider.call(input, signal, origin)
         if (answer.ok) this.#keep(question, answer.value.body)
         return answer
       },

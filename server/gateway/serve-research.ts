@@ -5,7 +5,7 @@ import type { Readings, Ticket } from '../core/limits/limiter'
 import { formatUsd, type Money } from '../core/money'
 import type { CallRecord } from '../core/usage/call-record'
 import { limitFailure } from './admit'
-import type { Quoted, Repeated, Wishes } from './call'
+import { originOf, type Quoted, type Repeated, type Wishes } from './call'
 import {
   DeepResearch,
   LONGEST_RESEARCH_MS,
@@ -182,12 +182,11 @@ class Job {
     this.taken = taken
     const { caller } = call.admitted
     const account = caller.kind === 'anonymous' ? null : caller.account.id
+    const who = { account, origin: originOf(call.admitted) }
     // On signup credit only that part of the sources is asked which costs the operator nothing.
     const search = (taken.reservation.isCredit && parts.search.onCredit) || parts.search
     const ends = { signal: this.abort.signal, isLeft: () => this.isLeft }
-    this.research = new DeepResearch({ ...parts, search }, asked, account, ends, (progress) =>
-      this.progressed(progress),
-    )
+    this.research = new DeepResearch({ ...parts, search }, asked, who, ends, (progress) => this.progressed(progress))
   }
 
   /** Works, and then answers. Nobody has seen anything of a job that failed, so that it costs nothing to who waited. */

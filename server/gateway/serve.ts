@@ -10,7 +10,7 @@ import type { ProviderAnswer } from '../core/providers/provider'
 import { ok, type Result } from '../core/result'
 import { type CallRecord, type Charged, NO_TOKENS } from '../core/usage/call-record'
 import { limitFailure } from './admit'
-import { type Admitted, countedOn, type Outcome, type PricedCall } from './call'
+import { type Admitted, countedOn, type Outcome, originOf, type PricedCall } from './call'
 import { forward, HUNG_UP, type Unanswered } from './forward'
 import type { CreditUse, Funding } from './funding/funding'
 import type { Ending, FirstTurn, Repeats } from './repeats'
@@ -92,7 +92,7 @@ async function bought<I>(
     const { keptAnswer } = reservation
     const answer: Result<ProviderAnswer, Unanswered> = keptAnswer
       ? ok({ body: keptAnswer })
-      : await forward(provider, call.input, timeoutMs, stop, counter.onTrouble)
+      : await forward(provider, call.input, originOf(admitted), { timeoutMs, stop, onTrouble: counter.onTrouble })
     if (!answer.ok) return refused(answer.error.failure, answer.error.didNothing ? 'nothing' : 'unknown')
     if (provider.isLocal && hangUp.aborted) return refused(HUNG_UP, 'nothing')
     const charged = quote.charge(answer.value.units ?? 1)

@@ -6,6 +6,7 @@ import { buildIndex } from '../../server/adapters/websearch/local/build-index'
 import { openLocalWebsearch } from '../../server/adapters/websearch/local/open-local-websearch'
 import { OwnIndex } from '../../server/adapters/websearch/local/own/own-index'
 import { contextInput } from '../adapters/websearch-local/fixture-index'
+import { SOMEBODY } from '../support/somebody'
 
 /**
  * How fast an operator's documents are read, and how fast a large index answers: `bun run bench:index`. Documents are made
@@ -126,7 +127,7 @@ async function ask(): Promise<void> {
   for (let at = 0; at < Number(values.queries) + 20; at++) {
     const q = Array.from({ length: 1 + (at % 5) }, word).join(' ')
     const started = performance.now()
-    const answer = await search.context.call(contextInput(q), AbortSignal.timeout(60_000))
+    const answer = await search.context.call(contextInput(q), AbortSignal.timeout(60_000), SOMEBODY)
     if (!answer.ok) throw new Error(answer.error.reason)
     if (at === 20) {
       longestStall = 0

@@ -4,6 +4,7 @@ import type { ImageSearchInput } from '../../server/core/catalogue/image-search'
 import type { LlmContextInput } from '../../server/core/catalogue/llm-context'
 import type { Provider, ProviderAnswer } from '../../server/core/providers/provider'
 import { contextInput, imageInput } from '../adapters/websearch-local/fixture-index'
+import { SOMEBODY } from '../support/somebody'
 import { type ContextRead, type ImagesRead, readContext, readImages } from './original-client'
 
 /** A provider of both data endpoints over the small world (`tests/support/doubles/search-world.ts`). */
@@ -38,9 +39,9 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
       return textOf(answer.value)
     }
     const context = async (q: string, more: Partial<LlmContextInput> = {}): Promise<ContextRead> =>
-      readContext(bodyOf(await plug.context.call(contextInput(q, more), never)))
+      readContext(bodyOf(await plug.context.call(contextInput(q, more), never, SOMEBODY)))
     const images = async (q: string, more: Partial<ImageSearchInput> = {}): Promise<ImagesRead> =>
-      readImages(bodyOf(await plug.images.call(imageInput(q, more), never)))
+      readImages(bodyOf(await plug.images.call(imageInput(q, more), never, SOMEBODY)))
     const hosts = async (q: string, more: Partial<LlmContextInput> = {}) => (await context(q, more)).pages.map(hostOf)
     const tokensOf = ({ title, snippets }: ContextRead['pages'][number]) => countTokens([title, ...snippets].join('\n'))
 

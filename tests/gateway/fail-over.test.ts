@@ -3,6 +3,7 @@ import type { UpstreamFailure } from '../../server/core/providers/provider'
 import { no, ok } from '../../server/core/result'
 import { failOver } from '../../server/gateway/fail-over'
 import { FixtureProvider } from '../support/harness'
+import { SOMEBODY } from '../support/somebody'
 
 class Named extends FixtureProvider<string> {
   override readonly name: string
@@ -41,7 +42,7 @@ const chain = (timeoutMs = 1_000, creditBuysPaid = true) =>
     { timeoutMs, creditBuysPaid, onTrouble: (name, reason) => troubles.push(`${name}: ${reason}`) },
   )
 const bodyOf = async (provider = chain(), signal = never) => {
-  const answer = await provider.call('q', signal)
+  const answer = await provider.call('q', signal, SOMEBODY)
   return answer.ok ? answer.value.body : answer.error
 }
 

@@ -4,6 +4,7 @@ import { no, ok } from '../../server/core/result'
 import { ResponseCache } from '../../server/gateway/response-cache'
 import { contextInput } from '../adapters/websearch-local/fixture-index'
 import { FixtureProvider } from '../support/harness'
+import { SOMEBODY } from '../support/somebody'
 
 let now: number
 let source: FixtureProvider<LlmContextInput>
@@ -18,7 +19,7 @@ beforeEach(() => {
 })
 
 const ask = async (input: LlmContextInput = contextInput('q'), seconds = 60, operation = 'llm-context') => {
-  const answer = await cache.over(source, operation, seconds).call(input, never)
+  const answer = await cache.over(source, operation, seconds).call(input, never, SOMEBODY)
   return answer.ok ? answer.value : answer.error
 }
 
@@ -73,7 +74,7 @@ describe('another question is', () => {
     expect(await ask(contextInput('q'), 60, 'image-search')).toEqual({ body: 'answer 2' })
     const other = new FixtureProvider<LlmContextInput>()
     Object.defineProperty(other, 'name', { value: 'other' })
-    await cache.over(other, 'llm-context', 60).call(contextInput('q'), never)
+    await cache.over(other, 'llm-context', 60).call(contextInput('q'), never, SOMEBODY)
     expect(other.asked).toHaveLength(1)
   })
 })

@@ -4,9 +4,11 @@ import type { UpstreamFailure } from '../../server/core/providers/provider'
 import { no, ok } from '../../server/core/result'
 import { forward } from '../../server/gateway/forward'
 import { FixtureProvider, type Harness, type MadeKey, openHarness } from '../support/harness'
+import { SOMEBODY } from '../support/somebody'
 import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, logWritten, PRICE, refusalOf, verdictOf } from './wire'
 
 const MIB = 1024 * 1024
+const ENDS = { timeoutMs: 1, stop: new AbortController().signal, onTrouble: () => undefined }
 const GOOD = async () => ok({ body: '{"fixture":true}' })
 
 describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
@@ -191,11 +193,11 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
     test('ends it with 504 also when the provider does not listen, or throws at the abort', async () => {
       const never = new FixtureProvider<string>()
       never.answer = () => new Promise(() => undefined)
-      const deaf = await forward(never, 'q', 1, new AbortController().signal, () => undefined)
+      const deaf = await forward(never, 'q', SOMEBODY, ENDS)
       expect(deaf.ok ? null : deaf.error.failure.code).toBe('upstream_timeout')
       never.answer = (_, signal) =>
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
-      const loud = await forward(never, 'q', 1, new AbortController().signal, () => undefined)
+      const loud = await forward(never, 'q', SOMEBODY, ENDS)
       expect(loud.ok ? null : loud.error.failure.code).toBe('upstream_timeout')
     })
 
@@ -205,7 +207,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
         new Promise((resolve) => {
           signal.addEventListener('abort', () => resolve(no({ kind: 'timeout', reason: 'aborted' })))
         })
-      const outcome = await forward(provider, null, 1, new AbortController().signal, () => undefined)
+      const outcome = await forward(provider, null, SOMEBODY, ENDS)
       expect(outcome).toMatchObject({ ok: false, error: { failure: { code: 'upstream_timeout' } } })
     })
   })

@@ -10,7 +10,7 @@ import type { LlmContextInput } from '../../server/core/catalogue/llm-context'
 import type { Limits } from '../../server/core/limits/tier'
 import { micros, ZERO } from '../../server/core/money'
 import type { OutboundFetch } from '../../server/core/outbound/outbound-fetch'
-import type { Provider, ProviderAnswer, UpstreamFailure } from '../../server/core/providers/provider'
+import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../server/core/providers/provider'
 import { ok, type Result } from '../../server/core/result'
 import { openLog } from '../../server/log'
 
@@ -36,7 +36,11 @@ class FakeClock {
   }
 }
 
-type Answering<I> = (input: I, signal: AbortSignal) => Promise<Result<ProviderAnswer, UpstreamFailure>>
+type Answering<I> = (
+  input: I,
+  signal: AbortSignal,
+  origin: CallOrigin,
+) => Promise<Result<ProviderAnswer, UpstreamFailure>>
 
 /** A provider that records what it was asked and answers what the test wants. */
 export class FixtureProvider<I> implements Provider<I> {
@@ -46,9 +50,9 @@ export class FixtureProvider<I> implements Provider<I> {
   isLocal?: true
   answer: Answering<I> = async () => ok({ body: '{"fixture":true}' })
 
-  async call(input: I, signal: AbortSignal): Promise<Result<ProviderAnswer, UpstreamFailure>> {
+  async call(input: I, signal: AbortSignal, origin: CallOrigin): Promise<Result<ProviderAnswer, UpstreamFailure>> {
     this.asked.push(input)
-    return this.answer(input, signal)
+    return this.answer(input, signal, origin)
   }
 
   async ready(): Promise<boolean> {

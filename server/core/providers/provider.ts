@@ -36,6 +36,15 @@ export interface UpstreamFailure {
   }
 }
 
+/** On whose behalf a provider is called. */
+export interface CallOrigin {
+  /**
+   * Calls with an equal value are one caller's, for a source that serves callers in turn. Opaque, and for that alone: it is never
+   * logged, nor sent on.
+   */
+  readonly caller: string
+}
+
 /**
  * A source of answers for one operation. It never throws for what an upstream does: that is an `UpstreamFailure`.
  * It obeys `signal` promptly and answers `timeout` when it aborts. It may be called many times at once.
@@ -47,7 +56,7 @@ export interface Provider<I> {
    * its end, and is charged.
    */
   readonly isLocal?: true
-  call(input: I, signal: AbortSignal): Promise<Result<ProviderAnswer, UpstreamFailure>>
+  call(input: I, signal: AbortSignal, origin: CallOrigin): Promise<Result<ProviderAnswer, UpstreamFailure>>
   /** Whether it could answer now; for `/ready`. */
   ready(): Promise<boolean>
   /**

@@ -12,6 +12,7 @@ import {
   validationBody,
 } from '../../support/doubles/brave-bodies'
 import { cutDouble, HttpDouble } from '../../support/doubles/http-double'
+import { SOMEBODY } from '../../support/somebody'
 import { contextInput, imageInput } from '../websearch-local/fixture-index'
 
 const KEY = 'BSA-secret-key'
@@ -33,7 +34,7 @@ const open = (baseUrl = brave.url) =>
 const never = new AbortController().signal
 
 async function failure(plug = open(), signal = never): Promise<UpstreamFailure> {
-  const answer = await plug.context.call(contextInput('a b', { goggles: ['/a$boost'] }), signal)
+  const answer = await plug.context.call(contextInput('a b', { goggles: ['/a$boost'] }), signal, SOMEBODY)
   if (answer.ok) throw new Error('it answered')
   expect(answer.error.reason).not.toContain(KEY)
   expect(answer.error.passThrough?.body ?? '').not.toContain(KEY)
@@ -167,10 +168,10 @@ describe('a server that fails', () => {
   test('a 200 image answer without results, or not UTF-8, is an error', async () => {
     for (const body of ['{"type":"images"}', new Uint8Array([0x7b, 0xff, 0x7d]), CONTEXT]) {
       brave.instead = () => new Response(body, { headers: JSON_TYPE })
-      expect((await open().images.call(imageInput('a'), never)).ok).toBe(false)
+      expect((await open().images.call(imageInput('a'), never, SOMEBODY)).ok).toBe(false)
     }
     brave.instead = () => new Response(IMAGES)
-    expect((await open().images.call(imageInput('a'), never)).ok).toBe(true)
+    expect((await open().images.call(imageInput('a'), never, SOMEBODY)).ok).toBe(true)
   })
 
   test('an answer over 16 MiB is an error, packed or not', async () => {
@@ -226,7 +227,7 @@ describe('ready', () => {
     expect(await plug.context.ready()).toBe(true)
     await failure(plug)
     brave.instead = null
-    await plug.context.call(contextInput('a'), never)
+    await plug.context.call(contextInput('a'), never, SOMEBODY)
     expect(await plug.context.ready()).toBe(true)
     expect(brave.received).toHaveLength(3)
   })

@@ -6,6 +6,7 @@ import type { ImageSearchInput } from '../../../server/core/catalogue/image-sear
 import type { LlmContextInput } from '../../../server/core/catalogue/llm-context'
 import { CONTEXT, IMAGES, LOCAL_CONTEXT } from '../../support/doubles/brave-bodies'
 import { HttpDouble } from '../../support/doubles/http-double'
+import { SOMEBODY } from '../../support/somebody'
 import { contextInput, imageInput } from '../websearch-local/fixture-index'
 
 const KEY = 'BSA-test-key'
@@ -31,13 +32,13 @@ const open = () => openBraveWebsearch({ baseUrl: brave.url, apiKey: KEY, fetch: 
 const signal = new AbortController().signal
 
 async function context(more: Partial<LlmContextInput> = {}, q = 'tallest mountains') {
-  const answer = await open().context.call(contextInput(q, more), signal)
+  const answer = await open().context.call(contextInput(q, more), signal, SOMEBODY)
   if (!answer.ok) throw new Error(answer.error.reason)
   return answer.value.body
 }
 async function images(more: Partial<ImageSearchInput> = {}, q = 'mountain landscape') {
   body = IMAGES
-  const answer = await open().images.call(imageInput(q, more), signal)
+  const answer = await open().images.call(imageInput(q, more), signal, SOMEBODY)
   if (!answer.ok) throw new Error(answer.error.reason)
   return answer.value.body
 }

@@ -1,5 +1,6 @@
 import { expect } from 'bun:test'
 import type { Provider } from '../../../server/core/providers/provider'
+import { SOMEBODY } from '../../support/somebody'
 
 interface Source {
   readonly age: unknown
@@ -35,7 +36,7 @@ export interface ImageBody {
 
 /** The body of a success, parsed; anything else fails the test. */
 export async function bodyOf<B>(provider: Provider<never>, input: unknown): Promise<B> {
-  const answer = await provider.call(input as never, new AbortController().signal)
+  const answer = await provider.call(input as never, new AbortController().signal, SOMEBODY)
   if (!answer.ok) throw new Error(`no success: ${answer.error.kind} ${answer.error.reason}`)
   expect(typeof answer.value.body).toBe('string')
   return JSON.parse(String(answer.value.body)) as B

@@ -5,6 +5,7 @@ import { buildIndex } from '../../../server/adapters/websearch/local/build-index
 import { type LocalWebsearch, openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
 import type { OutboundFetch } from '../../../server/core/outbound/outbound-fetch'
 import { no, ok } from '../../../server/core/result'
+import { SOMEBODY } from '../../support/somebody'
 import { bodyOf, type ContextBody } from './bodies'
 import { BASE_URL, contextInput, NOW, pagesAbout, temporaryFolder, writeFixtureProject } from './fixture-index'
 
@@ -68,7 +69,7 @@ describe('goggles on the local index (spec 4.2)', () => {
     const large = Array.from({ length: 4000 }, (_, i) => `and^the^${i}$incontent\nitem^${i % 10}^$incontent`).join('\n')
     const short = Array.from({ length: 900 }, (_, i) => `a^*${i % 10}^$incontent,boost=${1 + (i % 9)}`).join('\n')
     const asked = (goggles: string[]) =>
-      search.context.call(contextInput('quartz', { goggles }), new AbortController().signal)
+      search.context.call(contextInput('quartz', { goggles }), new AbortController().signal, SOMEBODY)
     for (const goggles of [[large, short, `${short}\nx$incontent`, `${short}\ny$incontent`]]) {
       const answer = await asked(goggles)
       expect(answer).toMatchObject({ ok: false, error: { kind: 'invalid_input', input: { param: 'goggles' } } })
@@ -79,7 +80,7 @@ describe('goggles on the local index (spec 4.2)', () => {
 
   test('what is wrong with a published one is the answer', async () => {
     const input = contextInput('quartz', { goggles: ['https://gitlab.com/a/b/-/raw/main/large.goggle'] })
-    const answer = await search.context.call(input, new AbortController().signal)
+    const answer = await search.context.call(input, new AbortController().signal, SOMEBODY)
     expect(answer).toMatchObject({ ok: false, error: { kind: 'invalid_input', input: { param: 'goggles' } } })
   })
 })

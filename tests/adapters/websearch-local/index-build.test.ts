@@ -5,6 +5,7 @@ import { type BuildProgress, buildIndex, indexFingerprint } from '../../../serve
 import { ensureIndex } from '../../../server/adapters/websearch/local/ensure-index'
 import { openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
 import { lastDatedHeading } from '../../../server/adapters/websearch/local/package-documents'
+import { SOMEBODY } from '../../support/somebody'
 import { bodyOf, type ContextBody } from './bodies'
 import { BASE_URL, contextInput, NOW, temporaryFolder, writeFiles, writeFixtureProject } from './fixture-index'
 
@@ -92,7 +93,7 @@ describe('a reader', () => {
 
   test('is not ready and answers unavailable until there is an index, without a restart', async () => {
     const search = openLocalWebsearch({ indexPath, baseUrl: BASE_URL, now: () => NOW })
-    const answer = await search.context.call(contextInput('lathe'), new AbortController().signal)
+    const answer = await search.context.call(contextInput('lathe'), new AbortController().signal, SOMEBODY)
     expect(answer).toMatchObject({ ok: false, error: { kind: 'unavailable' } })
     expect(await search.images.ready()).toBe(false)
     await buildIndex({ indexPath, ...sources })

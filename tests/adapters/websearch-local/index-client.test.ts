@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { buildIndex } from '../../../server/adapters/websearch/local/build-index'
 import { type IndexClient, openIndexClient } from '../../../server/adapters/websearch/local/index-client'
+import { startIndexThread } from '../../../server/adapters/websearch/local/index-thread'
 import { type LocalWebsearch, openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
 import type { Question } from '../../../server/adapters/websearch/local/question'
+import { SOMEBODY } from '../../support/somebody'
 import {
   BASE_URL,
   contextInput,
@@ -36,7 +38,8 @@ const asking = (q: string): Question => ({
 })
 
 function clientOfStandIn(): IndexClient {
-  return openIndexClient({ indexPath, workerUrl: new URL('./crashing-worker.ts', import.meta.url) })
+  const script = new URL('./crashing-worker.ts', import.meta.url)
+  return openIndexClient({ indexPath, most: 1, start: (events) => startIndexThread(script, indexPath, events) })
 }
 
 describe('words that look like syntax', () => {
@@ -65,48 +68,50 @@ describe('words that look like syntax', () => {
     Array.from({ length: 75 }, (_, at) => `word${at}`).join(' '),
     '   ',
   ])('%j is a search like any other', async (q) => {
-    expect((await search.context.call(contextInput(q), never)).ok).toBe(true)
-    expect((await search.images.call(imageInput(q), never)).ok).toBe(true)
+    expect((await search.context.call(contextInput(q), never, SOMEBODY)).ok).toBe(true)
+    expect((await search.images.call(imageInput(q), never, SOMEBODY)).ok).toBe(true)
   })
 
   test('such words are searched as words', async () => {
-    const answer = await search.context.call(contextInput('NEAR("quartz" *)'), never)
+    const answer = await search.context.call(contextInput('NEAR("quartz" *)'), never, SOMEBODY)
     expect(answer.ok && String(answer.value.body)).toContain('https://pages.example/quartz/')
   })
 })
 
 describe('abort', () => {
   test('a call given up before it starts answers timeout', async () => {
-    const answer = await search.context.call(contextInput('quartz'), AbortSignal.abort())
+    const answer = await search.context.call(contextInput('quartz'), AbortSignal.abort(), SOMEBODY)
     expect(answer).toMatchObject({ ok: false, error: { kind: 'timeout' } })
   })
 
-  test('a call given up while it waits answers timeout at once, and others are not touched', async () => {
+  test.each(['answered', 'next in line'])('a call given up while it is %s answers timeout at once', async (state) => {
     const client = clientOfStandIn()
     const abort = new AbortController()
-    const waits = client.ask(asking('wait'), abort.signal)
-    const answers = client.ask(asking('answer'), never)
+    const before = state === 'next in line' ? [client.ask(asking('wait'), 'a', never)] : []
+    const waits = client.ask(asking('wait'), 'a', abort.signal)
     abort.abort()
     expect(await waits).toMatchObject({ ok: false, error: { kind: 'timeout' } })
-    expect(await answers).toEqual({ ok: true, value: { body: '1' } })
     await client.close()
+    for (const answer of await Promise.all(before))
+      expect(answer).toMatchObject({ ok: false, error: { kind: 'unavailable' } })
   })
 
   test('a signal that aborts after the answer changes nothing', async () => {
     const abort = new AbortController()
-    const answer = await search.context.call(contextInput('quartz'), abort.signal)
+    const answer = await search.context.call(contextInput('quartz'), abort.signal, SOMEBODY)
     abort.abort()
     expect(answer.ok).toBe(true)
   })
 })
 
 describe('a thread that dies', () => {
-  test.each(['die', 'throw'])('fails what it was asked (%s), and the next call has a new one', async (how) => {
+  test.each(['die', 'throw'])('fails what it worked on (%s), and what waits has a new one', async (how) => {
     const client = clientOfStandIn()
-    expect(await client.ask(asking('one'), never)).toEqual({ ok: true, value: { body: '1' } })
-    const lost = await Promise.all([client.ask(asking('wait'), never), client.ask(asking(how), never)])
-    for (const answer of lost) expect(answer).toMatchObject({ ok: false, error: { kind: 'unavailable' } })
-    expect(await client.ask(asking('again'), never)).toEqual({ ok: true, value: { body: '1' } })
+    expect(await client.ask(asking('one'), 'a', never)).toEqual({ ok: true, value: { body: '1' } })
+    const asked = [how, 'next', 'after'].map((q) => client.ask(asking(q), 'a', never))
+    const [lost, ...others] = await Promise.all(asked)
+    expect(lost).toMatchObject({ ok: false, error: { kind: 'unavailable' } })
+    expect(others).toEqual(['1', '2'].map((body) => ({ ok: true, value: { body } })))
     await client.close()
   })
 })
@@ -115,7 +120,7 @@ describe('many calls at once', () => {
   test('each has its own answer', async () => {
     const words = ['quartz', 'chuck', 'walnut', 'marzipan', 'chisels']
     const asked = Array.from({ length: 100 }, (_, at) => words[at % words.length]!)
-    const answers = await Promise.all(asked.map((q) => search.context.call(contextInput(q), never)))
+    const answers = await Promise.all(asked.map((q) => search.context.call(contextInput(q), never, SOMEBODY)))
     const originals = answers.map((answer) => answer.ok && JSON.parse(String(answer.value.body)).query.original)
     expect(originals).toEqual(asked)
   })
@@ -124,10 +129,10 @@ describe('many calls at once', () => {
 describe('close', () => {
   test('answers unavailable to what is asked and to what comes later, and may be called twice', async () => {
     const client = clientOfStandIn()
-    const waits = client.ask(asking('wait'), never)
+    const waits = client.ask(asking('wait'), 'a', never)
     await client.close()
     await client.close()
     expect(await waits).toMatchObject({ ok: false, error: { kind: 'unavailable' } })
-    expect(await client.ask(asking('late'), never)).toMatchObject({ ok: false, error: { kind: 'unavailable' } })
+    expect(await client.ask(asking('late'), 'a', never)).toMatchObject({ ok: false, error: { kind: 'unavailable' } })
   })
 })

@@ -3,6 +3,7 @@ import { countTokens } from '../../../server/adapters/websearch/passages/token-c
 import type { LlmContextInput } from '../../../server/core/catalogue/llm-context'
 import type { UpstreamFailure } from '../../../server/core/providers/provider'
 import { searxngBody } from '../../support/doubles/searxng-server'
+import { SOMEBODY } from '../../support/somebody'
 import { contextInput } from '../websearch-local/fixture-index'
 import { SearxngBench } from './searxng-bench'
 
@@ -40,12 +41,12 @@ function page(address: string, body: string, more: object = {}): void {
   bench.found = { ...bench.found, results }
 }
 async function ask(more: Partial<LlmContextInput> = {}, q = 'quartz', provider = plug): Promise<Body> {
-  const answer = await provider.context.call(contextInput(q, more), never)
+  const answer = await provider.context.call(contextInput(q, more), never, SOMEBODY)
   if (!answer.ok) throw new Error(`${answer.error.kind}: ${answer.error.reason}`)
   return JSON.parse(String(answer.value.body))
 }
 async function failure(more: Partial<LlmContextInput> = {}, provider = plug, signal = never): Promise<UpstreamFailure> {
-  const answer = await provider.context.call(contextInput('quartz', more), signal)
+  const answer = await provider.context.call(contextInput('quartz', more), signal, SOMEBODY)
   if (answer.ok) throw new Error('it answered')
   return answer.error
 }
@@ -209,7 +210,7 @@ describe('visiting pages', () => {
     bench.pages['slow.test/a'] = () => new Promise(() => undefined)
     page('fast.test/a', words('quartz'))
     const hasty = bench.open({ budgetMs: 3_000 })
-    await hasty.context.call(contextInput('quartz'), never) // starts the thread, which the time is not for
+    await hasty.context.call(contextInput('quartz'), never, SOMEBODY) // starts the thread, which the time is not for
     const body = await ask({}, 'quartz', hasty)
     expect(paths(body).sort()).toEqual(['fast.test/a', 'slow.test/a'])
     await hasty.close()

@@ -3,6 +3,7 @@ import type { ImageSearchInput } from '../../../server/core/catalogue/image-sear
 import type { UpstreamFailure } from '../../../server/core/providers/provider'
 import { cutDouble } from '../../support/doubles/http-double'
 import { type EngineResult, searxngBody } from '../../support/doubles/searxng-server'
+import { SOMEBODY } from '../../support/somebody'
 import { imageInput } from '../websearch-local/fixture-index'
 import { NOW, SearxngBench } from './searxng-bench'
 
@@ -35,12 +36,12 @@ const picture = (n: number, more: Partial<EngineResult> = {}): EngineResult => (
   ...more,
 })
 async function ask(more: Partial<ImageSearchInput> = {}, q = 'mountain', provider = plug): Promise<Body> {
-  const answer = await provider.images.call(imageInput(q, more), never)
+  const answer = await provider.images.call(imageInput(q, more), never, SOMEBODY)
   if (!answer.ok) throw new Error(answer.error.reason)
   return JSON.parse(String(answer.value.body))
 }
 async function failure(provider = plug, signal = never): Promise<UpstreamFailure> {
-  const answer = await provider.images.call(imageInput('mountain'), signal)
+  const answer = await provider.images.call(imageInput('mountain'), signal, SOMEBODY)
   if (answer.ok) throw new Error('it answered')
   return answer.error
 }
@@ -85,7 +86,7 @@ describe('the question', () => {
   })
 
   test('of commands alone is a wrong q, and SearXNG is not asked', async () => {
-    const answer = await plug.images.call(imageInput('!! :'), never)
+    const answer = await plug.images.call(imageInput('!! :'), never, SOMEBODY)
     expect(answer).toMatchObject({ ok: false, error: { kind: 'invalid_input', input: { param: 'q' } } })
     expect(bench.searxng.received).toEqual([])
   })

@@ -23,8 +23,8 @@ export async function openDocumentedGateway() {
     now: () => gateway.clock.now(),
   })
   const real = () => {
-    gateway.images.answer = (input, signal) => search.images.call(input, signal)
-    gateway.context.answer = (input, signal) => search.context.call(input, signal)
+    gateway.images.answer = (...asked) => search.images.call(...asked)
+    gateway.context.answer = (...asked) => search.context.call(...asked)
   }
   real()
   const document = (await (await gateway.call('/openapi.json')).json()) as OpenApiDocument

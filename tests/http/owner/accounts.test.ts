@@ -146,10 +146,10 @@ describe('the balance', () => {
     const began = new Promise<void>((done) => {
       asked = done
     })
-    gateway.images.answer = async (input, signal) => {
+    gateway.images.answer = async (...given) => {
       asked()
       await promise
-      return usual(input, signal)
+      return usual(...given)
     }
     const call = gateway.as(secret, IMAGES)
     await began

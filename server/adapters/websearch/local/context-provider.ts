@@ -18,13 +18,13 @@ export function contextProvider(
   return {
     name: 'local',
     isLocal: true,
-    async call(input, signal) {
+    async call(input, signal, { caller }) {
       const entries = input.goggles ?? []
       const texts = goggles ? await goggles.texts(entries, signal) : ok(entries)
       if (!texts.ok) return texts
       const nowMs = now()
       const question = questionOf(input, texts.value, nowMs)
-      return client.ask({ kind: 'context', input: question, baseUrl, nowMs }, signal)
+      return client.ask({ kind: 'context', input: question, baseUrl, nowMs }, caller, signal)
     },
     ready: () => isIndexReady(client),
   }

@@ -8,11 +8,12 @@ export function imageProvider(client: IndexClient, baseUrl: string): Provider<Im
   return {
     name: 'local',
     isLocal: true,
-    call(input, signal) {
+    call(input, signal, { caller }) {
       const { q, count, spellcheck } = input
       const region = { country: input.country, language: input.search_lang }
       const mostAdult = input.safesearch === 'off' ? 2 : 0
-      return client.ask({ kind: 'images', input: { q, count, spellcheck, region, mostAdult }, baseUrl }, signal)
+      const question = { q, count, spellcheck, region, mostAdult }
+      return client.ask({ kind: 'images', input: question, baseUrl }, caller, signal)
     },
     ready: () => isIndexReady(client),
   }

@@ -1,121 +1,221 @@
-import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
-import { no, ok, type Result } from '../../../core/result'
-import { brokenGoggle } from '../goggles/broken-goggle'
-import type { FromWorker, Question, ToWorker } from './question'
+import { availableParallelism } from 'node:os'
+import { failure } from '../../../core/failure'
+import { no } from '../../../core/result'
+import { FairQueue, type QueueBounds } from './fair-queue'
+import { type Answer, type IndexThread, type StartThread, startIndexThread } from './index-thread'
+import type { Question } from './question'
 
 export interface IndexClient {
-  /** Asks the index on its own thread. Obeys `signal` at once, answering `timeout`; never throws for what goes wrong there. */
-  ask(question: Question, signal: AbortSignal): Promise<Result<ProviderAnswer, UpstreamFailure>>
-  /** Ends the thread. What is still asked, and what is asked later, is answered `unavailable`. */
+  /**
+   * Asks the index on a thread of its own, when it is the caller's turn. Obeys `signal` at once, answering `timeout`; never
+   * throws for what goes wrong there.
+   */
+  ask(question: Question, caller: string, signal: AbortSignal): Promise<Answer>
+  /** Ends the threads. What is still asked, and what is asked later, is answered `unavailable`. */
   close(): Promise<void>
 }
 
+/** Runs something after a time, unless what it gives is called before. */
+export type After = (ms: number, run: () => void) => () => void
+
 export interface IndexClientOptions {
   readonly indexPath: string
-  /** The thread's script, where another one stands in for it. */
-  readonly workerUrl?: URL
+  readonly start?: StartThread
+  /** Most threads at once. */
+  readonly most?: number
+  readonly after?: After
 }
 
 /**
- * The thread is started with the first question. When it dies, the questions it had are answered `unavailable` and the
- * next question starts a new one.
+ * Of the usual searches, a caller's are through within a second or two; of those that take longest, these are more than can be
+ * answered before their deadline.
+ */
+export const BOUNDS: QueueBounds = { perCaller: 128, inAll: 1024 }
+/** A second thread is more than one core can do, and a third more than searches need. */
+const MOST_THREADS = 2
+/** Searches wait for this long, without a pause, before a second thread is started: it costs memory and a start. */
+export const BACKLOG_MS = 200
+/** A second thread that has nothing to do for this long is ended. */
+export const IDLE_MS = 30_000
+
+/**
+ * The first thread is started with the first question; a second one only while questions wait and there is a core for it. When
+ * a thread dies, the question that it worked on is answered `unavailable`, and another thread takes its place when it is needed.
  */
 export function openIndexClient(options: IndexClientOptions): IndexClient {
-  return new WorkerIndexClient(options.indexPath, options.workerUrl ?? new URL('./worker.ts', import.meta.url))
+  const script = new URL('./worker.ts', import.meta.url)
+  return new TurnTakingClient(
+    options.start ?? ((events) => startIndexThread(script, options.indexPath, events)),
+    options.most ?? Math.min(MOST_THREADS, availableParallelism()),
+    options.after ?? afterMs,
+  )
 }
 
-type Answer = Result<ProviderAnswer, UpstreamFailure>
+interface Asked {
+  readonly question: Question
+  /** Answers it; only the first answer counts. */
+  readonly settle: (answer: Answer) => void
+}
+
+/** A thread and what it does. */
+interface Place {
+  readonly thread: IndexThread
+  isOpen: boolean
+  working: Asked | null
+}
 
 const TIMED_OUT: Answer = no({ kind: 'timeout', reason: 'the call was given up before the index answered' })
 const CLOSED: Answer = no({ kind: 'unavailable', reason: 'the index is closed' })
+const FULL: Readonly<Record<keyof QueueBounds, Answer>> = {
+  perCaller: no({
+    kind: 'rate_limited',
+    reason: `local index: a caller has ${BOUNDS.perCaller} searches waiting`,
+    failure: failure(
+      'upstream_rate_limit',
+      `You have ${BOUNDS.perCaller} searches waiting, as many as one caller may. Wait for one to end, then try again. You were not charged.`,
+      { retryAfterSeconds: 1, limitSource: 'upstream' },
+    ),
+  }),
+  inAll: no({ kind: 'rate_limited', reason: `local index: ${BOUNDS.inAll} searches are waiting` }),
+}
 
-class WorkerIndexClient implements IndexClient {
-  readonly #indexPath: string
-  readonly #workerUrl: URL
-  readonly #pending = new Map<number, (answer: Answer) => void>()
-  #worker: Worker | null = null
-  #whenClosed: (() => void) | null = null
-  #isClosed = false
-  #lastId = 0
+class TurnTakingClient implements IndexClient {
+  readonly #start: StartThread
+  readonly #most: number
+  readonly #after: After
+  readonly #waiting = new FairQueue<Asked>(BOUNDS)
+  /** The oldest first, which is asked first: so a second one is idle where one is enough. */
+  readonly #places: Place[] = []
+  /** Threads that are told to end and have not yet. */
+  readonly #endings = new Set<Promise<void>>()
+  #stopStart: (() => void) | null = null
+  #stopEnd: (() => void) | null = null
+  /** A second thread died before it could be asked: none is tried again in this backlog. */
+  #hasFailedSecond = false
+  #closed: Promise<void> | null = null
 
-  constructor(indexPath: string, workerUrl: URL) {
-    this.#indexPath = indexPath
-    this.#workerUrl = workerUrl
+  constructor(start: StartThread, most: number, after: After) {
+    this.#start = start
+    this.#most = most
+    this.#after = after
   }
 
-  ask(question: Question, signal: AbortSignal): Promise<Answer> {
-    if (this.#isClosed) return Promise.resolve(CLOSED)
+  ask(question: Question, caller: string, signal: AbortSignal): Promise<Answer> {
+    if (this.#closed !== null) return Promise.resolve(CLOSED)
     if (signal.aborted) return Promise.resolve(TIMED_OUT)
-    const worker = this.#started()
-    const id = ++this.#lastId
     return new Promise((resolve) => {
-      const onAbort = (): void => {
-        send(worker, { cancel: id })
-        this.#settle(id, TIMED_OUT)
+      const giveUp = (): void => {
+        this.#waiting.remove(caller, asked)
+        asked.settle(TIMED_OUT)
+        this.#plan()
       }
-      signal.addEventListener('abort', onAbort, { once: true })
-      this.#pending.set(id, (answer) => {
-        signal.removeEventListener('abort', onAbort)
-        resolve(answer)
-      })
-      send(worker, { id, question })
+      const asked: Asked = {
+        question,
+        settle(answer) {
+          signal.removeEventListener('abort', giveUp)
+          resolve(answer)
+        },
+      }
+      signal.addEventListener('abort', giveUp, { once: true })
+      const turnedAway = this.#waiting.add(caller, asked)
+      turnedAway?.item.settle(FULL[turnedAway.by])
+      this.#serve()
     })
   }
 
-  async close(): Promise<void> {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#failAll(CLOSED)
-    const worker = this.#worker
-    if (!worker) return
-    await new Promise<void>((resolve) => {
-      this.#whenClosed = resolve
-      send(worker, { close: true })
-    })
-    worker.terminate()
-    this.#worker = null
+  close(): Promise<void> {
+    this.#closed ??= this.#closeAll()
+    return this.#closed
   }
 
-  #started(): Worker {
-    if (this.#worker) return this.#worker
-    const worker = new Worker(this.#workerUrl)
-    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data)
-    worker.onerror = (event) => {
-      event.preventDefault()
-      this.#lost(worker, event.message)
+  async #closeAll(): Promise<void> {
+    for (let asked = this.#waiting.take(); asked; asked = this.#waiting.take()) asked.settle(CLOSED)
+    for (const place of this.#places.splice(0)) {
+      place.working?.settle(CLOSED)
+      this.#end(place)
     }
-    worker.addEventListener('close', () => this.#lost(worker, 'the thread ended'))
-    this.#worker = worker
-    send(worker, { open: this.#indexPath })
-    return worker
+    this.#plan()
+    await Promise.all(this.#endings)
   }
 
-  #receive(message: FromWorker): void {
-    if ('closed' in message) this.#whenClosed?.()
-    else if ('body' in message) this.#settle(message.id, ok({ body: message.body }))
-    else if ('goggles' in message) this.#settle(message.id, no(brokenGoggle(message.goggles)))
-    else this.#settle(message.id, no({ kind: 'unavailable', reason: `local index: ${message.problem}` }))
+  /** Gives questions to the threads that are free. */
+  #serve(): void {
+    if (this.#places.length === 0 && this.#waiting.size > 0) this.#startOne()
+    for (const place of this.#places) if (place.isOpen && !place.working) this.#serveAt(place)
+    this.#plan()
   }
 
-  #lost(worker: Worker, reason: string): void {
-    if (this.#worker !== worker) return
-    this.#worker = null
-    this.#whenClosed?.()
-    worker.terminate()
-    this.#failAll(no({ kind: 'unavailable', reason: `the index's thread was lost: ${reason}` }))
+  #serveAt(place: Place): void {
+    place.working = this.#waiting.take()
+    if (place.working) place.thread.ask(place.working.question)
   }
 
-  #failAll(answer: Answer): void {
-    for (const id of [...this.#pending.keys()]) this.#settle(id, answer)
+  #startOne(): void {
+    const place: Place = {
+      isOpen: false,
+      working: null,
+      thread: this.#start({
+        opened: () => {
+          place.isOpen = true
+          this.#serve()
+        },
+        answered: (answer) => {
+          place.working?.settle(answer)
+          place.working = null
+          this.#serve()
+        },
+        lost: (reason) =>
+          this.#lose(place, no({ kind: 'unavailable', reason: `the index's thread was lost: ${reason}` })),
+      }),
+    }
+    this.#places.push(place)
   }
 
-  #settle(id: number, answer: Answer): void {
-    const resolve = this.#pending.get(id)
-    this.#pending.delete(id)
-    resolve?.(answer)
+  #lose(place: Place, answer: Answer): void {
+    const at = this.#places.indexOf(place)
+    if (at < 0) return
+    this.#places.splice(at, 1)
+    place.working?.settle(answer)
+    // One that cannot even begin answers for a question where there is no other thread, so that nothing waits for ever.
+    if (!place.isOpen && this.#places.length === 0) this.#waiting.take()?.settle(answer)
+    if (!place.isOpen && this.#places.length > 0) this.#hasFailedSecond = true
+    this.#serve()
+  }
+
+  /** Sets, or calls off, the start of a second thread and its end. */
+  #plan(): void {
+    const isBacklog = this.#waiting.size > 0
+    if (!isBacklog) this.#hasFailedSecond = false
+    const mayStart = this.#places.length > 0 && this.#places.length < this.#most && !this.#hasFailedSecond
+    if (isBacklog && mayStart && this.#places.every(({ isOpen }) => isOpen)) {
+      this.#stopStart ??= this.#after(BACKLOG_MS, () => {
+        this.#stopStart = null
+        this.#startOne()
+      })
+    } else {
+      this.#stopStart?.()
+      this.#stopStart = null
+    }
+    const second = this.#places[1]
+    if (second?.isOpen && !second.working) {
+      this.#stopEnd ??= this.#after(IDLE_MS, () => {
+        this.#stopEnd = null
+        this.#places.splice(1, 1)
+        this.#end(second)
+      })
+    } else {
+      this.#stopEnd?.()
+      this.#stopEnd = null
+    }
+  }
+
+  #end({ thread }: Place): void {
+    const ending = thread.close().finally(() => this.#endings.delete(ending))
+    this.#endings.add(ending)
   }
 }
 
-function send(worker: Worker, message: ToWorker): void {
-  worker.postMessage(message)
+function afterMs(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms)
+  return () => clearTimeout(timer)
 }

@@ -20,11 +20,11 @@ export interface LocalWebsearchOptions {
 export interface LocalWebsearch {
   readonly images: Provider<ImageSearchInput>
   readonly context: Provider<LlmContextInput>
-  /** Ends the thread that searches. */
+  /** Ends the threads that search. */
   close(): Promise<void>
 }
 
-/** The `local` websearch provider: both operations over one index file, searched on one thread of their own. */
+/** The `local` websearch provider: both operations over one index file, searched on threads of their own. */
 export function openLocalWebsearch({ indexPath, baseUrl, now, goggles }: LocalWebsearchOptions): LocalWebsearch {
   const client = openIndexClient({ indexPath })
   return {

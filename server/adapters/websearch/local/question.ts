@@ -7,16 +7,14 @@ export type Question =
   | { readonly kind: 'context'; readonly input: ContextQuestion; readonly baseUrl: string; readonly nowMs: number }
   | { readonly kind: 'ready' }
 
-/** What the serving thread sends to the worker: the file first and once, then questions by number. */
-export type ToWorker =
-  | { readonly open: string }
-  | { readonly id: number; readonly question: Question }
-  | { readonly cancel: number }
-  | { readonly close: true }
+/** What the serving thread sends to the worker: the file first and once, then one question at a time. */
+export type ToWorker = { readonly open: string } | { readonly question: Question } | { readonly close: true }
 
+/** What comes back: one message for each of those. */
 export type FromWorker =
-  | { readonly id: number; readonly body: string }
-  | { readonly id: number; readonly problem: string }
+  | { readonly opened: true }
+  | { readonly body: string }
+  | { readonly problem: string }
   /** The rule that the question's goggles break. */
-  | { readonly id: number; readonly goggles: string }
+  | { readonly goggles: string }
   | { readonly closed: true }

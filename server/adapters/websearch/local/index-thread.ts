@@ -1,0 +1,66 @@
+import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
+import { no, ok, type Result } from '../../../core/result'
+import { brokenGoggle } from '../goggles/broken-goggle'
+import type { FromWorker, Question, ToWorker } from './question'
+
+export type Answer = Result<ProviderAnswer, UpstreamFailure>
+
+/** A thread that answers one question at a time. */
+export interface IndexThread {
+  /** Gives it a question, when it has opened the index and answered the one before. */
+  ask(question: Question): void
+  /** Ends it, once it is done with what it works on. */
+  close(): Promise<void>
+}
+
+export interface ThreadEvents {
+  /** It has opened the index and takes questions. */
+  opened(): void
+  /** The answer to what it was asked last. */
+  answered(answer: Answer): void
+  /** It is gone, without being closed. What it was asked has no answer. */
+  lost(reason: string): void
+}
+
+export type StartThread = (events: ThreadEvents) => IndexThread
+
+/** Starts a thread of searches over an index file. */
+export function startIndexThread(script: URL, indexPath: string, events: ThreadEvents): IndexThread {
+  const worker = new Worker(script)
+  const send = (message: ToWorker): void => worker.postMessage(message)
+  const closed = Promise.withResolvers<void>()
+  let isEnding = false
+  const lost = (reason: string): void => {
+    closed.resolve()
+    if (isEnding) return
+    isEnding = true
+    worker.terminate()
+    events.lost(reason)
+  }
+  worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+    if ('opened' in data) events.opened()
+    else if ('closed' in data) closed.resolve()
+    else events.answered(answerOf(data))
+  }
+  worker.onerror = (event) => {
+    event.preventDefault()
+    lost(event.message)
+  }
+  worker.addEventListener('close', () => lost('the thread ended'))
+  send({ open: indexPath })
+  return {
+    ask: (question) => send({ question }),
+    async close() {
+      isEnding = true
+      send({ close: true })
+      await closed.promise
+      worker.terminate()
+    },
+  }
+}
+
+function answerOf(message: Extract<FromWorker, { body: string } | { goggles: string } | { problem: string }>): Answer {
+  if ('body' in message) return ok({ body: message.body })
+  if ('goggles' in message) return no(brokenGoggle(message.goggles))
+  return no({ kind: 'unavailable', reason: `local index: ${message.problem}` })
+}

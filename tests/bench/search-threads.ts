@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { buildIndex } from '../../server/adapters/websearch/local/build-index'
+import { contextProvider } from '../../server/adapters/websearch/local/context-provider'
+import { BACKLOG_MS, IDLE_MS, openIndexClient } from '../../server/adapters/websearch/local/index-client'
+import { contextInput } from '../adapters/websearch-local/fixture-index'
+
+/**
+ * What a second thread of searches costs in memory and brings in answers, over the index of a new install:
+ * `bun run bench:threads`. The index is built in a process of its own, so that what building took is not counted.
+ */
+
+const { values } = parseArgs({ options: { build: { type: 'string' }, seconds: { type: 'string', default: '4' } } })
+const root = resolve(import.meta.dir, '../..')
+const WORDS = ['stream', 'payment', 'schema', 'middleware', 'wallet', 'router', 'tokens', 'escape', 'plugin', 'cookei']
+const CALLERS = Array.from({ length: 20 }, (_, at) => `caller ${at}`)
+
+async function measure(indexPath: string): Promise<void> {
+  const planned = new Map<number, () => void>()
+  const client = openIndexClient({
+    indexPath,
+    most: 2,
+    after(ms, run) {
+      planned.set(ms, run)
+      return () => planned.delete(ms)
+    },
+  })
+  const provider = contextProvider(client, undefined, 'http://localhost', () => Date.now())
+  let asked = 0
+  const search = async (caller: string): Promise<void> => {
+    const q = [WORDS[asked % 10], WORDS[Math.floor(asked / 10) % 10]].join(' ')
+    asked++
+    const answer = await provider.call(contextInput(q), AbortSignal.timeout(60_000), { caller })
+    if (!answer.ok) throw new Error(answer.error.reason)
+  }
+  const crowd = async (label: string): Promise<void> => {
+    const times: number[] = []
+    const cpu = process.cpuUsage()
+    const end = performance.now() + Number(values.seconds) * 1000
+    await Promise.all(
+      CALLERS.map(async (caller) => {
+        while (performance.now() < end) {
+          const started = performance.now()
+          await search(caller)
+          times.push(performance.now() - started)
+        }
+      }),
+    )
+    times.sort((a, b) => a - b)
+    const { user, system } = process.cpuUsage(cpu)
+    const each = ((user + system) / 1000 / times.length).toFixed(1)
+    const p50 = times[Math.floor(times.length / 2)]?.toFixed(0)
+    console.log(
+      `${label}: ${times.length} answers, p50 ${p50} ms, ${each} ms of processor time each; memory ${megabytes()} MB`,
+    )
+  }
+  await search('first')
+  await crowd('one thread')
+  await crowd('one thread')
+  // Leaves a backlog standing, which starts the second one.
+  const waiting = CALLERS.map(search)
+  planned.get(BACKLOG_MS)?.()
+  await Promise.all(waiting)
+  await crowd('two threads')
+  await crowd('two threads')
+  planned.get(IDLE_MS)?.()
+  await search('last')
+  Bun.gc(true)
+  await Bun.sleep(1_000)
+  console.log(`after the second one ended: memory ${megabytes()} MB`)
+  await client.close()
+}
+
+function megabytes(): number {
+  return Math.round(process.memoryUsage().rss / 1e6)
+}
+
+if (values.build !== undefined) {
+  await buildIndex({ indexPath: values.build, nodeModules: join(root, 'node_modules'), projectRoot: root })
+} else {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-threads-'))
+  const indexPath = join(folder, 'search.db')
+  try {
+    const built = Bun.spawn([process.execPath, import.meta.path, '--build', indexPath], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
+    if ((await built.exited) !== 0) throw new Error('the index was not built')
+    await measure(indexPath)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,106 @@
+import type { After } from '../../server/adapters/websearch/local/index-client'
+import type { IndexThread, StartThread, ThreadEvents } from '../../server/adapters/websearch/local/index-thread'
+import type { Question } from '../../server/adapters/websearch/local/question'
+import { no, ok } from '../../server/core/result'
+
+/** A thread of searches that does what a test says, when it says so. It holds its user to one question at a time. */
+export class FakeThread implements IndexThread {
+  state: 'opening' | 'open' | 'gone' = 'opening'
+  /** What is searched for by the question that it works on. */
+  working: string | null = null
+  readonly #events: ThreadEvents
+  readonly #onAsked: (q: string) => void
+
+  constructor(events: ThreadEvents, onAsked: (q: string) => void) {
+    this.#events = events
+    this.#onAsked = onAsked
+  }
+
+  ask(question: Question): void {
+    if (this.state !== 'open' || this.working !== null) throw new Error(`asked while ${this.state}, ${this.working}`)
+    this.working = question.kind === 'ready' ? 'ready' : question.input.q
+    this.#onAsked(this.working)
+  }
+
+  async close(): Promise<void> {
+    if (this.state === 'gone') throw new Error('closed twice, or when it was gone')
+    this.state = 'gone'
+  }
+
+  open(): void {
+    this.state = 'open'
+    this.#events.opened()
+  }
+
+  /** Answers with what was searched for. */
+  answer(): void {
+    const body = JSON.stringify(this.working)
+    this.working = null
+    this.#events.answered(ok({ body }))
+  }
+
+  /** Finds what it was asked to be wrong. */
+  fail(): void {
+    this.working = null
+    this.#events.answered(no({ kind: 'unavailable', reason: 'broken' }))
+  }
+
+  die(): void {
+    this.state = 'gone'
+    this.working = null
+    this.#events.lost('killed')
+  }
+}
+
+/** Threads and timers in the hands of a test. */
+export class FakeThreads {
+  readonly all: FakeThread[] = []
+  /** What threads were asked, in order. */
+  readonly asked: string[] = []
+  readonly timers: { readonly ms: number; readonly run: () => void }[] = []
+  onStart: () => void = () => undefined
+  onAsked: (q: string) => void = () => undefined
+
+  readonly start: StartThread = (events) => {
+    this.onStart()
+    const thread = new FakeThread(events, (q) => {
+      this.asked.push(q)
+      this.onAsked(q)
+    })
+    this.all.push(thread)
+    return thread
+  }
+
+  readonly after: After = (ms, run) => {
+    const timer = { ms, run }
+    this.timers.push(timer)
+    return () => this.#drop(timer)
+  }
+
+  get alive(): FakeThread[] {
+    return this.all.filter(({ state }) => state !== 'gone')
+  }
+
+  /** Lets the time of what is set for `ms` come. */
+  elapse(ms: number): void {
+    for (const timer of this.timers.filter((one) => one.ms === ms)) {
+      this.#drop(timer)
+      timer.run()
+    }
+  }
+
+  #drop(timer: FakeThreads['timers'][number]): void {
+    const at = this.timers.indexOf(timer)
+    if (at >= 0) this.timers.splice(at, 1)
+  }
+}
+
+/** A search for `q`, of which a thread that is a fake looks at nothing else. */
+export function searchFor(q: string): Question {
+  const region = { country: 'ALL', language: 'en' }
+  return {
+    kind: 'images',
+    baseUrl: 'http://localhost',
+    input: { q, count: 1, spellcheck: false, region, mostAdult: 2 },
+  }
+}
