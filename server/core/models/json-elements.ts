@@ -1,4 +1,5 @@
 import { isTooDeep } from './json-depth'
+import { WaitingBytes } from './waiting-bytes'
 
 const NONE: Uint8Array = new Uint8Array()
 const LONGEST_ELEMENT = 16 * 1024 * 1024
@@ -7,7 +8,7 @@ const LONGEST_ELEMENT = 16 * 1024 * 1024
 export class JsonElements {
   ending: Uint8Array = NONE
   private readonly show: (element: Uint8Array) => void
-  private pending: Uint8Array = NONE
+  private readonly pending = new WaitingBytes()
   private scanned = 0
   private start = -1
   private depth = 0
@@ -19,7 +20,7 @@ export class JsonElements {
   }
 
   push(chunk: Uint8Array): Uint8Array {
-    const data = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk])
+    const data = this.pending.with(chunk)
     let sent = 0
     for (let at = this.scanned; at < data.length; at++) {
       const byte = data[at]
@@ -38,22 +39,21 @@ export class JsonElements {
         sent = at + 1
       } else if (byte === 0x5d && this.depth === 0) {
         this.ending = data.slice(at)
-        this.pending = NONE
+        this.pending.keep(NONE)
         this.scanned = 0
         return data.subarray(0, at)
       }
     }
     if (data.length - sent > LONGEST_ELEMENT) throw new RangeError('an element of the stream does not end')
     // What is not a whole element yet waits; the first bracket and the commas go with the element behind them.
-    this.pending = data.subarray(sent)
+    this.pending.keep(data.subarray(sent))
     this.scanned = this.pending.length
     if (this.start >= 0) this.start -= sent
     return data.subarray(0, sent)
   }
 
   end(): Uint8Array {
-    const rest = this.pending
-    this.pending = NONE
+    const rest = this.pending.take()
     this.scanned = 0
     // What is too deep may be what ended the stream.
     return isTooDeep(rest, false) ? NONE : rest

@@ -1,5 +1,6 @@
 import { isTooDeep } from './json-depth'
 import { isJson, type Json } from './model-request'
+import { WaitingBytes } from './waiting-bytes'
 
 const LINE_FEED = 0x0a
 const RETURN = 0x0d
@@ -7,6 +8,8 @@ const NONE: Uint8Array = new Uint8Array()
 
 /** Longer events are none: what sends them is broken, and must not fill the memory. */
 const LONGEST_EVENT = 16 * 1024 * 1024
+/** Bytes of an end of an event: `\n\r\n`. */
+const LONGEST_END = 3
 
 /** An event that goes on as it came, in other bytes, or not at all. */
 export type Verdict = 'pass' | 'drop' | Uint8Array
@@ -18,7 +21,7 @@ export type Verdict = 'pass' | 'drop' | Uint8Array
 export class SseEvents {
   private readonly judge: (event: Uint8Array) => Verdict
   private readonly judgeMany: ((events: string) => string | null) | null
-  private tail: Uint8Array = NONE
+  private readonly tail = new WaitingBytes()
 
   /**
    * `judgeMany` saves most of the work where most events are alike: it gets all whole events that came at once, as latin-1, and
@@ -31,12 +34,14 @@ export class SseEvents {
 
   /** What may be sent on now. Throws a `RangeError` when an event does not end, or nests too deep to be parsed. */
   push(chunk: Uint8Array): Uint8Array {
-    const data = this.tail.length === 0 ? chunk : Buffer.concat([this.tail, chunk])
-    return this.judgedTogether(data) ?? this.judgedApart(data)
+    const data = this.tail.with(chunk)
+    // No event ends in what was looked at already, but for an end that the network cut.
+    const unseen = Math.max(0, this.tail.length - LONGEST_END + 1)
+    return this.judgedTogether(data, unseen) ?? this.judgedApart(data, unseen)
   }
 
-  private judgedTogether(data: Uint8Array): Uint8Array | null {
-    const end = this.judgeMany ? endOfEvents(data) : -1
+  private judgedTogether(data: Uint8Array, unseen: number): Uint8Array | null {
+    const end = this.judgeMany ? endOfEvents(data, unseen) : -1
     if (!this.judgeMany || end < 0) return null
     const whole = end === data.length ? data : data.subarray(0, end)
     refuseDeep(whole)
@@ -47,11 +52,11 @@ export class SseEvents {
     return passed === events ? whole : Buffer.from(passed, 'latin1')
   }
 
-  private judgedApart(data: Uint8Array): Uint8Array {
+  private judgedApart(data: Uint8Array, unseen: number): Uint8Array {
     const out: Uint8Array[] = []
     let kept = 0
     let from = 0
-    for (let end = endOfEvent(data, from); end > 0; end = endOfEvent(data, from)) {
+    for (let end = endOfEvent(data, unseen); end > 0; end = endOfEvent(data, from)) {
       const event = data.subarray(from, end)
       refuseDeep(event)
       const verdict = this.judge(event)
@@ -69,13 +74,12 @@ export class SseEvents {
 
   private keep(tail: Uint8Array): void {
     if (tail.length > LONGEST_EVENT) throw new RangeError('an event of the stream does not end')
-    this.tail = tail
+    this.tail.keep(tail)
   }
 
   /** What stands behind the last whole event when the stream ends: it is judged as if it were whole. */
   end(): Uint8Array {
-    const last = this.tail
-    this.tail = NONE
+    const last = this.tail.take()
     // What is too deep may be what ended the stream.
     if (last.length === 0 || isTooDeep(last, true)) return NONE
     const verdict = this.judge(last)
@@ -87,7 +91,7 @@ function refuseDeep(events: Uint8Array): void {
   if (isTooDeep(events, true)) throw new RangeError('an event of the stream nests too deep')
 }
 
-/** One behind the empty line that ends the event at `from`; -1 when it is not there yet. */
+/** One behind the first empty line from `from` on; -1 when it is not there yet. */
 function endOfEvent(data: Uint8Array, from: number): number {
   for (let at = data.indexOf(LINE_FEED, from); at >= 0; at = data.indexOf(LINE_FEED, at + 1)) {
     if (data[at + 1] === LINE_FEED) return at + 2
@@ -96,10 +100,11 @@ function endOfEvent(data: Uint8Array, from: number): number {
   return -1
 }
 
-/** One behind the last empty line; -1 when there is none. */
-function endOfEvents(data: Uint8Array): number {
-  for (let at = data.lastIndexOf(LINE_FEED); at > 0; at = data.lastIndexOf(LINE_FEED, at - 1))
-    if (data[at - 1] === LINE_FEED || (data[at - 1] === RETURN && data[at - 2] === LINE_FEED)) return at + 1
+/** One behind the last empty line from `from` on; -1 when there is none. */
+function endOfEvents(data: Uint8Array, from: number): number {
+  const unseen = data.subarray(from)
+  for (let at = unseen.lastIndexOf(LINE_FEED); at > 0; at = unseen.lastIndexOf(LINE_FEED, at - 1))
+    if (unseen[at - 1] === LINE_FEED || (unseen[at - 1] === RETURN && unseen[at - 2] === LINE_FEED)) return from + at + 1
   return -1
 }
 
