@@ -139,7 +139,7 @@ export class CardTopUps {
   /** The claim once its money is in the balance; null while it is not paid. */
   private async paid(claim: Claim): Promise<Claim | null> {
     if (claim.state === 'served') return claim
-    if (claim.state === 'released') return null
+    // Also of one that was given up: should its page be paid after all, the money is its owner's.
     const fate = await this.fateOf(claim)
     if (fate.kind === 'never') await this.claims.release(claim.key, 'the page expired', false, this.clock.now())
     if (fate.kind !== 'settled') return null

@@ -95,7 +95,7 @@ export class MoneyMoves {
     })
   }
 
-  /** Pays debt out of paid balance that is not held. False when there was nothing to do, or it could not be booked. */
+  /** Pays debt out of paid balance that is not held. False when there was no debt, or none could be paid. */
   async offsetDebt(account: AccountId): Promise<boolean> {
     const before = await this.holds.balance(account)
     if (!before || before.debt === 0 || before.paid === 0) return false
@@ -103,6 +103,8 @@ export class MoneyMoves {
     const move = { account, kind: 'offset' as const, description: 'Debt paid out of the balance', reference }
     const done = await this.inTurn(move, async () => {
       const debt = (await this.holds.balance(account))?.debt ?? ZERO
+      // Another call paid it while this one waited for its turn.
+      if (debt === 0) return ok(null)
       const { paid } = await this.holds.setAside(account, debt)
       if (paid === 0) return no('not_durable')
       const entry = this.entry({ ...move, amount: paid }, `${account}/paid`, `${account}/debt`)

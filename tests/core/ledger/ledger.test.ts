@@ -327,4 +327,17 @@ describe('a refund that is taken back', () => {
     expect(offset?.change).toEqual({ accountId: account, credit: 0, paid: -5, toppedUp: 0, debt: -5 })
     await capture(next, 70)
   })
+
+  test('while calls hold the money: of many calls at once that pay the debt, none is refused for it', async () => {
+    const id = await held(75)
+    await takeBack('one', 30)
+    await ledger.release(id)
+    const amount = micros(10)
+    const calls = Array.from({ length: 7 }, () =>
+      ledger.hold({ request: requestId(), account, pool, amount, creditPays: true, at: NOON }),
+    )
+    expect((await Promise.all(calls)).map(({ ok }) => ok)).toEqual([true, true, true, true, true, true, true])
+    expect([await debt(), await balance()]).toEqual([0, { credit: 60, paid: 10, held: 70, available: 0 }])
+    expect(journal.appended.filter(({ entries }) => entries[0]?.kind === 'offset')).toHaveLength(1)
+  })
 })

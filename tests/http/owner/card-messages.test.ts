@@ -75,6 +75,17 @@ describe('messages of the card processor, in any order and at once', () => {
     }
   })
 
+  test('a page that was given up as expired, and is paid all the same, is booked and not lost', async () => {
+    const page = await opened()
+    stripe.expire(page)
+    expect(await tell('checkout.session.expired', { id: page, object: 'checkout.session' })).toBe(200)
+    expect(await dollars()).toEqual([0, 0, 0])
+    stripe.pay(page)
+    expect(await completed(page)).toBe(200)
+    expect(await completed(page)).toBe(200)
+    expect(await dollars()).toEqual([50, 0, 50])
+  })
+
   test('disputes that open, are won and are lost while their messages race: what stands is what Stripe says last', async () => {
     const page = await paidPage()
     const [first, second] = [stripe.giveBack('dispute', page, 2000), stripe.giveBack('dispute', page, 1000)]
