@@ -38,8 +38,8 @@ export class Drains {
     if (own < TIMES_THE_TIER * most && this.running < MOST_OF_PROCESS && !isFull) return null
     return failure(
       'rate_limit_exceeded',
-      `${own} calls of this account go on though nobody listens to them any more. New ones are taken when they have ended. Retry in ${RETRY_SECONDS} s.`,
-      { retryAfterSeconds: RETRY_SECONDS, limitSource: 'key' },
+      `${own} calls of this account are still running although their callers hung up. New calls are accepted once some of them have ended. Retry in ${RETRY_SECONDS} s.`,
+      { retryAfterSeconds: RETRY_SECONDS, limitSource: 'account' },
     )
   }
 

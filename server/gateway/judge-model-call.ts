@@ -67,7 +67,7 @@ function boundedCall(
     return no(
       failure(
         'unsupported_parameter',
-        `A file, sound or film has no bound for its tokens at ${model.id}: its context_tokens are not known here.`,
+        `${model.id} cannot take files, sound or film here: its context_tokens are not configured, so the most they could cost is not known.`,
       ),
     )
   return ok({
@@ -103,9 +103,13 @@ function onRoute(model: Model, route: ModelRoute): Result<Model, Failure> {
   const routes = routesOf(model)
   if (routes.includes(route)) return ok(model)
   return no(
-    failure('model_route_not_supported', `${model.id} is not spoken to on this route, but by ${routes.join(', ')}.`, {
-      param: 'model',
-    }),
+    failure(
+      'model_route_not_supported',
+      `${model.id} is not available on this route. Call it by: ${routes.join(', ')}.`,
+      {
+        param: 'model',
+      },
+    ),
   )
 }
 
@@ -131,6 +135,6 @@ export function moreThanMinute(input: number, output: number, subjects: readonly
   if (input + output <= minute) return null
   return failure(
     'max_tokens_exceeded',
-    `Some ${input} tokens of input and a cap of ${output} of output are more than the ${minute} tokens of a minute. Lower the cap.`,
+    `About ${input} tokens of input and an output cap of ${output} exceed the ${minute} tokens that a minute allows. Lower the cap.`,
   )
 }

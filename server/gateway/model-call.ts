@@ -191,7 +191,7 @@ export async function reckoned(
 /** The failure of whoever waits when the process ends. */
 export const SHUTTING_DOWN = failure(
   'service_unavailable',
-  'The gateway is shutting down and broke off. You were not charged; send the request again.',
+  'The gateway is shutting down and could not finish this call. You were not charged; send the request again.',
   { retryAfterSeconds: 1 },
 )
 

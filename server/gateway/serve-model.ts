@@ -1,6 +1,7 @@
 import { boundedBytes } from '../core/bounded-bytes'
 import { type Failure, failure } from '../core/failure'
 import type { BackendAnswer } from '../core/models/backend'
+import { isTooDeep } from '../core/models/json-depth'
 import type { Model } from '../core/models/model'
 import { isJson } from '../core/models/model-request'
 import type { Seen } from '../core/models/model-wire'
@@ -138,7 +139,7 @@ async function forwarded(counter: ModelCounter, taken: Taken): Promise<ModelOutc
       shutdown.signal,
     )
     if (opened.ok) taken.drain.at(opened.value.upstream)
-    if (shutdown.signal.aborted && !opened.ok) return brokenOff(counter, taken)
+    if (shutdown.signal.aborted && !opened.ok) return brokenOff(counter, taken, SHUTTING_DOWN)
     if (!opened.ok) return refused(counter, taken, told(opened.error))
     return request.stream
       ? await streamed(counter, taken, opened.value)
@@ -154,15 +155,16 @@ async function refused(counter: ModelCounter, taken: Taken, problem: Failure): P
   return { kind: 'refused', failure: problem, readings: await counter.limiter.read(taken.judged.subjects) }
 }
 
-/** This process ends before the answer: it is our break to whoever waits, and charged by estimate to whoever left (spec-answers 4). */
-async function brokenOff(counter: ModelCounter, taken: Taken): Promise<ModelOutcome> {
+/** There is no answer to the end: a break to whoever waits, and charged by estimate to whoever left (spec-answers 4). */
+async function brokenOff(counter: ModelCounter, taken: Taken, problem: Failure): Promise<ModelOutcome> {
   if (taken.judged.call.hangUp.aborted) {
     const { judged, seen } = await reckoned(counter, taken, NOTHING)
     const kept = taken.first?.cut()
-    const { tokens } = await charge(counter, judged, taken.reservation, seen, 'gateway_shutdown', kept)
+    const code = problem === SHUTTING_DOWN ? 'gateway_shutdown' : 'caller_hung_up'
+    const { tokens } = await charge(counter, judged, taken.reservation, seen, code, kept)
     await giveBack(taken, tokens.input + tokens.output)
   }
-  return refused(counter, taken, SHUTTING_DOWN)
+  return refused(counter, taken, problem)
 }
 
 async function streamed(counter: ModelCounter, taken: Taken, answer: BackendAnswer): Promise<ModelOutcome> {
@@ -198,15 +200,14 @@ async function plain(
   const body = await wholeBody(answer)
   answer.close()
   if (!body.ok) {
-    if (shutdown.aborted) return brokenOff(counter, taken)
+    if (shutdown.aborted) return brokenOff(counter, taken, SHUTTING_DOWN)
     counter.onTrouble(answer.upstream, body.error)
-    const problem = failure('upstream_error', 'The model broke off in its answer. You were not charged.')
-    return refused(counter, taken, problem)
+    return brokenOff(counter, taken, body.error === LATE ? TOO_LATE : BROKEN)
   }
   const seen = seenIn(judged, body.value)
   if (!seen) {
-    counter.onTrouble(answer.upstream, 'an answer that is no JSON object')
-    const problem = failure('upstream_error', 'The model gave an answer that is none. You were not charged.')
+    counter.onTrouble(answer.upstream, 'an answer that is no JSON object, or nests too deep')
+    const problem = failure('upstream_error', 'The model gave an answer that cannot be read. You were not charged.')
     return refused(counter, taken, problem)
   }
   const { captured, tokens } = await charge(
@@ -228,7 +229,9 @@ async function plain(
   }
 }
 
+/** Null where it is no JSON object, or nests deeper than anything goes through the gateway. */
 function seenIn({ call }: JudgedCall, body: Uint8Array): Seen | null {
+  if (isTooDeep(body, false)) return null
   const text = new TextDecoder().decode(body)
   try {
     const json: unknown = JSON.parse(text)
@@ -240,11 +243,23 @@ function seenIn({ call }: JudgedCall, body: Uint8Array): Seen | null {
   }
 }
 
+/** Once its headers are there, it may take as long again as they might have. */
 async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<ArrayBuffer>, string>> {
+  let isLate = false
+  const deadline = setTimeout(() => {
+    isLate = true
+    answer.close()
+  }, answer.drainMs)
   try {
     const whole = await boundedBytes(answer.body, MOST_ANSWER_BYTES)
     return whole ? ok(whole) : no('an answer that is too long')
   } catch (error) {
-    return no(error instanceof Error ? error.name : 'the answer was cut')
+    return no(isLate ? LATE : error instanceof Error ? error.name : 'the answer was cut')
+  } finally {
+    clearTimeout(deadline)
   }
 }
+
+const LATE = 'an answer that does not end'
+const TOO_LATE = failure('upstream_timeout', 'The model did not end its answer in time. You were not charged.')
+const BROKEN = failure('upstream_error', 'The model broke off in the middle of its answer. You were not charged.')

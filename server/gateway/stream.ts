@@ -247,9 +247,13 @@ class MeteredStream {
     }
   }
 
-  /** A whole answer is owed; of a broken one only what nobody listened to. What the vendor itself calls failed it does not bill. */
+  /**
+   * A whole answer is owed; of a broken one only what nobody listened to. What the vendor itself calls failed it does not bill, and
+   * a break of ours is not blamed on whoever read slowly before.
+   */
   private isOwed(isWhole: boolean): boolean {
-    return isWhole || (!this.meter.hasFailed && (this.isGone || this.wasLeftUnread))
+    const wasDeserted = this.isGone || (this.wasLeftUnread && this.stopped !== 'shutdown')
+    return isWhole || (!this.meter.hasFailed && wasDeserted)
   }
 
   private async letGo(): Promise<{ problem: null; end: Ending }> {
@@ -267,7 +271,8 @@ class MeteredStream {
   private async charged(isWhole: boolean): Promise<{ problem: Failure | null; end: Ending }> {
     const { counter, taken, meter } = this
     const { first, reservation } = taken
-    const isCounted = (isWhole && (meter.seen.isFinal || !this.isGone)) || taken.judged.most === 0
+    // The vendor's report counts, also where its end did not come behind it.
+    const isCounted = meter.seen.isFinal || (isWhole && !this.isGone) || taken.judged.most === 0
     const { judged, seen } = isCounted
       ? { judged: taken.judged, seen: meter.seen }
       : await reckoned(counter, taken, meter.seen, this.stopped === 'told_to')

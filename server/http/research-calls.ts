@@ -63,7 +63,7 @@ function askedOf(body: unknown): Result<Asked, Failure> {
   const { model, query, messages, stream = false } = body
   if (model === undefined) return no(failure('missing_parameter', 'model is required', { param: 'model' }))
   if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
-  if (query !== undefined && messages !== undefined) return wrong('messages', 'stands beside query')
+  if (query !== undefined && messages !== undefined) return wrong('messages', 'cannot be sent together with query')
   const question = typeof query === 'string' ? query : lastUserText(messages)
   if (query === undefined && messages === undefined)
     return no(failure('missing_parameter', 'query, or messages, is required', { param: 'query' }))

@@ -102,6 +102,8 @@ class ChatMeter implements StreamMeter {
   isComplete = false
   hasFailed = false
   private counts: TokenCounts | null = null
+  /** Whether the usage came by itself, as the report at the end does; some servers tell a running count in every event. */
+  private isReport = false
   private text = 0
   private readonly shown: boolean
   private readonly events = new SseEvents(
@@ -115,7 +117,8 @@ class ChatMeter implements StreamMeter {
   }
 
   get seen(): Seen {
-    return { counts: this.counts, isFinal: this.counts !== null, textBytes: this.text }
+    const isFinal = this.counts !== null && (this.isReport || this.isComplete)
+    return { counts: this.counts, isFinal, textBytes: this.text }
   }
 
   push(chunk: Uint8Array): Uint8Array {
@@ -147,9 +150,12 @@ class ChatMeter implements StreamMeter {
     if (!text.includes('"usage"')) return 'pass'
     if (/"usage"\s*:\s*\{/.test(text)) {
       const json = jsonOf(event)
-      this.counts = openAiUsage(json['usage']) ?? this.counts
+      const counts = openAiUsage(json['usage'])
+      const isAlone = json['usage'] !== undefined && listOf(json['choices']).length === 0
+      this.counts = counts ?? this.counts
+      this.isReport ||= counts !== null && isAlone
       if (this.shown) return 'pass'
-      if (json['usage'] !== undefined && listOf(json['choices']).length === 0) return 'drop'
+      if (isAlone) return 'drop'
     }
     return this.shown ? 'pass' : withoutUsage(event, text)
   }

@@ -104,7 +104,8 @@ function endOfEvent(data: Uint8Array, from: number): number {
 function endOfEvents(data: Uint8Array, from: number): number {
   const unseen = data.subarray(from)
   for (let at = unseen.lastIndexOf(LINE_FEED); at > 0; at = unseen.lastIndexOf(LINE_FEED, at - 1))
-    if (unseen[at - 1] === LINE_FEED || (unseen[at - 1] === RETURN && unseen[at - 2] === LINE_FEED)) return from + at + 1
+    if (unseen[at - 1] === LINE_FEED || (unseen[at - 1] === RETURN && unseen[at - 2] === LINE_FEED))
+      return from + at + 1
   return -1
 }
 

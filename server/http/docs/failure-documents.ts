@@ -40,7 +40,8 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   foreign_origin: 'A browser sent this write from another site.',
   model_not_allowed: "The model is not in this key's list of allowed models.",
   unknown_model: 'There is no model of this id. `GET /v1/models` lists all.',
-  model_route_not_supported: 'The model is not spoken to on this route; its `supported_endpoint_types` tell which.',
+  model_route_not_supported:
+    'The model is not available on this route; its `supported_endpoint_types` list the routes that it is.',
   max_tokens_exceeded: 'Input and output cap together are more than a whole minute of the token limit.',
   unsupported_parameter: 'The vendor charges for this beside the tokens, so it is not sold here.',
   unknown_endpoint: 'There is no such endpoint.',

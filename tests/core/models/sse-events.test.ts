@@ -17,7 +17,13 @@ function* cut(whole: string, lengths: readonly number[]): Generator<Uint8Array> 
 }
 
 describe('a stream that the network cuts anywhere', () => {
-  const events = ['data: 1\n\n', 'event: x\r\ndata: 22\r\n\r\n', ': quiet\n\n', 'data: a\ndata: b\n\n', 'data: 333\r\n\r\n']
+  const events = [
+    'data: 1\n\n',
+    'event: x\r\ndata: 22\r\n\r\n',
+    ': quiet\n\n',
+    'data: a\ndata: b\n\n',
+    'data: 333\r\n\r\n',
+  ]
 
   test.each([[[1]], [[2]], [[3, 1]], [[1, 7, 2]], [[13]], [[200]]])('is the same events, cut by %j', (lengths) => {
     for (const together of [null, (many: string) => many, () => null]) {

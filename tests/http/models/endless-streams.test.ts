@@ -50,8 +50,20 @@ describe.each(Object.entries(CALLS))('a stream without end, on %s', (_, [path, b
   )
 })
 
+const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
+
+test('a plain answer that nests 400,000 deep is not parsed and not passed on, and costs nothing', async () => {
+  const { key, balance } = await gateway.funded()
+  vendor.answer = () =>
+    new Response(`{"choices":${deep},"usage":{"prompt_tokens":1,"completion_tokens":1}}`, {
+      headers: { 'content-type': 'application/json' },
+    })
+  const answer = await gateway.post(key, '/v1/chat/completions', { ...hello, model: 'gpt', stream: false })
+  expect([answer.status, await answer.json()]).toMatchObject([502, { error: { code: 'upstream_error' } }])
+  expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+})
+
 describe('an event that nests 400,000 deep', () => {
-  const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
   const started = openAi.chunk({ content: 'Hello there, this is text.' })
   const events: Record<keyof typeof CALLS, string> = {
     chat: `data: {"choices":${deep},"usage":{}}\n\n`,

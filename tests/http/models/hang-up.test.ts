@@ -159,6 +159,45 @@ test('plain calls whose caller hangs up before the answer cost their tokens, and
   expect(Number(limit) - Number(left)).toBe(20 * 1_500)
 })
 
+describe('a plain answer that begins and never ends', () => {
+  const begun = () => {
+    const asked = Promise.withResolvers<void>()
+    vendor.answer = () => {
+      asked.resolve()
+      const part = new TextEncoder().encode('{"choices":')
+      return new Response(new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(part) }))
+    }
+    return asked.promise
+  }
+  const places = async (key: MadeKey) => {
+    const { headers } = await gateway.as(key, '/v1/models')
+    const [limit, left] = ['limit', 'remaining'].map((name) => Number(headers.get(`x-ratelimit-${name}-concurrency`)))
+    return Number(limit) - Number(left)
+  }
+
+  test('is given up when the time of its entry is over: 504, uncharged, and its place is free', async () => {
+    const { key, balance } = await gateway.funded()
+    void begun()
+    const answer = await chat(key, 'endless', { stream: false })
+    expect(answer.status).toBe(504)
+    expect(await answer.json()).toMatchObject({ error: { code: 'upstream_timeout' } })
+    expect([await settled(balance), await places(key)]).toEqual([0, 0])
+  })
+
+  test('and whose caller has left is charged by estimate, as a stream is, and its place is free', async () => {
+    const { key, balance } = await gateway.funded()
+    const gone = new AbortController()
+    const asked = begun()
+    const answer = chat(key, 'endless', { stream: false }, { signal: gone.signal }).catch(() => undefined)
+    await asked
+    gateway.clock.advance(20_000)
+    gone.abort()
+    await answer
+    expect(await settled(balance)).toBeGreaterThan(20 * 50 * 10)
+    while ((await places(key)) > 0) await Bun.sleep(1)
+  })
+})
+
 describe('a stream that goes on without its caller and ends without a report (spec-answers 4)', () => {
   const explain = async (model: string, after: () => void, max_tokens = 40_000) => {
     const { key, balance } = await gateway.funded()
@@ -182,6 +221,36 @@ describe('a stream that goes on without its caller and ends without a report (sp
     held()
     expect(await explain('endless', () => undefined)).toMatchObject({ output_tokens: 20 * 50 })
     expect(vendor.received).toHaveLength(1)
+  })
+
+  test('but for its last word, behind the report: what the vendor counted', async () => {
+    const { key, balance } = await gateway.funded()
+    const { finish } = held([openAi.chunk({}, 'stop'), openAi.total({ input: 1_000, output: 50 })])
+    const answer = await chat(key, 'endless')
+    await leave(answer)
+    gateway.clock.advance(20_000)
+    finish()
+    expect(await settled(balance)).toBe(1_000 * 2.5 + 50 * 10)
+    expect(await gateway.explained(key, requestId(answer))).toMatchObject({
+      ...{ code: 'caller_hung_up', usage_source: 'exact', output_tokens: 50 },
+    })
+  })
+
+  test('and told a running count until it broke: that is no report', async () => {
+    const running = openAi
+      .chunk({ content: words })
+      .replace('"usage":null', `"usage":${JSON.stringify(openAi.usage({ input: 9, output: 1 }))}`)
+    const { key, balance } = await gateway.funded()
+    const { finish } = held([running])
+    const answer = await chat(key, 'endless')
+    await leave(answer)
+    gateway.clock.advance(20_000)
+    finish()
+    expect(await settled(balance)).toBe(Math.ceil(9 * 2.5) + 20 * 50 * 10)
+    expect(await gateway.explained(key, requestId(answer))).toMatchObject({
+      usage_source: 'estimated',
+      input_tokens: 9,
+    })
   })
 
   test('is charged at most what was held: its cap', async () => {
@@ -278,7 +347,7 @@ describe('calls that go on without their callers', () => {
     const refused = await chat(fresh, 'thinker', { max_tokens: 1_000 })
     expect(refused.status).toBe(429)
     expect(refused.headers.get('retry-after')).toBe('5')
-    expect(await refused.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } })
+    expect(await refused.json()).toMatchObject({ error: { code: 'rate_limit_exceeded', limit_source: 'account' } })
     const theirs = await chat(other.key, 'thinker', { max_tokens: 1_000 })
     expect(theirs.status).toBe(200)
     expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false, false, false])
@@ -345,6 +414,33 @@ describe('the process ends (spec-answers 4)', () => {
     expect(await settled(balance)).toBe(0)
     await gateway.core.stores.journal.drained()
     expect(await gateway.explained(key, requestId(answer))).toMatchObject({ status: 503, code: 'gateway_shutdown' })
+  })
+
+  test('a stream whose reader was slow before, and listens: nothing, as the error in it says', async () => {
+    const { key, balance } = await gateway.funded()
+    const more = Promise.withResolvers<void>()
+    vendor.answer = () =>
+      eventStream([openAi.chunk({ content: words })], async (controller) => {
+        await more.promise
+        controller.enqueue(new TextEncoder().encode(openAi.chunk({ content: words.repeat(25) })))
+        await new Promise(() => undefined)
+      })
+    const answer = await chat(key, 'thinker')
+    const reader = answer.body?.getReader()
+    const read = async (until: string) => {
+      for (let text = ''; !text.includes(until); ) text += new TextDecoder().decode((await reader?.read())?.value)
+    }
+    await read('xxx')
+    const keep = spyOn(gateway.core.ledger, 'keep')
+    more.resolve()
+    while (keep.mock.calls.length === 0) await Bun.sleep(1)
+    keep.mockRestore()
+    gateway.clock.advance(60_001)
+    await read('xxx')
+    const end = read('service_unavailable')
+    await gateway.gateway.streamsEnded(0)
+    await end
+    expect(await settled(balance)).toBe(0)
   })
 
   test('a stream that nobody listens to is charged by estimate', async () => {
