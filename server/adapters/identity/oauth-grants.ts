@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { and, eq, gt, isNull, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import {
   ACCESS_TOKEN_PREFIX,
   AUDIENCES,
@@ -11,7 +11,14 @@ import {
   type Scope,
   type TokenGrant,
 } from '../../core/credentials/oauth-grant'
-import { oauthAccessToken, oauthClient, oauthConsent, oauthRefreshToken } from '../stores/libsql/schema/oauth'
+import { identityVerification } from '../stores/libsql/schema/identity'
+import {
+  oauthAccessToken,
+  oauthClient,
+  oauthConsent,
+  oauthDeviceCode,
+  oauthRefreshToken,
+} from '../stores/libsql/schema/oauth'
 import type { IdentityDatabase } from './identity-database'
 import { CLI_CLIENT_ID } from './oauth-options'
 import { plainName } from './oauth-registration'
@@ -84,7 +91,33 @@ export class LibraryGrants implements OAuthGrants {
       this.db
         .delete(table)
         .where(and(eq(table.userId, userId), ...(clientId === 'all' ? [] : [eq(table.clientId, clientId)])))
-    await this.db.batch([of(oauthAccessToken), of(oauthRefreshToken), of(oauthConsent)])
+    await this.db.batch([
+      ...this.notFetched(userId, clientId),
+      of(oauthRefreshToken),
+      of(oauthAccessToken),
+      of(oauthConsent),
+    ])
+  }
+
+  /** Codes whose tokens nobody has asked for yet: those of devices, and those that went through a browser. */
+  private notFetched(userId: string, clientId: string | 'all') {
+    const { value } = identityVerification
+    const byApp = (app: SQL) => (clientId === 'all' ? [] : [sql`${app} = ${clientId}`])
+    const member = (path: string) => sql`iif(json_valid(${value}), json_extract(${value}, ${path}), NULL)`
+    return [
+      this.db
+        .delete(oauthDeviceCode)
+        .where(and(eq(oauthDeviceCode.userId, userId), ...byApp(sql`${oauthDeviceCode.oauthClientId}`))),
+      this.db
+        .delete(identityVerification)
+        .where(
+          and(
+            sql`${member('$.type')} = 'authorization_code'`,
+            sql`${member('$.userId')} = ${userId}`,
+            ...byApp(member('$.query.client_id')),
+          ),
+        ),
+    ] as const
   }
 }
 

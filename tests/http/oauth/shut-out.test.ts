@@ -102,3 +102,51 @@ describe('whoever is shut out may have let an app in, so its access ends as well
     expect(await other.ends()).toEqual([])
   })
 })
+
+const DISCONNECTIONS: readonly (readonly [what: string, act: (owner: Owner) => Promise<Response>])[] = [
+  ['that app is disconnected', (owner) => owner.api('/api/apps/gateway-cli/disconnect', {})],
+  ['all apps are disconnected', (owner) => owner.api('/api/apps/disconnect', {})],
+]
+
+describe('what an app was allowed and has not fetched yet ends too', () => {
+  const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code'
+
+  /** A device whose owner has said yes, and that has not asked since. */
+  async function approvedDevice(owner: Owner) {
+    const app = oauthApp(gateway, owner)
+    const { body } = await app.form('/device/code', {
+      ...{ client_id: 'gateway-cli', scope: 'data:read offline_access', resource: `${app.origin}/mcp` },
+    })
+    const userCode = String(body['user_code'])
+    await owner.api(`/api/auth/device?user_code=${userCode}`)
+    expect((await owner.api('/api/auth/device/approve', { userCode })).status).toBe(200)
+    const fields = { grant_type: DEVICE, client_id: 'gateway-cli', device_code: String(body['device_code']) }
+    return () => app.form('/oauth2/token', fields)
+  }
+
+  test.each([...ENDINGS, ...DISCONNECTIONS])('the tokens of a device, when %s', async (_, act) => {
+    gateway.clock.advance(60_000)
+    const owner = await gateway.owner()
+    const fetch = await approvedDevice(owner)
+    expect((await act(owner)).status).toBe(200)
+    expect(await fetch()).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
+  })
+
+  test.each(DISCONNECTIONS)('the tokens of a code, when %s', async (_, act) => {
+    const owner = await gateway.owner()
+    const app = oauthApp(gateway, owner)
+    const got = await app.code()
+    expect((await act(owner)).status).toBe(200)
+    expect(await app.redeem(got)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
+  })
+
+  test('but not those of another app, or of another owner', async () => {
+    gateway.clock.advance(60_000)
+    const [owner, other] = [await gateway.owner(), await gateway.owner()]
+    const fetchers = [await approvedDevice(owner), await approvedDevice(other)]
+    const got = await oauthApp(gateway, owner).code()
+    await owner.api('/api/apps/another-app/disconnect', {})
+    expect((await oauthApp(gateway, owner).redeem(got)).status).toBe(200)
+    for (const fetch of fetchers) expect((await fetch()).status).toBe(200)
+  })
+})
