@@ -118,6 +118,24 @@ describe('attacks on the evm method', () => {
         const unnamed = await readX402(paying, await bare(paying, termsOf()))
         expect(await overtaken(paying, unnamed)).toMatchObject({ kind: 'refused' })
       })
+
+      test('nor is x402 with an echo that is not signed: whoever holds the authorization writes another for another gateway', async () => {
+        const [paying, terms] = [method(), termsOf()]
+        const { more } = await offered(paying, terms)
+        const shown = await readX402(paying, await sandbox.x402Signature(more['payment-required'] ?? ''))
+        expect(shown.binding).not.toBeNull()
+        expect((await paying.validate(shown, terms)).ok).toBe(true)
+        expect(await overtaken(paying, shown)).toMatchObject({ kind: 'refused' })
+      })
+
+      test('x402 with an echo that its payer signed is paid: it can be shown to nobody else', async () => {
+        const [paying, terms] = [method(), termsOf()]
+        const { more } = await offered(paying, terms)
+        const asked = new Response(null, { status: 402, headers: more })
+        const shown = await readX402(paying, await sandbox.payer().createCredential(asked))
+        expect((await paying.validate(shown, terms)).ok).toBe(true)
+        expect(await overtaken(paying, shown)).toMatchObject({ kind: 'settled' })
+      })
     })
 
     test('what we brought is found after a restart; what counted once counts by another relayer too', async () => {

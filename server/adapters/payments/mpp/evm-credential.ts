@@ -13,6 +13,8 @@ export interface EvmCredential {
   readonly authorization: Authorization
   /** What it says that it was made for. x402's clients echo what the offer said, or say nothing. */
   readonly binding: Binding | null
+  /** Whether the payer's signature covers that: else whoever holds the authorization can have written another. Judged by the wire. */
+  readonly isSignedFor: boolean
   readonly hash: string
   /** As the library reads it; of x402, without a challenge yet. */
   readonly credential: Credential.Credential
@@ -34,7 +36,7 @@ function readPayment(shown: ShownPayment): Result<EvmCredential, PaymentRefusal>
   const read = readPaymentScheme(shown, 'evm')
   if (!read?.ok) return read
   const authorization = authorizationIn(read.value.credential.payload)
-  return authorization ? ok({ ...read.value, form: 'payment', authorization }) : NOT_AN_AUTHORIZATION
+  return authorization ? ok({ ...read.value, form: 'payment', isSignedFor: true, authorization }) : NOT_AN_AUTHORIZATION
 }
 
 function readX402(text: string, { transport }: ReturnType<typeof evm.charge>): Result<EvmCredential, PaymentRefusal> {
@@ -53,7 +55,9 @@ function readX402(text: string, { transport }: ReturnType<typeof evm.charge>): R
   const extension = member(member(member(credential.payload, 'extensions'), 'mppx'), 'info')
   const opaque = member(extension, 'opaque')
   const binding = typeof opaque === 'string' ? decodedBinding(opaque) : null
-  return ok({ form: 'x402', authorization, binding, hash: digestOf(text), credential })
+  // Only an echo with a nonce of its own went into what the payer signed.
+  const isSignedFor = binding !== null && typeof member(extension, 'nonce') === 'string'
+  return ok({ form: 'x402', authorization, binding, isSignedFor, hash: digestOf(text), credential })
 }
 
 /** The library reads it out of a request; the header is all that it looks at. */

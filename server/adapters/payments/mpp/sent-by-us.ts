@@ -8,7 +8,7 @@ const MAX_KNOWN = 100_000
 /**
  * Which transfers to the recipient are payments to this gateway. Another gateway with the same recipient takes the same authorization, so
  * that a transfer says by itself nothing about what it pays for: it counts when our relayer sent it. One that somebody else brought counts only
- * when we had sent it too and it was made for one of our own offers; a top-up never, and neither does x402 without the echo of an offer.
+ * when we had sent it too and its payer signed it for one of our own offers; a top-up never, and neither does x402 whose echo of an offer is not signed.
  */
 export class SentByUs {
   private readonly relayer: string
@@ -20,8 +20,8 @@ export class SentByUs {
 
   /** Its transfer was given to the node. */
   add({ handle, credential }: ReadCredential): void {
-    const { binding } = credential as EvmCredential // what `read` made
-    if (!binding || binding['account'] !== undefined) return
+    const { binding, isSignedFor } = credential as EvmCredential // what `read` made
+    if (!binding || !isSignedFor || binding['account'] !== undefined) return
     if (this.sent.size >= MAX_KNOWN) this.sent.clear()
     this.sent.add(handle.transaction)
   }
