@@ -12,6 +12,7 @@ export type NodeMood =
 export function openMoodyNode(chainUrl: string) {
   let mood: NodeMood = 'ok'
   let latencyMs = 0
+  const instead = new Map<string, 'nothing' | 'an error'>()
   let frozen: { readonly method: string; readonly after: boolean; readonly reached: () => void } | null = null
   const node = Bun.serve({
     port: 0,
@@ -23,6 +24,9 @@ export function openMoodyNode(chainUrl: string) {
       if (mood === 'silent') return new Promise<Response>(() => undefined)
       if (mood === 'dead' || (mood === 'dead for sendings' && isSending)) return new Response('dead', { status: 502 })
       const headers = { 'content-type': 'application/json' }
+      const { id, method = '' } = Object(JSON.parse(body)) as Partial<Said>
+      const said = instead.get(method)
+      if (said) return Response.json({ jsonrpc: '2.0', id, ...(said === 'nothing' ? { result: null } : BUSY) })
       const freeze = frozen && body.includes(frozen.method) ? frozen : null
       if (freeze && !freeze.after) return stuck(freeze)
       const answer = await (await fetch(chainUrl, { method: 'POST', headers, body })).text()
@@ -44,6 +48,11 @@ export function openMoodyNode(chainUrl: string) {
     setMood(next: NodeMood) {
       mood = next
     },
+    /** Says this instead of the answer to the questions of one name, which do not come with others; null: it answers again. */
+    sayInstead(method: string, what: 'nothing' | 'an error' | null) {
+      if (what) instead.set(method, what)
+      else instead.delete(method)
+    },
     /** How long each request takes beside what the chain needs for it. */
     setLatency(ms: number) {
       latencyMs = ms
@@ -60,6 +69,8 @@ export function openMoodyNode(chainUrl: string) {
     close: () => node.stop(true),
   }
 }
+
+const BUSY = { error: { code: -32000, message: 'transaction indexing is in progress' } }
 
 interface Said {
   readonly id: number

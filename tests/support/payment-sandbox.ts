@@ -45,6 +45,7 @@ export async function openPaymentSandbox() {
     },
     setMood: node.setMood,
     freezeAt: node.freezeAt,
+    sayInstead: node.sayInstead,
     /** The chain itself, by any of its methods. */
     ask: (method: string, params: readonly unknown[]) =>
       client.request({ method, params } as unknown as Parameters<typeof client.request>[0]),

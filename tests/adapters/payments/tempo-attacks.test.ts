@@ -73,4 +73,45 @@ describe('attacks on the tempo method', () => {
     await sandbox.ask('anvil_mine', ['0x2'])
     expect(await isFinal()).toBe(true)
   })
+
+  describe('a node that has an excuse instead of an answer', () => {
+    afterEach(() => {
+      for (const method of ['eth_getTransactionReceipt', 'eth_getTransactionByHash', 'eth_sendRawTransactionSync'])
+        sandbox.sayInstead(method, null)
+    })
+
+    test('a payment that it took and does not find is unknown, not refused: it can still move', async () => {
+      const paying = method()
+      const shown = await paid(paying)
+      for (const asked of ['eth_sendRawTransactionSync', 'eth_getTransactionByHash']) sandbox.sayInstead(asked, 'an error')
+      expect((await paying.settle(shown)).kind).toBe('unknown')
+      sandbox.sayInstead('eth_getTransactionByHash', 'nothing')
+      expect((await paying.settle(shown)).kind).toBe('refused')
+    })
+
+    // The last ones: the chain's clock does not go back.
+    test('what is paid is not gone because it does not say so, or keeps receipts for a short time; it is after a reorganisation', async () => {
+      const paying = method()
+      expect(await paying.settle(await paid(paying))).toMatchObject({ kind: 'settled' })
+      const shown = await paid(paying)
+      const before = await sandbox.ask('evm_snapshot', [])
+      const settled = await paying.settle(shown)
+      expect(settled.kind).toBe('settled')
+      const handle = { ...shown.handle, reference: shown.handle.transaction }
+      const muchLater = async () => {
+        await sandbox.ask('evm_increaseTime', [1000])
+        await sandbox.ask('anvil_mine', ['0x1'])
+      }
+      await muchLater()
+      expect((await paying.lookUp(handle)).kind).toBe('settled')
+      for (const excuse of ['an error', 'nothing'] as const) {
+        sandbox.sayInstead('eth_getTransactionReceipt', excuse)
+        expect([excuse, await paying.lookUp(handle)]).toEqual([excuse, { kind: 'open' }])
+      }
+      sandbox.sayInstead('eth_getTransactionReceipt', null)
+      expect(Boolean(await sandbox.ask('evm_revert', [before]))).toBe(true)
+      await muchLater()
+      expect(await paying.lookUp(handle)).toEqual({ kind: 'never' })
+    })
+  })
 })

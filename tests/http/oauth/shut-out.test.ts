@@ -124,7 +124,8 @@ describe('what an app was allowed and has not fetched yet ends too', () => {
     return () => app.form('/oauth2/token', fields)
   }
 
-  test.each([...ENDINGS, ...DISCONNECTIONS])('the tokens of a device, when %s', async (_, act) => {
+  const all = [...ENDINGS.map(([what, act]) => [what, act] as const), ...DISCONNECTIONS]
+  test.each(all)('the tokens of a device, when %s', async (_, act) => {
     gateway.clock.advance(60_000)
     const owner = await gateway.owner()
     const fetch = await approvedDevice(owner)

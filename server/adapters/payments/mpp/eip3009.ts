@@ -152,7 +152,7 @@ async function usedFor(
   client: Client,
   named: Named,
   { validBefore, reference }: SettlementHandle,
-  latest: Block,
+  latest: BlockHead,
   { counts, confirmations }: FateOptions,
 ): Promise<Fate> {
   const earliest = ((validBefore ?? 0) - LONGEST_LIFE_MS - REORG_MS) / 1000
@@ -180,13 +180,13 @@ async function usedFor(
   return { kind: 'open' }
 }
 
-interface Block {
+export interface BlockHead {
   readonly number: bigint
   readonly timestamp: bigint
 }
 
 /** A block that is not younger than the moment (s), by ever longer steps back. */
-async function blockBefore(client: Client, moment: number, latest: Block): Promise<bigint> {
+export async function blockBefore(client: Client, moment: number, latest: BlockHead): Promise<bigint> {
   for (let step = 64n; step < latest.number; step *= 2n) {
     const { number, timestamp } = await getBlock(client, { blockNumber: latest.number - step })
     if (Number(timestamp) < moment) return number

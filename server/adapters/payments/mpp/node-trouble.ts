@@ -7,11 +7,11 @@ export function causesOf(error: unknown): readonly Error[] {
   return causes
 }
 
-/** Whether no node answered. */
+/** Whether no node answered, or one that answers no more questions for now. */
 export function isNodeTrouble(error: unknown): boolean {
   return causesOf(error).some(
     ({ name, message }) =>
-      /^(HttpRequestError|TimeoutError|SocketClosedError|WebSocketRequestError)$/.test(name) ||
+      /^(HttpRequestError|TimeoutError|SocketClosedError|WebSocketRequestError|LimitExceededRpcError)$/.test(name) ||
       /Unable to connect|ECONNREFUSED|ECONNRESET/i.test(message),
   )
 }

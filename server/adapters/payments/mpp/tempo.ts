@@ -9,7 +9,9 @@ import {
   isAddressEqual,
   keccak256,
   parseEventLogs,
+  TransactionNotFoundError,
   type TransactionReceipt,
+  TransactionReceiptNotFoundError,
 } from 'viem'
 import {
   getBlock,
@@ -37,6 +39,7 @@ import { no, ok, type Result } from '../../../core/result'
 import { ChainWatch } from './chain-watch'
 import { ChallengeWriter } from './challenge-writer'
 import { readPaymentScheme } from './credential-text'
+import { type BlockHead, blockBefore } from './eip3009'
 import { type ChainOptions, transportOf } from './evm-chain'
 import { isNodeTrouble } from './node-trouble'
 import { reasonOf, refusalOf } from './refusals'
@@ -64,6 +67,8 @@ export interface TempoOptions extends ChainOptions {
 const REORG_MS = 30_000
 /** A transfer that could still happen in an hour keeps its fate open for an hour. */
 const LONGEST_LIFE_MS = 10 * 60_000
+/** Blocks without a transaction are rare there. */
+const MOST_EMPTY_BLOCKS = 100n
 
 /**
  * The `tempo` method, pull mode only: the caller hands over a signed transfer, and we send it when the answer is there. A
@@ -182,13 +187,15 @@ async function send(client: Client, read: ReadCredential, options: TempoOptions)
     const reason = reasonOf(error)
     if (isNodeTrouble(error)) return { kind: 'unknown', reason }
     // The node answered with an error; that need not mean that it will not mine it, so it is asked whether it knows it.
-    try {
-      await getTransaction(client, { hash: transfer.hash })
-      return { kind: 'unknown', reason }
-    } catch (unknown) {
-      return isNodeTrouble(unknown) ? { kind: 'unknown', reason } : { kind: 'refused', reason }
-    }
+    const known = await getTransaction(client, { hash: transfer.hash }).catch(nullIfUnknown).catch(() => 'no answer')
+    return { kind: known === null ? 'refused' : 'unknown', reason }
   }
+}
+
+/** What a node does not know is one thing; all else that it says instead of an answer (too many questions, an index in the making) says nothing. */
+function nullIfUnknown(error: unknown): null {
+  if (error instanceof TransactionNotFoundError || error instanceof TransactionReceiptNotFoundError) return null
+  throw error
 }
 
 /** Whether the recipient got the whole amount of the challenge, by one transfer of the token. */
@@ -204,15 +211,10 @@ function isWhole(logs: TransactionReceipt['logs'], { credential }: ReadCredentia
 async function lookUp(client: Client, handle: SettlementHandle, options: TempoOptions): Promise<Fate> {
   await options.freshen?.()
   const hash = handle.transaction as Hex
-  const mined = () =>
-    getTransactionReceipt(client, { hash }).catch((error: unknown) => {
-      if (isNodeTrouble(error)) throw error
-      return null
-    })
   const [chainId, latest] = await Promise.all([getChainId(client), getBlock(client, { blockTag: 'latest' })])
   // A node that went over to another chain knows nothing of ours.
   if (chainId !== options.chainId) return { kind: 'open' }
-  const receipt = await mined()
+  const receipt = await getTransactionReceipt(client, { hash }).catch(nullIfUnknown)
   if (receipt) {
     if (receipt.status !== 'success') return { kind: 'never' }
     const standsIn = latest.number - receipt.blockNumber + 1n
@@ -220,5 +222,19 @@ async function lookUp(client: Client, handle: SettlementHandle, options: TempoOp
   }
   // Not mined. It names its own last second, and the chain, not our clock, says when that is over: one that stands still has said nothing.
   const isOver = handle.validBefore !== null && Number(latest.timestamp) * 1000 > handle.validBefore + REORG_MS
-  return { kind: isOver ? 'never' : 'open' }
+  if (!isOver) return { kind: 'open' }
+  // What was seen once is gone only where the node still knows what else there was at that time: many forget receipts after a while.
+  const since = ((handle.validBefore ?? 0) - LONGEST_LIFE_MS - REORG_MS) / 1000
+  return { kind: handle.reference && !(await remembers(client, since, latest)) ? 'open' : 'never' }
+}
+
+/** Whether the node has receipts from before this moment (s) on: it is asked for the first one there is. */
+async function remembers(client: Client, moment: number, latest: BlockHead): Promise<boolean> {
+  const first = await blockBefore(client, moment, latest)
+  for (let number = first; number <= latest.number && number < first + MOST_EMPTY_BLOCKS; number++) {
+    const { transactions } = await getBlock(client, { blockNumber: number })
+    const [hash] = transactions
+    if (hash) return (await getTransactionReceipt(client, { hash }).catch(nullIfUnknown)) !== null
+  }
+  return false
 }
