@@ -93,7 +93,10 @@ async function bought<I>(
     const answer: Result<ProviderAnswer, Unanswered> = keptAnswer
       ? ok({ body: keptAnswer })
       : await forward(provider, call.input, originOf(admitted), { timeoutMs, stop, onTrouble: counter.onTrouble })
-    if (!answer.ok) return refused(answer.error.failure, answer.error.didNothing ? 'nothing' : 'unknown')
+    if (!answer.ok) {
+      const problem = reservation.isPaid ? owed(answer.error.failure) : answer.error.failure
+      return refused(problem, answer.error.didNothing ? 'nothing' : 'unknown')
+    }
     if (provider.isLocal && hangUp.aborted) return refused(HUNG_UP, 'nothing')
     const charged = quote.charge(answer.value.units ?? 1)
     const end = { status: 200, code: null, charged, now: counter.clock.now() }
@@ -107,6 +110,15 @@ async function bought<I>(
     return { outcome: { kind: 'served', body, ...captured.value, ...age }, end: 'done' }
   } finally {
     await reservation.release()
+  }
+}
+
+/** What a payer is told whose payment went through before there was an answer: it is good for another try. */
+function owed(problem: Failure): Failure {
+  const message = problem.message.replace(' You were not charged.', '')
+  return {
+    ...problem,
+    message: `${message} Your payment went through: ask again with the same credential; do not pay again.`,
   }
 }
 

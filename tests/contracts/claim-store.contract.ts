@@ -227,7 +227,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       await one.undelivered(owed.key, 1, 'an answer', NOON)
       for (const claim of [lost, found]) {
         await one.settling(claim.key, attemptOf(await one.take(claim, NOON)), NOON)
-        await one.letGo(claim.key, 'no reply', 'an answer', NOON)
+        await one.letGo(claim.key, { reason: 'no reply', isOurs: false }, 'an answer', NOON)
       }
       await one.release(lost.key, 'never settled', true, NOON)
       await one.settled(found.key, '0xfound', NOON)

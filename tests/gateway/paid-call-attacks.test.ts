@@ -179,6 +179,89 @@ describe('one purse, many payments (issue 13, 9)', () => {
     expect([calls.asked(), network.moved.length]).toEqual([3, 0])
   })
 
+  test('a payment that never came by trouble of ours is held against nobody, nor is one that our own end cut off', async () => {
+    const { network, payments } = calls
+    const cutOff = async (shown: ShownPayment) => {
+      const sending = Promise.withResolvers<void>()
+      const settle = network.settle.bind(network)
+      network.settle = () => {
+        sending.resolve()
+        return new Promise(() => undefined)
+      }
+      void calls.call(shown)
+      await sending.promise
+      network.settle = settle
+      await payments.recover()
+    }
+    const dies = async (shown: ShownPayment) => {
+      const read = await network.read(shown)
+      if (read?.ok) network.dead.add(read.value.handle.transaction)
+    }
+    const inTrouble = () => network.sendings.push('meet trouble of ours', 'meet trouble of ours')
+    for (let i = 0; i < 3; i++) {
+      const [waiting, ended, dead] = [await calls.bought(), await calls.bought(), await calls.bought()]
+      inTrouble()
+      expect(verdict(await calls.call(waiting))).toBe('payment_pending')
+      await cutOff(ended)
+      for (const shown of [waiting, ended, dead]) await dies(shown)
+      expect(await payments.finishOpen(async () => false)).toBe(2)
+      inTrouble()
+      expect(verdict(await calls.call(dead))).toBe('verification_failed +challenge')
+      network.sendings.length = 0
+      for (const shown of [waiting, ended, dead])
+        expect(await calls.claimOf(shown)).toMatchObject({ state: 'released', paid: false })
+    }
+    // Its upstream is still asked before it pays.
+    upstreamFails()
+    expect(verdict(await calls.call(await calls.bought()))).toBe('upstream_error')
+    expect(network.moved).toEqual([])
+  })
+
+  test('who pays before the upstream has all of its time, however long the payment took, and is told that it is owed', async () => {
+    const { network, gateway, payments } = calls
+    for (let i = 0; i < 3; i++) {
+      network.sendings.push('refuse')
+      await calls.call(await calls.bought())
+    }
+    const settle = network.settle.bind(network)
+    network.settle = async (read) => {
+      gateway.clock.advance(24_000)
+      return settle(read)
+    }
+    const left: number[] = []
+    const begin = payments.begin.bind(payments)
+    payments.begin = async (...asked) => {
+      const begun = await begin(...asked)
+      if (begun.ok) left.push(begun.value.deadline - gateway.clock.now())
+      return begun
+    }
+    upstreamFails()
+    const shown = await calls.bought({ validBefore: gateway.clock.now() + 25_000 })
+    const failed = await calls.call(shown)
+    expect([left.map((ms) => ms >= 15_000), network.moved.length]).toEqual([[true], 1])
+    expect(failed).toMatchObject({ kind: 'refused', failure: { code: 'upstream_error' } })
+    expect(JSON.stringify(failed)).toContain('Your payment went through')
+    expect(JSON.stringify(failed)).not.toContain('not charged')
+    gateway.images.answer = async () => ok({ body: FIXTURE })
+    expect(verdict(await calls.call(shown))).toBe('served')
+    expect(network.moved).toHaveLength(1)
+  })
+
+  test('a database that fails while money moves: pending, never a new challenge, and the answer is kept', async () => {
+    const { paymentClaims } = calls.gateway.core.stores
+    const settled = paymentClaims.settled.bind(paymentClaims)
+    paymentClaims.settled = () => Promise.reject(Object.assign(new Error('away'), { unavailable: true }))
+    const shown = await calls.bought()
+    expect(verdict(await calls.call(shown))).toBe('payment_pending')
+    expect(await calls.claimOf(shown)).toMatchObject({ state: 'settling', paid: false })
+    paymentClaims.settled = settled
+    calls.network.isDead = true
+    expect(verdict(await calls.call(shown))).toBe('payment_pending')
+    calls.network.isDead = false
+    expect(await calls.call(shown)).toMatchObject({ kind: 'served', body: FIXTURE })
+    expect([calls.asked(), calls.network.moved.length]).toEqual([1, 1])
+  })
+
   test('where a payment was shown from is stored as a hash', async () => {
     const shown = await calls.bought()
     await calls.call(shown, { from: '192.0.2.77' })

@@ -26,7 +26,7 @@ export class FixturePayment implements PaymentMethod {
   readonly offered: Terms[] = []
   readonly balances = new Map<string, bigint>()
   /** What the next sendings do; then they succeed. */
-  readonly sendings: ('refuse' | 'lose reply' | 'never arrive')[] = []
+  readonly sendings: ('refuse' | 'lose reply' | 'never arrive' | 'meet trouble of ours')[] = []
   isDead = false
   /** Judged dead by the network: their time is over. */
   readonly dead = new Set<string>()
@@ -91,6 +91,7 @@ export class FixturePayment implements PaymentMethod {
   async settle({ handle }: ReadCredential): Promise<SettleOutcome> {
     const mishap = this.sendings.shift()
     if (this.isDead || mishap === 'never arrive') return { kind: 'unknown', reason: 'no reply' }
+    if (mishap === 'meet trouble of ours') return { kind: 'unknown', reason: 'the token is paused', isOurs: true }
     if (mishap === 'refuse') return { kind: 'refused', reason: 'the payer has no money' }
     // A network takes a transaction once, however often it is sent.
     if (!this.moved.includes(handle.transaction)) this.moved.push(handle.transaction)

@@ -42,6 +42,8 @@ export interface Claim {
   readonly deliveries: number
   /** When it was last sent to its network, or was about to be: from then on money may have moved. */
   readonly sentAt: number | null
+  /** Its settling met trouble of ours, or our own end: that it never came is then not held against its payer. */
+  readonly ourTrouble: boolean
   /** When the job looks at it next, and how often it has looked in vain. */
   readonly nextLookAt: number
   readonly looks: number
@@ -59,6 +61,7 @@ export type NewClaim = Omit<
   | 'attempts'
   | 'deliveries'
   | 'sentAt'
+  | 'ourTrouble'
   | 'nextLookAt'
   | 'looks'
   | 'reference'
@@ -90,6 +93,13 @@ export type Taken =
  * `uncovered`: with the payer's other open payments it is more than the payer has.
  */
 export type TakeRefusal = 'in_use' | 'worn_out' | 'uncovered'
+
+/** Why the fate of a payment is unknown. */
+export interface Trouble {
+  readonly reason: string
+  /** See `Claim.ourTrouble`. */
+  readonly isOurs: boolean
+}
 
 /** So often may one credential be tried: each try can cost an upstream call. What was paid for is owed, and tried longer; what is kept costs nothing. */
 export const MAX_TRIES = 5
@@ -144,8 +154,8 @@ export interface ClaimStore {
    * Ends the lease of one whose fate is unknown, so that the next try or the job may ask. The answer that it would have bought
    * is kept, unless it is null.
    */
-  letGo(key: string, reason: string, answer: string | null, now: number): Promise<void>
-  /** Ends every lease: the process that held them is gone. */
+  letGo(key: string, why: Trouble, answer: string | null, now: number): Promise<void>
+  /** Ends every lease: the process that held them is gone, and what it was settling met trouble of ours. */
   endLeases(now: number): Promise<void>
   /** How often the network refused payments of this payer, or from this address, since then, after an upstream was called. */
   settleFailures(from: Pick<Claim, 'payer' | 'addressGroup'>, since: number): Promise<number>

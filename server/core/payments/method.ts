@@ -67,12 +67,13 @@ export interface ValidPayment {
 
 /**
  * `settled`: the money moved. `refused`: it did not, and this credential never will. `unknown`: the network did not say; ask
- * with `lookUp`.
+ * with `lookUp`. `isOurs`: by trouble that no payer makes, such as a silent node or a paused token; what comes of it is not held
+ * against the payer.
  */
 export type SettleOutcome =
   | { readonly kind: 'settled'; readonly reference: string }
-  | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'unknown'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string; readonly isOurs?: boolean }
+  | { readonly kind: 'unknown'; readonly reason: string; readonly isOurs?: boolean }
 
 /**
  * `open`: not settled yet, and it still may; or the network does not answer. `isFinal` is false while

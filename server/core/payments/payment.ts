@@ -33,10 +33,11 @@ export class Payment {
   private readonly read: ReadCredential
   private readonly taken: Exclude<Taken, { kind: 'refused' }>
   readonly claim: NewClaim
-  /** When the upstream's answer must be there (ms), so that there is time left to settle. */
-  readonly deadline: number
+  private readonly deadlines: { readonly paid: number; readonly unpaid: number }
   private paid: boolean
   private ended = false
+  /** What is bought, once the payment may have been sent; null before. */
+  private sentFor: { readonly answer: string | null } | null = null
 
   constructor(
     parts: PaymentParts,
@@ -44,7 +45,7 @@ export class Payment {
     read: ReadCredential,
     claim: NewClaim,
     taken: Exclude<Taken, { kind: 'refused' }>,
-    deadline: number,
+    deadlines: { readonly paid: number; readonly unpaid: number },
   ) {
     this.parts = parts
     this.method = method
@@ -52,7 +53,16 @@ export class Payment {
     this.claim = claim
     this.taken = taken
     this.paid = taken.kind === 'prepaid'
-    this.deadline = deadline
+    this.deadlines = deadlines
+  }
+
+  /** When the upstream's answer must be there (ms), so that there is time left to settle what is not paid yet. */
+  get deadline(): number {
+    return this.paid ? this.deadlines.paid : this.deadlines.unpaid
+  }
+
+  get isPaid(): boolean {
+    return this.paid
   }
 
   /** The answer that an earlier try got and could not give; no upstream is asked again. */
@@ -73,6 +83,7 @@ export class Payment {
       this.ended = true
       return no({ code: 'payment_in_progress', reason: 'Another try of this payment took over.' })
     }
+    this.sentFor = { answer }
     const outcome = await this.send()
     if (outcome.kind === 'settled') {
       await claims.settled(key, outcome.reference, clock.now())
@@ -81,11 +92,11 @@ export class Payment {
     }
     this.ended = true
     if (outcome.kind === 'refused') {
-      await claims.release(key, outcome.reason, true, clock.now())
+      await claims.release(key, outcome.reason, outcome.isOurs !== true, clock.now())
       return no({ code: 'verification_failed', reason: 'The network refused the payment. Nothing was charged.' })
     }
     this.parts.onTrouble('payment', `${this.claim.id}: ${outcome.reason}`)
-    await claims.letGo(key, outcome.reason, answer, clock.now())
+    await claims.letGo(key, { reason: outcome.reason, isOurs: outcome.isOurs === true }, answer, clock.now())
     return no(PENDING)
   }
 
@@ -118,14 +129,19 @@ export class Payment {
     return this.receipt()
   }
 
-  /** No answer. What was not paid is given back; what was is owed. After the end it does nothing. */
+  /**
+   * No answer. What was not paid is given back; what was is owed; of what was sent, and could not be written down as paid, only the
+   * network knows. After the end it does nothing.
+   */
   async release(reason: string): Promise<void> {
     if (this.ended) return
     this.ended = true
     const { claims, clock } = this.parts
     const { attempt } = this.taken
     if (this.paid) await claims.owe(this.claim.key, reason, clock.now(), attempt)
-    else await claims.release(this.claim.key, reason, false, clock.now(), attempt)
+    else if (this.sentFor) {
+      await claims.letGo(this.claim.key, { reason, isOurs: true }, this.sentFor.answer, clock.now())
+    } else await claims.release(this.claim.key, reason, false, clock.now(), attempt)
   }
 
   private async receipt(): Promise<GivenReceipt> {
@@ -145,7 +161,7 @@ export class Payment {
       await this.parts.pause(LOOK_UP_PAUSE_MS)
       const fate = await this.method.lookUp(this.read.handle)
       if (fate.kind === 'settled') return fate
-      if (fate.kind === 'never') return { kind: 'refused', reason: 'never settled' }
+      if (fate.kind === 'never') return { ...outcome, kind: 'refused', reason: 'never settled' }
       if (tries === LOOK_UPS - 1) outcome = await this.resent(outcome)
     }
     return outcome

@@ -7,7 +7,7 @@ import type { Claim, NewClaim, PaymentPurpose, Taken } from './claim'
 import type { Fate, Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
 import { Payment, type PaymentParts, SETTLE_MS } from './payment'
 import { IN_PROGRESS, NETWORK, type PaymentRefusal, type PaymentRefusalCode, PENDING, USED } from './refusal'
-import { type FinishParts, fateOf, finishOpen } from './unfinished'
+import { type FinishParts, fateOf, finishOpen, isHeldAgainst } from './unfinished'
 
 /** One thing that somebody pays for by itself. */
 export interface Purchase {
@@ -112,7 +112,7 @@ export class Payments {
     const taken = await this.take(method, claim, known ? null : seenAt)
     if (!taken.ok) return taken
     const isPaid = taken.value.kind === 'prepaid'
-    const payment = new Payment(this.options, method, read, claim, taken.value, this.deadline(read, isPaid))
+    const payment = new Payment(this.options, method, read, claim, taken.value, this.deadlines(read))
     // To claim it may have taken a while: nothing is asked of an upstream that has no time left to answer.
     const late = isPaid ? null : this.lifeProblem(read, purchase)
     if (late) await payment.release('too little of its life was left')
@@ -173,7 +173,7 @@ export class Payments {
     if (claim.state !== 'paid_unserved' && claim.leaseUntil > clock.now()) return no(IN_PROGRESS)
     if (claim.state === 'settling') {
       const fate = await method.lookUp(claim)
-      if (fate.kind === 'never') await claims.release(claim.key, 'never settled', claim.purpose === 'call', clock.now())
+      if (fate.kind === 'never') await claims.release(claim.key, 'never settled', isHeldAgainst(claim), clock.now())
       if (fate.kind === 'never') return ok(null)
       // Sending the same transaction again is safe: the network takes it once.
       const end = fate.kind === 'settled' ? fate : await method.settle(read)
@@ -278,10 +278,9 @@ export class Payments {
   }
 
   /** When the answer must be there, so that there is time left to settle. */
-  private deadline({ handle }: ReadCredential, isPaid: boolean): number {
-    const latest = this.options.clock.now() + LEASE_MS - SETTLE_MS
-    if (isPaid || handle.validBefore === null) return latest
-    return Math.min(latest, handle.validBefore - SETTLE_MARGIN_MS)
+  private deadlines({ handle: { validBefore } }: ReadCredential): { paid: number; unpaid: number } {
+    const paid = this.options.clock.now() + LEASE_MS - SETTLE_MS
+    return { paid, unpaid: validBefore === null ? paid : Math.min(paid, validBefore - SETTLE_MARGIN_MS) }
   }
 }
 

@@ -59,8 +59,7 @@ async function finish(
   let { reference } = claim
   if (state === 'settling') {
     const fate = await fateOf(parts, claim)
-    // Its upstream was called for it, and it never paid.
-    if (fate.kind === 'never') await claims.release(key, 'never settled', purpose === 'call', now())
+    if (fate.kind === 'never') await claims.release(key, 'never settled', isHeldAgainst(claim), now())
     if (fate.kind === 'never') return true
     if (fate.kind === 'open') {
       onTrouble('payment', `${id} is not settled yet`)
@@ -76,6 +75,11 @@ async function finish(
   if (await credit({ ...claim, reference })) return claims.served(key, now())
   onTrouble('payment', `${id} is paid and not booked; it is tried again`)
   return false
+}
+
+/** Its upstream was called for it, and it never paid: unless the trouble was ours. */
+export function isHeldAgainst({ purpose, ourTrouble }: Claim): boolean {
+  return purpose === 'call' && !ourTrouble
 }
 
 /** What the network of a claim says of it now; `open` where no network of ours knows it. */

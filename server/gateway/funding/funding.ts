@@ -42,6 +42,8 @@ export interface Delivery {
 export interface Reservation {
   /** Paid for and answered before, to a caller who had left: this is the answer. No upstream is asked for another. */
   readonly keptAnswer?: string | null
+  /** The money is taken already: a failure leaves it owed. */
+  readonly isPaid?: boolean
   /** Signup credit pays, which buys a part of the source only; no other part may be asked. */
   readonly isCredit?: boolean
   /**

@@ -75,6 +75,7 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
   return {
     deadline: payment.deadline,
     keptAnswer: payment.keptAnswer,
+    isPaid: payment.isPaid,
     async capture(amount, _call, _overrun, _kept, delivery): Promise<Result<Captured, Failure>> {
       if (amount !== what.amount) throw new Error('a payment is for the whole of a fixed price')
       if (!delivery) throw new Error('a payment buys an answer')

@@ -169,7 +169,7 @@ describe('attacks on the evm method', () => {
       const shown = await credential(paying, terms)
       await sandbox.misbehave('setPaused', true)
       expect(await judged(paying, shown, terms)).toBe('payment_network_unavailable')
-      expect((await paying.settle(shown)).kind).toBe('unknown')
+      expect(await paying.settle(shown)).toMatchObject({ kind: 'unknown', isOurs: true })
       expect(await paying.offer(termsOf())).toBeNull()
       expect(troubles).toEqual([expect.stringMatching(/the token moves nothing to the recipient.*paused/)])
       await sandbox.misbehave('setPaused', false)

@@ -53,11 +53,11 @@ export class ChainWatch {
     return this.asking
   }
 
-  /** Whether an offer can be made: a node that is silent for long is none to pay by. */
-  async isWell(): Promise<boolean> {
+  /** Whether an offer can be made: a node that is silent for long is none to pay by. `now`: whatever was found before. */
+  async isWell(now = false): Promise<boolean> {
     const silent = Promise.withResolvers<string>()
     const patience = setTimeout(() => silent.resolve('the node is silent'), OFFER_PATIENCE_MS)
-    const problem = await Promise.race([this.problem(), silent.promise])
+    const problem = await Promise.race([now ? this.askAgain() : this.problem(), silent.promise])
     clearTimeout(patience)
     return problem === null
   }

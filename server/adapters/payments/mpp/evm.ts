@@ -93,7 +93,7 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
       network.settle(read).catch((error) => {
         // Whatever it is, the next one is to be judged by it.
         void watch.askAgain()
-        return { kind: 'unknown', reason: reasonOf(error) }
+        return { kind: 'unknown', reason: reasonOf(error), isOurs: true }
       }),
     lookUp: (handle) =>
       network.fateOf(handle).then(
@@ -177,10 +177,10 @@ function evmNetwork(options: EvmOptions, token: Address) {
         if (!isRevert(error)) throw error
         // The contract refuses it now: because of its own state, because it was taken before, or because it never will be.
         const problem = await watch.askAgain()
-        return problem === null ? spentOr(read, reasonOf(error)) : { kind: 'unknown', reason: problem }
+        return problem === null ? spentOr(read, reasonOf(error)) : { kind: 'unknown', reason: problem, isOurs: true }
       }
       const receipt = await relayer.bring({ to: token, data, gas: limit }, () => sentByUs.add(read))
-      if (!receipt) return { kind: 'unknown', reason: 'the transfer is in no block yet' }
+      if (!receipt) return { kind: 'unknown', reason: 'the transfer is in no block yet', isOurs: true }
       return verdict(receipt, read, authorization)
     },
   }

@@ -126,9 +126,11 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
     },
     async settle(read) {
       const outcome = await send(client, read, options)
-      if (outcome.kind !== 'refused') return outcome
+      if (outcome.kind === 'settled') return outcome
+      // Why it is unknown is the payer's making as well where the chain is well: another transfer took its number.
+      if (outcome.kind === 'unknown') return { ...outcome, isOurs: !(await watch.isWell(true)) }
       const problem = await watch.askAgain()
-      return problem === null ? outcome : { kind: 'unknown', reason: problem }
+      return problem === null ? outcome : { kind: 'unknown', reason: problem, isOurs: true }
     },
     lookUp: (handle) => lookUp(client, handle, options).catch(() => ({ kind: 'open' })),
     async balance(payer) {
@@ -187,7 +189,9 @@ async function send(client: Client, read: ReadCredential, options: TempoOptions)
     const reason = reasonOf(error)
     if (isNodeTrouble(error)) return { kind: 'unknown', reason }
     // The node answered with an error; that need not mean that it will not mine it, so it is asked whether it knows it.
-    const known = await getTransaction(client, { hash: transfer.hash }).catch(nullIfUnknown).catch(() => 'no answer')
+    const known = await getTransaction(client, { hash: transfer.hash })
+      .catch(nullIfUnknown)
+      .catch(() => 'no answer')
     return { kind: known === null ? 'refused' : 'unknown', reason }
   }
 }

@@ -14,6 +14,7 @@ import {
   type NewClaim,
   type Taken,
   type TakeRefusal,
+  type Trouble,
 } from '../../../core/payments/claim'
 import { entries } from './schema/ledger'
 import { IS_UNFINISHED, paymentAnswers, payments } from './schema/payments'
@@ -83,7 +84,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
     const lease = sql`max(lease_until, ${leaseUntil})`
     const changed = await this.db
       .update(payments)
-      .set({ state: 'settling', sentAt: now, leaseUntil: lease, nextLookAt: lease, updatedAt: now })
+      .set({ state: 'settling', sentAt: now, ourTrouble: false, leaseUntil: lease, nextLookAt: lease, updatedAt: now })
       .where(and(eq(payments.key, key), eq(payments.state, 'working'), eq(payments.attempts, attempt)))
     return changed.rowsAffected === 1
   }
@@ -173,11 +174,11 @@ export class LibsqlPaymentClaims implements ClaimStore {
       .where(and(eq(payments.key, key), eq(payments.paid, true), ne(payments.state, 'served'), isOfTry(attempt)))
   }
 
-  async letGo(key: string, reason: string, answer: string | null, now: number): Promise<void> {
+  async letGo(key: string, { reason, isOurs }: Trouble, answer: string | null, now: number): Promise<void> {
     await this.db.batch([
       this.db
         .update(payments)
-        .set({ leaseUntil: now, nextLookAt: now, lastError: reason.slice(0, 500), updatedAt: now })
+        .set({ leaseUntil: now, nextLookAt: now, ourTrouble: isOurs, lastError: reason.slice(0, 500), updatedAt: now })
         .where(and(eq(payments.key, key), eq(payments.state, 'settling'))),
       this.keep(key, answer, 'settling', now),
     ])
@@ -186,7 +187,11 @@ export class LibsqlPaymentClaims implements ClaimStore {
   async endLeases(now: number): Promise<void> {
     await this.db
       .update(payments)
-      .set({ leaseUntil: now, nextLookAt: now })
+      .set({
+        leaseUntil: now,
+        nextLookAt: now,
+        ourTrouble: sql`${payments.ourTrouble} OR (${payments.state} = 'settling' AND ${payments.leaseUntil} > ${now})`,
+      })
       .where(and(inArray(payments.state, ['working', 'settling', 'settled']), ne(payments.method, 'card')))
   }
 

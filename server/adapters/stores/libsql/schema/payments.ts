@@ -37,6 +37,7 @@ export const payments = sqliteTable(
     attempts: integer().notNull(),
     deliveries: integer().notNull().default(0),
     sentAt: instant('sent_at'),
+    ourTrouble: integer('our_trouble', { mode: 'boolean' }).notNull().default(false),
     nextLookAt: instant('next_look_at').notNull().default(0),
     looks: integer().notNull().default(0),
     reference: text(),

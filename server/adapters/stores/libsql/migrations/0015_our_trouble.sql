@@ -1,0 +1,1 @@
+ALTER TABLE `payments` ADD `our_trouble` integer DEFAULT false NOT NULL;
