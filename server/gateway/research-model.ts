@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock'
-import type { ModelBackend } from '../core/models/backend'
+import type { BackendAnswer, ModelBackend } from '../core/models/backend'
 import { CHAT_COMPLETIONS } from '../core/models/chat-completions-wire'
 import type { Model } from '../core/models/model'
 import { boundsOf, isJson, listOf } from '../core/models/model-request'
@@ -34,7 +34,7 @@ export function questionBody({ model, turns, cap }: Question): Uint8Array<ArrayB
 
 /**
  * Asks a model, and counts what it took, whole or not: of one that `signal` broke off, what it writes in the time that it had. A
- * refusal before its answer took nothing.
+ * refusal of the upstream's own took nothing.
  */
 export async function ask(
   { backend, clock }: { readonly backend: ModelBackend; readonly clock: Clock },
@@ -42,13 +42,13 @@ export async function ask(
   signal: AbortSignal,
 ): Promise<Result<Answered, UpstreamFailure>> {
   const { model, cap, onText } = question
-  const read = CHAT_COMPLETIONS.read(questionBody(question), STREAM)
-  if (!read.ok) throw new Error(read.error.message)
-  const request = read.value
+  const judged = CHAT_COMPLETIONS.read(questionBody(question), STREAM)
+  if (!judged.ok) throw new Error(judged.error.message)
+  const request = judged.value
   const call = { model, wire: CHAT_COMPLETIONS, request, path: STREAM, cap, headers: {} }
   const askedAt = clock.now()
   const opened = await backend.open(call, signal)
-  if (!opened.ok) return no(opened.error)
+  if (!opened.ok && !signal.aborted) return no(opened.error)
   const meter = CHAT_COMPLETIONS.meter(request, STREAM)
   let text = ''
   const texts = new SseEvents((event) => {
@@ -57,16 +57,18 @@ export async function ask(
     if (said !== '') onText?.(said)
     return 'drop'
   })
-  let broken: UpstreamFailure | null = null
-  try {
-    for await (const chunk of opened.value.body) texts.push(meter.push(chunk))
-    texts.push(meter.close())
-    if (!meter.isComplete || meter.hasFailed) broken = { kind: 'error', reason: 'the stream was cut' }
-  } catch (error) {
-    broken = { kind: signal.aborted ? 'timeout' : 'error', reason: error instanceof Error ? error.name : 'cut' }
-  } finally {
-    opened.value.close()
+  const read = async (answer: BackendAnswer): Promise<UpstreamFailure | null> => {
+    try {
+      for await (const chunk of answer.body) texts.push(meter.push(chunk))
+      texts.push(meter.close())
+      return meter.isComplete && !meter.hasFailed ? null : { kind: 'error', reason: 'the stream was cut' }
+    } catch (error) {
+      return { kind: signal.aborted ? 'timeout' : 'error', reason: error instanceof Error ? error.name : 'cut' }
+    } finally {
+      answer.close()
+    }
   }
+  const broken = opened.ok ? await read(opened.value) : opened.error
   const likely = boundsOf(request, model, cap)?.input.likely ?? 0
   const seconds = broken && signal.aborted ? Math.max(0, clock.now() - askedAt) / 1000 : 0
   const textBytes = Math.max(meter.seen.textBytes, Math.ceil(seconds * model.tokensPerSecond) * USUAL_BYTES)

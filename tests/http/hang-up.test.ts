@@ -44,6 +44,16 @@ describe('from the moment the source is asked, a hang-up changes nothing (spec-a
     expect(await spent()).toBe(PRICE)
   })
 
+  test('before that it ends it: the source is not asked, and nothing is charged', async () => {
+    let asked = 0
+    gateway.images.answer = async () => {
+      asked++
+      return ok({ body: '{"found":true}' })
+    }
+    await gateway.as(key, IMAGES_CALL, { signal: AbortSignal.abort() }).catch(() => undefined)
+    expect([asked, await spent()]).toEqual([0, 0])
+  })
+
   test('a search that fails after its caller left costs nothing, as it does one who waits', async () => {
     await leftAlone((signal) => gateway.as(key, IMAGES_CALL, { signal }), false)
     expect(await spent()).toBe(0)

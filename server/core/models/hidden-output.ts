@@ -1,4 +1,4 @@
-import { isJson, listOf, type ModelRequest } from './model-request'
+import { isJson, type ModelRequest, manyOf } from './model-request'
 
 /**
  * Whether a vendor may bill output of this call that it does not send as it comes: reasoning, tools that run at the vendor. What
@@ -13,7 +13,8 @@ export function mayHideOutput({ bytes, members }: Pick<ModelRequest, 'bytes' | '
   if (['reasoning', 'thinking'].some((name) => isOn(member(name)))) return true
   if (['generationConfig', 'generation_config'].some((name) => mayThink(member(name)))) return true
   if (['web_search_options', 'mcp_servers', 'plugins'].some((name) => members.has(name))) return true
-  return listOf(member('tools')).some((tool) => !isCallersOwn(tool))
+  // Google takes one object where a list belongs.
+  return manyOf(member('tools')).some((tool) => !isCallersOwn(tool))
 }
 
 function isOn(setting: unknown): boolean {

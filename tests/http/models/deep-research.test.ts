@@ -182,6 +182,23 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     expect([gateway.context.asked.length, vendor.received.length]).toEqual([0, 1])
   })
 
+  test('that nobody waits for and the end of the process breaks off is charged what the model writes in its time', async () => {
+    const { key, balance } = await gateway.funded()
+    const before = vendor.answer
+    vendor.answer = () => new Promise(() => undefined)
+    const answer = await research(key, { stream: true })
+    while (vendor.received.length === 0) await Bun.sleep(1)
+    await answer.body?.cancel()
+    gateway.clock.advance(2_000)
+    await gateway.gateway.streamsEnded(0)
+    vendor.answer = before
+    while ((await balance()).held > 0) await Bun.sleep(1)
+    await gateway.core.stores.journal.drained()
+    const explained = await gateway.explained(key, id(answer))
+    expect(explained).toMatchObject({ code: 'gateway_shutdown', usage_source: 'estimated', output_tokens: 200 })
+    expect(10_000_000 - (await balance()).paid).toBe(Number(explained['cost_micros_usd']))
+  })
+
   test('is broken off by the end of the process: the caller is told in the stream, and nothing is charged', async () => {
     const { key, balance } = await gateway.funded()
     gateway.context.answer = (_input, signal) =>

@@ -18,6 +18,8 @@ const breaker = openBreaker(() => [openAi.chunk({ content: words })])
 beforeAll(async () => {
   vendor = openVendor(() => Response.error())
   const at = (kind: 'openai' | 'anthropic', more: object = {}) => ({ kind, base_url: `${vendor.origin}/v1`, ...more })
+  const narrow = at('openai', { key_env: 'OPENAI_DOUBLE_KEY', concurrency: 4 })
+  const dead = { kind: 'openai' as const, base_url: 'http://127.0.0.1:1/v1' }
   const broken = { kind: 'openai' as const, base_url: `${breaker.origin}/v1` }
   gateway = await openModelGateway([
     { id: 'thinker', upstream: at('openai'), price: DEAR },
@@ -25,7 +27,8 @@ beforeAll(async () => {
     { id: 'endless', upstream: at('openai', { first_byte_timeout_ms: 300 }), price: PRICE, tokens_per_second: 50 },
     { id: 'stops', upstream: at('openai'), price: PRICE, stops_billing: true },
     { id: 'claude', upstream: at('anthropic'), price: PRICE, stops_billing: true },
-    { id: 'narrow', upstream: at('openai', { key_env: 'OPENAI_DOUBLE_KEY', concurrency: 4 }), price: PRICE },
+    { id: 'narrow', upstream: narrow, price: PRICE },
+    { id: 'behind', upstreams: [dead, narrow], price: PRICE },
   ])
 })
 beforeEach(() => {
@@ -253,6 +256,14 @@ describe('a stream that goes on without its caller and ends without a report (sp
     })
   })
 
+  test('because the vendor told of a failure, which it does not bill: nothing', async () => {
+    const { key, balance } = await gateway.funded()
+    const { finish } = held([`data: ${JSON.stringify({ error: { message: 'overloaded' } })}\n\n`])
+    await leave(await chat(key, 'endless'))
+    finish()
+    expect(await settled(balance)).toBe(0)
+  })
+
   test('is charged at most what was held: its cap', async () => {
     expect(await explain('broken', () => breaker.drop(), 150)).toMatchObject({ output_tokens: 150 })
   })
@@ -268,9 +279,14 @@ describe('an entry that stops billing', () => {
       return eventStream([openAi.chunk({ content: words })], () => undefined)
     }
     const answer = await chat(key, 'stops', { messages: [{ role: 'user', content: long }], ...more })
+    // What it would have written in the meantime is not reckoned: it was stopped.
+    gateway.clock.advance(20_000)
     await leave(answer)
     return { key, balance, answer, stopped: stopped.promise }
   }
+
+  /** Long enough for whatever was left before it to be stopped as well. */
+  const anotherIsStopped = async () => (await left()).stopped
 
   test('is stopped, and charged its input by the tokenizer and the text that it had sent', async () => {
     const { key, balance, answer, stopped } = await left()
@@ -312,9 +328,10 @@ describe('an entry that stops billing', () => {
     { reasoning_effort: 'high' },
     { tools: [{ type: 'function', function: { name: 'mine' } }], reasoning_effort: 'low' },
   ])('goes on where the call may hide output: %j', async (more) => {
-    const { finish, signals } = held()
     const { key, balance } = await gateway.funded()
+    const { finish, signals } = held()
     await leave(await chat(key, 'stops', { ...LONG, ...more }))
+    await anotherIsStopped()
     finish()
     expect(await settled(balance)).toBe(100_000 * 2.5 + 30_000 * 10)
     expect(signals.map(({ aborted }) => aborted)).toEqual([false])
@@ -325,6 +342,7 @@ describe('an entry that stops billing', () => {
     const { key, balance } = await gateway.funded()
     const headers = { 'idempotency-key': 'whole' }
     await leave(await chat(key, 'stops', {}, { headers }))
+    await anotherIsStopped()
     finish()
     await settled(balance)
     const again = await chat(key, 'stops', {}, { headers })
@@ -355,6 +373,38 @@ describe('calls that go on without their callers', () => {
     await theirs.text()
     await settled(balance)
     expect((await chat(fresh, 'thinker', { max_tokens: 1_000 })).status).toBe(200)
+  })
+
+  test('count where they went when the first upstream was down', async () => {
+    const { account, key, balance } = await gateway.funded(100)
+    const { finish } = held()
+    for (let i = 0; i < 2; i++) await leave(await chat(key, 'behind', { max_tokens: 1_000 }))
+    expect((await chat(await gateway.key(account), 'narrow', { max_tokens: 1_000 })).status).toBe(429)
+    finish()
+    await settled(balance)
+  })
+
+  test('count from when their caller left, also before their first byte', async () => {
+    const { account, balance } = await gateway.funded(100, {}, { rpm: 1_000, tpm: 100_000_000, concurrency: 1 })
+    const [asked, gone, go] = [Promise.withResolvers<void>(), new AbortController(), Promise.withResolvers<void>()]
+    let calls = 0
+    vendor.answer = async () => {
+      if (++calls === 2) asked.resolve()
+      await go.promise
+      return openAi.plain('Hi', { input: 10, output: 10 })
+    }
+    const body = { stream: false, max_tokens: 1_000 }
+    const keys = [await gateway.key(account), await gateway.key(account), await gateway.key(account)] as const
+    const left = keys
+      .slice(0, 2)
+      .map((key) => chat(key, 'thinker', body, { signal: gone.signal }).catch(() => undefined))
+    await asked.promise
+    gone.abort()
+    expect((await chat(keys[2], 'thinker', body)).status).toBe(429)
+    go.resolve()
+    await Promise.all(left)
+    await settled(balance)
+    expect((await chat(keys[2], 'thinker', body)).status).toBe(200)
   })
 
   test('of one account keep it from filling more than half of an upstream; others go there', async () => {
