@@ -47,7 +47,10 @@ export class Intake {
     ORIGINS.set(request, { intake: this, owner })
   }
 
-  /** Reads a body to its end. On a failure nothing of it is held, and the sender is not listened to any longer. */
+  /**
+   * Reads a body to its end. On a failure nothing of it is held, and what still comes is thrown away: a connection that ended with the
+   * answer would take the answer from a sender who is still sending. Only who sends too slowly is hung up on.
+   */
   async take(request: Request, owner: BodyOwner, terms: BodyTerms): Promise<Result<TakenBody, Failure>> {
     const { body } = request
     const share = this.room.share(owner)
@@ -170,7 +173,7 @@ class Arriving {
 }
 
 function tooLarge(most: number): Failure {
-  return failure('payload_too_large', `The body may have at most ${most} bytes.`, { closes: true })
+  return failure('payload_too_large', `The body may have at most ${most} bytes.`)
 }
 
 function tooSlow(message: string): Failure {
@@ -178,7 +181,7 @@ function tooSlow(message: string): Failure {
 }
 
 function noRoom(overfull: Overfull, owner: BodyOwner): Failure {
-  const wait = { retryAfterSeconds: 1, closes: true } as const
+  const wait = { retryAfterSeconds: 1 }
   if (overfull === 'all')
     return failure('service_unavailable', 'More bodies are being sent here than there is room for. Try again.', wait)
   const limitSource = owner.startsWith('account ') ? 'account' : 'address'

@@ -64,9 +64,8 @@ function jsonJudge(headers: Headers): BodyTerms['judge'] {
 const NOT_DECLARED = failure(
   'unsupported_media_type',
   'The body must be JSON, sent with Content-Type: application/json.',
-  { closes: true },
 )
-const TOO_MUCH = failure('invalid_request', BEYOND_BODY_BOUNDS, { closes: true })
+const TOO_MUCH = failure('invalid_request', BEYOND_BODY_BOUNDS)
 
 function isJsonType(header: string | null): boolean {
   const type = header?.split(';')[0]?.trim().toLowerCase() ?? ''

@@ -86,7 +86,8 @@ describe('nested and wide JSON is refused before anything parses it (issue 14.11
           400,
           { error: { code: 'invalid_request' } },
         ])
-        expect(answer.headers.get('connection')).toBe('close')
+        // A sender who is still sending would lose the answer with its connection.
+        expect(answer.headers.get('connection')).toBeNull()
       }
       const anthropic = await post('/v1/messages', body, headers)
       expect([anthropic.status, await anthropic.json()]).toMatchObject([
@@ -169,7 +170,7 @@ describe('bodies under way are bounded (issue 14.13)', () => {
     const begun = bodies.map(({ stream }) => post(CHAT, stream, caller.headers))
     for (const body of bodies) await taken(body, 21)
     const over = await post(CHAT, unfinished(2 * MIB).stream, caller.headers)
-    expect([over.status, over.headers.get('connection'), over.headers.get('retry-after')]).toEqual([429, 'close', '1'])
+    expect([over.status, over.headers.get('retry-after')]).toEqual([429, '1'])
     expect(await over.json()).toMatchObject({ error: { code: 'rate_limit_exceeded', limit_source: 'account' } })
     // Another account has room of its own.
     const other = await bearer()

@@ -122,14 +122,20 @@ async function rssMib(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 }
 
-/** Sends 100 MiB behind a head that promises more, whatever is answered; resolves to the answer. */
+/**
+ * Sends 100 MiB behind a head that promises more, whatever is answered, or as much as is taken before the connection is closed;
+ * resolves to the answer.
+ */
 async function swamp(port: number, line: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   const answer = new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(chunk.toString())))
+  socket.on('error', () => undefined) // what is written after the answer meets a closed connection
+  const closed = new Promise((resolve) => socket.once('close', resolve))
   socket.write(
     `${line} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${200 * MIB}\r\n\r\n`,
   )
-  for (let sent = 0; sent < 100; sent++) await new Promise((resolve) => socket.write(Buffer.alloc(MIB, 'a'), resolve))
+  for (let sent = 0; sent < 100 && socket.writable; sent++)
+    await Promise.race([closed, new Promise((resolve) => socket.write(Buffer.alloc(MIB, 'a'), resolve))])
   const begun = await answer
   socket.destroy()
   return begun

@@ -148,6 +148,11 @@ class Run {
       this.seenMicros += chargedMicros
       for (const what of problems) this.problem(this.told(attempt, what, read))
       if (typeof read === 'string') break
+      // It said that it takes nothing more on this connection, whatever was sent behind.
+      if (read.headers.get('connection')?.includes('close')) {
+        connection.close()
+        break
+      }
     }
     if (attempt.isLast || attempt.bare !== null || connection.leftOver !== '') connection.close()
   }
