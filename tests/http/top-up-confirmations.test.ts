@@ -45,11 +45,11 @@ describe('a top-up counts when its network has confirmed it', () => {
     }
     return { pay: async () => (await ask({ 'payment-authorization': credential })).status, balance, listed }
   }
-  const job = async () => {
-    gateway.clock.advance(100_000)
+  const job = async (ahead = 100_000) => {
+    gateway.clock.advance(ahead)
     const { rail, topUps } = gateway.gateway
     await rail.payments.finishOpen((claim) => topUps.creditFinal(rail.payments, claim))
-    gateway.clock.advance(-100_000)
+    gateway.clock.advance(-ahead)
   }
   const mine = (blocks: number) => sandbox.ask('anvil_mine', [`0x${blocks.toString(16)}`])
 
@@ -81,9 +81,17 @@ describe('a top-up counts when its network has confirmed it', () => {
       openLog('info', (line) => log.push(line)),
     )
     const before = await sandbox.ask('evm_snapshot', [])
-    const [booked, waiting] = [await payer(), await payer()]
+    const [booked, waiting, cutOff] = [await payer(), await payer(), await payer()]
     await booked.pay()
+    expect(await cutOff.pay()).toBe(503)
     await mine(2)
+    // Booked by a process that dies before it has said so.
+    const { paymentClaims } = gateway.core.stores
+    const served = paymentClaims.served.bind(paymentClaims)
+    paymentClaims.served = () => Promise.reject(new Error('the process is gone'))
+    await job()
+    paymentClaims.served = served
+    expect([await cutOff.balance(), await cutOff.listed()]).toEqual([[10_000_000, 10_000_000], ['pending']])
     expect([await booked.pay(), await waiting.pay()]).toEqual([201, 503])
     await checks.check()
     expect([await booked.balance(), log]).toEqual([[10_000_000, 10_000_000], []])
@@ -102,8 +110,10 @@ describe('a top-up counts when its network has confirmed it', () => {
     await checks.check()
     expect([await booked.balance(), await waiting.balance(), log.length]).toEqual([[0, 0], [0, 0], 1])
     expect(log[0]).toContain('a top-up is gone from its network, and was taken from the balance')
-    await job()
+    // Each waits for its own next look.
+    await job(1_000_000)
     expect([await waiting.balance(), await waiting.listed()]).toEqual([[0, 0], ['failed']])
+    expect([await cutOff.balance(), await cutOff.listed()]).toEqual([[0, 0], ['failed']])
     checks.close()
   })
 })

@@ -132,8 +132,16 @@ export class TopUps {
     // What a processor or the sandbox says is final when it is said.
     if (claim.method === 'card' || claim.method === 'sandbox') return this.credit(claim)
     const fate = await payments.fateOf(claim)
-    if (fate.kind === 'never') await this.claims.lost(claim.key, 'the network took it back', this.clock.now())
+    if (fate.kind === 'never') await this.lose(claim)
     return fate.kind === 'settled' && fate.isFinal !== false && (await this.credit(claim))
+  }
+
+  /** Not paid after all. It may be booked all the same, by a process that died before it had said so. */
+  private async lose(claim: Claim): Promise<void> {
+    const reference = bookedAs(claim)
+    const { references } = await this.ledger.booked(reference)
+    if (references.includes(reference)) await this.takeBack(claim)
+    await this.claims.lost(claim.key, 'the network took it back', this.clock.now())
   }
 
   /** Its network took a booked top-up back: so does an entry, once. False when it was taken back before. */
@@ -160,7 +168,7 @@ export class TopUps {
       kind: 'top_up',
       amount,
       description: method === 'sandbox' ? named : `${named}, ${reference ?? ''}`,
-      reference: `top_up:${id}`,
+      reference: bookedAs(claim),
     })
     return booked.ok || booked.error === 'already_booked'
   }
@@ -170,6 +178,11 @@ export class TopUps {
       claim.purpose === 'top_up' && claim.state === 'served' && claim.account === account && claim.amount === amount
     )
   }
+}
+
+/** What its entry in the ledger is known by. */
+function bookedAs({ id }: Claim): string {
+  return `top_up:${id}`
 }
 
 const PENDING: PaymentRefusal = {

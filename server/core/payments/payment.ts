@@ -81,7 +81,7 @@ export class Payment {
     const now = clock.now()
     if (!(await claims.settling(key, this.taken.attempt, now, now + SETTLE_MS))) {
       this.ended = true
-      return no({ code: 'payment_in_progress', reason: 'Another try of this payment took over.' })
+      return no({ code: 'payment_in_progress', reason: 'Another request with this credential took over.' })
     }
     this.sentFor = { answer }
     const outcome = await this.send()

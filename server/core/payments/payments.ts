@@ -221,7 +221,10 @@ export class Payments {
     }
     if (taken.kind !== 'refused') return ok(taken)
     if (taken.why === 'uncovered')
-      return refused('verification_failed', 'The payments of this payer that are under way are more than it has.')
+      return refused(
+        'verification_failed',
+        'The open payments of this payer add up to more than its balance. Nothing was charged.',
+      )
     if (taken.why === 'worn_out') return no(wornOut(await claims.find(claim.key)))
     return no((await this.whyRefused(claim.key)) ?? USED)
   }

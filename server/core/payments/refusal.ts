@@ -20,7 +20,7 @@ export interface PaymentRefusal {
 export const PENDING: PaymentRefusal = {
   code: 'payment_pending',
   reason:
-    'The network has not told yet whether this payment went through. Ask again with the same credential; do not pay a second time.',
+    'The network has not yet said whether this payment went through. Ask again with the same credential; do not pay a second time.',
 }
 
 export const IN_PROGRESS: PaymentRefusal = {
@@ -31,7 +31,8 @@ export const IN_PROGRESS: PaymentRefusal = {
 /** For a caller who has most likely left. */
 export const KEPT: PaymentRefusal = {
   code: 'payment_pending',
-  reason: 'The connection was closed before the answer was there. Ask again with the same credential; it is paid for.',
+  reason:
+    'The connection closed before the answer was ready. Ask again with the same credential; it has been paid for.',
 }
 
 export const USED: PaymentRefusal = {

@@ -227,11 +227,15 @@ describe('attacks on the evm method', () => {
       const [paying, terms] = [method(), termsOf()]
       const shown = await credential(paying, terms)
       expect((await paying.validate(shown, terms)).ok).toBe(true)
+      const brought = await credential(paying)
+      expect((await paying.settle(brought)).kind).toBe('settled')
       sandbox.setMood(mood)
       later()
       expect(await paying.offer(termsOf())).toBeNull()
       expect(await paying.validate(shown, terms)).toMatchObject({ error: { code: 'payment_network_unavailable' } })
       expect(await paying.lookUp(shown.handle)).toEqual({ kind: 'open' })
+      // What a node of another chain says of a nonce is said of that chain.
+      if (mood === 'of another chain') expect(await paying.lookUp(brought.handle)).toEqual({ kind: 'open' })
       expect(troubles).toEqual([expect.stringContaining(told)])
       sandbox.setMood('ok')
       expect(await paying.offer(termsOf())).not.toBeNull()

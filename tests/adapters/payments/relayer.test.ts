@@ -39,6 +39,19 @@ describe('the relayer', () => {
     expect((await count()) - before).toBe(100)
   })
 
+  test('a bid that takes the place of another is above it, below the ceiling, or not made at all', async () => {
+    const chain = { rpcUrl: sandbox.nodeUrl, chainId: EVM_CHAIN_ID }
+    const client = createClient({ chain: chainOf(chain), transport: transportOf(chain) })
+    const most = 1_000_000_000_000n
+    const ceiling = { maxFeePerGas: most, maxCostPerPayment: 10n ** 18n }
+    const gas = new GasPrices(client, account.address, ceiling, Date.now)
+    const bid = (maxFeePerGas: bigint) => ({ maxFeePerGas, maxPriorityFeePerGas: 1n, isLegacy: false })
+    const above = async (fee: bigint) => (await gas.feesAbove(bid(fee), 50_000n))?.maxFeePerGas ?? null
+    const low = (most * 8n) / 10n
+    expect(await above(low)).toBe((low * 9n) / 8n + 1n)
+    for (const fee of [(most * 8n) / 9n + 2n, most]) expect(await above(fee)).toBeNull()
+  })
+
   test('a number whose transaction the node refused is given to the next one', async () => {
     const [bringing, before] = [relayer(), await count()]
     await bringing.bring(call())

@@ -199,8 +199,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
 /** Of x402 the end of the authorization is the end of the offer: it echoes no other. */
 function lifeProblem(form: EvmCredential['form'], { validBefore }: Authorization, now: number): PaymentRefusal | null {
   const end = Number(validBefore) * 1000
-  if (form === 'x402' && end <= now)
-    return { code: 'payment_expired', reason: 'The authorization is not valid any more.' }
+  if (form === 'x402' && end <= now) return { code: 'payment_expired', reason: 'The authorization has expired.' }
   return end > now + LONGEST_LIFE_MS
     ? { code: 'verification_failed', reason: 'The authorization must not be valid for more than ten minutes.' }
     : null
@@ -208,5 +207,5 @@ function lifeProblem(form: EvmCredential['form'], { validBefore }: Authorization
 
 const TOO_LITTLE: PaymentRefusal = {
   code: 'verification_failed',
-  reason: 'So small an amount is not taken by this method.',
+  reason: 'This payment method does not take so small an amount.',
 }

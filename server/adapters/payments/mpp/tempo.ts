@@ -172,7 +172,7 @@ async function handleOf(payload: unknown): Promise<SettlementHandle> {
 function lifeProblem({ validBefore }: SettlementHandle, now: number): string | null {
   if (validBefore === null) return 'The transfer must have a validBefore, or its fate would stay open for ever.'
   if (validBefore > now + LONGEST_LIFE_MS) return 'The transfer must not be valid for more than ten minutes.'
-  if (validBefore <= now) return 'The transfer is not valid any more.'
+  if (validBefore <= now) return 'The transfer has expired.'
   return null
 }
 
