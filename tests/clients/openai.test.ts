@@ -188,16 +188,23 @@ describe('openai', () => {
     expect([text, vendor.received.length]).toEqual(['Hello', 1])
   })
 
-  test('an abort ends the call at the vendor, and nothing stays held', async () => {
-    const stopped = Promise.withResolvers<void>()
+  test('an abort does not end the call at the vendor: it goes to its end, and nothing stays held', async () => {
+    const go = Promise.withResolvers<void>()
+    const signals: AbortSignal[] = []
     vendor.answer = ({ signal }) => {
-      signal.addEventListener('abort', () => stopped.resolve())
-      return eventStream([openAi.chunk({ content: 'Hel' })], () => undefined)
+      signals.push(signal)
+      return eventStream([openAi.chunk({ content: 'Hel' })], async (controller) => {
+        await go.promise
+        for (const event of [openAi.chunk({}, 'stop'), openAi.total({ input: 5, output: 2 }), openAi.done])
+          controller.enqueue(new TextEncoder().encode(event))
+        controller.close()
+      })
     }
     const stream = await client.chat.completions.create({ model: 'gpt', messages, stream: true })
     for await (const _ of stream) break
     stream.controller.abort()
-    await stopped.promise
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+    go.resolve()
     while ((await balance()).held > 0) await Bun.sleep(1)
   })
 })

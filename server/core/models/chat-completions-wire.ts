@@ -1,12 +1,14 @@
 import { ok } from '../result'
 import type { TokenCounts } from '../usage/call-record'
 import { uncoveredOfChat } from './chat-completions-members'
-import { edited, inserted, objectMembers } from './json-members'
+import { type Edit, edited, inserted, objectMembers } from './json-members'
+import type { ModelUpstream } from './model'
 import {
   type InputParts,
   imagePart,
   isJson,
   listOf,
+  type ModelRequest,
   manyOf,
   missing,
   OPAQUE_PART,
@@ -65,13 +67,14 @@ export const CHAT_COMPLETIONS: ModelWire = {
   },
   bodyFor(request, upstream, cap) {
     const { bytes, members } = request
-    const edits: { start: number; end: number; text: string }[] = []
+    const edits: Edit[] = []
     const set = (name: string, value: unknown) => {
       const member = members.get(name)
       edits.push(member ? { ...member, text: JSON.stringify(value) } : inserted(bytes, 0, name, value))
     }
     if (upstream.model !== request.model) set('model', upstream.model)
     if (request.cap === null) set(upstream.capName, cap)
+    else edits.push(...capUnder(upstream.capName, request))
     if (request.stream && !request.usageAsked) {
       const member = members.get('stream_options')
       const asked: unknown = member ? JSON.parse(textOf(bytes.subarray(member.start, member.end))) : null
@@ -83,6 +86,19 @@ export const CHAT_COMPLETIONS: ModelWire = {
   textBytes: (answer) => stringBytes(answer, TEXTS),
   meter: (request) => new ChatMeter(request.usageAsked),
   errorEvent: (body) => `data: ${body}\n\n`,
+}
+
+const OTHER_NAME = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' } as const
+
+/** What puts a cap under the name that the upstream reads: under the other one it would be held for, and bound nothing there. */
+function capUnder(name: ModelUpstream['capName'], { bytes, members, cap }: ModelRequest): readonly Edit[] {
+  const [own, other] = [members.get(name), members.get(OTHER_NAME[name])]
+  if (!other || (own && textOf(bytes.subarray(own.start, own.end)) !== 'null')) return []
+  if (!own) return [{ start: other.nameStart, end: other.end, text: `"${name}":${cap}` }]
+  return [
+    { ...own, text: String(cap) },
+    { ...other, text: 'null' },
+  ]
 }
 
 /** Parts whose tokens their bytes bound. What is not known may be a file or a film behind an address. */

@@ -4,6 +4,11 @@ export interface Member {
   readonly end: number
 }
 
+/** A member with its name: all of it is `bytes.slice(nameStart, end)`. */
+export interface NamedMember extends Member {
+  readonly nameStart: number
+}
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const OPEN = 0x7b
@@ -17,8 +22,8 @@ const COLON = 0x3a
  * The members of the object that begins at `from`, in bytes that are known to be valid JSON. Null when a name stands there
  * twice: whoever reads the first one and whoever reads the last one would not agree on what was asked for.
  */
-export function objectMembers(bytes: Uint8Array, from = 0): ReadonlyMap<string, Member> | null {
-  const found = new Map<string, Member>()
+export function objectMembers(bytes: Uint8Array, from = 0): ReadonlyMap<string, NamedMember> | null {
+  const found = new Map<string, NamedMember>()
   let at = bytes.indexOf(OPEN, from) + 1
   for (;;) {
     at = skipTo(bytes, at, QUOTE, CLOSE)
@@ -28,16 +33,18 @@ export function objectMembers(bytes: Uint8Array, from = 0): ReadonlyMap<string, 
     const start = skipSpace(bytes, bytes.indexOf(COLON, nameEnd) + 1)
     const end = endOfValue(bytes, start)
     if (found.has(name)) return null
-    found.set(name, { start, end })
+    found.set(name, { nameStart: at, start, end })
     at = end
   }
 }
 
+/** What stands in the place of a part of the bytes. */
+export interface Edit extends Member {
+  readonly text: string
+}
+
 /** Replaces parts of the bytes; `edits` do not overlap. Everything else stays as it came. */
-export function edited(
-  bytes: Uint8Array<ArrayBuffer>,
-  edits: readonly (Member & { readonly text: string })[],
-): Uint8Array<ArrayBuffer> {
+export function edited(bytes: Uint8Array<ArrayBuffer>, edits: readonly Edit[]): Uint8Array<ArrayBuffer> {
   if (edits.length === 0) return bytes
   const parts: Uint8Array[] = []
   let at = 0
@@ -56,7 +63,7 @@ export function edited(
 }
 
 /** Puts a member in front of the others of the object that begins at `from`. */
-export function inserted(bytes: Uint8Array, from: number, name: string, value: unknown): Member & { text: string } {
+export function inserted(bytes: Uint8Array, from: number, name: string, value: unknown): Edit {
   const at = bytes.indexOf(OPEN, from) + 1
   const isEmpty = bytes[skipSpace(bytes, at)] === CLOSE
   return { start: at, end: at, text: `${JSON.stringify(name)}:${JSON.stringify(value)}${isEmpty ? '' : ','}` }

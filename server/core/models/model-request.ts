@@ -1,12 +1,12 @@
 import { type Failure, failure } from '../failure'
 import { no, ok, type Result } from '../result'
-import { type Member, objectMembers } from './json-members'
+import { type NamedMember, objectMembers } from './json-members'
 import type { Model } from './model'
 
 /** What the gateway must know of a call's body. The body itself goes on as it came. */
 export interface ModelRequest {
   readonly bytes: Uint8Array<ArrayBuffer>
-  readonly members: ReadonlyMap<string, Member>
+  readonly members: ReadonlyMap<string, NamedMember>
   readonly model: string
   readonly stream: boolean
   /** Whether the caller wants the usage in the stream. */
@@ -73,7 +73,7 @@ export function boundsOf(request: ModelRequest, model: Model, cap: number): Toke
 /** The body as an object, and where its members stand. */
 export function readBody(
   bytes: Uint8Array<ArrayBuffer>,
-): Result<{ json: Json; members: ReadonlyMap<string, Member> }, Failure> {
+): Result<{ json: Json; members: ReadonlyMap<string, NamedMember> }, Failure> {
   let json: unknown
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

@@ -188,8 +188,28 @@ describe('the bounds of a call', () => {
 describe('the body for an upstream', () => {
   test("is the caller's, byte for byte, where nothing is missing", () => {
     const body = '{ "model":"m",  "messages":[{"role":"user","content":"Ünï"}],"max_tokens":5 }'
-    expect(text(CHAT_COMPLETIONS.bodyFor(read(CHAT_COMPLETIONS, body), upstream(), 99))).toBe(body)
+    const own = upstream({ base_url: 'http://127.0.0.1:1/v1' })
+    expect(text(CHAT_COMPLETIONS.bodyFor(read(CHAT_COMPLETIONS, body), own, 99))).toBe(body)
     expect(text(MESSAGES.bodyFor(read(MESSAGES, body), upstream(), 99))).toBe(body)
+  })
+
+  test.each([
+    ['max_tokens', '{"max_completion_tokens" :5,"model":"m","messages":[1]}', { max_tokens: 5 }],
+    ['max_tokens', '{"model":"m","messages":[1],"max_completion\\u005ftokens":5}', { max_tokens: 5 }],
+    [
+      'max_tokens',
+      '{"max_tokens": null,"max_completion_tokens":5,"model":"m","messages":[1]}',
+      { max_tokens: 5, max_completion_tokens: null },
+    ],
+    [
+      'max_tokens',
+      '{"max_tokens":4,"max_completion_tokens":5,"model":"m","messages":[1]}',
+      { max_tokens: 4, max_completion_tokens: 5 },
+    ],
+    ['max_completion_tokens', '{"max_tokens":5,"model":"m","messages":[1]}', { max_completion_tokens: 5 }],
+  ] as const)('has the cap under the name that the upstream reads, %s: %s', (cap_parameter, body, caps) => {
+    const sent = CHAT_COMPLETIONS.bodyFor(read(CHAT_COMPLETIONS, body), upstream({ cap_parameter }), 99)
+    expect(JSON.parse(text(sent))).toEqual({ model: 'm', messages: [1], ...caps })
   })
 
   test("has the model's name there, the cap that was missing, and the usage asked for in a stream", () => {
