@@ -1,6 +1,6 @@
 import type { Terminal } from './terminal'
 
-const MOST_TRIES = 6
+const MAX_TRIES = 6
 const CAP_SECONDS = 30
 const JITTER = 0.25
 
@@ -17,7 +17,7 @@ export async function withRetries(
   let first = 0
   for (let attempt = 1; ; attempt++) {
     const answer = await send()
-    if (answer.status !== 429 || attempt === MOST_TRIES) return answer
+    if (answer.status !== 429 || attempt === MAX_TRIES) return answer
     const asked = Math.max(1, Number(answer.headers.get('retry-after')) || 1)
     await answer.body?.cancel()
     if (attempt === 1) first = asked

@@ -9,7 +9,7 @@ import type { Clock } from '../core/clock'
 import type { HoldStore } from '../core/ledger/hold'
 import type { Ledger } from '../core/ledger/ledger'
 import type { UsageReports } from '../core/usage/reports'
-import { UsageAnswers } from '../http/usage-answers'
+import { UsageAnswers } from '../http/usage/usage-answers'
 import type { Log } from '../log'
 
 interface AgentParts {

@@ -15,19 +15,19 @@ import type { Model } from '../core/models/model'
 import { ModelShelf } from '../core/models/shelf'
 import { formatUsd } from '../core/money'
 import type { Provider } from '../core/providers/provider'
-import { Drains } from '../gateway/drains'
-import { balanceFunding } from '../gateway/funding/balance'
-import type { ModelCounter } from '../gateway/model-call'
-import { OpenStreams } from '../gateway/open-streams'
-import type { Repeats } from '../gateway/repeats'
-import type { FrontDesk } from '../http/front-desk'
-import { ModelCalls } from '../http/model-calls'
-import { ResearchCalls } from '../http/research-calls'
+import type { FrontDesk } from '../http/middleware/request-context'
+import { ModelCalls } from '../http/models/model-calls'
+import { ResearchCalls } from '../http/models/research-calls'
 import type { Log } from '../log'
+import { balanceFunding } from '../pipeline/funding/balance'
+import type { Repeats } from '../pipeline/idempotency/idempotency'
+import { Drains } from '../pipeline/models/drains'
+import type { ModelCounter } from '../pipeline/models/model-call'
+import { OpenStreams } from '../pipeline/models/open-streams'
 
-const LONGEST_STREAM_MS = 30 * 60_000
+const MAX_STREAM_MS = 30 * 60_000
 /** Above the deadline of every other operation. */
-const LONGEST_SEARCH_MS = 30_000
+const MAX_SEARCH_MS = 30_000
 
 /** Models: the sandbox's, the file's and the operator's, their upstreams, and who pays for them. */
 export async function composeModels(
@@ -72,7 +72,7 @@ export async function composeModels(
     drains: new Drains(),
     inputs,
     defaultCap: defaultOutputTokens,
-    longestStreamMs: LONGEST_STREAM_MS,
+    longestStreamMs: MAX_STREAM_MS,
     onTrouble,
     onOverrun: (requestId, model, amount) =>
       log.error('a model cost more than was held; the house bears the rest', {
@@ -87,7 +87,7 @@ export async function composeModels(
     streams: counter.streams,
     longestCallMs: () =>
       Math.max(
-        LONGEST_SEARCH_MS,
+        MAX_SEARCH_MS,
         ...counter.catalogue.list().flatMap(({ upstreams }) => upstreams.map(({ firstByteMs }) => firstByteMs)),
       ),
     close: () => inputs.close(),

@@ -11,7 +11,7 @@ import type { Clock } from '../core/clock'
 import type { CredentialStore } from '../core/credentials/store'
 import { makeId } from '../core/ids'
 import type { Mailer } from '../core/mail/mailer'
-import type { Social } from '../http/social-record'
+import type { Social } from '../http/social/record'
 import type { Log } from '../log'
 
 /** How long the network may take for each account that is unlinked. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock'
 import type { KeptAnswers } from '../core/idempotency/kept-answer'
-import { Repeats } from '../gateway/repeats'
 import type { Log } from '../log'
+import { Repeats } from '../pipeline/idempotency/idempotency'
 
 const PRUNE_MS = 3_600_000
 

@@ -17,7 +17,7 @@ import { LinkedAccounts } from '../core/social/linked-accounts'
 import { Linking } from '../core/social/linking'
 import { resealSessions } from '../core/social/resealing'
 import type { SocialStore } from '../core/social/store'
-import type { Social } from '../http/social-record'
+import type { Social } from '../http/social/record'
 import type { Log } from '../log'
 
 /** The fixed address that networks send browsers back to (spec 4.3). */

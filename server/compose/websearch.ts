@@ -10,8 +10,8 @@ import { IMAGE_SEARCH, type ImageSearchInput } from '../core/catalogue/image-sea
 import { LLM_CONTEXT, type LlmContextInput } from '../core/catalogue/llm-context'
 import type { Clock } from '../core/clock'
 import type { Provider } from '../core/providers/provider'
-import { failOver } from '../gateway/fail-over'
-import { ResponseCache } from '../gateway/response-cache'
+import { failOver } from '../pipeline/search/fail-over'
+import { ResponseCache } from '../pipeline/search/response-cache'
 
 /** One plug: both data endpoints from one place. */
 interface Websearch {

@@ -15,8 +15,8 @@ export interface WebsearchConfig {
 }
 
 const PROVIDERS: readonly WebsearchProviderName[] = ['local', 'brave', 'searxng']
-const MOST_CACHE_SECONDS = 86_400
-const MOST_CACHE_MB = 4_096
+const MAX_CACHE_SECONDS = 86_400
+const MAX_CACHE_MB = 4_096
 const MIB = 1024 * 1024
 
 /** Reads the settings of the two search endpoints. Throws `ConfigError` naming the first that is wrong. */
@@ -74,9 +74,9 @@ function cacheSeconds(text: string | null): ReadonlyMap<string, number> {
   const kept = new Map<string, number>()
   for (const entry of text?.split(',') ?? []) {
     const [, name = '', seconds = ''] = /^\s*([a-z-]+)\s*=\s*(\d{1,6})\s*$/.exec(entry) ?? []
-    if (!isOperationName(name) || Number(seconds) < 1 || Number(seconds) > MOST_CACHE_SECONDS)
+    if (!isOperationName(name) || Number(seconds) < 1 || Number(seconds) > MAX_CACHE_SECONDS)
       throw new ConfigError(
-        `WEBSEARCH_CACHE must be operations with seconds from 1 to ${MOST_CACHE_SECONDS}, such as image-search=300,llm-context=60, not "${text}"`,
+        `WEBSEARCH_CACHE must be operations with seconds from 1 to ${MAX_CACHE_SECONDS}, such as image-search=300,llm-context=60, not "${text}"`,
       )
     kept.set(name, Number(seconds))
   }
@@ -85,7 +85,7 @@ function cacheSeconds(text: string | null): ReadonlyMap<string, number> {
 
 function cacheMegabytes(text: string): number {
   const megabytes = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (megabytes < 1 || megabytes > MOST_CACHE_MB)
-    throw new ConfigError(`WEBSEARCH_CACHE_MB must be a whole number from 1 to ${MOST_CACHE_MB}, not "${text}"`)
+  if (megabytes < 1 || megabytes > MAX_CACHE_MB)
+    throw new ConfigError(`WEBSEARCH_CACHE_MB must be a whole number from 1 to ${MAX_CACHE_MB}, not "${text}"`)
   return megabytes
 }

@@ -1,7 +1,7 @@
 import type { ParameterError } from './catalogue/parameters'
 import type { Money } from './money'
 
-/** Every code of the gateway's own that a caller can be told (spec 7, spec-answers 2). Its status and type: http/failures.ts. */
+/** Every code of the gateway's own that a caller can be told (spec 7, spec-answers 2). Its status and type: http/middleware/failures.ts. */
 export type FailureCode =
   | 'missing_parameter'
   | 'invalid_parameter'
@@ -93,7 +93,7 @@ export function failure(code: FailureCode, message: string, more: Omit<Failure, 
 }
 
 /** Most wrong parameters that are listed, so that a body of junk is not answered with more junk. */
-const MOST_DETAILS = 100
+const MAX_DETAILS = 100
 
 /** One failure out of every wrong parameter; the first one gives the code (spec-answers 2). */
 export function wrongParameters(errors: readonly ParameterError[]): Failure {
@@ -103,6 +103,6 @@ export function wrongParameters(errors: readonly ParameterError[]): Failure {
     code: first?.code ?? 'invalid_parameter',
     message: first ? `${first.param} ${first.rule}${more}` : 'The input is not valid.',
     ...(first && { param: first.param }),
-    details: errors.slice(0, MOST_DETAILS),
+    details: errors.slice(0, MAX_DETAILS),
   }
 }

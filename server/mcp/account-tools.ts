@@ -1,5 +1,5 @@
 import type { ParameterTable } from '../core/catalogue/parameters'
-import { bodySchema } from '../http/docs/parameter-documents'
+import { bodySchema } from '../http/openapi/parameter-documents'
 import type { Tool } from './tool'
 
 const REQUEST_ID = {

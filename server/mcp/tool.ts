@@ -2,8 +2,8 @@ import type { Operation } from '../core/catalogue/operation'
 import { OPERATIONS } from '../core/catalogue/operations'
 import type { ParameterTable } from '../core/catalogue/parameters'
 import { formatUsd, type Money } from '../core/money'
-import type { Destination } from '../gateway/call'
-import { bodySchema } from '../http/docs/parameter-documents'
+import { bodySchema } from '../http/openapi/parameter-documents'
+import type { Destination } from '../pipeline/call'
 
 /** The call of the gateway's own HTTP face that a tool stands for. */
 export interface ToolCall {

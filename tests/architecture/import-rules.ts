@@ -36,7 +36,7 @@ const BASE = [
   'server/core/keyed-mutex.ts',
 ]
 const CORE = 'server/core/**'
-const GATEWAY = 'server/gateway/**'
+const PIPELINE = 'server/pipeline/**'
 const PROVIDERS = 'server/core/providers/**'
 const PARAMETERS = 'server/core/catalogue/parameters.ts'
 const OPERATION = 'server/core/catalogue/operation.ts'
@@ -46,6 +46,16 @@ const PASSAGES = 'server/adapters/websearch/passages/**'
 const IDENTITY_SCHEMA = [
   'server/adapters/stores/libsql/schema/identity.ts',
   'server/adapters/stores/libsql/schema/oauth.ts',
+]
+
+/** The documents of one resource, and the schemas of its records. */
+const RESOURCE_DOCS = ['server/http/*/*docs.ts', 'server/http/*/*schemas.ts', 'server/http/keys/key-failures.ts']
+/** What every resource stands on. */
+const EVERY_RESOURCE = [
+  'server/http/middleware/**',
+  'server/http/routing/**',
+  'server/http/openapi/**',
+  ...RESOURCE_DOCS,
 ]
 
 const CRYPTO = 'node:crypto'
@@ -99,24 +109,24 @@ export const RULES: readonly Rule[] = [
     packages: [CRYPTO],
   },
 
-  // gateway and jobs: the way of one paid call; what runs by the clock.
-  { files: [GATEWAY], may: [CORE, SELF], types: [PROVIDERS] },
+  // pipeline and jobs: the life of one paid call; what runs by the clock.
+  { files: [PIPELINE], may: [CORE, SELF], types: [PROVIDERS] },
   { files: ['server/jobs/**'], may: [CORE, SELF] },
 
   // adapters: one port, one plug. No plug knows another.
   {
     files: ['server/adapters/identity/**'],
     may: [CORE, SELF, ...IDENTITY_SCHEMA],
-    types: [GATEWAY, PROVIDERS],
+    types: [PIPELINE, PROVIDERS],
     packages: ['better-auth', '@better-auth/oauth-provider', 'drizzle-orm', 'node:async_hooks', CRYPTO],
   },
   {
     files: ['server/adapters/stores/libsql/**'],
     may: [CORE, SELF],
-    types: [GATEWAY, PROVIDERS],
+    types: [PIPELINE, PROVIDERS],
     packages: ['@libsql/client', 'drizzle-orm', 'node:*'],
   },
-  { files: ['server/adapters/stores/memory/**'], may: [CORE, SELF], types: [GATEWAY, PROVIDERS] },
+  { files: ['server/adapters/stores/memory/**'], may: [CORE, SELF], types: [PIPELINE, PROVIDERS] },
   // What all plugs of websearch say alike: what a failed call means, how a source has been.
   { files: ['server/adapters/websearch/*.ts'], may: [CORE, SELF], types: [PROVIDERS, PASSAGES] },
   {
@@ -152,7 +162,7 @@ export const RULES: readonly Rule[] = [
     // Its index is a libSQL file of its own, apart from the gateway's database.
     files: ['server/adapters/websearch/local/**'],
     may: [CORE, PASSAGES, SELF, 'server/adapters/websearch/goggles/**', 'server/adapters/websearch/*.ts'],
-    types: [GATEWAY, PROVIDERS],
+    types: [PIPELINE, PROVIDERS],
     packages: ['@libsql/client', 'node:*', 'htmlparser2', 'image-size', 'unpdf'],
   },
   {
@@ -174,7 +184,7 @@ export const RULES: readonly Rule[] = [
   {
     files: ['server/adapters/payments/mpp/**'],
     may: [CORE, SELF],
-    types: [GATEWAY, PROVIDERS],
+    types: [PIPELINE, PROVIDERS],
     packages: ['mppx', 'viem', CRYPTO],
   },
   { files: ['server/adapters/payments/stripe/**'], may: [CORE, SELF], packages: ['stripe'] },
@@ -185,60 +195,102 @@ export const RULES: readonly Rule[] = [
     packages: ['node:fs', 'node:net', 'node:url'],
   },
   { files: ['server/adapters/mail/**'], may: [CORE, SELF], packages: ['nodemailer'] },
-  { files: ['server/adapters/control/**'], may: [CORE, SELF], types: [GATEWAY, PROVIDERS], packages: ['node:*'] },
+  { files: ['server/adapters/control/**'], may: [CORE, SELF], types: [PIPELINE, PROVIDERS], packages: ['node:*'] },
 
-  // http and mcp: the wire. A route imports no route.
+  // http and mcp: the wire. A resource imports no other resource's routes.
   {
     // The generator of the documents is mounted as a route, and mended.
-    files: ['server/http/routes/docs.ts'],
-    may: ['server/http/docs/**'],
-    types: ['server/http/dashboard-files.ts', 'server/core/payments/payments.ts'],
+    files: ['server/http/openapi/routes.ts'],
+    may: ['server/http/openapi/**', 'server/http/account/sign-in-docs.ts'],
+    types: ['server/http/system/dashboard-files.ts', 'server/core/payments/payments.ts'],
     packages: ['elysia', '@elysiajs/swagger'],
   },
+  // The document is put together of what each resource says.
   {
-    // MCP over HTTP: the tools make calls of the other routes.
-    files: ['server/http/routes/mcp.ts'],
-    may: [CORE, GATEWAY, 'server/mcp/**', 'server/http/docs/**', 'server/http/*.ts'],
-    packages: ['elysia'],
+    files: ['server/http/openapi/open-api-document.ts'],
+    may: [CORE, 'server/http/openapi/**', ...RESOURCE_DOCS],
+    packages: ['elysia', CRYPTO],
   },
+  // What the documents say of every resource alike. It knows no route.
   {
-    files: ['server/http/routes/**'],
-    may: [CORE, GATEWAY, 'server/http/plugins/**', 'server/http/schemas/**', 'server/http/docs/**', 'server/http/*.ts'],
-    packages: ['elysia'],
+    files: ['server/http/openapi/**'],
+    may: [CORE, SELF, 'server/http/middleware/failures.ts'],
+    packages: ['elysia', CRYPTO],
   },
-  // What the documents say of the routes, beside the tables that the routes judge their input by. It knows no route.
+  // What the documents say of one resource: they share schemas, and know no route.
   {
-    files: ['server/http/docs/**'],
-    may: [CORE, SELF, 'server/http/failures.ts'],
+    files: RESOURCE_DOCS,
+    may: [CORE, 'server/http/openapi/**', 'server/http/middleware/failures.ts', ...RESOURCE_DOCS],
     packages: ['elysia', CRYPTO],
   },
   // The built dashboard, read from disk once.
-  { files: ['server/http/dashboard-files.ts'], may: [CORE], packages: [CRYPTO, 'node:fs/promises', 'node:path'] },
   {
-    files: ['server/http/**'],
-    may: [CORE, GATEWAY, 'server/http/plugins/**', 'server/http/schemas/**', 'server/http/*.ts'],
-    packages: ['elysia', '@elysiajs/swagger', CRYPTO],
+    files: ['server/http/system/dashboard-files.ts'],
+    may: [CORE],
+    packages: [CRYPTO, 'node:fs/promises', 'node:path'],
+  },
+  {
+    // Every route of the gateway passes these; they know none.
+    files: ['server/http/middleware/**', 'server/http/routing/**'],
+    may: [CORE, PIPELINE, 'server/http/middleware/**', 'server/http/routing/**'],
+    types: ['server/http/system/dashboard-files.ts'],
+    packages: ['elysia', CRYPTO],
+  },
+  {
+    // MCP over HTTP: the tools make calls of the other routes.
+    files: ['server/http/mcp/routes.ts'],
+    may: [CORE, PIPELINE, 'server/mcp/**', 'server/http/usage/usage-answers.ts', ...EVERY_RESOURCE],
+    packages: ['elysia'],
+  },
+  // What an account takes along when it leaves is every record that it has.
+  {
+    files: ['server/http/account/export.ts'],
+    may: [
+      CORE,
+      PIPELINE,
+      'server/http/keys/*.ts',
+      'server/http/usage/usage-report.ts',
+      'server/http/operator/operator-commands.ts',
+      ...EVERY_RESOURCE,
+    ],
+  },
+  // An owner sees a request for higher limits as the operator does.
+  {
+    files: ['server/http/account/limit-request-routes.ts'],
+    may: [CORE, PIPELINE, 'server/http/operator/operator-commands.ts', ...EVERY_RESOURCE],
+    packages: ['elysia'],
+  },
+  {
+    // The operator's commands reach every part of the gateway.
+    files: ['server/http/operator/control.ts'],
+    may: [CORE, PIPELINE, 'server/http/operator/**', 'server/http/models/model-commands.ts', ...EVERY_RESOURCE],
+    types: ['server/http/system/readiness.ts'],
+  },
+  {
+    files: ['server/http/*/**'],
+    may: [CORE, PIPELINE, SELF, ...EVERY_RESOURCE],
+    packages: ['elysia', CRYPTO],
   },
   {
     // A tool's arguments are said by the table that says the route's: one place makes a schema of it.
     files: ['server/mcp/**'],
-    may: [CORE, GATEWAY, SELF, 'server/http/docs/parameter-documents.ts'],
+    may: [CORE, PIPELINE, SELF, 'server/http/openapi/parameter-documents.ts'],
     packages: ['@modelcontextprotocol/sdk'],
   },
 
   // the top: only here do the parts meet.
-  { files: ['server/app.ts'], may: ['server/http/**', 'server/mcp/**'], types: [CORE, GATEWAY], packages: ['elysia'] },
+  { files: ['server/app.ts'], may: ['server/http/**', 'server/mcp/**'], types: [CORE, PIPELINE], packages: ['elysia'] },
   {
     // It chooses the adapters, and builds the desks of `http/*.ts` that the app's routes stand behind.
     files: ['server/compose.ts'],
-    may: [CORE, GATEWAY, 'server/adapters/**', 'server/compose/**', 'server/app.ts', 'server/http/*.ts'],
-    types: ['server/config.ts', 'server/log.ts', 'server/http/routes/data.ts'],
+    may: [CORE, PIPELINE, 'server/adapters/**', 'server/compose/**', 'server/app.ts', 'server/http/**'],
+    types: ['server/config.ts', 'server/log.ts', 'server/http/search/routes.ts'],
     packages: ['node:path'],
   },
   {
     // The parts of the composition, one concern each; compose.ts calls them.
     files: ['server/compose/**'],
-    may: [CORE, GATEWAY, 'server/adapters/**', 'server/http/*.ts', SELF],
+    may: [CORE, PIPELINE, 'server/adapters/**', 'server/http/**', SELF],
     types: ['server/config.ts', 'server/config/**', 'server/log.ts'],
     packages: ['node:path', 'node:fs/promises'],
   },
@@ -257,7 +309,7 @@ export const RULES: readonly Rule[] = [
       'server/listen.ts',
       'server/log.ts',
       'server/welcome.ts',
-      'server/http/control.ts',
+      'server/http/operator/control.ts',
       // It is judged before every start, whoever starts it.
       'server/setup/secure-folder.ts',
     ],

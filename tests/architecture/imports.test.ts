@@ -40,7 +40,7 @@ describe('the checker catches', () => {
     ['a computed import', 'server/core/ids.ts', 'export const load = (name: string) => import(name)'],
     [
       'a package of a driver in the gateway',
-      'server/gateway/serve.ts',
+      'server/pipeline/paid-call.ts',
       `import { createClient } from '@libsql/client'`,
     ],
     ['a package in memory stores', 'server/adapters/stores/memory/holds.ts', `import { eq } from 'drizzle-orm'`],
@@ -56,7 +56,7 @@ describe('the checker catches', () => {
   })
 
   test.each([
-    ['core reaching out', 'server/core/ledger/ledger.ts', '../../gateway/serve', 'server/gateway/serve.ts'],
+    ['core reaching out', 'server/core/ledger/ledger.ts', '../../pipeline/paid-call', 'server/pipeline/paid-call.ts'],
     [
       'one concern importing another',
       'server/core/ledger/ledger.ts',
@@ -66,18 +66,23 @@ describe('the checker catches', () => {
     ['a base file importing a concern', 'server/core/money.ts', './ledger/hold', 'server/core/ledger/hold.ts'],
     [
       'the gateway importing an adapter',
-      'server/gateway/serve.ts',
+      'server/pipeline/paid-call.ts',
       '../adapters/stores/memory/holds',
       'server/adapters/stores/memory/holds.ts',
     ],
     [
       'a route importing an adapter',
-      'server/http/routes/keys.ts',
+      'server/http/keys/routes.ts',
       '../../adapters/stores/libsql/client',
       'server/adapters/stores/libsql/client.ts',
     ],
-    ['a route importing a route', 'server/http/routes/keys.ts', './usage', 'server/http/routes/usage.ts'],
-    ['a plugin importing a route', 'server/http/plugins/metered.ts', '../routes/usage', 'server/http/routes/usage.ts'],
+    ['a route importing a route', 'server/http/keys/routes.ts', '../usage/routes', 'server/http/usage/routes.ts'],
+    [
+      'a part of every route importing a route',
+      'server/http/middleware/reply.ts',
+      '../usage/routes',
+      'server/http/usage/routes.ts',
+    ],
     [
       'an adapter importing another kind',
       'server/adapters/websearch/local/search.ts',
@@ -99,8 +104,8 @@ describe('the checker catches', () => {
     [
       'an adapter importing http',
       'server/adapters/identity/identity.ts',
-      '../../http/plugins/session',
-      'server/http/plugins/session.ts',
+      '../../http/middleware/owner-session',
+      'server/http/middleware/owner-session.ts',
     ],
     ['a job importing compose', 'server/jobs/prune.ts', '../compose', 'server/compose.ts'],
     [
@@ -133,12 +138,12 @@ describe('the checker catches', () => {
     [
       'gateway values in an adapter',
       'server/adapters/stores/memory/holds.ts',
-      '../../../gateway/call',
-      'server/gateway/call.ts',
+      '../../../pipeline/call',
+      'server/pipeline/call.ts',
     ],
     [
       'a provider in the gateway',
-      'server/gateway/forward.ts',
+      'server/pipeline/call-upstream.ts',
       '../core/providers/provider',
       'server/core/providers/provider.ts',
     ],
@@ -160,7 +165,9 @@ describe('the checker catches', () => {
 
   test('a worker that another folder owns', () => {
     const start = `export const start = () => new Worker(new URL('../adapters/stores/libsql/writer.ts', import.meta.url))`
-    expect(judged({ 'server/gateway/serve.ts': start }, ['server/adapters/stores/libsql/writer.ts'])).toHaveLength(1)
+    expect(judged({ 'server/pipeline/paid-call.ts': start }, ['server/adapters/stores/libsql/writer.ts'])).toHaveLength(
+      1,
+    )
     const own = `export const start = () => new Worker(new URL('./writer.ts', import.meta.url))`
     expect(
       judged({ 'server/adapters/stores/libsql/client.ts': own }, ['server/adapters/stores/libsql/writer.ts']),

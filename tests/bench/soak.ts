@@ -9,16 +9,16 @@ import { median, sum, table } from './statistics'
 import { FEEDER_CORE, SERVER_CORE, Workshop } from './workshop'
 
 /** The first fifth of a run is warm-up: compiled code, connections, caches that are bounded but not yet full. */
-const MOST_GROWTH_MB = 32
+const MAX_GROWTH_MB = 32
 const HELP = `Loads the gateway steadily and watches memory and latency; compares the books at the end.
 
   bun run soak [MINUTES=10] [--rps N=1000] [--csv FILE] [--dir FOLDER]
 
 Latency is counted from when a request was due. Ends with 1 when a sum disagrees, when an answer was no 200, or when memory
-grew more than ${MOST_GROWTH_MB} MB from the second fifth of the run to the last.`
+grew more than ${MAX_GROWTH_MB} MB from the second fifth of the run to the last.`
 
 const KEYS = 1000
-const MOST_UNDER_WAY = 256
+const MAX_UNDER_WAY = 256
 const BODY_BYTES = 2000
 const UPSTREAM_MS = 5
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=20'
@@ -61,7 +61,7 @@ async function soak({ minutes, rps, csv, folder }: ReturnType<typeof options>): 
   const base = `http://127.0.0.1:${upstream.ready}/${BODY_BYTES}/${UPSTREAM_MS}`
   const gateway = await workshop.helper('gateway.ts', [data, base], SERVER_CORE)
   const url = `http://127.0.0.1:${gateway.ready.split(' ')[0]}${SEARCH}`
-  const pacer = new Pacer({ url, secrets, most: MOST_UNDER_WAY })
+  const pacer = new Pacer({ url, secrets, most: MAX_UNDER_WAY })
   const running = pacer.run(rps)
   const points = await watch(pacer, gateway.pid, minutes)
   pacer.stop()
@@ -116,8 +116,8 @@ function judge(points: readonly Point[], problems: readonly string[], books: str
   const late = median(points.slice(-fifth).map(({ rssMb }) => rssMb))
   const grew = late - early
   console.log(`\nBooks: ${books}; ${problems.length === 0 ? 'all sums agree' : problems.join('; ')}`)
-  console.log(`Memory: ${early.toFixed(0)} MB early, ${late.toFixed(0)} MB late, bound +${MOST_GROWTH_MB} MB`)
-  return problems.length === 0 && grew <= MOST_GROWTH_MB
+  console.log(`Memory: ${early.toFixed(0)} MB early, ${late.toFixed(0)} MB late, bound +${MAX_GROWTH_MB} MB`)
+  return problems.length === 0 && grew <= MAX_GROWTH_MB
 }
 
 const COLUMNS = ['minute', 'rss_mb', 'served', 'refused', 'broken', 'p50_ms', 'p99_ms', 'max_ms'] as const

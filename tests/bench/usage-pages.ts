@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
-import { cursorOf } from '../../server/adapters/stores/libsql/cursor'
+import { cursorOf } from '../../server/adapters/stores/libsql/driver/cursor'
 import { type Reader, type SeededUsage, seedUsage } from './seed-usage'
 import { quantile, table } from './statistics'
 import { type Helper, SERVER_CORE, type Workshop } from './workshop'
@@ -23,8 +23,8 @@ export interface UsageResult {
 }
 
 const DAY = 86_400
-const MOST_CALLS = 100
-const MOST_MS = 8_000
+const MAX_CALLS = 100
+const MAX_MS = 8_000
 const PING_EVERY_MS = 5
 
 /** Times an owner's pages over the real server on a database of `rows` calls. */
@@ -87,8 +87,8 @@ async function timePage(gateway: Helper, reader: Reader, page: string, path: str
   }
   const { length } = await ask()
   const times: number[] = []
-  const end = performance.now() + MOST_MS
-  while (times.length < MOST_CALLS && (times.length < 5 || performance.now() < end)) times.push((await ask()).ms)
+  const end = performance.now() + MAX_MS
+  while (times.length < MAX_CALLS && (times.length < 5 || performance.now() < end)) times.push((await ask()).ms)
   const stallMs = await longestWait(base, ask)
   return { page, account: reader.name, bytes: length, p50: quantile(times, 0.5), p95: quantile(times, 0.95), stallMs }
 }

@@ -1,4 +1,4 @@
-import { MemoryEvents, MOST_PER_ACCOUNT, MOST_WAITING } from '../../server/adapters/stores/memory/events'
+import { MAX_PER_ACCOUNT, MAX_WAITING, MemoryEvents } from '../../server/adapters/stores/memory/events'
 import { liveEventsContract } from './live-events.contract'
 
-liveEventsContract('memory', () => new MemoryEvents(), { watchers: MOST_PER_ACCOUNT, waiting: MOST_WAITING })
+liveEventsContract('memory', () => new MemoryEvents(), { watchers: MAX_PER_ACCOUNT, waiting: MAX_WAITING })

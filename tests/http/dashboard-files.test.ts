@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
-import { type DashboardFiles, loadDashboard } from '../../server/http/dashboard-files.ts'
+import { type DashboardFiles, loadDashboard } from '../../server/http/system/dashboard-files.ts'
 
 const PAGE = '<!doctype html><title>A page</title>'
 const SCRIPT = 'console.log("a script")'

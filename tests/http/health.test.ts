@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createClient } from '@libsql/client'
 import { ok } from '../../server/core/result'
-import { Readiness } from '../../server/http/readiness'
-import { healthRoutes } from '../../server/http/routes/health'
+import { healthRoutes } from '../../server/http/system/health-routes'
+import { Readiness } from '../../server/http/system/readiness'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, logWritten, PRICE, refusalOf } from './wire'
 

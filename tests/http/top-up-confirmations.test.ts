@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { composeTopUpChecks } from '../../server/compose/top-up-checks'
-import { topUpRecord } from '../../server/http/top-up-record'
+import { topUpRecord } from '../../server/http/billing/top-up-record'
 import { openLog } from '../../server/log'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'
 import type { Harness } from '../support/harness'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from '
 import type { Account } from '../../server/core/accounts/account'
 import type { UpstreamFailure } from '../../server/core/providers/provider'
 import { no, ok } from '../../server/core/result'
-import { forward } from '../../server/gateway/forward'
+import { callUpstream } from '../../server/pipeline/call-upstream'
 import { FixtureProvider, type Harness, type MadeKey, openHarness } from '../support/harness'
 import { SOMEBODY } from '../support/somebody'
 import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, logWritten, PRICE, refusalOf, verdictOf } from './wire'
@@ -193,11 +193,11 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
     test('ends it with 504 also when the provider does not listen, or throws at the abort', async () => {
       const never = new FixtureProvider<string>()
       never.answer = () => new Promise(() => undefined)
-      const deaf = await forward(never, 'q', SOMEBODY, ENDS)
+      const deaf = await callUpstream(never, 'q', SOMEBODY, ENDS)
       expect(deaf.ok ? null : deaf.error.failure.code).toBe('upstream_timeout')
       never.answer = (_, signal) =>
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
-      const loud = await forward(never, 'q', SOMEBODY, ENDS)
+      const loud = await callUpstream(never, 'q', SOMEBODY, ENDS)
       expect(loud.ok ? null : loud.error.failure.code).toBe('upstream_timeout')
     })
 
@@ -207,7 +207,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
         new Promise((resolve) => {
           signal.addEventListener('abort', () => resolve(no({ kind: 'timeout', reason: 'aborted' })))
         })
-      const outcome = await forward(provider, null, SOMEBODY, ENDS)
+      const outcome = await callUpstream(provider, null, SOMEBODY, ENDS)
       expect(outcome).toMatchObject({ ok: false, error: { failure: { code: 'upstream_timeout' } } })
     })
   })

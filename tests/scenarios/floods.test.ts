@@ -16,10 +16,10 @@ const CALLS = 400
 const FLOOD = 200
 const MIB = 1024 * 1024
 /** How much longer the same calls may take during the flood. Generous: two cores serve everything, this test included. */
-const MOST_TIMES_SLOWER = 5
+const MAX_TIMES_SLOWER = 5
 const SPARE_MS = 10_000
 /** Bun drops a connection whose request has no end of head after 10 s, in steps of 4 s; both longer than a test should wait for. */
-const MOST_OPEN_MS = 20_000
+const MAX_OPEN_MS = 20_000
 
 describe(`${FLOOD} connections that send a byte at a time and ${FLOOD} that send nothing`, () => {
   let folder = ''
@@ -74,7 +74,7 @@ describe(`${FLOOD} connections that send a byte at a time and ${FLOOD} that send
     const flooded = await serveAll()
     expect(flood.filter((connection) => connection.isOpen)).toHaveLength(FLOOD * 2)
     console.log(`${CALLS} calls: ${Math.round(quiet)} ms quiet, ${Math.round(flooded)} ms under the flood`)
-    expect(flooded).toBeLessThan(quiet * MOST_TIMES_SLOWER + SPARE_MS)
+    expect(flooded).toBeLessThan(quiet * MAX_TIMES_SLOWER + SPARE_MS)
   })
 
   test('a thousand connections that come and go, whole requests and halves, leave nothing behind', async () => {
@@ -105,7 +105,7 @@ describe(`${FLOOD} connections that send a byte at a time and ${FLOOD} that send
   })
 
   test('each of them is dropped in the end, without a word', async () => {
-    for (const connection of flood) expect(await connection.read('GET', MOST_OPEN_MS)).toBe('closed')
+    for (const connection of flood) expect(await connection.read('GET', MAX_OPEN_MS)).toBe('closed')
     clearInterval(trickle)
     console.log(`all closed after ${Math.round(performance.now() - opened)} ms`)
   })
@@ -156,7 +156,7 @@ const bodyCut = (async () => {
   const connection = new RawConnection(web.port)
   await connection.open()
   connection.send('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc')
-  const end = await connection.read('POST', MOST_OPEN_MS)
+  const end = await connection.read('POST', MAX_OPEN_MS)
   const seen = end === 'closed' ? await cut.promise : end
   await web.stop(0)
   return seen

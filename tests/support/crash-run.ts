@@ -7,7 +7,7 @@ const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 const CLIENTS = 24
 const EMAIL = 'ada@example.com'
 /** After the first answers, a life lasts at most this long. */
-const LONGEST_LIFE_MS = 300
+const MAX_LIFE_MS = 300
 
 export interface CrashReport extends Reconciliation {
   readonly kills: number
@@ -82,7 +82,7 @@ async function loadUntilKilled(server: ServerProcess, secret: string, served: Se
   }
   const clients = Promise.all(Array.from({ length: CLIENTS }, client))
   await warm.promise
-  await Bun.sleep(Math.random() * LONGEST_LIFE_MS)
+  await Bun.sleep(Math.random() * MAX_LIFE_MS)
   await server.kill('SIGKILL')
   await clients
 }

@@ -7,12 +7,12 @@ import { fingerprintOf } from '../../server/core/payments/binding'
 import type { Claim } from '../../server/core/payments/claim'
 import type { PaymentMethod, ShownPayment } from '../../server/core/payments/method'
 import { Payments } from '../../server/core/payments/payments'
-import type { Admitted, Outcome } from '../../server/gateway/call'
-import { offering, paymentFunding } from '../../server/gateway/funding/payment'
-import { unpaid } from '../../server/gateway/funding/unpaid'
-import { quoteOf } from '../../server/gateway/quote'
-import type { Repeats } from '../../server/gateway/repeats'
-import { serve } from '../../server/gateway/serve'
+import type { Admitted, Outcome } from '../../server/pipeline/call'
+import { offering, paymentFunding } from '../../server/pipeline/funding/payment'
+import { unpaid } from '../../server/pipeline/funding/unpaid'
+import type { Repeats } from '../../server/pipeline/idempotency/idempotency'
+import { runPaidCall } from '../../server/pipeline/paid-call'
+import { quoteOf } from '../../server/pipeline/quote'
 import { FixturePayment } from './fixture-payment'
 import { openHarness } from './harness'
 
@@ -54,7 +54,7 @@ export async function openPaidCalls() {
       ...{ caller: { kind: 'anonymous' }, subjects, readings: counted.value },
     }
     const input = { q } as InputOf<typeof IMAGE_SEARCH.parameters> // the fixture reads none of it
-    return serve(
+    return runPaidCall(
       {
         ...{ ...core, clock, onTrouble: () => undefined, repeats: {} as unknown as Repeats }, // no account, no repeats
         funding: { balance: unpaid, payment, none },

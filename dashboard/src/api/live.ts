@@ -4,9 +4,9 @@ import { accountQuery } from './account.ts'
 import { sessionEnded } from './session-ended.ts'
 
 const PATH = '/api/events'
-const MOST_OFTEN_MS = 1_000
+const MAX_OFTEN_MS = 1_000
 const FIRST_PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 30_000
+const MAX_PAUSE_MS = 30_000
 const POLL_MS = 10_000
 
 /** Which answers an event makes old, by the first word of their query key. */
@@ -94,7 +94,7 @@ class Follower {
     void this.queries.invalidateQueries({ queryKey: accountQuery.queryKey })
     this.polling ??= setInterval(() => void this.queries.invalidateQueries(), POLL_MS)
     this.again = setTimeout(() => this.open(), this.pauseMs)
-    this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS)
+    this.pauseMs = Math.min(this.pauseMs * 2, MAX_PAUSE_MS)
   }
 
   private onEvent(name: string, data: string): void {
@@ -107,7 +107,7 @@ class Follower {
     this.flushing = setTimeout(() => {
       this.flushing = undefined
       this.flush()
-    }, MOST_OFTEN_MS)
+    }, MAX_OFTEN_MS)
   }
 
   private flush(): void {

@@ -7,12 +7,12 @@ export interface PlaygroundView {
   readonly values?: Readonly<Record<string, string>> | undefined
 }
 
-const MOST_FIELDS = 40
+const MAX_FIELDS = 40
 
 /** Out of the address of the page; what is none of ours is left out. */
 export function playgroundView(search: Record<string, unknown>): PlaygroundView {
   const { operation, values, view, model } = search
-  const given = typeof values === 'object' && values !== null ? Object.entries(values).slice(0, MOST_FIELDS) : []
+  const given = typeof values === 'object' && values !== null ? Object.entries(values).slice(0, MAX_FIELDS) : []
   return {
     view: view === 'chat' ? 'chat' : undefined,
     model: typeof model === 'string' ? model.slice(0, 128) || undefined : undefined,

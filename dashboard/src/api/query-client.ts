@@ -2,7 +2,7 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { asFailure } from './failure.ts'
 import { recentSignInNeeded, sessionEnded } from './session-ended.ts'
 
-const MOST_RETRIES = 2
+const MAX_RETRIES = 2
 
 function onError(error: unknown): void {
   const { code } = asFailure(error)
@@ -19,7 +19,7 @@ export const queryClient = new QueryClient({
       staleTime: 15_000,
       // The server may be this very machine: the browser's idea of being online says nothing about it.
       networkMode: 'always',
-      retry: (failures, error) => failures < MOST_RETRIES && !isRefusal(asFailure(error).status),
+      retry: (failures, error) => failures < MAX_RETRIES && !isRefusal(asFailure(error).status),
       retryDelay: (attempt) => 500 * 2 ** attempt,
     },
     mutations: { networkMode: 'always', retry: false },

@@ -21,7 +21,7 @@ export const MEASURES = ['spend', 'requests', 'errors', 'tokens', 'input', 'outp
 export const TABS = ['chart', 'models', 'requests'] as const
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
-const MOST_DAYS = 366
+const MAX_DAYS = 366
 const DAY_SECONDS = 86_400
 
 /** Out of the address of the page; what is none of ours is left out. */
@@ -49,7 +49,7 @@ export function viewSpan({ range, from, to }: UsageView, nowMs: number): UsageSp
   if (range !== 'custom') return spanOf(range, nowMs)
   if (from === undefined || to === undefined) return null
   const span = customSpan(from, to)
-  return span.end > span.start && span.end - span.start <= MOST_DAYS * DAY_SECONDS ? span : null
+  return span.end > span.start && span.end - span.start <= MAX_DAYS * DAY_SECONDS ? span : null
 }
 
 export function viewFilter({ key, operation, status, model }: UsageView): UsageFilter {

@@ -40,7 +40,7 @@ export function askedOf(span: UsageSpan, filter: UsageFilter = {}): UsageAsked {
 export const NO_MODEL = ''
 
 /** Groups that are drawn apart; what is left is one more, "Other". */
-const MOST_SERIES = 5
+const MAX_SERIES = 5
 
 export interface UsageSeries {
   /** As reports name it: the id of a key, an operation, a status, a model. Null: all the rest. */
@@ -56,7 +56,7 @@ export interface UsageSeries {
 export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGrouping) {
   const total = useQuery(usageQuery({ ...askedOf(span, filter), group_by: by }))
   const groups = total.data?.groups ?? []
-  const largest = groups.filter(({ name }) => name !== NO_MODEL).slice(0, MOST_SERIES)
+  const largest = groups.filter(({ name }) => name !== NO_MODEL).slice(0, MAX_SERIES)
   const each = useQueries({
     queries: largest.map(({ name }) => usageQuery(askedOf(span, { ...filter, ...narrowed(by, String(name)) }))),
   })

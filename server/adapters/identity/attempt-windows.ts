@@ -13,7 +13,7 @@ interface Window {
   count: number
 }
 
-const MOST_KEYS = 50_000
+const MAX_KEYS = 50_000
 
 /**
  * Windows that open with the first attempt and close `window` seconds later, in this process's memory. The library's own
@@ -28,7 +28,7 @@ export function openAttemptWindows(clock: Clock): AttemptWindows {
       const open = windows.get(key)
       if (open === undefined || now >= open.endsAt) {
         windows.delete(key)
-        if (windows.size >= MOST_KEYS) dropOldest(windows, now)
+        if (windows.size >= MAX_KEYS) dropOldest(windows, now)
         windows.set(key, { endsAt: now + rule.window * 1000, count: 1 })
         return { allowed: true, retryAfter: null }
       }
@@ -44,7 +44,7 @@ export function openAttemptWindows(clock: Clock): AttemptWindows {
 /** Drops what has ended; where nothing has, a tenth of the oldest, so that the walk is rare. */
 function dropOldest(windows: Map<string, Window>, now: number): void {
   for (const [key, window] of windows) if (now >= window.endsAt) windows.delete(key)
-  let surplus = windows.size - Math.floor(MOST_KEYS * 0.9)
+  let surplus = windows.size - Math.floor(MAX_KEYS * 0.9)
   for (const key of windows.keys()) {
     if (surplus-- <= 0) return
     windows.delete(key)

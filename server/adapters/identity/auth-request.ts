@@ -8,7 +8,7 @@ export const BASE_PATH = '/api/auth'
 /** The one header the library takes the client's address from. Always overwritten here, never taken from the wire. */
 export const ADDRESS_HEADER = 'x-gateway-client-address'
 
-const MOST_BODY_BYTES = 64 * 1024
+const MAX_BODY_BYTES = 64 * 1024
 
 /**
  * All that is served under the base path. The library has more (social sign-in, mail, account deletion);
@@ -121,10 +121,10 @@ async function readJson(request: Request): Promise<Result<string | null, EarlyRe
 
 /** Reads no more than one chunk past the cap, whatever Content-Length says. */
 async function readCapped(request: Request): Promise<Result<Uint8Array, EarlyRefusal>> {
-  const tooLarge = () => refuse(413, null, `The body may have at most ${MOST_BODY_BYTES} bytes.`)
-  if (Number(request.headers.get('content-length') ?? 0) > MOST_BODY_BYTES) return tooLarge()
+  const tooLarge = () => refuse(413, null, `The body may have at most ${MAX_BODY_BYTES} bytes.`)
+  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) return tooLarge()
   try {
-    const bytes = await boundedBytes(request.body, MOST_BODY_BYTES)
+    const bytes = await boundedBytes(request.body, MAX_BODY_BYTES)
     return bytes ? ok(bytes) : tooLarge()
   } catch {
     return refuse(400, null, 'The body could not be read.')

@@ -25,9 +25,9 @@ import { freeStrandedEmail } from './stranded-email'
 const HOUR_SECONDS = 60 * 60
 const DAY_SECONDS = 24 * HOUR_SECONDS
 const MINUTE_SECONDS = 60
-const MOST_NAME_CHARACTERS = 200
-const MOST_EMAIL_CHARACTERS = 254
-const MOST_USER_AGENT_CHARACTERS = 256
+const MAX_NAME_CHARACTERS = 200
+const MAX_EMAIL_CHARACTERS = 254
+const MAX_USER_AGENT_CHARACTERS = 256
 
 export interface LibrarySettings {
   readonly db: IdentityDatabase
@@ -210,7 +210,7 @@ function rowHooks(settings: LibrarySettings) {
         before: async (session) => ({
           data: {
             createdAt: new Date(settings.clock.now()),
-            userAgent: session.userAgent?.slice(0, MOST_USER_AGENT_CHARACTERS) ?? null,
+            userAgent: session.userAgent?.slice(0, MAX_USER_AGENT_CHARACTERS) ?? null,
           },
         }),
       },
@@ -224,14 +224,14 @@ function judgeProfile(user: Readonly<Record<string, unknown>>): void {
   const { name, email, image } = user
   if (
     name !== undefined &&
-    (typeof name !== 'string' || [...name].length > MOST_NAME_CHARACTERS || !isPlainLine(name))
+    (typeof name !== 'string' || [...name].length > MAX_NAME_CHARACTERS || !isPlainLine(name))
   ) {
     throw new APIError('BAD_REQUEST', {
       code: 'INVALID_NAME',
-      message: `name must be text of at most ${MOST_NAME_CHARACTERS} characters, ${PLAIN_LINE_RULE}.`,
+      message: `name must be text of at most ${MAX_NAME_CHARACTERS} characters, ${PLAIN_LINE_RULE}.`,
     })
   }
-  if (typeof email === 'string' && email.length > MOST_EMAIL_CHARACTERS) {
+  if (typeof email === 'string' && email.length > MAX_EMAIL_CHARACTERS) {
     throw new APIError('BAD_REQUEST', { code: 'INVALID_EMAIL', message: 'Invalid email' })
   }
   if (image !== undefined && image !== null) {

@@ -23,7 +23,7 @@ import type { IdentityDatabase } from './identity-database'
 import { CLI_CLIENT_ID } from './oauth-options'
 import { plainName } from './oauth-registration'
 
-const MOST_REMEMBERED = 20_000
+const MAX_REMEMBERED = 20_000
 
 /** What the OAuth server issued, read from its tables: one indexed query a token, so that a revoked one is dead at once. */
 export class LibraryGrants implements OAuthGrants {
@@ -51,7 +51,7 @@ export class LibraryGrants implements OAuthGrants {
       this.good.delete(stored)
       return null
     }
-    if (this.good.size >= MOST_REMEMBERED) this.good.clear()
+    if (this.good.size >= MAX_REMEMBERED) this.good.clear()
     this.good.add(stored)
     const { userId, clientId } = row
     const resources = list(row.resources)

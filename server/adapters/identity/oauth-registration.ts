@@ -13,9 +13,9 @@ const KEPT = [
   'software_version',
 ] as const
 
-const MOST_NAME_CHARACTERS = 80
-const MOST_REDIRECTS = 10
-const MOST_URI_CHARACTERS = 500
+const MAX_NAME_CHARACTERS = 80
+const MAX_REDIRECTS = 10
+const MAX_URI_CHARACTERS = 500
 /** With keys of its own an app would make this server fetch its addresses; there is no need for it. */
 const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post']
 
@@ -40,10 +40,10 @@ export function judgedRegistration(body: unknown): Result<JudgedRegistration, st
   const kept: Record<string, unknown> = {}
   for (const member of KEPT) if (Object.hasOwn(body, member)) kept[member] = Reflect.get(body, member)
   const { client_name: name, redirect_uris: uris, token_endpoint_auth_method: method, scope } = kept
-  if (!Array.isArray(uris) || uris.length < 1 || uris.length > MOST_REDIRECTS)
-    return no(`redirect_uris must hold 1 to ${MOST_REDIRECTS} addresses`)
-  if (!uris.every((uri) => typeof uri === 'string' && uri.length <= MOST_URI_CHARACTERS))
-    return no(`a redirect address may have at most ${MOST_URI_CHARACTERS} characters`)
+  if (!Array.isArray(uris) || uris.length < 1 || uris.length > MAX_REDIRECTS)
+    return no(`redirect_uris must hold 1 to ${MAX_REDIRECTS} addresses`)
+  if (!uris.every((uri) => typeof uri === 'string' && uri.length <= MAX_URI_CHARACTERS))
+    return no(`a redirect address may have at most ${MAX_URI_CHARACTERS} characters`)
   if (method !== undefined && !AUTH_METHODS.includes(String(method)))
     return no(`token_endpoint_auth_method must be one of ${AUTH_METHODS.join(', ')}`)
   const redirectUris: readonly string[] = uris
@@ -88,7 +88,7 @@ function hasWildcard(uri: string): boolean {
 /** Text of one line: no control characters, nor those that turn the direction of writing. */
 export function plainName(name: unknown): string {
   const text = String(name).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
-  return [...text.trim()].slice(0, MOST_NAME_CHARACTERS).join('')
+  return [...text.trim()].slice(0, MAX_NAME_CHARACTERS).join('')
 }
 
 function isLoopback(uri: string): boolean {

@@ -13,7 +13,7 @@ import { CLI_CLIENT_ID, DEVICE_CODE_GRANT } from './oauth-options'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const UNUSED_CLIENT_MS = 30 * DAY_MS
-const MOST_UNUSED_CLIENTS = 10_000
+const MAX_UNUSED_CLIENTS = 10_000
 
 /** Writes the protected resources, and the command line's client, as this version wants them. Free to repeat. */
 export async function prepareOAuth(db: IdentityDatabase, baseUrl: string): Promise<void> {
@@ -69,7 +69,7 @@ export function openUpkeep(db: IdentityDatabase, now: () => number): () => Promi
               .where(unused(db))
               .orderBy(desc(oauthClient.createdAt))
               .limit(1_000_000)
-              .offset(MOST_UNUSED_CLIENTS),
+              .offset(MAX_UNUSED_CLIENTS),
           ),
         ),
     ])

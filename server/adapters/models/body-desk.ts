@@ -9,9 +9,9 @@ import type { FromBodyThread, ToBodyThread } from './body-wire'
 const FEW_PARTS = { ...BODY_BOUNDS, parts: 10_000 }
 const FEW_BYTES = 16 * 1024
 /** Long bodies that may wait for the thread. */
-const MOST_WAITING = 16
+const MAX_WAITING = 16
 /** No body of 32 MiB takes so long. */
-const MOST_MS = 15_000
+const MAX_MS = 15_000
 /** After so long without a body the thread ends, and its memory with it. */
 const IDLE_MS = 10_000
 
@@ -42,7 +42,7 @@ export class BodyDesk implements BodyReader {
       const read = wire.read(bytes, path)
       return read.ok ? ok({ request: read.value, digest: null }) : read
     }
-    if (this.waiting.length >= MOST_WAITING) return NO_ROOM
+    if (this.waiting.length >= MAX_WAITING) return NO_ROOM
     return new Promise((settle) => {
       this.waiting.push({ task: { route: wire.route, path, buffer: ownBuffer(bytes) }, settle })
       this.next()
@@ -52,7 +52,7 @@ export class BodyDesk implements BodyReader {
   private next(): void {
     if (this.current) return
     const next = this.waiting.shift()
-    this.watch(next ? MOST_MS : IDLE_MS)
+    this.watch(next ? MAX_MS : IDLE_MS)
     if (!next) return
     this.worker ??= this.started()
     this.current = next

@@ -17,7 +17,7 @@ export interface FleetOptions {
 }
 
 /** A vendor that wants longer is not waited for: its caller is told. */
-const LONGEST_PAUSE_MS = 2_000
+const MAX_PAUSE_MS = 2_000
 
 /** The upstreams of all models: in order of preference, past those that fail, each with its places and its breaker. */
 export class Fleet implements ModelBackend {
@@ -49,7 +49,7 @@ export class Fleet implements ModelBackend {
     if (first.ok || first.error.retryAfter === null || signal.aborted) return told(first)
     // Nothing was sent to the caller, and the vendor, or the missing connection, says that one more try is safe.
     const ms = first.error.retryAfter * 1000 * (1 + Math.random() / 4)
-    if (ms > LONGEST_PAUSE_MS) return told(first)
+    if (ms > MAX_PAUSE_MS) return told(first)
     await (this.options.pause ?? Bun.sleep)(ms)
     return signal.aborted ? told(first) : told(await this.round(call, signal))
   }

@@ -12,7 +12,7 @@ const VENDORS: Readonly<Record<Exclude<ModelUpstream['kind'], 'sandbox'>, Vendor
   anthropic: ANTHROPIC,
   gemini: GEMINI,
 }
-const MOST_ERROR_BYTES = 64 * 1024
+const MAX_ERROR_BYTES = 64 * 1024
 
 /** A 200 whose body has not been read. */
 export interface Opened {
@@ -135,7 +135,7 @@ async function firstBytes(response: Response): Promise<string> {
   for await (const chunk of response.body ?? []) {
     chunks.push(chunk)
     length += chunk.byteLength
-    if (length > MOST_ERROR_BYTES) break
+    if (length > MAX_ERROR_BYTES) break
   }
-  return Buffer.concat(chunks).toString('utf8', 0, MOST_ERROR_BYTES)
+  return Buffer.concat(chunks).toString('utf8', 0, MAX_ERROR_BYTES)
 }

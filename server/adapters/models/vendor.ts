@@ -25,7 +25,7 @@ export interface Refusal {
   readonly retryAfter: number | null
 }
 
-const LONGEST_WAIT = 86_400
+const MAX_WAIT = 86_400
 
 /** What a vendor's refusal means (facts/upstreams 0.1, 6). */
 export function refusalOf(vendor: Vendor, status: number, headers: Headers, body: string): Refusal {
@@ -71,11 +71,11 @@ export function refusalOf(vendor: Vendor, status: number, headers: Headers, body
 /** `retry-after-ms`, or `Retry-After` as seconds or as a date. */
 function headerWait(headers: Headers): number | null {
   const ms = Number(headers.get('retry-after-ms') ?? Number.NaN)
-  if (ms >= 0 && ms <= LONGEST_WAIT * 1000) return ms / 1000
+  if (ms >= 0 && ms <= MAX_WAIT * 1000) return ms / 1000
   const text = headers.get('retry-after')
   if (text === null) return null
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
-  return seconds >= 0 && seconds <= LONGEST_WAIT ? seconds : null
+  return seconds >= 0 && seconds <= MAX_WAIT ? seconds : null
 }
 
 function errorOf(body: string): VendorError {

@@ -31,7 +31,7 @@ const OTHER_PROTOCOLS = new Set([
   1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ])
 /** Addresses of one name that are tried, one after the other. */
-const MOST_ADDRESSES = 3
+const MAX_ADDRESSES = 3
 
 /**
  * Calls addresses that strangers name, and nothing but the public internet. At every hop the name is resolved once, all its
@@ -127,7 +127,7 @@ async function judgedAddresses(
   }
   const four = addresses.filter((address) => !address.includes(':'))
   const six = addresses.filter((address) => address.includes(':'))
-  return ok([...four, ...six].slice(0, MOST_ADDRESSES))
+  return ok([...four, ...six].slice(0, MAX_ADDRESSES))
 }
 
 function numbered(url: URL, address: string): URL {

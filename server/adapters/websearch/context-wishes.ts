@@ -16,12 +16,12 @@ export interface ContextWishes {
 /** The version whose documents name a default of `context_threshold_mode`; later ones name none, and then what has a word of the question is in. */
 const FIRST_VERSION = '2026-02-06'
 /** `moderate` drops what is explicit, `strict` adult themes as well. */
-const MOST_ADULT = { off: 2, moderate: 1, strict: 0 } as const
+const MAX_ADULT = { off: 2, moderate: 1, strict: 0 } as const
 
 export function contextWishes(input: LlmContextInput, nowMs: number): ContextWishes {
   return {
     threshold: input.context_threshold_mode ?? (input['api-version'] === FIRST_VERSION ? 'balanced' : 'disabled'),
-    mostAdult: MOST_ADULT[input.safesearch ?? 'off'],
+    mostAdult: MAX_ADULT[input.safesearch ?? 'off'],
     published: input.freshness === undefined ? null : freshnessWindow(input.freshness, nowMs),
     most: {
       urls: input.maximum_number_of_urls,

@@ -11,7 +11,7 @@ import type { KeyOwner } from './keys'
 import { confirmEmailMail, emailChangedMail } from './owner-mails'
 import type { AccountStore } from './store'
 
-const MOST_CHARACTERS = 254
+const MAX_CHARACTERS = 254
 
 interface Parts {
   readonly identity: IdentitySettings
@@ -46,7 +46,7 @@ export class EmailChanges {
   async ask(owner: KeyOwner & { readonly email: string }, body: unknown): Promise<Result<'sent' | 'changed', Failure>> {
     const given: unknown = Reflect.get(Object(body), 'email')
     const to = typeof given === 'string' ? given.trim().toLowerCase() : ''
-    if (!/^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(to) || to.length > MOST_CHARACTERS)
+    if (!/^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(to) || to.length > MAX_CHARACTERS)
       return no(wrongParameters([wrong('email', 'must be an e-mail address', given)]))
     if (to === owner.email) return no(wrongParameters([wrong('email', 'is your address already', given)]))
     const change = { userId: owner.actor.id, from: owner.email, to }

@@ -11,7 +11,7 @@ import { type AccountId, type KeyId, makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
-import { type Limits, limitsOf, MOST_KEYS, type TierFacts } from '../limits/tier'
+import { type Limits, limitsOf, MAX_KEYS, type TierFacts } from '../limits/tier'
 import { ZERO } from '../money'
 import { no, ok, type Result } from '../result'
 import { periodAround } from '../usage/calendar'
@@ -229,7 +229,7 @@ export class Keys {
    * are counted apart, so that at its limit every key can be rotated. Disabled and expired keys count: they can come back.
    */
   private async full({ accountId, tier }: KeyOwner, kind: 'own' | 'replaced', now: number): Promise<Failure | null> {
-    const most = tier.mostKeys ?? MOST_KEYS
+    const most = tier.mostKeys ?? MAX_KEYS
     const keys = await this.credentials.byAccount(accountId)
     const live = keys.filter(
       (key) => keyState(key, now) !== 'revoked' && (key.replacedBy !== null) === (kind === 'replaced'),

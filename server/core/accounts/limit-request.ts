@@ -43,8 +43,8 @@ export interface LimitRequestStore {
   decide(decided: LimitRequest, account: Account | null, audit: AuditEntry): Promise<void>
 }
 
-const MOST_PER_MINUTE = 1_000_000_000
-const MOST_ENDPOINTS = 50
+const MAX_PER_MINUTE = 1_000_000_000
+const MAX_ENDPOINTS = 50
 const USE_CASE = { least: 20, most: 2000 }
 
 /** Judges the form of a request against the limits that the account has, and lists every wrong member at once. */
@@ -53,8 +53,8 @@ export function parseLimitWish(body: unknown, now: Limits): Result<LimitWish, re
     return no([wrong('body', 'must be a JSON object', body)])
   const { peak_rpm: rpm, peak_tpm: tpm, endpoints, use_case: useCase, ...rest } = body as Record<string, unknown>
   const errors = Object.keys(rest).map((name) => wrong(name.slice(0, 60), 'is not a member of this body', rest[name]))
-  if (!isCount(rpm)) errors.push(wrong('peak_rpm', `must be a whole number from 1 to ${MOST_PER_MINUTE}`, rpm))
-  if (!isCount(tpm)) errors.push(wrong('peak_tpm', `must be a whole number from 1 to ${MOST_PER_MINUTE}`, tpm))
+  if (!isCount(rpm)) errors.push(wrong('peak_rpm', `must be a whole number from 1 to ${MAX_PER_MINUTE}`, rpm))
+  if (!isCount(tpm)) errors.push(wrong('peak_tpm', `must be a whole number from 1 to ${MAX_PER_MINUTE}`, tpm))
   if (isCount(rpm) && isCount(tpm) && rpm <= now.rpm && tpm <= now.tpm)
     errors.push(
       wrong('peak_rpm', `must be above ${now.rpm}, or peak_tpm above ${now.tpm}: you have these already`, rpm),
@@ -64,12 +64,12 @@ export function parseLimitWish(body: unknown, now: Limits): Result<LimitWish, re
     !Array.isArray(endpoints) ||
     named.length !== endpoints.length ||
     named.length === 0 ||
-    named.length > MOST_ENDPOINTS
+    named.length > MAX_ENDPOINTS
   )
     errors.push(
       wrong(
         'endpoints',
-        `must be a list of 1 to ${MOST_ENDPOINTS} endpoints, each a name of at most 64 characters`,
+        `must be a list of 1 to ${MAX_ENDPOINTS} endpoints, each a name of at most 64 characters`,
         endpoints,
       ),
     )
@@ -88,7 +88,7 @@ export function parseLimitWish(body: unknown, now: Limits): Result<LimitWish, re
 }
 
 function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= MOST_PER_MINUTE
+  return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= MAX_PER_MINUTE
 }
 
 function isEndpoint(value: unknown): value is string {

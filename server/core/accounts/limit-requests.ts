@@ -15,7 +15,7 @@ import type { KeyOwner } from './keys'
 import { type LimitRequest, type LimitRequestStore, parseLimitWish } from './limit-request'
 import type { AccountStore } from './store'
 
-const MOST_REASON = 1000
+const MAX_REASON = 1000
 
 type Outcome = Promise<Result<LimitRequest, Failure>>
 
@@ -127,9 +127,9 @@ function reasonIn(given: unknown, needed: boolean): Result<string | null, Failur
         )
       : ok(null)
   const text = typeof given === 'string' ? given.trim() : ''
-  if (text === '' || [...text].length > MOST_REASON || !isPlainText(text))
+  if (text === '' || [...text].length > MAX_REASON || !isPlainText(text))
     return no(
-      wrongParameters([wrong('reason', `must be text of 1 to ${MOST_REASON} characters, ${PLAIN_LINE_RULE}`, given)]),
+      wrongParameters([wrong('reason', `must be text of 1 to ${MAX_REASON} characters, ${PLAIN_LINE_RULE}`, given)]),
     )
   return ok(text)
 }

@@ -12,7 +12,7 @@ import { no, ok, type Result } from '../result'
 
 /** The least and the most that one top-up may be. */
 const LEAST_TOP_UP: Money = micros(1_000_000)
-const MOST_TOP_UP: Money = micros(10_000_000_000)
+const MAX_TOP_UP: Money = micros(10_000_000_000)
 const TOP_UP_OPERATION = 'wallet-topup'
 
 /** Who tops up, in which request. */
@@ -53,7 +53,7 @@ export function topUpClaim(
 /** An amount of USD with at most two decimals, within the bounds. */
 export function parseTopUp(text: string): Money | null {
   const amount = /^\d{1,5}(\.\d{1,2})?$/.test(text) ? parseUsd(text) : null
-  return amount !== null && amount >= LEAST_TOP_UP && amount <= MOST_TOP_UP ? amount : null
+  return amount !== null && amount >= LEAST_TOP_UP && amount <= MAX_TOP_UP ? amount : null
 }
 
 /**

@@ -10,7 +10,7 @@ const GOGGLE_HOSTS: readonly string[] = [
 ]
 
 /** Most bytes of a goggle that stands in a request; it is read before anybody paid. */
-const MOST_INLINE_BYTES = 100_000
+const MAX_INLINE_BYTES = 100_000
 
 /** One entry of `goggles`: an address when it looks like one and is a single line, else the goggle itself. */
 export type GoggleEntry =
@@ -36,8 +36,8 @@ export function brokenGoggles(entries: readonly string[]): string | null {
     const entry = goggleEntry(text)
     if (typeof entry === 'string') return `entry ${i + 1} ${entry}`
     if (entry.kind === 'hosted') continue
-    if (Buffer.byteLength(entry.text) > MOST_INLINE_BYTES)
-      return `entry ${i + 1} has more than ${MOST_INLINE_BYTES} bytes; publish it, and give its address`
+    if (Buffer.byteLength(entry.text) > MAX_INLINE_BYTES)
+      return `entry ${i + 1} has more than ${MAX_INLINE_BYTES} bytes; publish it, and give its address`
     const parsed = parseGoggle(entry.text)
     if (!parsed.ok) return `entry ${i + 1}, line ${parsed.error.line}: ${parsed.error.rule}`
     if (parsed.value.instructions.length === 0) return `entry ${i + 1} holds no instruction`

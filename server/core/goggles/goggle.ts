@@ -16,16 +16,16 @@ export interface GoggleError {
 }
 
 /** Most bytes of one, inline or hosted. */
-export const MOST_GOGGLE_BYTES = 2_000_000
-const MOST_INSTRUCTIONS = 100_000
+export const MAX_GOGGLE_BYTES = 2_000_000
+const MAX_INSTRUCTIONS = 100_000
 /** Patterns that can only be tried one by one cost the time of every other caller. */
-const MOST_SHORT_PATTERNS = 1000
+const MAX_SHORT_PATTERNS = 1000
 const NEEDED_METADATA = ['name', 'description', 'public', 'author']
 
 /** Reads a goggle that stands in a request. One wrong line makes the whole of it wrong. */
 export function parseGoggle(text: string): Result<Goggle, GoggleError> {
-  if (text.length * 3 > MOST_GOGGLE_BYTES && Buffer.byteLength(text) > MOST_GOGGLE_BYTES)
-    return no({ line: 1, rule: `a goggle has at most ${MOST_GOGGLE_BYTES} bytes` })
+  if (text.length * 3 > MAX_GOGGLE_BYTES && Buffer.byteLength(text) > MAX_GOGGLE_BYTES)
+    return no({ line: 1, rule: `a goggle has at most ${MAX_GOGGLE_BYTES} bytes` })
   const instructions: Instruction[] = []
   const metadata = new Map<string, string>()
   let number = 0
@@ -38,15 +38,15 @@ export function parseGoggle(text: string): Result<Goggle, GoggleError> {
       if (instructions.length === 0) readMetadata(line, metadata)
       continue
     }
-    if (instructions.length === MOST_INSTRUCTIONS)
-      return no({ line: number, rule: `a goggle has at most ${MOST_INSTRUCTIONS} instructions` })
+    if (instructions.length === MAX_INSTRUCTIONS)
+      return no({ line: number, rule: `a goggle has at most ${MAX_INSTRUCTIONS} instructions` })
     const instruction = parseInstruction(line)
     if (!instruction.ok) return no({ line: number, rule: instruction.error })
     const { pattern } = instruction.value
-    if (pattern && !isIndexable(pattern) && ++short > MOST_SHORT_PATTERNS)
+    if (pattern && !isIndexable(pattern) && ++short > MAX_SHORT_PATTERNS)
       return no({
         line: number,
-        rule: `more than ${MOST_SHORT_PATTERNS} patterns without three plain characters in a row`,
+        rule: `more than ${MAX_SHORT_PATTERNS} patterns without three plain characters in a row`,
       })
     instructions.push(instruction.value)
   }

@@ -15,8 +15,8 @@ export interface Instruction {
   readonly strength: number
 }
 
-const MOST_STRENGTH = 10
-const MOST_CHARACTERS = 500
+const MAX_STRENGTH = 10
+const MAX_CHARACTERS = 500
 const DOMAIN = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
 
 const TARGETS: Readonly<Record<string, Target>> = {
@@ -28,8 +28,8 @@ const TARGETS: Readonly<Record<string, Target>> = {
 
 /** Reads one line that is not blank and no comment. The error is the rule it breaks. */
 export function parseInstruction(line: string): Result<Instruction, string> {
-  if (line.length > MOST_CHARACTERS && [...line].length > MOST_CHARACTERS)
-    return no(`an instruction has at most ${MOST_CHARACTERS} characters`)
+  if (line.length > MAX_CHARACTERS && [...line].length > MAX_CHARACTERS)
+    return no(`an instruction has at most ${MAX_CHARACTERS} characters`)
   const split = splitOptions(line)
   if (!split.ok) return split
   const { text, options } = split.value
@@ -89,7 +89,7 @@ function parseOption(text: string): Options | string {
   if (name !== 'boost' && name !== 'downrank') return `"${name.slice(0, 40)}" is no option`
   if (value === null) return { action: name, strength: 1 }
   const strength = /^\d{1,2}$/.test(value) ? Number(value) : 0
-  if (strength < 1 || strength > MOST_STRENGTH) return `${name} goes from 1 to ${MOST_STRENGTH}`
+  if (strength < 1 || strength > MAX_STRENGTH) return `${name} goes from 1 to ${MAX_STRENGTH}`
   return { action: name, strength }
 }
 

@@ -1,5 +1,5 @@
 /** Most work that the goggles of one search may take: about 200 ms of the thread that every search shares. */
-const MOST_WORK = 200_000_000
+const MAX_WORK = 200_000_000
 
 /** What a set of goggles that takes longer is told. */
 export const TOO_MUCH_WORK =
@@ -18,6 +18,6 @@ export class MatchWork {
   }
 
   get isTooMuch(): boolean {
-    return this.done > MOST_WORK
+    return this.done > MAX_WORK
   }
 }

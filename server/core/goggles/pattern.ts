@@ -17,13 +17,13 @@ const CALL_NS = 30
 const PASSED_NS = 0.2
 const LOOKED_AT_NS = 2.5
 
-const MOST_WILDCARDS = 2
+const MAX_WILDCARDS = 2
 
 /** Reads a pattern. A string is the rule that it breaks. */
 export function parsePattern(text: string): Pattern | string {
   if (/^[*^|]*$/.test(text)) return 'the pattern needs a character beside * ^ |'
-  if (text.split('*').length - 1 > MOST_WILDCARDS) return `the pattern has more than ${MOST_WILDCARDS} *`
-  if (text.split('^').length - 1 > MOST_WILDCARDS) return `the pattern has more than ${MOST_WILDCARDS} ^`
+  if (text.split('*').length - 1 > MAX_WILDCARDS) return `the pattern has more than ${MAX_WILDCARDS} *`
+  if (text.split('^').length - 1 > MAX_WILDCARDS) return `the pattern has more than ${MAX_WILDCARDS} ^`
   const atStart = text.startsWith('|')
   const atEnd = text.endsWith('|')
   const body = text.slice(atStart ? 1 : 0, atEnd ? -1 : undefined).toLowerCase()

@@ -7,7 +7,7 @@ import type { AccountId, RequestId } from '../ids'
 export type KeptState = 'reserved' | 'kept' | 'too_large' | 'cut'
 
 /** What an `Idempotency-Key` of an account stands for, per operation (spec-answers 5). */
-export interface KeptAnswer {
+export interface IdempotencyRecord {
   readonly account: AccountId
   readonly operation: string
   readonly key: string
@@ -31,7 +31,7 @@ export function keepable(body: string | Uint8Array): string | null {
   return Buffer.byteLength(text) > KEPT_BYTES ? null : text
 }
 
-export type KeptPlace = Pick<KeptAnswer, 'account' | 'operation' | 'key'>
+export type KeptPlace = Pick<IdempotencyRecord, 'account' | 'operation' | 'key'>
 
 /**
  * What is kept under idempotency keys. The answer of a success comes with the commit of its charge (`JournalRecord.kept`), so
@@ -39,9 +39,9 @@ export type KeptPlace = Pick<KeptAnswer, 'account' | 'operation' | 'key'>
  */
 export interface KeptAnswers {
   /** Sees every answer whose charge was acknowledged. */
-  find(place: KeptPlace, now: number): Promise<KeptAnswer | null>
+  find(place: KeptPlace, now: number): Promise<IdempotencyRecord | null>
   /** Writes that a write or a stream begins under this key; durable when it resolves. False when the key is taken. */
-  reserve(answer: KeptAnswer): Promise<boolean>
+  reserve(answer: IdempotencyRecord): Promise<boolean>
   /** Takes back a reservation of what surely did not happen. */
   free(place: KeptPlace, requestId: RequestId): Promise<void>
   /** Forgets what is older than it is kept. */

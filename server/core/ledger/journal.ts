@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../audit'
-import type { KeptAnswer } from '../idempotency/kept-answer'
+import type { IdempotencyRecord } from '../idempotency/kept-answer'
 import type { AccountId, PoolId, RequestId } from '../ids'
 import type { CallRecord } from '../usage/call-record'
 import type { AccountChange, LedgerEntry } from './entry'
@@ -15,7 +15,7 @@ export interface AccountOpening {
 }
 
 /** A hold that outlives its process: of a stream, whose first byte goes out before its charge is known (spec-answers 4). */
-export interface KeptHold {
+export interface DurableHold {
   readonly hold: Hold
   /** What a start charges when the process died before the stream ended: what was metered when this was written. */
   readonly call: CallRecord
@@ -31,11 +31,11 @@ export interface JournalRecord {
   readonly entries: readonly LedgerEntry[]
   readonly change?: AccountChange
   /** Makes a hold last, or what it would be charged for newer. */
-  readonly keeps?: KeptHold
+  readonly keeps?: DurableHold
   /** A kept hold that this record ends. */
   readonly ends?: RequestId
   /** The answer that this charge paid for, for its repeats. A record that undoes the call takes it back. */
-  readonly kept?: KeptAnswer
+  readonly kept?: IdempotencyRecord
   readonly spent?: { readonly poolId: PoolId; readonly amount: number }
 }
 

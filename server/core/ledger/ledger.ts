@@ -1,5 +1,5 @@
 import type { Clock } from '../clock'
-import type { KeptAnswer } from '../idempotency/kept-answer'
+import type { IdempotencyRecord } from '../idempotency/kept-answer'
 import { type AccountId, makeId, type PoolId, type RequestId, type TransactionId } from '../ids'
 import { type Money, micros, ZERO } from '../money'
 import { no, ok, type Result } from '../result'
@@ -7,7 +7,7 @@ import type { CallRecord } from '../usage/call-record'
 import type { Booked, Bookings } from './bookings'
 import type { LedgerAccount, LedgerEntry } from './entry'
 import type { Balance, BudgetWindow, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
-import type { Journal, JournalRecord, KeptHold } from './journal'
+import type { DurableHold, Journal, JournalRecord } from './journal'
 import { type CreditRequest, MoneyMoves, type MoveRefusal, type TakeBackRequest } from './money-moves'
 
 export interface Settlement {
@@ -60,7 +60,7 @@ export class Ledger {
    * Makes a hold outlive this process, for a stream: durable when it resolves to a success. Again with a newer `call` writes
    * down how far the stream has come. False: not durable, and the hold is an ordinary one.
    */
-  async keep({ hold, call }: KeptHold): Promise<boolean> {
+  async keep({ hold, call }: DurableHold): Promise<boolean> {
     const first = !this.kept.has(hold.request)
     this.kept.add(hold.request)
     const outcome = await this.journal.append({ keeps: { hold, call }, entries: [] })
@@ -73,7 +73,7 @@ export class Ledger {
   }
 
   /** Charges what a stream of a process before us had come to (spec-answers 4). Its hold is restored already. */
-  async settleKept({ hold, call }: KeptHold): Promise<boolean> {
+  async settleKept({ hold, call }: DurableHold): Promise<boolean> {
     this.kept.add(hold.request)
     const amount = call.charged?.cost ?? ZERO
     return (await this.capture(amount, call)).ok
@@ -87,7 +87,7 @@ export class Ledger {
     amount: Money,
     call: CallRecord,
     overrun = ZERO,
-    kept?: KeptAnswer,
+    kept?: IdempotencyRecord,
   ): Promise<Result<Settlement, CaptureRefusal>> {
     const fixed = await this.holds.fix(call.id, amount)
     if (!fixed.ok) return fixed

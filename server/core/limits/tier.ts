@@ -26,12 +26,12 @@ export interface TierFacts {
   readonly growthApproved: boolean
   /** Set by an operator; makes the account Enterprise. */
   readonly customLimits: Limits | null
-  /** Live keys that an operator allowed; null: `MOST_KEYS`. */
+  /** Live keys that an operator allowed; null: `MAX_KEYS`. */
   readonly mostKeys: number | null
 }
 
 /** Live keys that any account may have (spec-answers 9). */
-export const MOST_KEYS = 1000
+export const MAX_KEYS = 1000
 
 /** The tier, computed from the facts and never stored (spec 3, spec-answers 4). */
 export function tierOf(facts: TierFacts): Tier {

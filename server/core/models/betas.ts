@@ -33,8 +33,8 @@ const BILLED_AS_TOKENS: ReadonlySet<string> = new Set([
   'tool-examples-2025-10-29',
 ])
 /** Most names that are told of those removed, and most characters of one: a header has an end. */
-const MOST_TOLD = 32
-const MOST_CHARACTERS = 100
+const MAX_TOLD = 32
+const MAX_CHARACTERS = 100
 
 /** The betas of a caller's `anthropic-beta` that go on to the vendor; `more` are those that the model's entry names. */
 export function passedBetas(header: string | undefined, more: readonly string[]): readonly string[] {
@@ -45,8 +45,8 @@ export function passedBetas(header: string | undefined, more: readonly string[])
 export function removedBetas(header: string | undefined, more: readonly string[]): readonly string[] {
   return namesIn(header)
     .filter((name) => !BILLED_AS_TOKENS.has(name) && !more.includes(name))
-    .slice(0, MOST_TOLD)
-    .map((name) => name.replace(/[^\x21-\x7e]/g, '?').slice(0, MOST_CHARACTERS))
+    .slice(0, MAX_TOLD)
+    .map((name) => name.replace(/[^\x21-\x7e]/g, '?').slice(0, MAX_CHARACTERS))
 }
 
 function namesIn(header = ''): readonly string[] {

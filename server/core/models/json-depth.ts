@@ -4,14 +4,14 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /** Most levels of JSON that go through the gateway (spec-answers 9). */
-export const MOST_DEPTH = 100
+export const MAX_DEPTH = 100
 
 /**
- * Whether JSON in these bytes has more than `MOST_DEPTH` levels, found without parsing it. `events`: the bytes are server-sent
+ * Whether JSON in these bytes has more than `MAX_DEPTH` levels, found without parsing it. `events`: the bytes are server-sent
  * events, each of which begins anew. A string does not go over the end of a line, so that a stray quote hides nothing.
  */
 export function isTooDeep(bytes: Uint8Array, events: boolean): boolean {
-  if (bytes.length <= MOST_DEPTH) return false
+  if (bytes.length <= MAX_DEPTH) return false
   let depth = 0
   let lineEnd = -1
   for (let at = 0; at < bytes.length; at++) {
@@ -20,7 +20,7 @@ export function isTooDeep(bytes: Uint8Array, events: boolean): boolean {
       if (lineEnd < at) lineEnd = endOfLine(bytes, at)
       at = endOfString(bytes, at, lineEnd)
     } else if (byte === 0x7b || byte === 0x5b) {
-      if (++depth > MOST_DEPTH) return true
+      if (++depth > MAX_DEPTH) return true
     } else if (byte === 0x7d || byte === 0x5d) {
       if (depth > 0) depth--
     } else if (byte === LINE_FEED && events && isBlankLine(bytes, at + 1)) depth = 0

@@ -2,7 +2,7 @@ import { isTooDeep } from './json-depth'
 import { WaitingBytes } from './waiting-bytes'
 
 const NONE: Uint8Array = new Uint8Array()
-const LONGEST_ELEMENT = 16 * 1024 * 1024
+const MAX_ELEMENT = 16 * 1024 * 1024
 
 /** Follows one JSON array as it comes in, and shows each of its elements that are objects. Its end is kept back. */
 export class JsonElements {
@@ -44,7 +44,7 @@ export class JsonElements {
         return data.subarray(0, at)
       }
     }
-    if (data.length - sent > LONGEST_ELEMENT) throw new RangeError('an element of the stream does not end')
+    if (data.length - sent > MAX_ELEMENT) throw new RangeError('an element of the stream does not end')
     // What is not a whole element yet waits; the first bracket and the commas go with the element behind them.
     this.pending.keep(data.subarray(sent))
     this.scanned = this.pending.length

@@ -6,14 +6,14 @@ import {
   CAP_PARAMETERS,
   ENTRY_MEMBERS,
   KEY_ENV,
+  MAX_COUNT,
+  MAX_ID_CHARACTERS,
+  MAX_NAMES,
+  MAX_PRICE,
+  MAX_TEXT_CHARACTERS,
+  MAX_UPSTREAMS,
   MEMBER_PATH,
   MODEL_ID,
-  MOST_COUNT,
-  MOST_ID_CHARACTERS,
-  MOST_NAMES,
-  MOST_PRICE,
-  MOST_TEXT_CHARACTERS,
-  MOST_UPSTREAMS,
   PRICE_MEMBERS,
   UPSTREAM_KINDS,
   UPSTREAM_MEMBERS,
@@ -101,13 +101,13 @@ export function parseModelEntry(
 function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]): Model {
   const entry = members(value, 'a model', ENTRY_MEMBERS)
   const id = entry['id']
-  if (typeof id !== 'string' || id.length > MOST_ID_CHARACTERS || !MODEL_ID.test(id))
+  if (typeof id !== 'string' || id.length > MAX_ID_CHARACTERS || !MODEL_ID.test(id))
     throw new BadEntry(
       'id must be a name such as "gpt-4o" or "meta/llama-3", of letters, digits and . _ : @ - /, not below "sandbox/"',
     )
   const list = entry['upstreams'] ?? (entry['upstream'] === undefined ? undefined : [entry['upstream']])
-  if (!Array.isArray(list) || list.length === 0 || list.length > MOST_UPSTREAMS)
-    throw new BadEntry(`${id}: upstream must be an object, or upstreams a list of 1 to ${MOST_UPSTREAMS} of them`)
+  if (!Array.isArray(list) || list.length === 0 || list.length > MAX_UPSTREAMS)
+    throw new BadEntry(`${id}: upstream must be an object, or upstreams a list of 1 to ${MAX_UPSTREAMS} of them`)
   const upstreams = list.map((upstream) => upstreamOf(upstream, id))
   const price = priceOf(entry['price'], id, upstreams)
   const family = text(entry['family'], `${id}: family`)
@@ -171,7 +171,7 @@ function priceOf(value: unknown, id: string, upstreams: readonly ModelUpstream[]
     const given = entry[name]
     if (given === undefined) return null
     const amount = typeof given === 'number' ? fromUsdNumber(given) : null
-    if (amount === null || amount > MOST_PRICE * MILLION)
+    if (amount === null || amount > MAX_PRICE * MILLION)
       throw new BadEntry(`${id}: price.${name} must be USD per million tokens, at most 6 decimals`)
     return amount
   }
@@ -197,14 +197,14 @@ function members(value: unknown, what: string, known: object): Readonly<Record<s
 
 function text(value: unknown, what: string): string | null {
   if (value === undefined) return null
-  if (typeof value !== 'string' || value.length === 0 || value.length > MOST_TEXT_CHARACTERS)
-    throw new BadEntry(`${what} must be text of 1 to ${MOST_TEXT_CHARACTERS} characters`)
+  if (typeof value !== 'string' || value.length === 0 || value.length > MAX_TEXT_CHARACTERS)
+    throw new BadEntry(`${what} must be text of 1 to ${MAX_TEXT_CHARACTERS} characters`)
   return value
 }
 
 function count(value: unknown, what: string): number | null {
   if (value === undefined) return null
-  if (!Number.isSafeInteger(value) || Number(value) < 1 || Number(value) > MOST_COUNT)
+  if (!Number.isSafeInteger(value) || Number(value) < 1 || Number(value) > MAX_COUNT)
     throw new BadEntry(`${what} must be a whole number above 0`)
   return Number(value)
 }
@@ -213,7 +213,7 @@ function names(value: unknown, what: string, pattern: RegExp): readonly string[]
   if (value === undefined) return []
   const given: readonly unknown[] = Array.isArray(value) ? value : [null]
   const known = given.filter((name): name is string => typeof name === 'string' && pattern.test(name))
-  if (known.length !== given.length || known.length > MOST_NAMES)
-    throw new BadEntry(`${what} must be a list of at most ${MOST_NAMES} names`)
+  if (known.length !== given.length || known.length > MAX_NAMES)
+    throw new BadEntry(`${what} must be a list of at most ${MAX_NAMES} names`)
   return known
 }

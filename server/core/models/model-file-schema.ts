@@ -6,46 +6,46 @@ type Schema = Readonly<Record<string, unknown>>
 
 /** A name such as `gpt-4o` or `meta/llama-3`; not below `sandbox/`, which is ours. */
 export const MODEL_ID = /^(?!sandbox\/)[A-Za-z0-9][A-Za-z0-9._:@-]*(\/[A-Za-z0-9][A-Za-z0-9._:@-]*){0,4}$/
-export const MOST_ID_CHARACTERS = 128
+export const MAX_ID_CHARACTERS = 128
 /** The name of a variable of the environment. */
 export const KEY_ENV = /^[A-Za-z_][A-Za-z0-9_]*$/
-export const MOST_TEXT_CHARACTERS = 200
-export const MOST_COUNT = 10_000_000_000
-export const MOST_UPSTREAMS = 8
+export const MAX_TEXT_CHARACTERS = 200
+export const MAX_COUNT = 10_000_000_000
+export const MAX_UPSTREAMS = 8
 /** A member of a body by its path, such as `prediction`, `tools.web_search_20250305` or `generationConfig.speechConfig`. */
 export const MEMBER_PATH = /^[A-Za-z0-9_-]{1,60}(\.[A-Za-z0-9_-]{1,60}){0,2}$/
 export const BETA_NAME = /^[A-Za-z0-9_.-]{1,100}$/
-export const MOST_NAMES = 64
+export const MAX_NAMES = 64
 /** USD per million tokens. */
-export const MOST_PRICE = 1_000_000
+export const MAX_PRICE = 1_000_000
 export const UPSTREAM_KINDS = ['openai', 'anthropic', 'gemini'] as const
 export const CAP_PARAMETERS = ['max_tokens', 'max_completion_tokens'] as const
 
 const text = (description: string, more: Schema = {}): Schema => ({
   type: 'string',
   minLength: 1,
-  maxLength: MOST_TEXT_CHARACTERS,
+  maxLength: MAX_TEXT_CHARACTERS,
   description,
   ...more,
 })
 const count = (description: string, more: Schema = {}): Schema => ({
   type: 'integer',
   minimum: 1,
-  maximum: MOST_COUNT,
+  maximum: MAX_COUNT,
   description,
   ...more,
 })
 const names = (description: string, pattern: RegExp, examples: readonly string[]): Schema => ({
   type: 'array',
   items: { type: 'string', pattern: pattern.source, examples },
-  maxItems: MOST_NAMES,
+  maxItems: MAX_NAMES,
   default: [],
   description,
 })
 const usd = (description: string): Schema => ({
   type: 'number',
   minimum: 0,
-  maximum: MOST_PRICE,
+  maximum: MAX_PRICE,
   description: `${description}, USD per million tokens, at most 6 decimals.`,
 })
 
@@ -92,7 +92,7 @@ const UPSTREAM: Schema = {
 export const ENTRY_MEMBERS = {
   id: {
     type: 'string',
-    maxLength: MOST_ID_CHARACTERS,
+    maxLength: MAX_ID_CHARACTERS,
     pattern: MODEL_ID.source,
     description: 'What callers name.',
     examples: ['gpt-4o', 'meta/llama-3'],
@@ -102,7 +102,7 @@ export const ENTRY_MEMBERS = {
     type: 'array',
     items: UPSTREAM,
     minItems: 1,
-    maxItems: MOST_UPSTREAMS,
+    maxItems: MAX_UPSTREAMS,
     description: 'Several, in order of preference, in place of `upstream`.',
   },
   price: {

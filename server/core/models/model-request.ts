@@ -46,7 +46,7 @@ const USUAL_BYTES = 4
 const USUAL_IMAGE_TOKENS = 1_500
 
 /** No vendor's body has a tenth of them. */
-const MOST_OWN_MEMBERS = 1000
+const MAX_OWN_MEMBERS = 1000
 
 /** A call's tokens before it is made: `most` is proven, `likely` is a guess for the window. */
 export interface TokenBounds {
@@ -81,8 +81,8 @@ export function readBody(
     return no(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
   }
   if (!isJson(json)) return no(failure('invalid_request', 'The body must be a JSON object.'))
-  if (Object.keys(json).length > MOST_OWN_MEMBERS)
-    return no(failure('invalid_request', `The body has more than ${MOST_OWN_MEMBERS} members of its own.`))
+  if (Object.keys(json).length > MAX_OWN_MEMBERS)
+    return no(failure('invalid_request', `The body has more than ${MAX_OWN_MEMBERS} members of its own.`))
   const members = objectMembers(bytes)
   if (!members) return no(failure('invalid_request', 'A member of the body stands there twice.'))
   return ok({ json, members })

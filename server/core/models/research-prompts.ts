@@ -10,8 +10,8 @@ export interface ResearchSource {
 }
 
 /** Most bytes of sources that a prompt holds: what bounds the cost of reading them. */
-export const MOST_SOURCE_BYTES = 48 * 1024
-const MOST_QUERY_LENGTH = 300
+export const MAX_SOURCE_BYTES = 48 * 1024
+const MAX_QUERY_LENGTH = 300
 const LINE = /^\s*(?:[-*\d.)]+\s*)?QUERY:\s*(.+)$/gim
 
 export interface ChatTurn {
@@ -66,7 +66,7 @@ export function plannedQueries(reply: string, most: number, made: readonly strin
 /** Searches by the question itself, where a model plans none: the whole, and its parts. */
 export function questionQueries(question: string, most: number): string[] {
   const parts = question
-    .slice(0, 10 * MOST_QUERY_LENGTH)
+    .slice(0, 10 * MAX_QUERY_LENGTH)
     .split(/[?;\n]+|\s+and\s+/i)
     .map(shortened)
   const whole = shortened(question)
@@ -77,7 +77,7 @@ export function questionQueries(question: string, most: number): string[] {
 
 /** What a search takes: 1 to 600 characters, at most 75 words (spec 4.2). Cut first: a pattern's time grows with the text. */
 function shortened(text: string): string {
-  const cut = text.trim().slice(0, MOST_QUERY_LENGTH).split(/\s+/).slice(0, 40).join(' ')
+  const cut = text.trim().slice(0, MAX_QUERY_LENGTH).split(/\s+/).slice(0, 40).join(' ')
   return cut.replace(/^["']|["'?!.\s]+$/g, '').trim()
 }
 
@@ -89,7 +89,7 @@ function sourceLines(sources: readonly ResearchSource[]): string {
     const own = [`[${number}] ${title} (${url})`, ...snippets.flatMap((snippet) => sentencesOf(snippet, number))]
     for (const line of own) {
       bytes += Buffer.byteLength(line) + 1
-      if (bytes > MOST_SOURCE_BYTES) return lines.join('\n')
+      if (bytes > MAX_SOURCE_BYTES) return lines.join('\n')
       lines.push(line)
     }
   }

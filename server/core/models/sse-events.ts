@@ -7,9 +7,9 @@ const RETURN = 0x0d
 const NONE: Uint8Array = new Uint8Array()
 
 /** Longer events are none: what sends them is broken, and must not fill the memory. */
-const LONGEST_EVENT = 16 * 1024 * 1024
+const MAX_EVENT = 16 * 1024 * 1024
 /** Bytes of an end of an event: `\n\r\n`. */
-const LONGEST_END = 3
+const MAX_END = 3
 
 /** An event that goes on as it came, in other bytes, or not at all. */
 export type Verdict = 'pass' | 'drop' | Uint8Array
@@ -36,7 +36,7 @@ export class SseEvents {
   push(chunk: Uint8Array): Uint8Array {
     const data = this.tail.with(chunk)
     // No event ends in what was looked at already, but for an end that the network cut.
-    const unseen = Math.max(0, this.tail.length - LONGEST_END + 1)
+    const unseen = Math.max(0, this.tail.length - MAX_END + 1)
     return this.judgedTogether(data, unseen) ?? this.judgedApart(data, unseen)
   }
 
@@ -73,7 +73,7 @@ export class SseEvents {
   }
 
   private keep(tail: Uint8Array): void {
-    if (tail.length > LONGEST_EVENT) throw new RangeError('an event of the stream does not end')
+    if (tail.length > MAX_EVENT) throw new RangeError('an event of the stream does not end')
     this.tail.keep(tail)
   }
 

@@ -9,7 +9,7 @@ const EVENTS_PER_TOKEN = 8
 const SPARE_BYTES = 16 * MEBIBYTE
 const SPARE_EVENTS = 65_536
 /** Keep-alives in a row: at thirty bytes each, hours of them. */
-const MOST_QUIET_BYTES = MEBIBYTE
+const MAX_QUIET_BYTES = MEBIBYTE
 /** Shorter lines say nothing: ends of events, names of events, pings. */
 const CONTENT_BYTES = 32
 
@@ -29,7 +29,7 @@ export function streamBounds(outputTokens: number, quietMs: number): StreamBound
   return {
     bytes: SPARE_BYTES + outputTokens * BYTES_PER_TOKEN,
     lines: SPARE_EVENTS + outputTokens * EVENTS_PER_TOKEN,
-    quietBytes: MOST_QUIET_BYTES,
+    quietBytes: MAX_QUIET_BYTES,
     quietMs,
   }
 }

@@ -40,7 +40,7 @@ const LEASE_MS = 90_000
 /** Of the life of a credential this much is left for the settling. */
 const SETTLE_MARGIN_MS = 3_000
 /** Clients sign for 25 s: of a slower operation no more is asked, and it is cut off when this is over. */
-const LONGEST_WORK_MS = 15_000
+const MAX_WORK_MS = 15_000
 const HOUR_MS = 3_600_000
 /** After so many refused settlements in an hour, of a payer or of all at its address, the payment goes before the upstream. */
 const PATIENCE = 3
@@ -238,7 +238,7 @@ export class Payments {
   private lifeProblem({ handle }: ReadCredential, { workMs }: Purchase): PaymentRefusal | null {
     if (handle.validBefore === null) return null
     const left = handle.validBefore - this.options.clock.now()
-    const needed = SETTLE_MARGIN_MS + Math.min(workMs, LONGEST_WORK_MS)
+    const needed = SETTLE_MARGIN_MS + Math.min(workMs, MAX_WORK_MS)
     if (left >= needed) return null
     const seconds = (ms: number) => Math.max(0, Math.floor(ms / 1000))
     return {
@@ -294,10 +294,10 @@ function bound({ operation, fingerprint, clientRequestId, requestId, account }: 
 /** What a balance is worth, in whole micro-USD. */
 function moneyOf(method: PaymentMethod, balance: bigint): Money {
   const amount = balance / method.units(micros(1))
-  return micros(Number(amount < MOST_MONEY ? amount : MOST_MONEY))
+  return micros(Number(amount < MAX_MONEY ? amount : MAX_MONEY))
 }
 
-const MOST_MONEY = BigInt(Number.MAX_SAFE_INTEGER)
+const MAX_MONEY = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** An address is told by nobody who reads the database. */
 function hashed(addressGroup: string, secret: string): string {

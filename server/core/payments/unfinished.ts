@@ -7,7 +7,7 @@ const ROUND = 200
 const AT_ONCE = 16
 /** A claim that was looked at in vain waits this long, and twice as long each time. */
 const FIRST_PAUSE_MS = 10_000
-const LONGEST_PAUSE_MS = 10 * 60_000
+const MAX_PAUSE_MS = 10 * 60_000
 
 /** What ends the claims that nobody comes back for. */
 export interface FinishParts extends Pick<PaymentParts, 'claims' | 'clock' | 'onTrouble'> {
@@ -39,7 +39,7 @@ export async function finishOpen(parts: FinishParts, credit: Credit): Promise<nu
 }
 
 function pauseAfter(looks: number): number {
-  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** looks)
+  return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** looks)
 }
 
 /** False when its fate is still open, or what it paid for is not booked yet. */

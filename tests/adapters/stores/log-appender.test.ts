@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { LogAppender } from '../../../server/adapters/stores/libsql/log-appender'
+import { LogAppender } from '../../../server/adapters/stores/libsql/journal/log-appender'
 
 /** A disk in memory that takes at most `room` bytes, and whose calls fail when the test says. */
 function openDisk() {

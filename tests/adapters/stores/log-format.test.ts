@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { decodeLog, encodeLine, LogDamaged, type LogLine } from '../../../server/adapters/stores/libsql/log-format'
+import {
+  decodeLog,
+  encodeLine,
+  LogDamaged,
+  type LogLine,
+} from '../../../server/adapters/stores/libsql/journal/log-format'
 
 const linesOf = (payloads: readonly string[], first = 1): LogLine[] =>
   payloads.map((payload, i) => ({ number: first + i, payload }))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { Connection } from '../../../server/adapters/stores/libsql/connection'
-import type { WireResult } from '../../../server/adapters/stores/libsql/worker-wire'
-import { WriteQueue } from '../../../server/adapters/stores/libsql/write-queue'
+import type { Connection } from '../../../server/adapters/stores/libsql/driver/worker-connection'
+import type { WireResult } from '../../../server/adapters/stores/libsql/driver/worker-wire'
+import { WriteQueue } from '../../../server/adapters/stores/libsql/driver/write-queue'
 
 interface Sent {
   readonly sql: readonly string[]

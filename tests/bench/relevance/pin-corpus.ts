@@ -9,8 +9,8 @@ import { CORPUS_FILE } from './corpus'
  * a part of each kind. Run once; the judgements are of this copy: `bun tests/bench/relevance/pin-corpus.ts`.
  */
 const ROOT = resolve(import.meta.dir, '../../..')
-const MOST_CHARACTERS = 6000
-const MOST_OF_PACKAGE = 110
+const MAX_CHARACTERS = 6000
+const MAX_OF_PACKAGE = 110
 /** Every n-th document of a kind that there is too much of. */
 const EVERY: Readonly<Record<string, number>> = { types: 12, guide: 2 }
 
@@ -22,7 +22,7 @@ for (const installed of packages) {
   const found = await packageDocuments(installed, typed, direct.includes(installed.name))
   const isTranslated = (one: SectionedDocument) => (one.document.lang ?? 'en') !== 'en'
   const wanted = found.filter((one, at) => !isTranslated(one) && at % (EVERY[one.document.kind ?? ''] ?? 1) === 0)
-  for (const one of wanted.slice(0, MOST_OF_PACKAGE))
+  for (const one of wanted.slice(0, MAX_OF_PACKAGE))
     if (!documents.has(one.document.url)) documents.set(one.document.url, shortened(one))
 }
 const lines = [...documents.values()].map((one) => JSON.stringify(one)).join('\n')
@@ -31,7 +31,7 @@ await Bun.write(CORPUS_FILE, packed)
 console.log(`${documents.size} documents, ${lines.length} bytes, ${packed.length} packed, in ${CORPUS_FILE}`)
 
 function shortened({ document, sections }: SectionedDocument): SectionedDocument {
-  let room = MOST_CHARACTERS
+  let room = MAX_CHARACTERS
   const kept = sections.filter(({ blocks }) => {
     room -= blocks.reduce((sum, { text }) => sum + text.length, 0)
     return room > 0

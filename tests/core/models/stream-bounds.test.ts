@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { isTooDeep, MOST_DEPTH } from '../../../server/core/models/json-depth'
+import { isTooDeep, MAX_DEPTH } from '../../../server/core/models/json-depth'
 import { StreamGuard, streamBounds } from '../../../server/core/models/stream-bounds'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -61,8 +61,8 @@ describe('the depth of JSON', () => {
   const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
   test('is bounded without parsing it', () => {
-    expect(isTooDeep(bytes(nested(MOST_DEPTH)), false)).toBe(false)
-    expect(isTooDeep(bytes(nested(MOST_DEPTH + 1)), false)).toBe(true)
+    expect(isTooDeep(bytes(nested(MAX_DEPTH)), false)).toBe(false)
+    expect(isTooDeep(bytes(nested(MAX_DEPTH + 1)), false)).toBe(true)
     expect(isTooDeep(bytes(`{"a":${nested(400_000)}}`), true)).toBe(true)
   })
 

@@ -3,7 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { OPERATIONS } from '../../../server/core/catalogue/operations'
 import type { ParameterRule, ParameterTable } from '../../../server/core/catalogue/parameters'
 import { formatUsd } from '../../../server/core/money'
-import { FAILURES } from '../../../server/http/failures'
+import { FAILURES } from '../../../server/http/middleware/failures'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
 import { bodyValidator } from './json-validation'
 

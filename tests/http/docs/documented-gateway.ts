@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { buildIndex } from '../../../server/adapters/websearch/local/build-index'
 import { openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
-import type { OpenApiDocument, OpenApiOperation } from '../../../server/http/docs/open-api'
+import type { OpenApiDocument, OpenApiOperation } from '../../../server/http/openapi/open-api'
 import { temporaryFolder, writeFixtureProject } from '../../adapters/websearch-local/fixture-index'
 import { openHarness } from '../../support/harness'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { oauthAccessToken } from '../../../server/adapters/stores/libsql/schema/oauth'
-import type { OpenApiParameter } from '../../../server/http/docs/parameter-documents'
+import type { OpenApiParameter } from '../../../server/http/openapi/parameter-documents'
 import { oauthApp } from '../../support/oauth'
 import { linkKey } from '../../support/social/linked-key'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'

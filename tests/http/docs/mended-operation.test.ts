@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { swagger } from '@elysiajs/swagger'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Elysia, t } from 'elysia'
-import { isLoose } from '../../../server/http/docs/mended-operation'
-import { GENERATOR_INFO, openApiDocument } from '../../../server/http/docs/open-api-document'
+import { isLoose } from '../../../server/http/openapi/mended-operation'
+import { GENERATOR_INFO, openApiDocument } from '../../../server/http/openapi/open-api-document'
 
 const NAMED = t.Object({ id: t.String(), limit: t.Nullable(t.Number()), state: t.UnionEnum(['on', 'off']) })
 

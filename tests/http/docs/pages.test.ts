@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { Elysia } from 'elysia'
 import { OPERATIONS } from '../../../server/core/catalogue/operations'
 import { micros } from '../../../server/core/money'
-import { loadDashboard } from '../../../server/http/dashboard-files'
-import { FAILURES } from '../../../server/http/failures'
-import { docsRoutes } from '../../../server/http/routes/docs'
+import { FAILURES } from '../../../server/http/middleware/failures'
+import { docsRoutes } from '../../../server/http/openapi/routes'
+import { loadDashboard } from '../../../server/http/system/dashboard-files'
 import { type Harness, openHarness } from '../../support/harness'
 
 const DIST = join(import.meta.dir, '../../../dashboard/dist')

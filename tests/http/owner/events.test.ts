@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { MOST_PER_ACCOUNT } from '../../../server/adapters/stores/memory/events'
+import { MAX_PER_ACCOUNT } from '../../../server/adapters/stores/memory/events'
 import { type Listening, listen } from '../../../server/listen'
 import { eventSource } from '../../support/event-source'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
@@ -132,7 +132,7 @@ describe('GET /api/events', () => {
 
   test('takes a bounded number of listeners per account; one that leaves makes room', async () => {
     const busy = await gateway.owner()
-    const sources = await Promise.all(Array.from({ length: MOST_PER_ACCOUNT }, () => listening(busy)))
+    const sources = await Promise.all(Array.from({ length: MAX_PER_ACCOUNT }, () => listening(busy)))
     expect(await refusalOf(gateway.call('/api/events', { headers: { cookie: busy.cookie } }))).toMatchObject({
       status: 429,
       code: 'rate_limit_exceeded',

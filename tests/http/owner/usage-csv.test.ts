@@ -4,8 +4,8 @@ import type { Statements } from '../../../server/core/ledger/statement'
 import type { Page } from '../../../server/core/page'
 import type { CallRecord } from '../../../server/core/usage/call-record'
 import type { UsageReports } from '../../../server/core/usage/reports'
-import type { OwnerSessions } from '../../../server/http/owner-session'
-import { ownerUsageRoutes } from '../../../server/http/routes/owner-usage'
+import type { OwnerSessions } from '../../../server/http/middleware/owner-session'
+import { ownerUsageRoutes } from '../../../server/http/usage/owner-routes'
 import { accountId, call } from '../../support/ledger-parts'
 
 const account = accountId()

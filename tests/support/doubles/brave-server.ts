@@ -71,12 +71,12 @@ function images(wish: Wish): Response {
   })
 }
 
-const MOST_ADULT: Readonly<Record<string, number>> = { off: 2, moderate: 1, strict: 0 }
+const MAX_ADULT: Readonly<Record<string, number>> = { off: 2, moderate: 1, strict: 0 }
 
 function context(wish: Wish, headers: Headers): Response {
   const original = one(wish, 'q', '')
   const q = one(wish, 'spellcheck', 'true') === 'true' ? (correctionOf(original) ?? original) : original
-  const mostAdult = MOST_ADULT[one(wish, 'safesearch', 'off')] ?? 2
+  const mostAdult = MAX_ADULT[one(wish, 'safesearch', 'off')] ?? 2
   const wanted = { q, lang: one(wish, 'search_lang', 'en'), country: one(wish, 'country', 'US'), mostAdult }
   const goggles = wish('goggles').map((text) => parseGoggle(text))
   const broken = goggles.find((parsed) => !parsed.ok)

@@ -44,7 +44,7 @@ function pathOf(target: string): string {
   return new URL(`http://localhost${afterHost.startsWith('/') ? '' : '/'}${afterHost}`).pathname
 }
 
-const MOST_HEAD_BYTES = 14_000
+const MAX_HEAD_BYTES = 14_000
 
 export interface RequestParts {
   readonly method: string
@@ -82,7 +82,7 @@ export function single(kind: string, parts: RequestParts): Attempt {
     kind,
     parts: [bytes],
     asked: [{ method: parts.method, path: pathOf(parts.target) }],
-    bare: head > MOST_HEAD_BYTES || parts.lines.length > 180 ? 'head too large' : null,
+    bare: head > MAX_HEAD_BYTES || parts.lines.length > 180 ? 'head too large' : null,
     isLast: parts.version === '1.0' || parts.lines.includes('Connection: close'),
     ending: 'read',
   }

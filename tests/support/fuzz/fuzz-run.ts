@@ -14,7 +14,7 @@ const LANES = 12
 /** An answer that takes longer is a hang. Generous: the machine may be busy, and a sign-in is slow on purpose. */
 const DEADLINE_MS = 15_000
 const PAUSE_MS = 2
-const MOST_PROBLEMS = 50
+const MAX_PROBLEMS = 50
 const SERVER = { ANON_RPM: '1000000', SIGNUP_RPM: '20', LOG_LEVEL: 'warn' }
 
 export interface FuzzReport {
@@ -112,7 +112,7 @@ class Run {
   async ask(source: Generator<Attempt, never>, most: number): Promise<void> {
     const lane = async () => {
       const connection = new RawConnection(this.world.port)
-      while (this.sent < most && this.problemCount < MOST_PROBLEMS * 20) {
+      while (this.sent < most && this.problemCount < MAX_PROBLEMS * 20) {
         const attempt = source.next().value
         this.sent += attempt.asked.length
         await this.make(attempt, connection)
@@ -124,7 +124,7 @@ class Run {
   }
 
   problem(what: string): void {
-    if (++this.problemCount <= MOST_PROBLEMS) this.problems.push(what)
+    if (++this.problemCount <= MAX_PROBLEMS) this.problems.push(what)
   }
 
   private async make(attempt: Attempt, connection: RawConnection): Promise<void> {

@@ -3,7 +3,7 @@ import { dataFolder, removeFolder, startServer } from '../server-process'
 import { makeWorld } from './world'
 
 /** Most CPU time that one request may take of the thread that serves everybody. */
-const MOST_CPU_MS = 50
+const MAX_CPU_MS = 50
 const TRIES = 3
 const MIB = 1024 * 1024
 const CHAT_BEGIN = '{"model":"sandbox/echo","max_tokens":5,"messages":[{"role":"user","content":"Hello"}]'
@@ -82,7 +82,7 @@ export async function heavyRun(): Promise<readonly HeavyReading[]> {
         tries.push((await servingCpuMs(server.pid)) - before)
       }
       const cpuMs = tries.toSorted((a, b) => a - b)[Math.floor(TRIES / 2)] ?? 0
-      readings.push({ kind: heavy.kind, status, cpuMs, fits: cpuMs <= MOST_CPU_MS && status < 500 })
+      readings.push({ kind: heavy.kind, status, cpuMs, fits: cpuMs <= MAX_CPU_MS && status < 500 })
     }
     return readings
   } finally {
@@ -95,7 +95,7 @@ export async function heavyRun(): Promise<readonly HeavyReading[]> {
 export function heavyLines(readings: readonly HeavyReading[]): string[] {
   const worst = readings.toSorted((a, b) => b.cpuMs - a.cpuMs)
   return [
-    `heavy bodies          ${readings.length}, at most ${MOST_CPU_MS} ms of the serving thread each`,
+    `heavy bodies          ${readings.length}, at most ${MAX_CPU_MS} ms of the serving thread each`,
     ...worst.map(
       ({ kind, status, cpuMs, fits }) => `  ${fits ? ' ' : '!'} ${cpuMs.toFixed(1).padStart(6)} ms  ${status}  ${kind}`,
     ),

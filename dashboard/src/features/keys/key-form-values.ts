@@ -8,8 +8,8 @@ import { ENDPOINTS, type Endpoint } from './endpoints.ts'
 const MICROS = 1_000_000
 const DAY_MS = 24 * 60 * 60 * 1000
 const LEAST_MICROS = 10_000
-const MOST_MICROS = 1_000_000 * MICROS
-const MOST_MODELS = 100
+const MAX_MICROS = 1_000_000 * MICROS
+const MAX_MODELS = 100
 
 /** What the form holds, as it was typed. */
 export interface KeyTyped {
@@ -54,7 +54,7 @@ export function judgeKey(typed: KeyTyped): KeyErrors {
   if (typed.budgetPeriod !== '' && !isAmount(typed.budget)) errors.budget = WORDS.budgetWrong
   for (const cap of ['rpm', 'tpm'] as const)
     if (typed[cap].trim() !== '' && !/^[1-9]\d{0,8}$/.test(typed[cap].trim())) errors[cap] = WORDS.capWrong
-  if (entriesIn(typed.models).length > MOST_MODELS) errors.models = WORDS.modelsMany
+  if (entriesIn(typed.models).length > MAX_MODELS) errors.models = WORDS.modelsMany
   return errors
 }
 
@@ -114,7 +114,7 @@ function capOf(text: string): number | null {
 
 function isAmount(text: string): boolean {
   const amount = typedUsd(text)
-  return amount !== null && amount >= LEAST_MICROS && amount <= MOST_MICROS
+  return amount !== null && amount >= LEAST_MICROS && amount <= MAX_MICROS
 }
 
 function usdOf(text: string): number {

@@ -12,7 +12,7 @@ import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
 
 const { upstreamColumns: HEADS } = WORDS
 const TONES: Record<UpstreamLine['breaker'], Tone> = { closed: 'ok', open: 'bad', probing: 'warn' }
-const MOST_NAMED = 3
+const MAX_NAMED = 3
 
 /** Every upstream of the models: whether it gets calls, how often it failed, since when, and when it is tried again. */
 export function UpstreamsCard() {
@@ -43,7 +43,7 @@ export function UpstreamsCard() {
 }
 
 function Name({ name, models }: UpstreamLine) {
-  const named = models.slice(0, MOST_NAMED)
+  const named = models.slice(0, MAX_NAMED)
   return (
     <>
       <span className="font-medium wrap-anywhere">{name}</span>

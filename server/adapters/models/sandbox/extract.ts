@@ -1,6 +1,6 @@
 import type { Prompt, Reply } from './prompt'
 
-const MOST_SENTENCES = 5
+const MAX_SENTENCES = 5
 const COMMON = new Set(
   'a an and are as at be by can could do does for from give has have how i in is it its me my of on or please should tell than that the their them then there these this to using was were what when where which who why will with would you your about'.split(
     ' ',
@@ -33,7 +33,7 @@ export function extract({ turns }: Prompt): Reply {
     })
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score || a.place - b.place)
-  const picked = ranked.slice(0, MOST_SENTENCES).sort((a, b) => a.place - b.place)
+  const picked = ranked.slice(0, MAX_SENTENCES).sort((a, b) => a.place - b.place)
   const text = [...new Set(picked.map(({ sentence }) => sentence))].join(' ')
   return { kind: 'text', text: text === '' ? 'The text that I was given does not say.' : text }
 }

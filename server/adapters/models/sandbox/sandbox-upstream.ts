@@ -20,7 +20,7 @@ const FORMATS: Readonly<Record<ModelRoute, SandboxFormat>> = {
 }
 
 /** What a sandbox model reads at most: it runs on the gateway's own thread. */
-const MOST_BYTES = 512 * 1024
+const MAX_BYTES = 512 * 1024
 const TOO_LONG: Refusal = {
   failure: {
     kind: 'error',
@@ -30,7 +30,7 @@ const TOO_LONG: Refusal = {
       contentType: 'application/json',
       body: JSON.stringify({
         error: {
-          message: `A sandbox model reads at most ${MOST_BYTES} bytes.`,
+          message: `A sandbox model reads at most ${MAX_BYTES} bytes.`,
           type: 'invalid_request_error',
           param: null,
           code: 'context_length_exceeded',
@@ -48,7 +48,7 @@ export async function openSandbox(model: string, call: BackendCall): Promise<Res
   const { wire, request, path, cap } = call
   const format = FORMATS[wire.route]
   const body: unknown = JSON.parse(new TextDecoder().decode(request.bytes))
-  if (request.bytes.length > MOST_BYTES) return no(TOO_LONG)
+  if (request.bytes.length > MAX_BYTES) return no(TOO_LONG)
   const prompt = format.prompt(isJson(body) ? body : {})
   const reply: Reply = model === 'extract' ? extract(prompt) : echo(prompt)
   const { encode, decode } = await tokenizer()

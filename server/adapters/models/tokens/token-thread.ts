@@ -2,7 +2,7 @@ import type { InputTokens } from '../../../core/models/input-tokens'
 import type { FromTokenThread, ToTokenThread } from './token-worker'
 
 /** Counting and, the first time, loading the vocabulary. */
-const MOST_MS = 15_000
+const MAX_MS = 15_000
 
 /** Counts on a thread of its own, which is started by the first count and holds no process open. */
 export class TokenThread implements InputTokens {
@@ -14,7 +14,7 @@ export class TokenThread implements InputTokens {
     const id = ++this.lastId
     const counted = Promise.withResolvers<number | null>()
     this.waiting.set(id, counted.resolve)
-    const timer = setTimeout(() => this.lost(), MOST_MS)
+    const timer = setTimeout(() => this.lost(), MAX_MS)
     try {
       this.thread().postMessage({ id, body } satisfies ToTokenThread)
       return await counted.promise

@@ -5,7 +5,7 @@ import { textsOf } from './texts'
 declare const self: Worker
 
 /** What is left after this long is taken to be as dense as what was counted. */
-const MOST_MS = 2_000
+const MAX_MS = 2_000
 
 self.onmessage = ({ data: { id, body } }: MessageEvent<ToTokenThread>) => {
   self.postMessage({ id, tokens: tokensOf(body) } satisfies FromTokenThread)
@@ -23,7 +23,7 @@ export interface FromTokenThread {
 
 function tokensOf(body: Uint8Array): number {
   const texts = textsOf(JSON.parse(new TextDecoder().decode(body)))
-  const until = performance.now() + MOST_MS
+  const until = performance.now() + MAX_MS
   let tokens = 0
   let counted = 0
   let length = 0

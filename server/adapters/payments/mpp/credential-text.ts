@@ -6,8 +6,8 @@ import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { no, ok, type Result } from '../../../core/result'
 
 /** Of a credential, decoded (spec-answers 9). */
-const MOST_BYTES = 16 * 1024
-const MOST_TEXT = Math.ceil((MOST_BYTES * 4) / 3) + 3
+const MAX_BYTES = 16 * 1024
+const MAX_TEXT = Math.ceil((MAX_BYTES * 4) / 3) + 3
 
 type AnyCredential = Credential.Credential
 
@@ -40,9 +40,9 @@ export function isCredentialText(text: string): boolean {
 
 /** The JSON in a base64 text; null when it is more than that of a credential can be. */
 function boundedJson(text: string): string | null {
-  if (text.length > MOST_TEXT || !/^[\w+/-]*={0,2}$/.test(text)) return null
+  if (text.length > MAX_TEXT || !/^[\w+/-]*={0,2}$/.test(text)) return null
   const bytes = Buffer.from(text, 'base64url')
-  return bytes.length <= MOST_BYTES && isWithin(bytes, CREDENTIAL_BOUNDS) ? bytes.toString() : null
+  return bytes.length <= MAX_BYTES && isWithin(bytes, CREDENTIAL_BOUNDS) ? bytes.toString() : null
 }
 
 /** What the challenge was bound to, as the credential repeats it. */

@@ -29,7 +29,7 @@ const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
 /** How far a chain may be set back before we call a transfer dead. */
 const REORG_MS = 30_000
 /** An authorization that could still be used in an hour keeps its fate open for an hour. */
-export const LONGEST_LIFE_MS = 10 * 60_000
+export const MAX_LIFE_MS = 10 * 60_000
 /** Nodes refuse questions about too many blocks at once. */
 const BLOCKS_PER_QUESTION = 1000n
 
@@ -155,7 +155,7 @@ async function usedFor(
   latest: BlockHead,
   { counts, confirmations }: FateOptions,
 ): Promise<Fate> {
-  const earliest = ((validBefore ?? 0) - LONGEST_LIFE_MS - REORG_MS) / 1000
+  const earliest = ((validBefore ?? 0) - MAX_LIFE_MS - REORG_MS) / 1000
   let from = await blockBefore(client, earliest, latest)
   for (; from <= latest.number; from += BLOCKS_PER_QUESTION) {
     const to = from + BLOCKS_PER_QUESTION - 1n

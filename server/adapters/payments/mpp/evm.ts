@@ -11,7 +11,7 @@ import {
   EIP3009_ABI,
   fateOf,
   hasMoved,
-  LONGEST_LIFE_MS,
+  MAX_LIFE_MS,
   namedOn,
   nameOf,
   transferCall,
@@ -200,7 +200,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
 function lifeProblem(form: EvmCredential['form'], { validBefore }: Authorization, now: number): PaymentRefusal | null {
   const end = Number(validBefore) * 1000
   if (form === 'x402' && end <= now) return { code: 'payment_expired', reason: 'The authorization has expired.' }
-  return end > now + LONGEST_LIFE_MS
+  return end > now + MAX_LIFE_MS
     ? { code: 'verification_failed', reason: 'The authorization must not be valid for more than ten minutes.' }
     : null
 }

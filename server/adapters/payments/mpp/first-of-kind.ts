@@ -1,5 +1,5 @@
 /** Prices are few; amounts of top-ups are anyone's choice. */
-const MOST_KINDS = 200
+const MAX_KINDS = 200
 
 /** What the library made the first time, by its kind; forgotten as a whole when the kinds are too many. */
 export class FirstOfKind<T> {
@@ -9,7 +9,7 @@ export class FirstOfKind<T> {
     const known = this.known.get(kind)
     if (known !== undefined) return known
     const made = await make()
-    if (this.known.size >= MOST_KINDS) this.known.clear()
+    if (this.known.size >= MAX_KINDS) this.known.clear()
     this.known.set(kind, made)
     return made
   }

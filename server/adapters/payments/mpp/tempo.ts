@@ -66,9 +66,9 @@ export interface TempoOptions extends ChainOptions {
 /** How far a chain may be set back before we call a transfer dead. */
 const REORG_MS = 30_000
 /** A transfer that could still happen in an hour keeps its fate open for an hour. */
-const LONGEST_LIFE_MS = 10 * 60_000
+const MAX_LIFE_MS = 10 * 60_000
 /** Blocks without a transaction are rare there. */
-const MOST_EMPTY_BLOCKS = 100n
+const MAX_EMPTY_BLOCKS = 100n
 
 /**
  * The `tempo` method, pull mode only: the caller hands over a signed transfer, and we send it when the answer is there. A
@@ -171,7 +171,7 @@ async function handleOf(payload: unknown): Promise<SettlementHandle> {
 
 function lifeProblem({ validBefore }: SettlementHandle, now: number): string | null {
   if (validBefore === null) return 'The transfer must have a validBefore, or its fate would stay open for ever.'
-  if (validBefore > now + LONGEST_LIFE_MS) return 'The transfer must not be valid for more than ten minutes.'
+  if (validBefore > now + MAX_LIFE_MS) return 'The transfer must not be valid for more than ten minutes.'
   if (validBefore <= now) return 'The transfer has expired.'
   return null
 }
@@ -228,14 +228,14 @@ async function lookUp(client: Client, handle: SettlementHandle, options: TempoOp
   const isOver = handle.validBefore !== null && Number(latest.timestamp) * 1000 > handle.validBefore + REORG_MS
   if (!isOver) return { kind: 'open' }
   // What was seen once is gone only where the node still knows what else there was at that time: many forget receipts after a while.
-  const since = ((handle.validBefore ?? 0) - LONGEST_LIFE_MS - REORG_MS) / 1000
+  const since = ((handle.validBefore ?? 0) - MAX_LIFE_MS - REORG_MS) / 1000
   return { kind: handle.reference && !(await remembers(client, since, latest)) ? 'open' : 'never' }
 }
 
 /** Whether the node has receipts from before this moment (s) on: it is asked for the first one there is. */
 async function remembers(client: Client, moment: number, latest: BlockHead): Promise<boolean> {
   const first = await blockBefore(client, moment, latest)
-  for (let number = first; number <= latest.number && number < first + MOST_EMPTY_BLOCKS; number++) {
+  for (let number = first; number <= latest.number && number < first + MAX_EMPTY_BLOCKS; number++) {
     const { transactions } = await getBlock(client, { blockNumber: number })
     const [hash] = transactions
     if (hash) return (await getTransactionReceipt(client, { hash }).catch(nullIfUnknown)) !== null

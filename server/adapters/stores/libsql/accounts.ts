@@ -6,7 +6,7 @@ import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
 import { auditRow } from './audit-row'
-import { RESTORED_AT_ONCE, restoredRows } from './restored-rows'
+import { RESTORED_AT_ONCE, restoredRows } from './journal/restored-rows'
 import { accounts, auditLog } from './schema/accounts'
 
 export interface AccountCounters {

@@ -1,6 +1,11 @@
 import { and, eq, gt, lte, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import { KEPT_MS, type KeptAnswer, type KeptAnswers, type KeptPlace } from '../../../core/idempotency/kept-answer'
+import {
+  type IdempotencyRecord,
+  KEPT_MS,
+  type KeptAnswers,
+  type KeptPlace,
+} from '../../../core/idempotency/kept-answer'
 import type { RequestId } from '../../../core/ids'
 import { keptAnswers } from './schema/kept-answers'
 
@@ -14,7 +19,7 @@ export class LibsqlKeptAnswers implements KeptAnswers {
     this.applied = applied
   }
 
-  async find(place: KeptPlace, now: number): Promise<KeptAnswer | null> {
+  async find(place: KeptPlace, now: number): Promise<IdempotencyRecord | null> {
     await this.applied()
     const [row] = await this.db
       .select()
@@ -23,7 +28,7 @@ export class LibsqlKeptAnswers implements KeptAnswers {
     return row ?? null
   }
 
-  async reserve(answer: KeptAnswer): Promise<boolean> {
+  async reserve(answer: IdempotencyRecord): Promise<boolean> {
     const { fingerprint, state, requestId, headers, at: time } = answer
     const written = await this.db
       .insert(keptAnswers)

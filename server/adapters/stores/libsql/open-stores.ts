@@ -4,26 +4,26 @@ import { drizzle } from 'drizzle-orm/libsql'
 import { migrate } from 'drizzle-orm/libsql/migrator'
 import type { Clock } from '../../../core/clock'
 import type { RestorableCounters } from '../../../core/ledger/hold'
-import type { KeptHold } from '../../../core/ledger/journal'
+import type { DurableHold } from '../../../core/ledger/journal'
 import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccounts } from './accounts'
 import { LibsqlAuditTrail } from './audit-trail'
 import { LibsqlBookings } from './bookings'
-import { Connection } from './connection'
 import { LibsqlCredentials } from './credentials'
-import { databaseFile, lockDatabaseFile } from './database-file'
+import { databaseFile, lockDatabaseFile } from './driver/database-file'
+import { sqlClient } from './driver/sql-client'
+import { Connection } from './driver/worker-connection'
+import { WriteQueue } from './driver/write-queue'
+import { type OpenJournal, openJournal } from './journal/open-journal'
 import { LibsqlKeptAnswers } from './kept-answers'
 import { LibsqlLimitRequests } from './limit-requests'
 import { LibsqlModels } from './models'
-import { type OpenJournal, openJournal } from './open-journal'
 import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
 import { keptHolds } from './schema/usage'
 import { LibsqlSocial } from './social'
-import { sqlClient } from './sql-client'
 import { LibsqlStatements } from './statements'
 import { LibsqlUsageReports } from './usage-reports'
-import { WriteQueue } from './write-queue'
 
 export interface StoreOptions {
   /** `file:`, `libsql:` or `http(s):`. */
@@ -54,7 +54,7 @@ export interface Stores {
   readonly social: LibsqlSocial
   readonly models: LibsqlModels
   /** Holds of streams that the process before us did not end; the counters hold them again. */
-  readonly keptHolds: readonly KeptHold[]
+  readonly keptHolds: readonly DurableHold[]
   readonly reports: LibsqlUsageReports
   readonly statements: LibsqlStatements
   readonly paymentClaims: LibsqlPaymentClaims

@@ -4,7 +4,7 @@ import type { AccountId } from '../../../core/ids'
 import type { AccountTransaction, Statements } from '../../../core/ledger/statement'
 import { type Money, micros, minus, plus } from '../../../core/money'
 import type { Page } from '../../../core/page'
-import { cursorOf, parseCursor } from './cursor'
+import { cursorOf, parseCursor } from './driver/cursor'
 import { accounts } from './schema/accounts'
 import { entries } from './schema/ledger'
 

@@ -4,7 +4,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { micros } from '../../../core/money'
 import { FINE_RANGE_MS, type UsageFigures, type UsageGrouping, type UsageQuestion } from '../../../core/usage/reports'
 import { added, NO_USAGE, type UsageSums } from '../../../core/usage/sums'
-import { SLOT_MS } from './group-statements'
+import { SLOT_MS } from './journal/group-statements'
 import { requests, usageRollup } from './schema/usage'
 
 const MINUTE_MS = 60_000

@@ -10,7 +10,7 @@ import type {
   UsageQuestion,
   UsageReports,
 } from '../../../core/usage/reports'
-import { cursorOf, parseCursor } from './cursor'
+import { cursorOf, parseCursor } from './driver/cursor'
 import { requests } from './schema/usage'
 import { LibsqlUsageFigures } from './usage-figures'
 

@@ -3,10 +3,10 @@ import type { LiveEvents, Watcher } from '../../../core/events/live-events'
 import type { AccountId } from '../../../core/ids'
 
 /** Tabs of one owner that may listen at once. */
-export const MOST_PER_ACCOUNT = 16
-const MOST_IN_ALL = 10_000
+export const MAX_PER_ACCOUNT = 16
+const MAX_IN_ALL = 10_000
 /** Events kept for a listener between two takes. */
-export const MOST_WAITING = 64
+export const MAX_WAITING = 64
 
 /** Live events inside one process. A deployment of several would put a shared bus behind the same port. */
 export class MemoryEvents implements LiveEvents {
@@ -24,7 +24,7 @@ export class MemoryEvents implements LiveEvents {
 
   watch(accountId: AccountId): Watcher | null {
     const watching = this.watchers.get(accountId) ?? new Set()
-    if (watching.size >= MOST_PER_ACCOUNT || this.total >= MOST_IN_ALL) return null
+    if (watching.size >= MAX_PER_ACCOUNT || this.total >= MAX_IN_ALL) return null
     const watcher = new MemoryWatcher(() => {
       watching.delete(watcher)
       this.total--
@@ -54,7 +54,7 @@ class MemoryWatcher implements Watcher {
 
   push(event: LiveEvent): void {
     if (event.type !== 'call' && this.waiting.some((other) => saysTheSame(other, event))) return
-    if (this.waiting.length >= MOST_WAITING) this.missed = true
+    if (this.waiting.length >= MAX_WAITING) this.missed = true
     else this.waiting.push(event)
     this.wake?.()
   }

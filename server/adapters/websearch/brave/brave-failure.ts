@@ -11,7 +11,7 @@ const ABOUT_US = new Set([
   'CREDIT_EXHAUSTED',
   'USAGE_LIMIT_EXCEEDED',
 ])
-const MOST_PASSED_ON = 64 * 1024
+const MAX_PASSED_ON = 64 * 1024
 
 interface BraveError {
   readonly code: string
@@ -30,7 +30,7 @@ export function braveFailure(answer: OutboundAnswer, apiKey: string): UpstreamFa
   if (status === 503) return { kind: 'unavailable', reason, ...waiting(headers) }
   if (status === 504) return { kind: 'timeout', reason }
   const isAboutCaller = (status === 400 || status === 422) && !places.some(isOurs) && !text.includes(apiKey)
-  if (!isAboutCaller || code === '' || text.length > MOST_PASSED_ON) return { kind: 'error', reason }
+  if (!isAboutCaller || code === '' || text.length > MAX_PASSED_ON) return { kind: 'error', reason }
   return { kind: 'error', reason, passThrough: { status, contentType: 'application/json', body: text } }
 }
 

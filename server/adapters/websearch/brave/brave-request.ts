@@ -14,7 +14,7 @@ type Wire = Pick<OutboundRequest, 'url' | 'method' | 'headers' | 'body'>
 const IMAGES_PATH = '/res/v1/images/search'
 const CONTEXT_PATH = '/res/v1/llm/context'
 /** A longer query string goes as a body: inline goggles outgrow what servers take in an address. */
-const MOST_QUERY_CHARACTERS = 3000
+const MAX_QUERY_CHARACTERS = 3000
 const LOCATION_HEADERS = [
   'x-loc-lat',
   'x-loc-long',
@@ -46,7 +46,7 @@ export function contextRequest(input: LlmContextInput, access: BraveAccess): Wir
   for (const [name, value] of Object.entries(fields))
     for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
   const url = `${access.baseUrl}${CONTEXT_PATH}`
-  if (query.toString().length <= MOST_QUERY_CHARACTERS) return { url: `${url}?${query}`, method: 'GET', headers }
+  if (query.toString().length <= MAX_QUERY_CHARACTERS) return { url: `${url}?${query}`, method: 'GET', headers }
   return {
     url,
     method: 'POST',

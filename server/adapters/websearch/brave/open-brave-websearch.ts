@@ -21,7 +21,7 @@ interface BraveWebsearch {
 }
 
 /** The cap of an upstream's answer (spec-answers 2). */
-const MOST_BYTES = 16 * 1024 * 1024
+const MAX_BYTES = 16 * 1024 * 1024
 const TIMEOUT_MS = 10_000
 
 type Wire = Pick<OutboundRequest, 'url' | 'method' | 'headers' | 'body'>
@@ -55,7 +55,7 @@ async function ask(
   { fetch, apiKey }: BraveWebsearchOptions,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const fetched = await fetch({ ...wire, signal, timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES })
+  const fetched = await fetch({ ...wire, signal, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES })
   if (!fetched.ok) return no(upstreamFailure('brave', fetched.error))
   if (fetched.value.status !== 200) return no(braveFailure(fetched.value, apiKey))
   const answer = read(fetched.value.body)

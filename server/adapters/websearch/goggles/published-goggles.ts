@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock'
-import { MOST_GOGGLE_BYTES, parseHostedGoggle } from '../../../core/goggles/goggle'
+import { MAX_GOGGLE_BYTES, parseHostedGoggle } from '../../../core/goggles/goggle'
 import { goggleEntry, isGoggleAddress } from '../../../core/goggles/goggle-entry'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
@@ -7,11 +7,11 @@ import { no, ok, type Result } from '../../../core/result'
 import { rawAddress } from './raw-address'
 
 const TIMEOUT_MS = 4_000
-const MOST_REDIRECTS = 3
+const MAX_REDIRECTS = 3
 const TYPES = ['text/plain', 'text/markdown', 'application/octet-stream']
 /** How long a text is used before it is asked for again. */
 const FRESH_MS = 15 * 60_000
-const MOST_CACHED_BYTES = 16_000_000
+const MAX_CACHED_BYTES = 16_000_000
 
 interface Kept {
   readonly text: string
@@ -85,8 +85,8 @@ export class PublishedGoggles {
       url: url.href,
       headers: { accept: 'text/plain' },
       timeoutMs: TIMEOUT_MS,
-      maxBytes: MOST_GOGGLE_BYTES,
-      maxRedirects: MOST_REDIRECTS,
+      maxBytes: MAX_GOGGLE_BYTES,
+      maxRedirects: MAX_REDIRECTS,
       contentTypes: TYPES,
       mayVisit: isGoggleAddress,
     })
@@ -127,7 +127,7 @@ export class PublishedGoggles {
     this.#kept.set(address, { text, at: this.#clock.now() })
     this.#bytes += text.length
     for (const [oldest, { text: dropped }] of this.#kept) {
-      if (this.#bytes <= MOST_CACHED_BYTES) break
+      if (this.#bytes <= MAX_CACHED_BYTES) break
       this.#kept.delete(oldest)
       this.#bytes -= dropped.length
     }
@@ -135,7 +135,7 @@ export class PublishedGoggles {
 }
 
 const UNREADABLE: Readonly<Record<string, string>> = {
-  too_large: `the goggle has more than ${MOST_GOGGLE_BYTES} bytes`,
+  too_large: `the goggle has more than ${MAX_GOGGLE_BYTES} bytes`,
   wrong_type: 'the address does not give plain text; give that of the raw file',
   not_allowed: 'the address leads to another host',
   too_many_redirects: 'the address redirects too often',

@@ -2,7 +2,7 @@ import { parseGoggle } from '../../../core/goggles/goggle'
 import { RuleBook } from '../../../core/goggles/rule-book'
 
 /** Characters of goggles whose rules are kept ready: a large one takes a tenth of a second to read. */
-const MOST_KEPT_CHARACTERS = 6_000_000
+const MAX_KEPT_CHARACTERS = 6_000_000
 
 /** Rules by the texts they were read from; the least recently used go first. For one thread. */
 export class RuleBooks {
@@ -22,7 +22,7 @@ export class RuleBooks {
     this.#kept.set(name, book)
     this.#characters += name.length
     for (const oldest of this.#kept.keys()) {
-      if (this.#characters <= MOST_KEPT_CHARACTERS) break
+      if (this.#characters <= MAX_KEPT_CHARACTERS) break
       this.#kept.delete(oldest)
       this.#characters -= oldest.length
     }

@@ -30,7 +30,7 @@ export interface ContextQuestion {
 }
 
 /** Places take at most half of the pages of an answer, and no more than this. */
-const MOST_PLACES = 10
+const MAX_PLACES = 10
 
 /** Documents that are weighed against each other, where a call considers 50 at most; goggles choose among more. */
 const LEAST_CANDIDATES = 30
@@ -82,7 +82,7 @@ async function placesOf(
 ): Promise<RankedPage[]> {
   if (where === null) return []
   const found = await searchAtPlace(client, { ...search, filter: { ...filter, mostAdult: 0 } }, where)
-  return aboveFloor(found, threshold).slice(0, Math.min(MOST_PLACES, Math.ceil(most.urls / 2)))
+  return aboveFloor(found, threshold).slice(0, Math.min(MAX_PLACES, Math.ceil(most.urls / 2)))
 }
 
 /** Goggles choose among all that was found, more than is asked for, so that they can bring some up. */

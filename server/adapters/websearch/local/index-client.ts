@@ -32,7 +32,7 @@ export interface IndexClientOptions {
  */
 export const BOUNDS: QueueBounds = { perCaller: 128, inAll: 1024 }
 /** A second thread is more than one core can do, and a third more than searches need. */
-const MOST_THREADS = 2
+const MAX_THREADS = 2
 /** Searches wait for this long, without a pause, before a second thread is started: it costs memory and a start. */
 export const BACKLOG_MS = 200
 /** A second thread that has nothing to do for this long is ended. */
@@ -46,7 +46,7 @@ export function openIndexClient(options: IndexClientOptions): IndexClient {
   const script = new URL('./worker.ts', import.meta.url)
   return new TurnTakingClient(
     options.start ?? ((events) => startIndexThread(script, options.indexPath, events)),
-    options.most ?? Math.min(MOST_THREADS, availableParallelism()),
+    options.most ?? Math.min(MAX_THREADS, availableParallelism()),
     options.after ?? afterMs,
   )
 }

@@ -11,8 +11,8 @@ import type { SectionedDocument } from './package-documents'
 import { spellableWords, VocabularyChange, wordWeight } from './vocabulary'
 
 const ROWS_PER_STATEMENT = 500
-const MOST_TITLE_TOKENS = 30
-const MOST_DESCRIPTION_TOKENS = 75
+const MAX_TITLE_TOKENS = 30
+const MAX_DESCRIPTION_TOKENS = 75
 const PICTURES: Readonly<Record<DocumentKind, string>> = {
   readme: `${ICON_PATH}/package.svg`,
   guide: `${ICON_PATH}/book-open.svg`,
@@ -99,7 +99,7 @@ export class IndexWriter {
     this.#urls.set(url, id)
     const { hostname, origin } = new URL(url)
     const kind = document.kind ?? 'page'
-    const title = cutToTokens(document.title, MOST_TITLE_TOKENS).trim() || hostname
+    const title = cutToTokens(document.title, MAX_TITLE_TOKENS).trim() || hostname
     const description = document.description ?? first.text.replaceAll(/\s+/g, ' ').trim()
     this.#waiting.documents.push([
       id,
@@ -108,7 +108,7 @@ export class IndexWriter {
       countTokens(title),
       hostname,
       document.siteName ?? hostname.replace(/^www\./, ''),
-      cutToTokens(description, MOST_DESCRIPTION_TOKENS),
+      cutToTokens(description, MAX_DESCRIPTION_TOKENS),
       kind,
       document.published === undefined ? null : new Date(document.published).toISOString(),
       this.#fetchedAt,

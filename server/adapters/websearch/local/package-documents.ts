@@ -12,12 +12,12 @@ export interface SectionedDocument {
 }
 
 /** Bounds on one package, so that no single one fills the index. */
-const MOST_MARKDOWN_FILE_BYTES = 400_000
-const MOST_MARKDOWN_BYTES = 3_000_000
-const MOST_TYPES_FILE_BYTES = 250_000
-const MOST_TYPES_BYTES = 200_000
-const MOST_BARE_EXPORTS = 150
-const MOST_DEPTH = 6
+const MAX_MARKDOWN_FILE_BYTES = 400_000
+const MAX_MARKDOWN_BYTES = 3_000_000
+const MAX_TYPES_FILE_BYTES = 250_000
+const MAX_TYPES_BYTES = 200_000
+const MAX_BARE_EXPORTS = 150
+const MAX_DEPTH = 6
 const SKIPPED_FOLDER = /^(?:node_modules|\.|tests?$|__tests__$|fixtures?$|examples?$|bench)/
 const DOC_FOLDER = /^(?:docs?|documentation|guides?)\//i
 
@@ -55,7 +55,7 @@ export function lastDatedHeading(markdown: string): string | null {
 
 async function lastRelease(installed: InstalledPackage, changelogs: readonly string[]): Promise<string | null> {
   const [first] = changelogs
-  return first === undefined ? null : lastDatedHeading(await readStart(installed, first, MOST_MARKDOWN_FILE_BYTES))
+  return first === undefined ? null : lastDatedHeading(await readStart(installed, first, MAX_MARKDOWN_FILE_BYTES))
 }
 
 type Shared = Pick<IndexDocument, 'siteName' | 'published'>
@@ -66,10 +66,10 @@ async function markdownDocuments(
   shared: Shared,
 ): Promise<SectionedDocument[]> {
   const documents: SectionedDocument[] = []
-  let room = MOST_MARKDOWN_BYTES
+  let room = MAX_MARKDOWN_BYTES
   for (const path of paths) {
     if (room <= 0) break
-    const markdown = await readStart(installed, path, Math.min(room, MOST_MARKDOWN_FILE_BYTES))
+    const markdown = await readStart(installed, path, Math.min(room, MAX_MARKDOWN_FILE_BYTES))
     room -= markdown.length
     const { sections, front, picture } = parseMarkdown(markdown)
     if (sections.length === 0 || isPlaceholder(markdown)) continue
@@ -100,11 +100,11 @@ async function typeDocuments(
 ): Promise<SectionedDocument[]> {
   const documents: SectionedDocument[] = []
   const seen = new Set<string>()
-  let room = MOST_TYPES_BYTES
-  let bareExports = MOST_BARE_EXPORTS
+  let room = MAX_TYPES_BYTES
+  let bareExports = MAX_BARE_EXPORTS
   for (const path of paths) {
     if (room <= 0) break
-    const source = await readStart(installed, path, MOST_TYPES_FILE_BYTES)
+    const source = await readStart(installed, path, MAX_TYPES_FILE_BYTES)
     const sections: Section[] = []
     for (const { section, documented } of typeEntries(source)) {
       const key = JSON.stringify(section)
@@ -208,7 +208,7 @@ async function readStart(installed: InstalledPackage, path: string, most: number
 async function filesUnder(folder: string): Promise<string[]> {
   const found: string[] = []
   let level = ['']
-  for (let depth = 0; depth < MOST_DEPTH && level.length > 0; depth++) {
+  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
     const below: string[] = []
     for (const at of level) {
       const entries = await readdir(join(folder, at), { withFileTypes: true }).catch(() => [])

@@ -16,7 +16,7 @@ export interface DocumentFilter {
 /** bm25 weights of title, heading, text and the words that are not shown. */
 const WEIGHTS = 'bm25(3.5, 1.5, 1.0, 2.5)'
 /** Ranking costs about 1 ms for each thousand passages that match. */
-const MOST_PARTIAL_MATCHES = 3000
+const MAX_PARTIAL_MATCHES = 3000
 
 const WHERE = `
   FROM passages JOIN documents d ON d.id = passages.rowid / ${PASSAGES_PER_DOCUMENT}
@@ -79,6 +79,6 @@ export function rarestTerms(terms: readonly SearchTerm[], having: readonly numbe
   let matches = 0
   return counted.flatMap(({ term, passages }) => {
     matches += passages
-    return matches > MOST_PARTIAL_MATCHES ? [] : [term]
+    return matches > MAX_PARTIAL_MATCHES ? [] : [term]
   })
 }

@@ -21,11 +21,11 @@ export interface PassageSearch {
 }
 
 /** Passages that the full-text index proposes: enough that a long document, all of which matches, does not take every place. */
-const MOST_PROPOSED = 2000
+const MAX_PROPOSED = 2000
 /** Of those, the most that are weighed by their words. */
-const MOST_WEIGHED = 320
+const MAX_WEIGHED = 320
 /** Where every word stands in more passages than this, the index does not rank them: the first that are found are weighed. */
-const MOST_RANKED = 10_000
+const MAX_RANKED = 10_000
 /** With fewer documents than this by title and heading, the text is searched as well. */
 const ENOUGH_DOCUMENTS = 10
 /** What most who ask look for, where the words say the same. */
@@ -64,13 +64,13 @@ async function proposed(
   { having }: Corpus,
   joined: readonly SearchTerm[],
 ): Promise<number[]> {
-  const matching = (expression: string) => passageMatches(client, expression, filter, MOST_PROPOSED)
+  const matching = (expression: string) => passageMatches(client, expression, filter, MAX_PROPOSED)
   const rare = rarestTerms(terms, having)
   const all = allOf(terms)
   if (rare.length === 0) {
-    const isEverywhere = Math.min(...having) > MOST_RANKED
+    const isEverywhere = Math.min(...having) > MAX_RANKED
     const find = (expression: string) =>
-      isEverywhere ? somePassages(client, expression, filter, MOST_PROPOSED) : matching(expression)
+      isEverywhere ? somePassages(client, expression, filter, MAX_PROPOSED) : matching(expression)
     const titled = await find(inTitleOrHeading(all))
     return documentsOf(titled) >= ENOUGH_DOCUMENTS ? titled : find(all)
   }
@@ -93,7 +93,7 @@ function chosen(proposed: readonly number[], { documents, passages }: PassageSea
     else if (taken.size < documents) firsts.push(id)
     if (taken.size < documents) taken.add(document)
   }
-  return [...firsts, ...rest.slice(0, Math.min(passages, MOST_WEIGHED))]
+  return [...firsts, ...rest.slice(0, Math.min(passages, MAX_WEIGHED))]
 }
 
 /** The documents at a place that have a word of the question, best first; the further away, the less they count. */
@@ -104,7 +104,7 @@ export async function searchAtPlace(client: Client, search: PassageSearch, where
   if (near.size === 0) return []
   const corpus = await corpusOf(client, terms)
   const filter = { ...search.filter, among: [...near.keys()] }
-  const ids = await passageMatches(client, anyOf(terms), filter, MOST_PROPOSED)
+  const ids = await passageMatches(client, anyOf(terms), filter, MAX_PROPOSED)
   return rankedDocuments(client, chosen(ids, search), { ...search, terms }, corpus, near)
 }
 

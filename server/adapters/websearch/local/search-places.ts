@@ -24,7 +24,7 @@ const REACH_KM = 100
 /** At this distance a document counts half. */
 const HALF_KM = 10
 const KM_PER_DEGREE = 111.2
-const MOST_PLACES = 1000
+const MAX_PLACES = 1000
 /** Words that say only that something near is meant. */
 const NEAR_WORDS = new Set(['near', 'nearby', 'nearest', 'closest', 'around', 'here', 'local'])
 
@@ -52,7 +52,7 @@ async function byDistance(
     .map((row) => ({ document: row.document, km: distanceKm(latitude, longitude, row.latitude, row.longitude) }))
     .filter(({ km }) => km <= REACH_KM)
     .sort((a, b) => a.km - b.km)
-    .slice(0, MOST_PLACES)
+    .slice(0, MAX_PLACES)
     .map(({ document, km }) => ({ document, nearness: 1 / (1 + km / HALF_KM) }))
 }
 
@@ -73,7 +73,7 @@ interface PlaceRow {
 }
 
 async function byName(client: Client, where: Extract<Whereabouts, { kind: 'names' }>): Promise<NearDocument[]> {
-  const sql = `SELECT document, state, country, postal_code FROM places WHERE ? = '' OR city = ? LIMIT ${MOST_PLACES}`
+  const sql = `SELECT document, state, country, postal_code FROM places WHERE ? = '' OR city = ? LIMIT ${MAX_PLACES}`
   const city = where.city === null ? '' : folded(where.city)
   const rows = await selectRows<PlaceRow>(client, sql, [city, city])
   const states = where.states.map(folded)

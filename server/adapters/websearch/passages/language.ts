@@ -3,14 +3,14 @@ import { eld } from 'eld/small'
 /** Less text than this says too little. */
 const LEAST_LETTERS = 40
 /** More text than this says nothing more. */
-const MOST_CHARACTERS = 4000
+const MAX_CHARACTERS = 4000
 
 /** The language a text is written in, ISO 639-1; null when it is too short or cannot be told. Code in Markdown is passed over. */
 export function languageOf(text: string): string | null {
   const prose = text
-    .slice(0, MOST_CHARACTERS * 3)
+    .slice(0, MAX_CHARACTERS * 3)
     .replaceAll(/```[\s\S]*?(?:```|$)|`[^`\n]*`|https?:\/\/\S+/g, ' ')
-    .slice(0, MOST_CHARACTERS)
+    .slice(0, MAX_CHARACTERS)
   if ((prose.match(/\p{L}/gu) ?? []).length < LEAST_LETTERS) return null
   const found = eld.detect(prose)
   return found.language === '' || !found.isReliable() ? null : found.language

@@ -31,14 +31,14 @@ export interface PageContent {
 }
 
 /** More HTML than this is not read: the reader's time grows with the size of the tree. */
-const MOST_HTML_CHARACTERS = 3_000_000
+const MAX_HTML_CHARACTERS = 3_000_000
 
 /**
  * The main content of an HTML page and what it says of itself. `url` is where it came from. A page that is built to keep a
  * reader busy, or is too large for one, is read as plain text; what it says of itself counts as far as it could be read.
  */
 export function pageContent(html: string, url: string): PageContent {
-  const whole = html.slice(0, MOST_HTML_CHARACTERS)
+  const whole = html.slice(0, MAX_HTML_CHARACTERS)
   const end = readablePart(whole)
   const read = end === null ? whole : whole.slice(0, end)
   const document = documentOf(read)

@@ -13,13 +13,13 @@ export interface PageImage {
   readonly height: number | null
 }
 
-const MOST_IMAGES = 200
+const MAX_IMAGES = 200
 
 /** The pictures of a page that have words, or a name, to be found by. */
 export function pageImages(document: ReturnType<typeof parseHTML>['document'], base: string): PageImage[] {
   const found = new Map<string, PageImage>()
   for (const image of document.querySelectorAll('img[src]')) {
-    if (found.size >= MOST_IMAGES) break
+    if (found.size >= MAX_IMAGES) break
     const url = URL.parse(image.getAttribute('src') ?? '', base)
     if (!url || !/^https?:$/.test(url.protocol) || found.has(url.href)) continue
     const caption = image.closest('figure')?.querySelector('figcaption')?.textContent ?? ''

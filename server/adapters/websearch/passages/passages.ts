@@ -11,10 +11,10 @@ export interface Passage {
 
 /** Passages aim at this size: enough to stand alone, small enough to choose between. */
 const GOAL_TOKENS = 220
-const MOST_PROSE_TOKENS = 300
+const MAX_PROSE_TOKENS = 300
 /** Code and tables are kept whole up to here. With the longest heading they still fit the smallest budget of one page, 512 tokens. */
-const MOST_WHOLE_TOKENS = 420
-const MOST_HEADING_TOKENS = 40
+const MAX_WHOLE_TOKENS = 420
+const MAX_HEADING_TOKENS = 40
 /** Room for the two fences that each piece of a long block of code is given. */
 const FENCE_TOKENS = 12
 /** A section smaller than this is joined with its neighbours: alone it says too little. */
@@ -25,7 +25,7 @@ const BREAK_TOKENS = 1
 /** Cuts sections into passages of one heading each, or of several small neighbours under one parent. */
 export function passagesOf(sections: readonly Section[]): Passage[] {
   return joinSmall(sections).flatMap(({ path, also, blocks }) => {
-    const heading = cutToTokens(headingOf(path, also), MOST_HEADING_TOKENS)
+    const heading = cutToTokens(headingOf(path, also), MAX_HEADING_TOKENS)
     const headingTokens = heading === '' ? 0 : countTokens(heading) + BREAK_TOKENS
     return cutBlocks(blocks).map(({ text, tokens }) => ({ heading, text, tokens: headingTokens + tokens }))
   })
@@ -108,7 +108,7 @@ function cutBlocks(blocks: readonly CountedBlock[]): { text: string; tokens: num
 }
 
 function mostTokens(block: Block): number {
-  return block.kind === 'prose' ? MOST_PROSE_TOKENS : MOST_WHOLE_TOKENS
+  return block.kind === 'prose' ? MAX_PROSE_TOKENS : MAX_WHOLE_TOKENS
 }
 
 /** A block in pieces that each fit a passage: by lines, then by sentences, at last by length. */

@@ -1,13 +1,13 @@
 import { Parser } from 'htmlparser2'
 
 /** Pages that people write stand below half of it. Readability's time grows faster than the square of it: 500 deep take seconds. */
-const MOST_DEPTH = 100
+const MAX_DEPTH = 100
 /** Readers of trees take a second for as many. */
-const MOST_ELEMENTS = 30_000
+const MAX_ELEMENTS = 30_000
 /** A `<` that begins no tag, and each entity, is a text of its own. */
-const MOST_TEXTS = 100_000
+const MAX_TEXTS = 100_000
 /** The Markdown writer's time grows with the square of the line breaks of a paragraph: 75,000 take a minute. */
-const MOST_BREAKS = 5_000
+const MAX_BREAKS = 5_000
 
 /**
  * How much of the HTML is a tree that readers of trees can take: its end, or null when all of it is. Found without building
@@ -28,10 +28,10 @@ export function readablePart(html: string): number | null {
       depth++
       elements++
       if (name === 'br') breaks++
-      if (depth > MOST_DEPTH || elements > MOST_ELEMENTS || breaks > MOST_BREAKS) stop()
+      if (depth > MAX_DEPTH || elements > MAX_ELEMENTS || breaks > MAX_BREAKS) stop()
     },
     ontext() {
-      if (++texts > MOST_TEXTS) stop()
+      if (++texts > MAX_TEXTS) stop()
     },
     onclosetag() {
       depth--

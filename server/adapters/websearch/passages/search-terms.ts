@@ -11,7 +11,7 @@ export interface SearchTerm {
 }
 
 /** More words than this say nothing more about what is looked for, and each one costs time. */
-const MOST_TERMS = 24
+const MAX_TERMS = 24
 const STOP_WORDS = new Set(
   `a about an and any are as at be been being but by can could did do does doing for from get had has have having how i if
   in into is it its me my of on or our shall should so some such than that the their them then there these they this those
@@ -28,7 +28,7 @@ export function searchTerms(q: string): SearchTerm[] {
   const words = wordsOf(q).flatMap((word) => (isUnspaced(word) ? segmentsOf(word) : [word.toLowerCase()]))
   const telling = words.filter((word) => !STOP_WORDS.has(word))
   return [...new Set(telling.length > 0 ? telling : words)]
-    .slice(0, MOST_TERMS)
+    .slice(0, MAX_TERMS)
     .map((word) => ({ word, stem: stemOf(folded(word)) }))
 }
 
@@ -104,14 +104,14 @@ function isWordCharacter(text: string, at: number): boolean {
 }
 
 const STEMS = new Map<string, string>()
-const MOST_STEMS = 50_000
+const MAX_STEMS = 50_000
 
 /** The stem of a folded word, as the full-text index's Porter tokenizer makes it. */
 function stemOf(word: string): string {
   const known = STEMS.get(word)
   if (known !== undefined) return known
   const stem = /^[a-z]+$/.test(word) ? stemmer(word) : word
-  if (STEMS.size >= MOST_STEMS) STEMS.clear()
+  if (STEMS.size >= MAX_STEMS) STEMS.clear()
   STEMS.set(word, stem)
   return stem
 }

@@ -7,7 +7,7 @@ export interface StructuredData {
   readonly place?: PagePlace
 }
 
-const MOST_NODES = 500
+const MAX_NODES = 500
 
 /** Reads `<script type="application/ld+json">`: when the page was published, and the place it is about. */
 export function structuredData(document: ReturnType<typeof parseHTML>['document']): StructuredData {
@@ -31,7 +31,7 @@ function parsed(json: string): unknown {
 function nodesOf(root: unknown): object[] {
   const found: object[] = []
   const waiting = [root]
-  while (waiting.length > 0 && found.length < MOST_NODES) {
+  while (waiting.length > 0 && found.length < MAX_NODES) {
     const next = waiting.shift()
     if (typeof next !== 'object' || next === null) continue
     if (!Array.isArray(next)) found.push(next)

@@ -33,9 +33,9 @@ export interface ContextSearchOptions {
 
 type Answer = Result<ProviderAnswer, UpstreamFailure>
 
-const MOST_RESULT_PAGES = 3
+const MAX_RESULT_PAGES = 3
 /** Pages that are fetched for one call; those after stand with the engine's excerpt. */
-const MOST_FETCHED = 20
+const MAX_FETCHED = 20
 /** Fetched beyond the pages that are asked for: some say nothing about the question. */
 const SPARE_PAGES = 5
 /** Parts of the budget that the search may take, and the making of the answer. */
@@ -61,7 +61,7 @@ export class ContextSearch {
       question: this.#question(input),
       spellcheck: input.spellcheck,
       count: input.count,
-      mostPages: MOST_RESULT_PAGES,
+      mostPages: MAX_RESULT_PAGES,
       sameness: ({ url }: SearxngResult) => url.split('#')[0] ?? '',
       timeoutMs: Math.floor(budgetMs * SEARCH_SHARE),
     }
@@ -110,7 +110,7 @@ export class ContextSearch {
   /** The pages in passages, by `end` at the latest: what has not come by then stands with the engine's excerpt. */
   async #read(found: readonly FoundPage[], input: LlmContextInput, end: number, signal: AbortSignal) {
     const { fetchPage, robots, desk } = this.#options
-    const most = Math.min(MOST_FETCHED, input.maximum_number_of_urls + SPARE_PAGES)
+    const most = Math.min(MAX_FETCHED, input.maximum_number_of_urls + SPARE_PAGES)
     const soon = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.floor(end - performance.now())))])
     const reading: Promise<ReadPage | null>[] = []
     const take = (page: FoundPage) => {

@@ -4,8 +4,8 @@ import type { RobotsRules } from './robots-rules'
 
 /** Pages that are fetched at one time for one call. */
 const AT_ONCE = 8
-const MOST_BYTES = 2 * 1024 * 1024
-const MOST_REDIRECTS = 4
+const MAX_BYTES = 2 * 1024 * 1024
+const MAX_REDIRECTS = 4
 const PAGE_TIMEOUT_MS = 3_000
 const HTML = ['text/html', 'application/xhtml+xml']
 const TEXT = ['text/plain', 'text/markdown']
@@ -38,8 +38,8 @@ async function fetchPage(
     url: page.url,
     headers: { accept: 'text/html, text/markdown;q=0.9, text/plain;q=0.8' },
     timeoutMs: PAGE_TIMEOUT_MS,
-    maxBytes: MOST_BYTES,
-    maxRedirects: MOST_REDIRECTS,
+    maxBytes: MAX_BYTES,
+    maxRedirects: MAX_REDIRECTS,
     contentTypes: [...HTML, ...TEXT],
     mayVisit: (url) => robots.mayVisit(url),
     signal,

@@ -40,7 +40,7 @@ interface SearxngWebsearch {
   close(): Promise<void>
 }
 
-const MOST_IMAGE_PAGES = 5
+const MAX_IMAGE_PAGES = 5
 
 /** The `searxng` websearch provider: engines of the web by way of a SearXNG that the operator runs. */
 export function openSearxngWebsearch(options: SearxngWebsearchOptions): SearxngWebsearch {
@@ -94,7 +94,7 @@ async function images(
   }
   const { spellcheck, count } = input
   const sameness = ({ imageUrl }: SearxngResult) => imageUrl
-  const wish = { question, spellcheck, count, mostPages: MOST_IMAGE_PAGES, sameness, timeoutMs: budgetMs }
+  const wish = { question, spellcheck, count, mostPages: MAX_IMAGE_PAGES, sameness, timeoutMs: budgetMs }
   const search = await searxngSearch(client, wish, signal)
   return search.ok ? ok({ body: imageBody(input, search.value, clock.now()) }) : search
 }

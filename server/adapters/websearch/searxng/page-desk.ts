@@ -17,7 +17,7 @@ export interface PageDeskOptions {
   readonly workerUrl?: URL
 }
 
-const MOST_MS = 1_500
+const MAX_MS = 1_500
 /** The thread loads a vocabulary first. */
 const START_MS = 15_000
 
@@ -36,7 +36,7 @@ export class PageDesk {
   #isClosed = false
   #lastId = 0
 
-  constructor({ mostMs = MOST_MS, workerUrl = new URL('./page-worker.ts', import.meta.url) }: PageDeskOptions = {}) {
+  constructor({ mostMs = MAX_MS, workerUrl = new URL('./page-worker.ts', import.meta.url) }: PageDeskOptions = {}) {
     this.#mostMs = mostMs
     this.#workerUrl = workerUrl
   }

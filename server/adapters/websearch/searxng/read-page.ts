@@ -5,16 +5,16 @@ import { countTokens } from '../passages/token-count'
 import type { FoundPage, ReadPage } from './page-wire'
 
 /** What of a page is read: the reader's time grows with it. */
-const MOST_CHARACTERS = 1_000_000
+const MAX_CHARACTERS = 1_000_000
 /** More passages than this of one page are not counted: no budget of one page has room for them. */
-const MOST_MARKDOWN_CHARACTERS = 400_000
+const MAX_MARKDOWN_CHARACTERS = 400_000
 
 /** Cuts a page into passages. Takes as long as its text is long: for a thread that somebody watches. */
 export function readPage(found: FoundPage): ReadPage {
   const { url, excerpt, prior, fetchedAt, fetched } = found
-  const text = fetched ? decoded(fetched.bytes, fetched.charset).slice(0, MOST_CHARACTERS) : excerpt
+  const text = fetched ? decoded(fetched.bytes, fetched.charset).slice(0, MAX_CHARACTERS) : excerpt
   const content = fetched?.isHtml ? pageContent(text, url) : null
-  const markdown = (content?.markdown ?? text).slice(0, MOST_MARKDOWN_CHARACTERS)
+  const markdown = (content?.markdown ?? text).slice(0, MAX_MARKDOWN_CHARACTERS)
   const { sections } = parseMarkdown(markdown.trim() === '' ? excerpt : markdown)
   const { hostname } = new URL(url)
   const title = content?.title || found.title || hostname

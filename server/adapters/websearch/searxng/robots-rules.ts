@@ -7,11 +7,11 @@ type Rules = (url: string) => boolean
 
 const TIMEOUT_MS = 1_500
 /** RFC 9309 2.5: at least 500 KiB are read. */
-const MOST_BYTES = 512 * 1024
-const MOST_REDIRECTS = 5
+const MAX_BYTES = 512 * 1024
+const MAX_REDIRECTS = 5
 const FRESH_MS = 3_600_000
 /** A file is half a megabyte at most; hardly one is more than a few kilobytes. */
-const MOST_SITES = 200
+const MAX_SITES = 200
 
 const ALL: Rules = () => true
 const NOTHING: Rules = () => false
@@ -38,7 +38,7 @@ export class RobotsRules {
     this.#sites.delete(origin)
     this.#sites.set(origin, site)
     for (const oldest of this.#sites.keys()) {
-      if (this.#sites.size <= MOST_SITES) break
+      if (this.#sites.size <= MAX_SITES) break
       this.#sites.delete(oldest)
     }
     return (await site.rules)(url.href)
@@ -50,8 +50,8 @@ export class RobotsRules {
     const fetched = await this.#fetch({
       url,
       timeoutMs: TIMEOUT_MS,
-      maxBytes: MOST_BYTES,
-      maxRedirects: MOST_REDIRECTS,
+      maxBytes: MAX_BYTES,
+      maxRedirects: MAX_REDIRECTS,
     })
     if (!fetched.ok) return NOTHING
     const { status, body } = fetched.value

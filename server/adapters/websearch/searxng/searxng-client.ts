@@ -39,7 +39,7 @@ export interface SearxngSearch extends SearxngPage {
   readonly altered: string | null
 }
 
-const MOST_BYTES = 8 * 1024 * 1024
+const MAX_BYTES = 8 * 1024 * 1024
 const HEALTH_BYTES = 64 * 1024
 const HEALTH_FRESH_MS = 5_000
 const HEALTH_TIMEOUT_MS = 2_000
@@ -78,7 +78,7 @@ export class SearxngClient {
       url,
       headers: { accept: 'application/json' },
       timeoutMs,
-      maxBytes: MOST_BYTES,
+      maxBytes: MAX_BYTES,
       signal,
     })
     if (!fetched.ok) return no(upstreamFailure('searxng', fetched.error))

@@ -4,7 +4,7 @@ import type { Actor } from '../../../../core/audit'
 import type { PriceName } from '../../../../core/catalogue/operation'
 import type { AccountId, AuditId, KeyId, PriceId } from '../../../../core/ids'
 import type { Limits } from '../../../../core/limits/tier'
-import { instant, money } from '../columns'
+import { instant, money } from '../driver/columns'
 
 /** Billing accounts, with the counters kept beside the ledger's entries. `credit + paid` is the posted balance. */
 export const accounts = sqliteTable(

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { AccountId, ConnectionId, PoolId } from '../../../../core/ids'
-import { instant } from '../columns'
+import { instant } from '../driver/columns'
 import { accounts } from './accounts'
 import { pools } from './keys'
 

@@ -1,7 +1,7 @@
 import { index, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { KeptState } from '../../../../core/idempotency/kept-answer'
 import type { AccountId, RequestId } from '../../../../core/ids'
-import { instant } from '../columns'
+import { instant } from '../driver/columns'
 
 /** What was answered under an `Idempotency-Key`, and what was begun under one. */
 export const keptAnswers = sqliteTable(

@@ -3,7 +3,7 @@ import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqli
 import type { SoldName } from '../../../../core/catalogue/operation'
 import type { Budget } from '../../../../core/credentials/api-key'
 import type { AccountId, KeyId, PoolId } from '../../../../core/ids'
-import { instant, money } from '../columns'
+import { instant, money } from '../driver/columns'
 import { accounts } from './accounts'
 
 /** Where a key's money is counted. No check ties spent to the limit: an owner may lower it below what is spent. */

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { AccountId, RequestId, TransactionId } from '../../../../core/ids'
 import type { EntryKind, LedgerAccount } from '../../../../core/ledger/entry'
-import { instant, money } from '../columns'
+import { instant, money } from '../driver/columns'
 import { accounts } from './accounts'
 
 /** The append-only double-entry ledger: triggers refuse to change or delete a row. */

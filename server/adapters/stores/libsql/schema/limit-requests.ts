@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { LimitRequest } from '../../../../core/accounts/limit-request'
 import type { AccountId, LimitRequestId } from '../../../../core/ids'
-import { instant } from '../columns'
+import { instant } from '../driver/columns'
 import { accounts } from './accounts'
 
 /** Owners' requests for higher limits, and what became of them. */

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, PaymentId, RequestId } from '../../../../core/ids'
 import type { ClaimState, PaymentPurpose } from '../../../../core/payments/claim'
-import { instant, money } from '../columns'
+import { instant, money } from '../driver/columns'
 
 /** The few that somebody must still end; a paid call without an answer is at rest. */
 export const IS_UNFINISHED = sql.raw(

@@ -2,7 +2,7 @@ import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { AccountId, KeyId, PoolId, SocialLinkId, SocialSessionId } from '../../../../core/ids'
 import type { SocialScope } from '../../../../core/social/scopes'
 import type { LinkOutcome, NetworkName } from '../../../../core/social/session'
-import { instant } from '../columns'
+import { instant } from '../driver/columns'
 import { accounts } from './accounts'
 import { keys, pools } from './keys'
 

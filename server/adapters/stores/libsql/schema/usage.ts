@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, CredentialId, RequestId } from '../../../../core/ids'
-import type { KeptHold } from '../../../../core/ledger/journal'
+import type { DurableHold } from '../../../../core/ledger/journal'
 import type { ChargeLine, UsageSource } from '../../../../core/usage/call-record'
-import { instant, money } from '../columns'
+import { instant, money } from '../driver/columns'
 
 /** Every call of a known key. A row with a cost is the durable usage event of a success; the rest are best effort. */
 export const requests = sqliteTable(
@@ -67,6 +67,6 @@ export const usageRollup = sqliteTable(
 /** Holds of streams that are under way: what a start finds here, it charges (spec-answers 4). */
 export const keptHolds = sqliteTable('kept_holds', {
   id: text().$type<RequestId>().primaryKey(),
-  hold: text({ mode: 'json' }).$type<KeptHold['hold']>().notNull(),
-  call: text({ mode: 'json' }).$type<KeptHold['call']>().notNull(),
+  hold: text({ mode: 'json' }).$type<DurableHold['hold']>().notNull(),
+  call: text({ mode: 'json' }).$type<DurableHold['call']>().notNull(),
 })

@@ -9,7 +9,7 @@ import { takeFrontMatter } from './front-matter'
 import { markdownImages } from './markdown-images'
 import { type OwnContent, type RawFile, type SourceSettings, Unreadable } from './own-content'
 
-const MOST_TEXT_CHARACTERS = 4_000_000
+const MAX_TEXT_CHARACTERS = 4_000_000
 
 /** Reads a file for the index. Throws `Unreadable` for what has nothing to index. */
 export async function readOwnFile(file: RawFile, settings: SourceSettings): Promise<OwnContent> {
@@ -81,7 +81,7 @@ async function pdfDocument(file: RawFile, settings: SourceSettings): Promise<Ind
   const markdown = pages
     .filter((page) => page !== '')
     .join('\n\n')
-    .slice(0, MOST_TEXT_CHARACTERS)
+    .slice(0, MAX_TEXT_CHARACTERS)
   if (markdown === '') throw new Unreadable('the PDF holds no text, only pictures')
   const title = typeof info['Title'] === 'string' && info['Title'].trim() !== '' ? info['Title'] : nameOf(file.origin)
   const [, year, month, day] = /^D:(\d{4})(\d{2})(\d{2})/.exec(String(info['CreationDate'] ?? '')) ?? []
@@ -124,7 +124,7 @@ function documentOf(markdown: string, facts: Omit<IndexDocument, 'markdown'>): I
 }
 
 function textOf(file: RawFile): string {
-  return new TextDecoder().decode(file.bytes).slice(0, MOST_TEXT_CHARACTERS)
+  return new TextDecoder().decode(file.bytes).slice(0, MAX_TEXT_CHARACTERS)
 }
 
 /** Words of a file's name, without its ending. */

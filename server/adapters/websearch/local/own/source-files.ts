@@ -14,13 +14,13 @@ export interface SourceFile {
   fetch(): Promise<RawFile | null>
 }
 
-const MOST_FILE_BYTES = 50_000_000
-const MOST_PAGE_BYTES = 16_000_000
-const MOST_SITEMAP_PAGES = 50_000
-const MOST_SITEMAPS = 500
-const MOST_SITEMAP_DEPTH = 20
+const MAX_FILE_BYTES = 50_000_000
+const MAX_PAGE_BYTES = 16_000_000
+const MAX_SITEMAP_PAGES = 50_000
+const MAX_SITEMAPS = 500
+const MAX_SITEMAP_DEPTH = 20
 const PAGE_TIMEOUT_MS = 20_000
-const MOST_REDIRECTS = 5
+const MAX_REDIRECTS = 5
 
 export function isAddress(location: string): boolean {
   return /^https?:\/\//i.test(location)
@@ -44,7 +44,7 @@ function localFile(root: string, path: string, settings: SourceSettings): Source
   return {
     origin,
     async fetch() {
-      const bytes = await readInside(root, path, MOST_FILE_BYTES)
+      const bytes = await readInside(root, path, MAX_FILE_BYTES)
       return bytes && { origin, url, contentType: '', bytes }
     },
   }
@@ -71,7 +71,7 @@ export async function webFiles(location: string, fetch: OutboundFetch): Promise<
   const pages = new Set<string>()
   const waiting = [first]
   const seen = new Set([location])
-  for (let read = 0; read < MOST_SITEMAPS; read++) {
+  for (let read = 0; read < MAX_SITEMAPS; read++) {
     const next = waiting.shift()
     if (!next) break
     const { isIndex, addresses } = sitemapOf(next)
@@ -85,15 +85,15 @@ export async function webFiles(location: string, fetch: OutboundFetch): Promise<
       }
     }
   }
-  return [...pages].slice(0, MOST_SITEMAP_PAGES).map((page) => ({ origin: page, fetch: () => got(page, fetch) }))
+  return [...pages].slice(0, MAX_SITEMAP_PAGES).map((page) => ({ origin: page, fetch: () => got(page, fetch) }))
 }
 
 async function got(address: string, fetch: OutboundFetch): Promise<RawFile | null> {
   const answer = await fetch({
     url: address,
     timeoutMs: PAGE_TIMEOUT_MS,
-    maxBytes: MOST_PAGE_BYTES,
-    maxRedirects: MOST_REDIRECTS,
+    maxBytes: MAX_PAGE_BYTES,
+    maxRedirects: MAX_REDIRECTS,
   })
   if (!answer.ok) throw new Unreadable(`${answer.error.kind.replaceAll('_', ' ')}: ${answer.error.reason}`)
   const { status, url, contentType, body } = answer.value
@@ -110,7 +110,7 @@ function isSitemap(file: RawFile): boolean {
 function xmlOf({ bytes, contentType }: RawFile): string {
   const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b
   if (!isPacked && !/xml|text|^$/.test(contentType)) return ''
-  return new TextDecoder().decode(isPacked ? gunzipSync(bytes, { maxOutputLength: MOST_FILE_BYTES }) : bytes)
+  return new TextDecoder().decode(isPacked ? gunzipSync(bytes, { maxOutputLength: MAX_FILE_BYTES }) : bytes)
 }
 
 /** What a sitemap names, up to where it stops looking like one: those that are stand three deep. */
@@ -121,7 +121,7 @@ function sitemapOf(file: RawFile): { readonly isIndex: boolean; readonly address
   const parser = new Parser(
     {
       onopentagname(name) {
-        if (open.push(name) > MOST_SITEMAP_DEPTH) parser.pause()
+        if (open.push(name) > MAX_SITEMAP_DEPTH) parser.pause()
         if (isLoc(name)) addresses.push('')
       },
       ontext(text) {

@@ -1,0 +1,98 @@
+import type { Client, InArgs, InStatement, InValue, ResultSet, Row, Value } from '@libsql/client'
+import type { Connection } from './worker-connection'
+import type { Statement, WireResult } from './worker-wire'
+import type { WriteQueue } from './write-queue'
+
+/**
+ * An object of libSQL's `Client` shape over the two workers, so that Drizzle and better-auth work unchanged: reads go to the
+ * reader, everything else through the fenced write queue. Interactive transactions are refused: they read, think and write,
+ * and of 50 such at once 49 fail (design 5).
+ */
+export function sqlClient(reader: Connection, writes: () => WriteQueue, writer: Connection): Client {
+  const run = async (statements: readonly Statement[], isRead: boolean) => {
+    const results = isRead
+      ? await reader.send({ op: 'batch', mode: 'read', statements })
+      : await writes().batch(statements)
+    return results.map(resultSet)
+  }
+  const client: Client = {
+    closed: false,
+    protocol: 'file',
+    async execute(statement: InStatement | string, args?: InArgs) {
+      const one = plain(typeof statement === 'string' ? { sql: statement, args: args ?? [] } : statement)
+      const [result] = await run([one], isRead(one.sql))
+      if (!result) throw new Error('a statement gave no result')
+      return result
+    },
+    batch(statements) {
+      const all = statements.map((statement) =>
+        plain(Array.isArray(statement) ? { sql: statement[0], args: statement[1] ?? [] } : statement),
+      )
+      return run(
+        all,
+        all.every((statement) => isRead(statement.sql)),
+      )
+    },
+    async migrate(statements) {
+      return (await writer.send({ op: 'migrate', statements: statements.map(plain) })).map(resultSet)
+    },
+    transaction: () => Promise.reject(new Error('interactive transactions are not used here: make it one batch')),
+    executeMultiple: () => Promise.reject(new Error('scripts are not used here')),
+    sync: () => Promise.reject(new Error('there is no replica to sync')),
+    reconnect: () => undefined,
+    close: () => undefined,
+  }
+  return client
+}
+
+function isRead(sql: string): boolean {
+  return /^\s*(select|with)\b/i.test(sql) && !/\b(insert|update|delete)\b/i.test(sql.slice(0, 20))
+}
+
+function plain(statement: InStatement): Statement {
+  if (typeof statement === 'string') return { sql: statement, args: [] }
+  const args = statement.args ?? []
+  if (!Array.isArray(args)) throw new Error('named arguments are not used here')
+  return { sql: statement.sql, args: args as InValue[] }
+}
+
+function resultSet(wire: WireResult): ResultSet {
+  const NamedRow = rowOf(wire.columns)
+  return {
+    columns: wire.columns,
+    columnTypes: wire.columnTypes,
+    rows: wire.rows.map((values) => new NamedRow(values) as unknown as Row),
+    rowsAffected: wire.rowsAffected,
+    lastInsertRowid: wire.lastInsertRowid,
+    toJSON: () => ({ columns: wire.columns, rows: wire.rows, rowsAffected: wire.rowsAffected }),
+  }
+}
+
+/**
+ * The class of libSQL's own rows with these columns: an array that also answers to their names, the last one of the same
+ * name, and lists only the names. Its places are defined once for all rows: defined for each cell they cost the request
+ * thread more than the query.
+ */
+function rowOf(columns: readonly string[]): new (values: readonly Value[]) => object {
+  class NamedRow {
+    readonly #values: readonly Value[]
+
+    constructor(values: readonly Value[]) {
+      this.#values = values
+      const named = this as Record<string, unknown>
+      for (let i = 0; i < columns.length; i++) named[columns[i] as string] = values[i]
+    }
+
+    static place(row: NamedRow, i: number): Value | undefined {
+      return row.#values[i]
+    }
+  }
+  Object.defineProperty(NamedRow.prototype, 'length', { value: columns.length })
+  for (const i of columns.keys())
+    Object.defineProperty(NamedRow.prototype, i, {
+      get(this: NamedRow) {
+        return NamedRow.place(this, i)
+      },
+    })
+  return NamedRow
+}

@@ -1,0 +1,60 @@
+import { type DatabaseError, databaseError } from '../driver/worker-connection'
+import type { WriteQueue } from '../driver/write-queue'
+import type { GroupSink, WriteEnd } from './group-sink'
+import { type Group, groupStatements } from './group-statements'
+
+export interface DirectSinkOptions {
+  readonly writes: Pick<WriteQueue, 'group'>
+  /**
+   * The number of our last group that is in the database, and after which none that was sent before can come; null when another
+   * process owns it. Rejects when it does not answer.
+   */
+  readonly lastGroup: (after: DatabaseError) => Promise<number | null>
+  /** Another process owns the database now: this one must stop. */
+  readonly onLostOwnership: () => void
+  readonly onTrouble: (what: string, reason: string) => void
+}
+
+const FATE_RETRY_MS = 500
+
+/** Writes groups to the tables at once, so that the database's own rules judge them. */
+export class DirectSink implements GroupSink {
+  private readonly options: DirectSinkOptions
+  private groups = 0
+
+  constructor(options: DirectSinkOptions) {
+    this.options = options
+  }
+
+  async write(group: Group): Promise<WriteEnd> {
+    const number = ++this.groups
+    try {
+      await this.options.writes.group(number, groupStatements(group))
+      return 'committed'
+    } catch (error) {
+      const problem = databaseError(error)
+      if (problem.isLostOwnership) this.options.onLostOwnership()
+      if (problem.isConstraint || problem.isLostOwnership) return problem
+      this.options.onTrouble('commit', problem.message)
+      const last = await this.lastGroup(problem)
+      if (last === null) {
+        this.options.onLostOwnership()
+        return 'lost'
+      }
+      return last >= number ? 'committed' : problem
+    }
+  }
+
+  /** After an error that may have come later than the commit: asks until the database tells. */
+  private async lastGroup(after: DatabaseError): Promise<number | null> {
+    for (;;) {
+      try {
+        return await this.options.lastGroup(after)
+      } catch (error) {
+        if (databaseError(error).isAbandoned) return new Promise(() => undefined) // nobody waits for it any more
+        this.options.onTrouble('fate', error instanceof Error ? error.message : String(error))
+        await new Promise((resolve) => setTimeout(resolve, FATE_RETRY_MS))
+      }
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import type { KeyId } from '../../../../core/ids'
+import type { AppendOutcome, Journal, JournalRecord } from '../../../../core/ledger/journal'
+import type { CallRecord } from '../../../../core/usage/call-record'
+import { Asides } from '../driver/best-effort-writes'
+import type { DatabaseError } from '../driver/worker-connection'
+import type { GroupSink } from './group-sink'
+import type { Group } from './group-statements'
+
+interface Waiting {
+  readonly record: JournalRecord
+  readonly resolve: (outcome: AppendOutcome) => void
+  readonly since: number
+  /** How its group ends, while that is being written. */
+  fate: Promise<'committed' | 'refused'> | null
+}
+
+export interface GroupCommitOptions {
+  readonly sink: GroupSink
+  /** How long a caller waits: after it, what is being written is `unknown`, and what is not begun is refused. */
+  readonly patienceMs: number
+  readonly onTrouble: (what: string, reason: string) => void
+}
+
+/** Most records of one commit, so that a commit stays short and its failure is found soon. */
+const MAX_GROUP = 512
+
+/**
+ * Group commit without a timer: a record that finds the writer idle goes at once; while a commit runs the next ones collect,
+ * and go together when it has ended (facts/performance 3). So groups form by themselves and nobody waits at low load.
+ */
+export class GroupCommit implements Journal {
+  private readonly options: GroupCommitOptions
+  private records: Waiting[] = []
+  /** In the order of arrival, so that the first one is the first to lose patience. */
+  private readonly unanswered = new Set<Waiting>()
+  private patience: ReturnType<typeof setTimeout> | null = null
+  private readonly asides = new Asides()
+  private running = false
+  private scheduled = false
+  private idle: (() => void)[] = []
+
+  constructor(options: GroupCommitOptions) {
+    this.options = options
+  }
+
+  get droppedNotes(): number {
+    return this.asides.dropped
+  }
+
+  get isBusy(): boolean {
+    return this.running || this.scheduled
+  }
+
+  append(record: JournalRecord): Promise<AppendOutcome> {
+    return new Promise((resolve) => {
+      const item: Waiting = { record, resolve, since: performance.now(), fate: null }
+      this.records.push(item)
+      this.unanswered.add(item)
+      this.watch()
+      this.schedule()
+    })
+  }
+
+  note(call: CallRecord): void {
+    this.asides.note(call)
+    this.schedule()
+  }
+
+  /** Takes along when a key was last used, with the next group. */
+  touch(key: KeyId, at: number): void {
+    this.asides.touch(key, at)
+    this.schedule()
+  }
+
+  /** Resolves when everything that was given so far has ended, and what its ending gave in turn, such as a reversal. */
+  async drained(): Promise<void> {
+    do {
+      if (this.isBusy) await new Promise<void>((resolve) => this.idle.push(resolve))
+      await new Promise((resolve) => setImmediate(resolve))
+    } while (this.isBusy)
+  }
+
+  private schedule(): void {
+    if (this.isBusy) return
+    this.scheduled = true
+    setImmediate(() => {
+      this.scheduled = false
+      void this.run()
+    })
+  }
+
+  private async run(): Promise<void> {
+    this.running = true
+    while (this.records.length + this.asides.waiting > 0) {
+      const items = this.records.splice(0, MAX_GROUP).filter((item) => this.unanswered.has(item))
+      const { notes, lastUsed } = this.asides.take(MAX_GROUP)
+      if (items.length + notes.length + lastUsed.length > 0) await this.commit(items, notes, lastUsed)
+    }
+    this.running = false
+    for (const resolve of this.idle.splice(0)) resolve()
+  }
+
+  private async commit(
+    items: readonly Waiting[],
+    notes: readonly CallRecord[],
+    lastUsed: Group['lastUsed'],
+  ): Promise<void> {
+    const error = await this.write({ records: items.map((item) => item.record), notes, lastUsed }, items)
+    if (!error) return
+    if (!error.isConstraint || items.length + notes.length === 1) {
+      for (const item of items) this.refuse(item, error)
+      this.asides.dropped += notes.length
+      return
+    }
+    // One of them breaks a rule of the schema: one by one, so that strangers do not share its failure.
+    for (const item of items) {
+      if (!this.unanswered.has(item)) continue // it has its answer from the fate of the group
+      const own = await this.write({ records: [item.record], notes: [], lastUsed: [] }, [item])
+      if (own) this.refuse(item, own)
+    }
+    for (const note of notes)
+      if (await this.write({ records: [], notes: [note], lastUsed: [] }, [])) this.asides.dropped++
+    if (lastUsed.length > 0) await this.write({ records: [], notes: [], lastUsed }, [])
+  }
+
+  /** Writes one group and answers its records when it is committed. Gives the error when it surely was not written. */
+  private async write(group: Group, items: readonly Waiting[]): Promise<DatabaseError | null> {
+    const { promise: fate, resolve: decide } = Promise.withResolvers<'committed' | 'refused'>()
+    for (const item of items) item.fate = fate
+    const end = await this.options.sink.write(group)
+    if (end === 'lost') {
+      for (const item of items) this.answer(item, { kind: 'unknown', fate })
+      return null
+    }
+    decide(end === 'committed' ? 'committed' : 'refused')
+    for (const item of items) {
+      item.fate = null
+      if (end === 'committed') this.answer(item, { kind: 'committed' })
+    }
+    return end === 'committed' ? null : end
+  }
+
+  private refuse(item: Waiting, error: DatabaseError): void {
+    const constraint = error.isTakenReference ? 'reference' : error.isConstraint ? 'other' : null
+    // What was held for breaks no rule, unless the counters and the database disagree; and money that comes in breaks none at all.
+    if (constraint === 'other')
+      this.options.onTrouble(item.record.call ? 'charge refused' : 'entry refused', error.message)
+    this.answer(item, { kind: 'refused', reason: error.message, constraint })
+  }
+
+  /** The first answer counts. */
+  private answer(item: Waiting, outcome: AppendOutcome): void {
+    item.resolve(outcome)
+    this.unanswered.delete(item)
+    if (this.unanswered.size > 0 || !this.patience) return
+    clearTimeout(this.patience)
+    this.patience = null
+  }
+
+  /** One timer, for whoever has waited longest. */
+  private watch(): void {
+    const [oldest] = this.unanswered
+    if (this.patience || !oldest) return
+    const left = oldest.since + this.options.patienceMs - performance.now()
+    this.patience = setTimeout(
+      () => {
+        this.patience = null
+        this.losePatience()
+        this.watch()
+      },
+      Math.max(1, left),
+    )
+  }
+
+  private losePatience(): void {
+    const now = performance.now()
+    for (const item of this.unanswered) {
+      if (item.since + this.options.patienceMs > now) return
+      const { fate } = item
+      if (fate) this.answer(item, { kind: 'unknown', fate })
+      else this.answer(item, { kind: 'refused', reason: 'the database takes no writes in time', constraint: null })
+    }
+  }
+}

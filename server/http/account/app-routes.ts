@@ -1,0 +1,117 @@
+import { Elysia } from 'elysia'
+import type { ConnectionStore } from '../../core/accounts/connection'
+import type { Connections } from '../../core/accounts/connections'
+import { parseKeyForm } from '../../core/accounts/key-form'
+import type { OAuthApp, OAuthGrants } from '../../core/credentials/oauth-grant'
+import { wrongParameters } from '../../core/failure'
+import type { Ledger } from '../../core/ledger/ledger'
+import { toUsdNumber } from '../../core/money'
+import { Failed, notFound, taken } from '../middleware/failures'
+import { readJson } from '../middleware/json-body'
+import type { Owner, OwnerSessions } from '../middleware/owner-session'
+import { UNDOCUMENTED } from '../openapi/documented'
+
+interface AppParts {
+  readonly owners: OwnerSessions
+  readonly grants: OAuthGrants
+  readonly apps: ConnectionStore
+  readonly connections: Connections
+  readonly ledger: Ledger
+  readonly baseUrl: string
+  readonly now: () => number
+}
+
+/** What the dashboard shows of apps: who asks, who was let in, what each spent, and the ways to end it (spec 5.2). */
+export function appRoutes(parts: AppParts) {
+  const { owners, grants, connections, baseUrl, now } = parts
+  return new Elysia({ name: 'apps', prefix: '/api/apps' })
+    .get(
+      '',
+      async ({ request }) => {
+        const owner = await owners.owner(request)
+        const granted = await grants.apps(owner.account.userId, now())
+        const shown = await Promise.all(
+          granted.map(async (app) => ({
+            ...shownApp(app),
+            scopes: [...app.scopes],
+            ...(await figures(parts, owner, app)),
+          })),
+        )
+        shown.sort((a, b) => (a.name < b.name ? -1 : 1))
+        return { apps: shown, mcp_url: `${baseUrl}/mcp` }
+      },
+      UNDOCUMENTED,
+    )
+    .get(
+      '/:id',
+      async ({ request, params }) => {
+        const owner = await owners.owner(request)
+        const app = await grants.app(params.id)
+        if (!app) throw notFound('No such app.')
+        return { app: { ...shownApp(app), ...(await figures(parts, owner, app)) } }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/:id/limit',
+      async ({ request, params }) => {
+        const owner = await owners.owner(request)
+        const limit = limitIn(taken(await readJson(request)), now())
+        taken(await connections.setLimit(owner.accountId, params.id, limit, owner.actor))
+        return { spending_limit: limit === null ? null : toUsdNumber(limit) }
+      },
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .post(
+      '/:id/disconnect',
+      async ({ request, params }) => {
+        const owner = await owners.owner(request)
+        await connections.disconnect(owner.account, params.id, owner.actor)
+        return { disconnected: true }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/disconnect',
+      async ({ request }) => {
+        const owner = await owners.owner(request)
+        await connections.disconnect(owner.account, 'all', owner.actor)
+        return { disconnected: true }
+      },
+      UNDOCUMENTED,
+    )
+}
+
+function shownApp(app: OAuthApp) {
+  return {
+    client_id: app.clientId,
+    name: app.name,
+    /** Ours; what any other app says of itself was checked by nobody. */
+    first_party: app.firstParty,
+    redirect_hosts: app.redirectHosts,
+    registered_at: app.registeredAt === null || app.firstParty ? null : new Date(app.registeredAt).toISOString(),
+  }
+}
+
+async function figures({ apps, ledger }: AppParts, { accountId }: Owner, { clientId }: OAuthApp) {
+  const connection = await apps.live(accountId, clientId)
+  const [pool, use] = connection
+    ? await Promise.all([ledger.pool(connection.poolId), apps.lastUse(connection.id)])
+    : [null, null]
+  return {
+    connection_id: connection?.id ?? null,
+    connected_at: connection ? new Date(connection.createdAt).toISOString() : null,
+    last_used_at: use ? new Date(use.at).toISOString() : null,
+    last_ip: use?.address ?? null,
+    spent_micros_usd: pool?.spent ?? 0,
+    spending_limit: !pool || pool.limit === null ? null : toUsdNumber(pool.limit),
+  }
+}
+
+/** The rule of a key's limit, for an app's. */
+function limitIn(body: unknown, now: number) {
+  const limit: unknown = Reflect.get(Object(body), 'spending_limit')
+  const parsed = parseKeyForm({ spending_limit: limit ?? null }, 'change', now)
+  if (!parsed.ok) throw new Failed(wrongParameters(parsed.error))
+  return parsed.value.spendingLimit ?? null
+}

@@ -1,0 +1,95 @@
+import type { RouteDocs } from '../openapi/documented'
+import { record, ref, text, yesOrNo } from '../openapi/json-schema'
+import { OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+
+const READING = { limit: 60, remaining: 59, reset: 1_795_219_260 }
+
+export const ACCOUNT_DOCS = {
+  account: {
+    id: 'account',
+    tag: 'Account',
+    summary: 'Your account',
+    description: 'Who is signed in, the tier, and the balance in its parts.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'The account.',
+        schema: ref('Account'),
+        examples: {
+          account: {
+            id: 'acct_01a1fdfa942070018c603d2632ddc21c',
+            email: 'ada@example.com',
+            name: 'Ada',
+            operator: true,
+            tier: 'free',
+            balance_micros_usd: 1_990_000,
+            held_micros_usd: 0,
+            credit_micros_usd: 1_990_000,
+            topped_up_micros_usd: 0,
+            created_at: '2026-11-21T08:56:28.490Z',
+            ip: '203.0.113.7',
+          },
+        },
+      },
+    },
+    failures: OWNER_FAILURES,
+  },
+  operator: {
+    id: 'claimOperator',
+    tag: 'Account',
+    summary: 'Claim operator rights',
+    description: 'Makes this account the operator, by the one-time token that the start of the gateway printed.',
+    access: 'session',
+    body: {
+      description: 'The token.',
+      schema: record('The token that the start printed.', { token: text('The token.') }),
+      required: true,
+      examples: { printed: { token: '$SETUP_TOKEN' } },
+    },
+    answers: {
+      200: {
+        description: 'The account is operator now.',
+        schema: record('The verdict.', { operator: yesOrNo('Always true.') }),
+        examples: { claimed: { operator: true } },
+      },
+    },
+    failures: [
+      'insufficient_permissions',
+      'json_parse_error',
+      'invalid_request',
+      'request_timeout',
+      'payload_too_large',
+      'unsupported_media_type',
+      ...WRITE_FAILURES,
+    ],
+  },
+  limits: {
+    id: 'limits',
+    tag: 'Account',
+    summary: 'Your limits',
+    description: 'The tier, its limits per key, and what each key has left this minute.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'The limits.',
+        schema: ref('Limits'),
+        examples: {
+          limits: {
+            tier: 'free',
+            limits: { requests_per_minute: 60, tokens_per_minute: 60_000, concurrency: 5 },
+            keys: [
+              {
+                id: 'key_01a1fdfa942070018c603d2632ddc21b',
+                name: 'My first key',
+                requests: READING,
+                tokens: { ...READING, limit: 60_000, remaining: 60_000 },
+                concurrency: { limit: 5, remaining: 5 },
+              },
+            ],
+          },
+        },
+      },
+    },
+    failures: OWNER_FAILURES,
+  },
+} as const satisfies Record<string, RouteDocs>

@@ -1,0 +1,83 @@
+import type { AccountSettingsStore } from '../../core/accounts/account-settings'
+import type { LimitRequestStore } from '../../core/accounts/limit-request'
+import type { AuditTrail } from '../../core/audit'
+import type { CredentialStore } from '../../core/credentials/store'
+import type { Ledger } from '../../core/ledger/ledger'
+import type { Statements } from '../../core/ledger/statement'
+import type { Page } from '../../core/page'
+import type { UsageReports } from '../../core/usage/reports'
+import { historyEntry } from '../keys/key-history'
+import { keyRecord } from '../keys/key-record'
+import type { Owner } from '../middleware/owner-session'
+import { wireLimitRequest } from '../operator/operator-commands'
+import { wireCall, wireTransaction } from '../usage/usage-report'
+
+export interface ExportParts {
+  readonly credentials: CredentialStore
+  readonly ledger: Ledger
+  readonly settings: AccountSettingsStore
+  readonly limitRequests: Pick<LimitRequestStore, 'list'>
+  readonly audit: AuditTrail
+  readonly statements: Statements
+  readonly reports: UsageReports
+  readonly now: () => number
+}
+
+const PAGE = 200
+
+/** Everything that is kept of an owner, as one JSON object, read page by page as it is taken. No secret is in it: none is kept. */
+export function accountExport(parts: ExportParts, owner: Owner): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const pieces = exported(parts, owner)
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value, done } = await pieces.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    async cancel() {
+      await pieces.return(undefined)
+    },
+  })
+}
+
+async function* exported(parts: ExportParts, owner: Owner): AsyncGenerator<string, void> {
+  const { accountId, account, email, name } = owner
+  const { credentials, ledger, reports, statements, audit, limitRequests } = parts
+  const balance = await ledger.balance(accountId)
+  const head = {
+    exported_at: new Date(parts.now()).toISOString(),
+    account: {
+      ...{ id: accountId, email, name, operator: account.operator },
+      ...{ created_at: new Date(account.createdAt).toISOString(), balance_micros_usd: balance?.posted ?? 0 },
+      ...(await parts.settings.of(accountId)),
+    },
+  }
+  yield JSON.stringify(head).slice(0, -1)
+  const keys = await credentials.byAccount(accountId)
+  yield `,\n"keys":${JSON.stringify(await Promise.all(keys.map((key) => keyRecord(key, { ...parts, now: parts.now() }))))}`
+  const wishes = await limitRequests.list({ accountId, status: null }, PAGE, null)
+  yield `,\n"limit_requests":${JSON.stringify(wishes.map(wireLimitRequest))}`
+  const ofAccount = { accountId, keyId: null, operation: null, status: null, model: null, from: null, to: null }
+  yield* list('changes', (after) => audit.ofAccount(accountId, PAGE, after), historyEntry)
+  yield* list('transactions', (after) => statements.transactions(accountId, PAGE, after), wireTransaction)
+  yield* list('requests', (after) => reports.requests(ofAccount, PAGE, after), wireCall)
+  yield '}\n'
+}
+
+async function* list<Row>(
+  name: string,
+  page: (after: string | null) => Promise<Page<Row> | null>,
+  wire: (row: Row) => unknown,
+): AsyncGenerator<string, void> {
+  yield `,\n"${name}":[`
+  let after: string | null = null
+  let separator = '\n'
+  do {
+    const { rows, next }: Page<Row> = (await page(after)) ?? { rows: [], next: null }
+    if (rows.length > 0) yield separator + rows.map((row) => JSON.stringify(wire(row))).join(',\n')
+    if (rows.length > 0) separator = ',\n'
+    after = next
+  } while (after !== null)
+  yield ']'
+}

@@ -1,0 +1,60 @@
+import type { RouteDocs } from '../openapi/documented'
+import { record, ref } from '../openapi/json-schema'
+import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+
+const WISH = {
+  peak_rpm: 2000,
+  peak_tpm: 500_000,
+  endpoints: ['image-search'],
+  use_case: 'Our shop shows pictures for every product, and the catalogue is rebuilt each night.',
+}
+
+const REQUEST = {
+  id: 'lim_01a1fdfa942070018c603d2632ddc21e',
+  workspace_id: 'acct_01a1fdfa942070018c603d2632ddc21c',
+  status: 'pending',
+  ...WISH,
+  reason: null,
+  created_at: '2026-11-21T08:56:28.490Z',
+  decided_at: null,
+}
+
+export const LIMIT_REQUEST_DOCS = {
+  list: {
+    id: 'listLimitRequests',
+    tag: 'Account',
+    summary: 'Your requests for higher limits',
+    description: 'Newest first, each with what the operator decided and said.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'A page of requests.',
+        schema: ref('LimitRequestPage'),
+        examples: { page: { requests: [REQUEST], next_cursor: null } },
+      },
+    },
+    failures: ['invalid_parameter', ...OWNER_FAILURES],
+  },
+  open: {
+    id: 'requestLimits',
+    tag: 'Account',
+    summary: 'Ask for higher limits',
+    description:
+      'Goes to the operator of this gateway. One request is open at a time; an approval moves the account to Growth, or gives it limits of its own.',
+    access: 'session',
+    body: {
+      description: 'What you need, and what for.',
+      schema: ref('LimitWish'),
+      required: true,
+      examples: { growth: WISH },
+    },
+    answers: {
+      201: {
+        description: 'The request, which waits now.',
+        schema: record('The request.', { request: ref('LimitRequest') }),
+        examples: { pending: { request: REQUEST } },
+      },
+    },
+    failures: [...BODY_FAILURES, ...WRITE_FAILURES, 'invalid_state'],
+  },
+} as const satisfies Record<string, RouteDocs>

@@ -1,0 +1,38 @@
+import { Elysia } from 'elysia'
+import type { LimitRequests } from '../../core/accounts/limit-requests'
+import type { LimitRequestId } from '../../core/ids'
+import { taken } from '../middleware/failures'
+import { readJson } from '../middleware/json-body'
+import { PAGE_QUERY, pageOf, queryOf } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { documented } from '../openapi/documented'
+import { wireLimitRequest } from '../operator/operator-commands'
+import { LIMIT_REQUEST_DOCS } from './limit-request-docs'
+
+/** Owners ask for higher limits, and see what became of it (spec 8). */
+export function limitRequestRoutes(parts: { owners: OwnerSessions; limitRequests: LimitRequests }) {
+  const { owners, limitRequests } = parts
+  return new Elysia({ name: 'limit-requests', prefix: '/api/limit-requests' })
+    .get(
+      '',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const { limit, cursor } = queryOf(PAGE_QUERY, request)
+        const after = (cursor ?? null) as LimitRequestId | null // any text: ids are compared, not looked up
+        const rows = await limitRequests.list({ accountId, status: null }, limit + 1, after)
+        const page = pageOf(rows, limit)
+        return { requests: page.rows.map(wireLimitRequest), next_cursor: page.next }
+      },
+      documented(LIMIT_REQUEST_DOCS.list, PAGE_QUERY),
+    )
+    .post(
+      '',
+      async ({ request, set }) => {
+        const owner = await owners.owner(request)
+        const opened = taken(await limitRequests.open(owner, taken(await readJson(request))))
+        set.status = 201
+        return { request: wireLimitRequest(opened) }
+      },
+      { parse: 'none', ...documented(LIMIT_REQUEST_DOCS.open) },
+    )
+}

@@ -1,0 +1,101 @@
+import { Elysia } from 'elysia'
+import type { Operator } from '../../core/accounts/operator'
+import type { SetupToken } from '../../core/accounts/setup-token'
+import { keyState } from '../../core/credentials/api-key'
+import type { CredentialStore } from '../../core/credentials/store'
+import { failure } from '../../core/failure'
+import type { Ledger } from '../../core/ledger/ledger'
+import type { Limiter, Reading } from '../../core/limits/limiter'
+import { type Limits, limitsOf, lowered, tierOf } from '../../core/limits/tier'
+import { Failed } from '../middleware/failures'
+import { readJson } from '../middleware/json-body'
+import { type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
+import { documented } from '../openapi/documented'
+import { ACCOUNT_DOCS } from './docs'
+
+/** The owner's account: who, how much, which limits (spec 2.2, 3, 8). */
+export function accountRoutes(parts: {
+  owners: OwnerSessions
+  credentials: CredentialStore
+  ledger: Ledger
+  limiter: Limiter
+  operator: Operator
+  setupToken: SetupToken
+  now: () => number
+}) {
+  const { owners, credentials, ledger, limiter, operator, setupToken, now } = parts
+  return new Elysia({ name: 'account', prefix: '/api' })
+    .get(
+      '/account',
+      async ({ request }) => {
+        const { account, email, name, tier, actor } = await owners.owner(request)
+        const balance = await ledger.balance(account.id)
+        if (!balance) throw new Error(`account ${account.id} has no counters`)
+        return {
+          id: account.id,
+          email,
+          name,
+          operator: account.operator,
+          tier: tierOf(tier),
+          balance_micros_usd: balance.posted,
+          held_micros_usd: balance.held,
+          credit_micros_usd: balance.credit,
+          topped_up_micros_usd: balance.toppedUp,
+          created_at: new Date(account.createdAt).toISOString(),
+          ip: actor.address,
+        }
+      },
+      documented(ACCOUNT_DOCS.account),
+    )
+    .post(
+      '/account/operator',
+      async ({ request }) => {
+        const { account, actor } = await owners.owner(request, SIGNED_IN_TODAY)
+        const body = await readJson(request)
+        if (!body.ok) throw new Failed(body.error)
+        const token = Reflect.get(Object(body.value), 'token')
+        if (typeof token !== 'string' || !setupToken.use(token))
+          throw new Failed(
+            failure('insufficient_permissions', 'This is not the token that the start printed, or it was used.'),
+          )
+        const appointed = await operator.appoint(actor, account.id)
+        if (!appointed.ok) throw new Failed(appointed.error)
+        return { operator: appointed.value.operator }
+      },
+      { parse: 'none', ...documented(ACCOUNT_DOCS.operator) },
+    )
+    .get(
+      '/limits',
+      async ({ request }) => {
+        const { accountId, tier } = await owners.owner(request)
+        const limits = limitsOf(tier)
+        const keys = (await credentials.byAccount(accountId)).filter((key) => keyState(key, now()) !== 'revoked')
+        return {
+          tier: tierOf(tier),
+          limits: wireLimits(limits),
+          keys: await Promise.all(
+            keys.map(async (key) => {
+              const own = lowered(limits, key)
+              const readings = await limiter.read([{ name: key.id, limits: own }])
+              return {
+                id: key.id,
+                name: key.name,
+                requests: wireReading(readings.requests),
+                tokens: wireReading(readings.tokens),
+                concurrency: { limit: readings.concurrency.limit, remaining: readings.concurrency.remaining },
+              }
+            }),
+          ),
+        }
+      },
+      documented(ACCOUNT_DOCS.limits),
+    )
+}
+
+function wireLimits({ rpm, tpm, concurrency }: Limits) {
+  return { requests_per_minute: rpm, tokens_per_minute: tpm, concurrency }
+}
+
+function wireReading({ limit, remaining, reset }: Reading) {
+  return { limit, remaining, reset }
+}

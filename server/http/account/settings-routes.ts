@@ -1,0 +1,152 @@
+import { Elysia } from 'elysia'
+import type { AccountSettings, AccountSettingsStore } from '../../core/accounts/account-settings'
+import type { AccountClosing } from '../../core/accounts/closing'
+import type { Connections } from '../../core/accounts/connections'
+import type { EmailChanges } from '../../core/accounts/email-changes'
+import type { Identity, SessionLine } from '../../core/accounts/identity'
+import { wrong } from '../../core/accounts/key-form'
+import type { ParameterError } from '../../core/catalogue/parameters'
+import { type Failure, wrongParameters } from '../../core/failure'
+import { makeId } from '../../core/ids'
+import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
+import { no, ok, type Result } from '../../core/result'
+import { isTimeZone } from '../../core/usage/calendar'
+import { notFound, taken } from '../middleware/failures'
+import { readJson } from '../middleware/json-body'
+import { keepsApps } from '../middleware/kept-apps'
+import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
+import { UNDOCUMENTED } from '../openapi/documented'
+import { accountExport, type ExportParts } from './export'
+
+const MAX_NAME = 200
+
+export interface SettingsParts extends ExportParts {
+  readonly owners: OwnerSessions
+  readonly identity: Identity
+  readonly settings: AccountSettingsStore
+  readonly emailChanges: EmailChanges
+  readonly closing: AccountClosing
+  readonly connections: Connections
+}
+
+/** What an owner sets about themselves: for the Settings page and the pages that mails lead to. */
+export function settingsRoutes(parts: SettingsParts) {
+  const { owners, identity, settings, emailChanges, closing, connections, now } = parts
+  const shown = async (request: Request) => {
+    const { accountId, email, name } = await owners.owner(request)
+    return {
+      name,
+      email,
+      workspace_id: accountId,
+      ...(await settings.of(accountId)),
+      sends_mail: emailChanges.confirms,
+    }
+  }
+  return new Elysia({ name: 'settings', prefix: '/api/settings' })
+    .get('', ({ request }) => shown(request), UNDOCUMENTED)
+    .patch(
+      '',
+      async ({ request }) => {
+        const owner = await owners.owner(request)
+        const change = taken(settingsIn(taken(await readJson(request))))
+        if (change.name !== undefined) await identity.rename(owner.actor.id, change.name)
+        const at = now()
+        await settings.set(
+          owner.accountId,
+          { timezone: change.timezone === undefined ? (await settings.of(owner.accountId)).timezone : change.timezone },
+          {
+            ...{ id: makeId('audit', at), at, actor: owner.actor, accountId: owner.accountId, keyId: null },
+            ...{ action: 'account.settings', detail: { changed: Object.keys(change) } },
+          },
+        )
+        return shown(request)
+      },
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .post(
+      '/email',
+      async ({ request }) => {
+        const owner = await owners.owner(request, SIGNED_IN_JUST_NOW)
+        return { outcome: taken(await emailChanges.ask(owner, taken(await readJson(request)))) }
+      },
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .post(
+      '/email/confirm',
+      async ({ request }) => {
+        const actor = owners.stranger(request)
+        return { email: taken(await emailChanges.confirm(taken(await readJson(request)), actor)) }
+      },
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .get(
+      '/sessions',
+      async ({ request }) => {
+        const { actor, sessionId } = await owners.owner(request)
+        return { sessions: (await identity.sessions(actor.id)).map((line) => wireSession(line, sessionId)) }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/sessions/end-others',
+      async ({ request }) => {
+        const { account, actor, sessionId } = await owners.owner(request)
+        const ended = await identity.endSessions(actor.id, { allBut: sessionId })
+        if (keepsApps(request.url)) return { ended, apps_disconnected: 0 }
+        const apps = await connections.disconnect(account, 'all', actor, 'sign_out_everywhere')
+        return { ended, apps_disconnected: apps }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/sessions/:id/end',
+      async ({ request, params }) => {
+        const { actor } = await owners.owner(request)
+        const ended = await identity.endSessions(actor.id, { only: params.id })
+        if (ended === 0) throw notFound('No such session.')
+        return { ended }
+      },
+      UNDOCUMENTED,
+    )
+    .get('/export', async ({ request }) => exportAnswer(parts, await owners.owner(request)), UNDOCUMENTED)
+    .post(
+      '/close',
+      async ({ request }) => {
+        const owner = await owners.owner(request, SIGNED_IN_JUST_NOW)
+        return { forfeited_micros_usd: taken(await closing.close(owner, taken(await readJson(request)))) }
+      },
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+}
+
+function exportAnswer(parts: SettingsParts, owner: Parameters<typeof accountExport>[1]): Response {
+  return new Response(accountExport(parts, owner), {
+    headers: {
+      'content-type': 'application/json',
+      'content-disposition': 'attachment; filename="gateway-account.json"',
+      'cache-control': 'no-store',
+    },
+  })
+}
+
+function wireSession({ id, signedInAt, address, userAgent }: SessionLine, current: string) {
+  const at = new Date(signedInAt).toISOString()
+  return { id, current: id === current, signed_in_at: at, ip: address, user_agent: userAgent }
+}
+
+function settingsIn(body: unknown): Result<{ name?: string; timezone?: AccountSettings['timezone'] }, Failure> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    return no(wrongParameters([wrong('body', 'must be a JSON object', body)]))
+  const { name, timezone, ...rest } = body as Record<string, unknown>
+  const errors: ParameterError[] = Object.keys(rest).map((member) =>
+    wrong(member.slice(0, 60), 'is not a member of this body', rest[member]),
+  )
+  const line = typeof name === 'string' ? name.trim() : ''
+  if (name !== undefined && (line === '' || [...line].length > MAX_NAME || !isPlainLine(line)))
+    errors.push(wrong('name', `must be text of 1 to ${MAX_NAME} characters, ${PLAIN_LINE_RULE}`, name))
+  const zone = timezone === null || (typeof timezone === 'string' && isTimeZone(timezone)) ? timezone : undefined
+  if (timezone !== undefined && zone === undefined)
+    errors.push(wrong('timezone', "must be null (the browser's) or an IANA time zone", timezone))
+  if (errors.length > 0) return no(wrongParameters(errors))
+  return ok({ ...(name !== undefined && { name: line }), ...(zone !== undefined && { timezone: zone }) })
+}

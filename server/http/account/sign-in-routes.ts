@@ -1,0 +1,69 @@
+import { Elysia } from 'elysia'
+import type { Connections } from '../../core/accounts/connections'
+import type { Identity } from '../../core/accounts/identity'
+import type { AuditTrail } from '../../core/audit'
+import { formatAddress } from '../../core/credentials/address'
+import { failure } from '../../core/failure'
+import { makeId } from '../../core/ids'
+import { Failed, taken } from '../middleware/failures'
+import { withTakenBody } from '../middleware/json-body'
+import { keepsApps } from '../middleware/kept-apps'
+import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
+import type { FrontDesk } from '../middleware/request-context'
+
+export interface SignInParts {
+  readonly owners: OwnerSessions
+  readonly connections: Connections
+  readonly audit: AuditTrail
+  /** Whether a forgotten password can be mailed for. */
+  readonly sendsMail: boolean
+  readonly now: () => number
+}
+
+/** No endpoint of the library's takes more. */
+const MAX_BODY_BYTES = 64 * 1024
+/** Ways to sign out everywhere, beside the one of the Settings page. */
+const SIGN_OUTS: ReadonlySet<string> = new Set(['/api/auth/revoke-sessions', '/api/auth/revoke-other-sessions'])
+
+/** `/api/auth/*`: the sign-in library answers, in the one error shape. What it leaves open is judged and recorded here. */
+export function signInRoutes(desk: FrontDesk, identity: Identity, parts: SignInParts) {
+  const { owners, connections, sendsMail } = parts
+  return new Elysia({ name: 'sign-in' }).all(
+    '/api/auth/*',
+    async ({ request }) => {
+      const { address, ids, url, isFromThisMachine } = desk.arrival(request)
+      const caller = {
+        address: address.family === 'unknown' ? null : formatAddress(address),
+        requestId: ids.own,
+        isFromThisMachine,
+      }
+      const handle = async () => identity.handle(taken(await withTakenBody(request, MAX_BODY_BYTES)), caller)
+      if (request.method !== 'POST') return handle()
+      if (url.pathname === '/api/auth/request-password-reset' && !sendsMail)
+        throw new Failed(failure('invalid_state', 'This gateway sends no mail. Ask its operator for a link.'))
+      if (SIGN_OUTS.has(url.pathname)) {
+        const { account, actor } = await owners.owner(request)
+        const answer = await handle()
+        if (answer.ok && !keepsApps(request.url))
+          await connections.disconnect(account, 'all', actor, 'sign_out_everywhere')
+        return answer
+      }
+      if (url.pathname !== '/api/auth/change-password') return handle()
+      const owner = await owners.owner(request, SIGNED_IN_JUST_NOW)
+      const answer = await handle()
+      if (answer.ok) await passwordChanged(parts, owner, keepsApps(request.url))
+      return answer
+    },
+    { parse: 'none' },
+  )
+}
+
+async function passwordChanged({ connections, audit, now }: SignInParts, owner: Owner, keeps: boolean): Promise<void> {
+  const { account, accountId, actor } = owner
+  if (!keeps) await connections.disconnect(account, 'all', actor, 'new_password')
+  const at = now()
+  await audit.write({
+    ...{ id: makeId('audit', at), at, actor, accountId, keyId: null },
+    ...{ action: 'account.password', detail: {} },
+  })
+}

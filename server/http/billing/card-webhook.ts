@@ -1,0 +1,41 @@
+import { Elysia } from 'elysia'
+import type { CardTopUps } from '../../core/accounts/card-top-ups'
+import { boundedBytes } from '../../core/bounded-bytes'
+import { failure } from '../../core/failure'
+import type { CardCheckout } from '../../core/payments/card-checkout'
+import { Failed, notFound } from '../middleware/failures'
+import { documented } from '../openapi/documented'
+import { BILLING_DOCS } from './docs'
+
+/** Stripe's own messages are a few kilobytes. */
+const MAX_BYTES = 256 * 1024
+
+export interface CardMessageParts {
+  /** Where a card processor is configured. */
+  readonly cards: { readonly topUps: CardTopUps; readonly checkout: CardCheckout } | null
+}
+
+/** What the card processor tells, signed. A message that could not be followed is answered 5xx, so that it comes again. */
+export function cardMessageRoutes({ cards }: CardMessageParts) {
+  return new Elysia({ name: 'card-messages' }).post(
+    '/api/webhooks/stripe',
+    async ({ request }) => {
+      if (!cards) throw notFound('No card processor is configured.')
+      const body = await bodyOf(request)
+      const message = await cards.checkout.message(body, request.headers.get('stripe-signature') ?? '')
+      if (!message) throw new Failed(failure('invalid_request', 'The signature of this message is not right.'))
+      await cards.topUps.follow(message)
+      return { received: true }
+    },
+    { parse: 'none', ...documented(BILLING_DOCS.stripe) },
+  )
+}
+
+/** The bytes as they came, for the signature is over them. Nobody has proved anything yet, so only a few are read. */
+async function bodyOf(request: Request): Promise<Uint8Array> {
+  const isDeclaredLarger = Number(request.headers.get('content-length') ?? 0) > MAX_BYTES
+  const body = isDeclaredLarger ? null : await boundedBytes(request.body, MAX_BYTES).catch(() => 'cut' as const)
+  if (body === 'cut') throw new Failed(failure('invalid_request', 'The body ended before its time.'))
+  if (!body) throw new Failed(failure('payload_too_large', `The body may have at most ${MAX_BYTES} bytes.`))
+  return body
+}

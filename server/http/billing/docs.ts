@@ -1,0 +1,158 @@
+import { asApp } from '../account/app-docs'
+import type { RouteDocs } from '../openapi/documented'
+import { record, ref, text, yesOrNo } from '../openapi/json-schema'
+import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+
+export const TOP_UP_EXAMPLE = {
+  id: 'pay_01a1fdfa942070018c603d2632ddc21e',
+  state: 'paid',
+  method: 'sandbox',
+  amount_micros_usd: 10_000_000,
+  reference: 'sandbox',
+  created_at: '2026-11-21T08:56:28.490Z',
+  updated_at: '2026-11-21T08:56:29.490Z',
+}
+
+const PAYMENT_EXAMPLE = {
+  id: 'pay_01a1fdfa942070018c603d2632ddc21f',
+  state: 'served',
+  method: 'tempo',
+  operation: 'image-search',
+  payer: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
+  amount_micros_usd: 5000,
+  reference: '0x8bc5928f7532043fef18c297132dc3eb2c1c1b88c70665309b7d7291655550d3',
+  request_id: 'req_01a1fdfa942070008c603d2632ddc21a',
+  client_request_id: null,
+  attempts: 1,
+  error: null,
+  created_at: '2026-11-21T08:56:28.490Z',
+  updated_at: '2026-11-21T08:56:28.890Z',
+}
+
+const AMOUNT = text('USD with at most two decimals, 1 to 10000.', { pattern: '^\\d{1,5}(\\.\\d{1,2})?$' })
+
+export const BILLING_DOCS = {
+  billing: {
+    id: 'billing',
+    tag: 'Account',
+    summary: 'Balance and ways to top up',
+    description: 'The balance in its parts, and which ways to top up this gateway offers.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'The balance.',
+        schema: ref('Billing'),
+        examples: {
+          billing: {
+            balance_micros_usd: 11_990_000,
+            available_micros_usd: 11_990_000,
+            held_micros_usd: 0,
+            credit_micros_usd: 1_990_000,
+            paid_micros_usd: 10_000_000,
+            debt_micros_usd: 0,
+            topped_up_micros_usd: 10_000_000,
+            tier: 'starter',
+            topup_methods: ['sandbox'],
+          },
+        },
+      },
+    },
+    failures: OWNER_FAILURES,
+  },
+  topUp: {
+    id: 'topUp',
+    tag: 'Account',
+    summary: 'Top up the balance',
+    description:
+      'By `card`: answers the address of a page to pay on; the balance follows when it is paid. By `sandbox` (development only): money that is worth nothing, at once. The first paid top-up makes the account Starter, 500 USD in all make it Growth.',
+    access: 'session',
+    body: {
+      description: 'How much, and how.',
+      schema: record('A top-up.', { amount: AMOUNT, method: text('`card` or `sandbox`.') }),
+      required: true,
+      examples: { sandbox: { amount: '10.00', method: 'sandbox' } },
+    },
+    answers: {
+      201: {
+        description: 'The top-up; by card with the page to pay on.',
+        schema: record('The top-up.', {
+          topup: ref('TopUp'),
+          url: { type: ['string', 'null'], description: 'Where to pay.' },
+        }),
+        examples: { sandbox: { topup: TOP_UP_EXAMPLE, url: null } },
+      },
+    },
+    failures: [...WRITE_FAILURES, ...BODY_FAILURES],
+  },
+  topUps: {
+    id: 'listTopUps',
+    tag: 'Account',
+    summary: 'Top-ups and receipts',
+    description: 'Newest first. A paid one is its own receipt.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'A page of top-ups.',
+        schema: ref('TopUpPage'),
+        examples: { page: { topups: [TOP_UP_EXAMPLE], topup_methods: ['sandbox'], next_cursor: null } },
+      },
+    },
+    failures: ['invalid_parameter', ...OWNER_FAILURES],
+  },
+  payments: {
+    id: 'listPayments',
+    tag: 'Account',
+    summary: 'Payments for one request (operators)',
+    description:
+      'Calls that were paid for by themselves, over all payers, newest first. Failed payment records do not imply an on-chain refund.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'A page of payments.',
+        schema: ref('PaymentPage'),
+        examples: { page: { payments: [PAYMENT_EXAMPLE], next_cursor: null } },
+      },
+    },
+    failures: ['invalid_parameter', 'insufficient_permissions', ...OWNER_FAILURES],
+  },
+  ledgerCsv: {
+    id: 'ledgerCsv',
+    tag: 'Activity',
+    summary: 'Movements of money as CSV',
+    description: 'All of them, newest first.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'The file.',
+        contentType: 'text/csv',
+        schema: { type: 'string' },
+        examples: {
+          csv: 'time_utc,transaction_id,kind,description,amount_usd,balance_after_usd,request_id\r\n',
+        },
+        headers: ['Content-Disposition'],
+      },
+    },
+    failures: OWNER_FAILURES,
+  },
+  stripe: {
+    id: 'stripeWebhook',
+    tag: 'Account',
+    summary: "Messages of the card processor (Stripe's servers only)",
+    description: 'Signed by Stripe. The figures of a message are never believed: they are read again from Stripe.',
+    access: 'anybody',
+    answers: {
+      200: {
+        description: 'Taken in.',
+        schema: record('The verdict.', { received: yesOrNo('Always true.') }),
+        examples: { received: { received: true } },
+      },
+    },
+    failures: ['invalid_request', 'payload_too_large', 'resource_not_found', 'internal_error', 'service_unavailable'],
+  },
+} as const satisfies Readonly<Record<string, RouteDocs>>
+
+/** The same at `/v1/topups`, for apps with `wallet:topup`. */
+export const APP_TOP_UP_DOCS = {
+  topUp: asApp({ ...BILLING_DOCS.topUp, tag: 'Usage' }, 'wallet:topup'),
+  topUps: asApp({ ...BILLING_DOCS.topUps, tag: 'Usage' }, 'wallet:topup'),
+}

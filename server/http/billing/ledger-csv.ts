@@ -1,0 +1,36 @@
+import { Elysia } from 'elysia'
+import type { Statements } from '../../core/ledger/statement'
+import { formatUsd } from '../../core/money'
+import { csvFile, csvLine } from '../middleware/csv'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { documented } from '../openapi/documented'
+import { BILLING_DOCS } from './docs'
+
+const HEAD = ['time_utc', 'transaction_id', 'kind', 'description', 'amount_usd', 'balance_after_usd', 'request_id']
+const PAGE = 200
+
+/** The movements of money of an account as a file. */
+export function ledgerCsvRoutes({ owners, statements }: { owners: OwnerSessions; statements: Statements }) {
+  return new Elysia({ name: 'ledger-csv' }).get(
+    '/api/transactions.csv',
+    async ({ request }) => {
+      const { accountId } = await owners.owner(request)
+      return csvFile(
+        'ledger.csv',
+        HEAD,
+        (cursor) => statements.transactions(accountId, PAGE, cursor),
+        (row) =>
+          csvLine([
+            new Date(row.at).toISOString(),
+            row.id,
+            row.kind,
+            row.description,
+            Number(formatUsd(row.amount)),
+            Number(formatUsd(row.balanceAfter)),
+            row.requestId,
+          ]),
+      )
+    },
+    documented(BILLING_DOCS.ledgerCsv),
+  )
+}

@@ -1,0 +1,57 @@
+import { Elysia } from 'elysia'
+import { failure } from '../../core/failure'
+import type { Ledger } from '../../core/ledger/ledger'
+import { tierOf } from '../../core/limits/tier'
+import type { ClaimStore } from '../../core/payments/claim'
+import { Failed } from '../middleware/failures'
+import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { documented } from '../openapi/documented'
+import { BILLING_DOCS } from './docs'
+import { type TopUpPages, topUpMethods } from './top-up-form'
+import { paymentRecord } from './top-up-record'
+
+export interface BillingParts extends TopUpPages {
+  readonly claims: ClaimStore
+  readonly owners: OwnerSessions
+  readonly ledger: Ledger
+}
+
+/** What the owner sees of money that comes in: the balance, and payments for one request (spec 2.2, 3). */
+export function billingRoutes(parts: BillingParts) {
+  const { owners, ledger, claims } = parts
+  const methods = topUpMethods(parts)
+  return new Elysia({ name: 'billing', prefix: '/api' })
+    .get(
+      '/billing',
+      async ({ request }) => {
+        const { accountId, tier } = await owners.owner(request)
+        const balance = await ledger.balance(accountId)
+        if (!balance) throw new Error(`account ${accountId} has no counters`)
+        return {
+          balance_micros_usd: balance.posted,
+          available_micros_usd: balance.available,
+          held_micros_usd: balance.held,
+          credit_micros_usd: balance.credit,
+          paid_micros_usd: balance.paid,
+          debt_micros_usd: balance.debt,
+          topped_up_micros_usd: balance.toppedUp,
+          tier: tierOf(tier),
+          topup_methods: methods,
+        }
+      },
+      documented(BILLING_DOCS.billing),
+    )
+    .get(
+      '/payments',
+      async ({ request }) => {
+        const { account } = await owners.owner(request)
+        const { limit, cursor } = queryOf(PAGE_QUERY, request)
+        if (!account.operator) throw new Failed(failure('insufficient_permissions', 'Only operators see payments.'))
+        const found = await claims.list({ account: null, purpose: 'call', state: null }, limit, cursor ?? null)
+        if (!found) throw refuseCursor(cursor ?? '')
+        return { payments: found.rows.map(paymentRecord), next_cursor: found.next }
+      },
+      documented(BILLING_DOCS.payments, PAGE_QUERY),
+    )
+}

@@ -1,0 +1,102 @@
+import { Elysia } from 'elysia'
+import type { Identity } from '../../core/accounts/identity'
+import type { TopUps } from '../../core/accounts/top-ups'
+import { failure } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
+import type { ClaimStore } from '../../core/payments/claim'
+import { Failed } from '../middleware/failures'
+import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import type { Exchange } from '../middleware/reply'
+import type { FrontDesk } from '../middleware/request-context'
+import { documented, type RouteDocs } from '../openapi/documented'
+import { APP_TOP_UP_DOCS, BILLING_DOCS } from './docs'
+import { type TopUpPages, topUpMethods, wantedTopUp } from './top-up-form'
+import { topUpRecord } from './top-up-record'
+
+interface TopUpParts extends TopUpPages {
+  readonly desk: FrontDesk
+  readonly owners: OwnerSessions
+  readonly identity: Identity
+  readonly claims: ClaimStore
+  readonly topUps: TopUps
+}
+
+type Payee = { readonly accountId: AccountId; readonly email: string }
+
+/** Top-ups by the owner who is signed in, and by apps with `wallet:topup`: what they open, a person pays (spec-answers 10). */
+export function topUpRoutes(parts: TopUpParts) {
+  return new Elysia({ name: 'top-ups' })
+    .use(appTopUps(parts))
+    .use(topUpsUnder('/api/topups', parts, (request) => parts.owners.owner(request), BILLING_DOCS))
+}
+
+/** No client of ours is typed by these: the command line is not part of the server. */
+function appTopUps(parts: TopUpParts): Elysia {
+  const { desk, identity } = parts
+  const routes = new Elysia({ name: 'app-topups' })
+    .mapResponse(({ request, response, set }) =>
+      response instanceof Response
+        ? response
+        : desk.exchange(request).free(response, { 'cache-control': 'no-store' }, set.status === 201 ? 201 : 200),
+    )
+    .use(topUpsUnder('/v1/topups', parts, (request) => payeeOf(desk.exchange(request), identity), APP_TOP_UP_DOCS))
+  return routes as unknown as Elysia
+}
+
+function topUpsUnder<P extends string>(
+  prefix: P,
+  parts: TopUpParts,
+  payee: (request: Request) => Promise<Payee>,
+  docs: { readonly topUp: RouteDocs; readonly topUps: RouteDocs },
+) {
+  const { desk, claims, topUps, cards } = parts
+  const methods = topUpMethods(parts)
+  return new Elysia({ name: `top-ups under ${prefix}`, prefix })
+    .post(
+      '',
+      async ({ request, set }) => {
+        const { accountId, email } = await payee(request)
+        const { amount, method } = await wantedTopUp(request, methods)
+        const { own: id } = desk.arrival(request).ids
+        set.status = 201
+        if (method === 'card' && cards) {
+          const { claim, url } = await cards.topUps.open(accountId, email, amount, id)
+          return { topup: topUpRecord(claim), url }
+        }
+        const claim = await topUps.payInSandbox(accountId, amount, id)
+        if (!claim)
+          throw new Failed(
+            failure('service_unavailable', 'The database did not take the top-up.', { retryAfterSeconds: 1 }),
+          )
+        return { topup: topUpRecord(claim), url: null }
+      },
+      { parse: 'none', ...documented(docs.topUp) },
+    )
+    .get(
+      '',
+      async ({ request }) => {
+        const { accountId } = await payee(request)
+        const { limit, cursor } = queryOf(PAGE_QUERY, request)
+        const found = await claims.list({ account: accountId, purpose: 'top_up', state: null }, limit, cursor ?? null)
+        if (!found) throw refuseCursor(cursor ?? '')
+        return { topups: found.rows.map(topUpRecord), topup_methods: methods, next_cursor: found.next }
+      },
+      documented(docs.topUps, PAGE_QUERY),
+    )
+}
+
+async function payeeOf({ admitted }: Exchange, identity: Identity): Promise<Payee> {
+  const caller = admitted?.caller
+  if (caller?.kind !== 'app')
+    throw new Failed(
+      failure(
+        'insufficient_permissions',
+        'An API key opens no page to pay on: use an access token with wallet:topup, the dashboard, or POST /v1/wallet/topups.',
+      ),
+    )
+  const { id, userId } = caller.account
+  const owner = await identity.user(userId)
+  if (!owner) throw new Error(`account ${id} has no owner`)
+  return { accountId: id, email: owner.email }
+}

@@ -1,0 +1,64 @@
+import type { RouteDocs } from '../openapi/documented'
+import { microsUsd, orNull, record, ref, text } from '../openapi/json-schema'
+import { TOP_UP_EXAMPLE } from './docs'
+
+export const WALLET_DOCS = {
+  topUp: {
+    id: 'walletTopUp',
+    tag: 'Usage',
+    summary: 'Top up by the payment challenge',
+    description:
+      'For agents with a wallet. Without a payment it answers 402 with a challenge for the amount; the credential comes in `Payment-Authorization` beside the key, or alone in `Authorization: Payment`; a payment of x402 comes in `PAYMENT-SIGNATURE` beside the key. The same credential again answers the same top-up and books nothing more. The first top-up makes the account Starter.',
+    access: 'key',
+    body: {
+      description: 'How much.',
+      schema: record('A top-up.', {
+        amount: text('USD with at most two decimals, 1 to 10000.', { pattern: '^\\d{1,5}(\\.\\d{1,2})?$' }),
+      }),
+      required: true,
+      examples: { ten: { amount: '10.00' } },
+    },
+    answers: {
+      201: {
+        description: 'Paid and in the balance. `Payment-Receipt` proves it.',
+        schema: record('The top-up.', {
+          topup: ref('TopUp'),
+          balance_micros_usd: orNull(microsUsd('The balance now.')),
+        }),
+        examples: { paid: { topup: { ...TOP_UP_EXAMPLE, method: 'tempo' }, balance_micros_usd: 12_000_000 } },
+      },
+      200: {
+        description: 'It was paid by an earlier request with the same credential.',
+        schema: record('The top-up.', {
+          topup: ref('TopUp'),
+          balance_micros_usd: orNull(microsUsd('The balance now.')),
+        }),
+        examples: { before: { topup: { ...TOP_UP_EXAMPLE, method: 'tempo' }, balance_micros_usd: 12_000_000 } },
+      },
+    },
+    failures: [
+      'missing_api_key',
+      'invalid_api_key',
+      'api_key_disabled',
+      'expired_api_key',
+      'ip_not_allowed',
+      'invalid_parameter',
+      'json_parse_error',
+      'request_timeout',
+      'payload_too_large',
+      'unsupported_media_type',
+      'payment_required',
+      'malformed_credential',
+      'invalid_challenge',
+      'payment_expired',
+      'invalid_payload',
+      'verification_failed',
+      'payment_in_progress',
+      'payment_pending',
+      'payment_network_unavailable',
+      'rate_limit_exceeded',
+      'internal_error',
+      'service_unavailable',
+    ],
+  },
+} as const satisfies Readonly<Record<string, RouteDocs>>

@@ -1,0 +1,112 @@
+import { Elysia } from 'elysia'
+import { parseTopUp, type TopUpRequest, type TopUps } from '../../core/accounts/top-ups'
+import { type Failure, failure } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
+import type { Ledger } from '../../core/ledger/ledger'
+import { formatUsd } from '../../core/money'
+import type { Offer, ShownPayment } from '../../core/payments/method'
+import type { Payments } from '../../core/payments/payments'
+import { mayOfferAgain } from '../../core/payments/refusal'
+import { no, ok, type Result } from '../../core/result'
+import { readJson } from '../middleware/json-body'
+import type { Exchange } from '../middleware/reply'
+import type { FrontDesk } from '../middleware/request-context'
+import { documented } from '../openapi/documented'
+import { topUpRecord } from './top-up-record'
+import { WALLET_DOCS } from './wallet-docs'
+
+interface WalletParts {
+  readonly desk: FrontDesk
+  readonly payments: Payments
+  readonly topUps: TopUps
+  readonly ledger: Ledger
+}
+
+/** Tops up the balance by the payment challenge: for agents that have a wallet and no card (spec 3). */
+export function walletRoutes({ desk, payments, topUps, ledger }: WalletParts) {
+  return new Elysia({ name: 'wallet' }).post(
+    '/v1/wallet/topups',
+    async ({ request }) => {
+      const exchange = desk.exchange(request)
+      const amount = await amountOf(request)
+      if (!amount.ok) return exchange.refuse(amount.error)
+      const shown = shownPayment(exchange, request.headers)
+      const account = await accountOf(exchange, payments, shown)
+      if (!account.ok) return exchange.refuse(account.error)
+      const { id, clientRequestId, credential } = exchange.presented
+      const besideKey = credential.kind !== 'payment'
+      const asked: TopUpRequest = {
+        account: account.value,
+        amount: amount.value,
+        requestId: id,
+        clientRequestId,
+        besideKey,
+      }
+      const challenged = async (problem: Failure) =>
+        exchange.refuse(withOffers(problem, await topUps.offers(payments, asked)))
+      if (!shown)
+        return challenged(
+          failure('payment_required', `A top-up of ${formatUsd(amount.value)} USD. Answer the payment challenge.`),
+        )
+      const paid = await topUps.pay(payments, asked, shown)
+      if (!paid.ok) {
+        const problem = failure(paid.error.code, paid.error.reason, { retryAfterSeconds: 2 })
+        return mayOfferAgain(paid.error)
+          ? challenged(failure(paid.error.code, paid.error.reason))
+          : exchange.refuse(problem)
+      }
+      const balance = await ledger.balance(account.value)
+      const body = { topup: topUpRecord(paid.value.claim), balance_micros_usd: balance?.posted ?? null }
+      return exchange.free(
+        body,
+        { 'cache-control': 'private', ...paid.value.receipt?.headers },
+        paid.value.receipt ? 201 : 200,
+      )
+    },
+    { parse: 'none', ...documented(WALLET_DOCS.topUp) },
+  )
+}
+
+async function amountOf(request: Request) {
+  const body = await readJson(request)
+  if (!body.ok) return body
+  const sent: unknown = Reflect.get(Object(body.value), 'amount')
+  const amount = typeof sent === 'string' ? parseTopUp(sent) : null
+  const rule = 'must be text such as "10.00": 1 to 10000 USD with at most two decimals'
+  return amount === null ? no(failure('invalid_parameter', `amount ${rule}`, { param: 'amount' })) : ok(amount)
+}
+
+/** Beside a key the credential has a header of its own, x402's always; without one it is the authorization. */
+function shownPayment({ presented }: Exchange, headers: Headers): ShownPayment | null {
+  if (presented.credential.kind === 'payment') return presented.credential.shown
+  const text = /^payment +(\S+) *$/i.exec(headers.get('payment-authorization') ?? '')?.[1]
+  if (text) return { scheme: 'payment', text }
+  const x402 = headers.get('payment-signature')
+  return x402 ? { scheme: 'x402', text: x402 } : null
+}
+
+/** The account of the key or app; without either the one that the challenge is bound to, which only we can have written. */
+async function accountOf(
+  exchange: Exchange,
+  payments: Payments,
+  shown: ShownPayment | null,
+): Promise<Result<AccountId, Failure>> {
+  const caller = exchange.admitted?.caller
+  if (caller && caller.kind !== 'anonymous') return ok(caller.account.id)
+  const named = shown ? await payments.accountIn(shown) : null
+  if (named === null) return no(failure('missing_api_key', 'A top-up needs an API key: whose wallet is it?'))
+  return ok(named as AccountId) // whether it is one is judged by the signature of the challenge
+}
+
+function withOffers(problem: Failure, offers: readonly Offer[]): Failure {
+  const [first] = offers
+  if (!first) return { ...problem, message: `${problem.message} No payment method can be used here now.` }
+  return {
+    ...problem,
+    offers: {
+      challengeId: first.challengeId,
+      challenges: offers.map(({ challenge }) => challenge),
+      headers: Object.assign({}, ...offers.map(({ more }) => more)),
+    },
+  }
+}

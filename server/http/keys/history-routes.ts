@@ -1,0 +1,46 @@
+import { Elysia } from 'elysia'
+import type { ConnectionStore } from '../../core/accounts/connection'
+import type { Keys } from '../../core/accounts/keys'
+import type { AuditTrail } from '../../core/audit'
+import type { CredentialStore } from '../../core/credentials/store'
+import { payersOf } from '../middleware/callers'
+import { notFound } from '../middleware/failures'
+import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { documented } from '../openapi/documented'
+import { KEY_DOCS } from './docs'
+import { historyEntry } from './key-history'
+
+/** What an owner can look up about keys beside what they are now: what they were called, and what was done to them. */
+export function keyRecordRoutes(parts: {
+  owners: OwnerSessions
+  keys: Keys
+  credentials: CredentialStore
+  apps: Pick<ConnectionStore, 'byAccount'>
+  audit: AuditTrail
+}) {
+  const { owners, keys, audit } = parts
+  return new Elysia({ name: 'key-records', prefix: '/api/keys' })
+    .get(
+      '/names',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const payers = await payersOf(accountId, parts)
+        return { names: payers.map(({ endedAt, ...payer }) => ({ ...payer, revoked: endedAt !== null })) }
+      },
+      documented(KEY_DOCS.names),
+    )
+    .get(
+      '/:id/history',
+      async ({ request, params }) => {
+        const { accountId } = await owners.owner(request)
+        const query = queryOf(PAGE_QUERY, request)
+        const key = await keys.find(accountId, params.id)
+        if (!key) throw notFound('No such key.')
+        const page = await audit.ofKey(accountId, key.id, query.limit, query.cursor ?? null)
+        if (!page) throw refuseCursor(query.cursor ?? '')
+        return { history: page.rows.map(historyEntry), next_cursor: page.next }
+      },
+      documented(KEY_DOCS.history, PAGE_QUERY),
+    )
+}

@@ -1,0 +1,95 @@
+import type { ParameterTable } from '../../core/catalogue/parameters'
+import { type ApiKey, type KeyStatus, keyStatus, type SpendPool } from '../../core/credentials/api-key'
+import type { CredentialStore } from '../../core/credentials/store'
+import type { AccountId } from '../../core/ids'
+import type { Ledger } from '../../core/ledger/ledger'
+import { PAGE_QUERY, refuseCursor } from '../middleware/list-query'
+
+const STATUSES = ['active', 'disabled', 'expired', 'exhausted', 'revoked'] as const
+
+/** What a list of keys can be asked (spec-answers 3); searching and sorting go over all keys, not over the page. */
+export const KEY_LIST_QUERY = {
+  ...PAGE_QUERY,
+  status: {
+    in: 'query',
+    kind: 'enum',
+    values: STATUSES,
+    description: 'Only keys with this status. Revoked keys are listed only when asked for.',
+  },
+  q: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 64,
+    description: 'Only keys whose name holds this, in any letter case, or whose last four characters are this.',
+    example: 'first',
+  },
+  sort: {
+    in: 'query',
+    kind: 'enum',
+    values: ['created', 'name', 'status', 'spent', 'last_used'],
+    default: 'created',
+    description: 'What the list is sorted by.',
+  },
+  order: { in: 'query', kind: 'enum', values: ['desc', 'asc'], default: 'desc', description: 'Which end comes first.' },
+} as const satisfies ParameterTable
+
+interface ListedKey {
+  readonly key: ApiKey
+  readonly pool: SpendPool
+  readonly status: KeyStatus
+  readonly lastUsedAt: number | null
+}
+
+export interface KeysAsked {
+  readonly limit: number
+  readonly cursor?: string
+  readonly status?: KeyStatus
+  readonly q?: string
+  readonly sort: 'created' | 'name' | 'status' | 'spent' | 'last_used'
+  readonly order: 'asc' | 'desc'
+}
+
+/** One page of an account's keys, and how many there are of each status among those that were searched for. */
+export async function keyPage(
+  accountId: AccountId,
+  asked: KeysAsked,
+  parts: { credentials: CredentialStore; ledger: Ledger; now: number },
+): Promise<{ keys: readonly ApiKey[]; next: string | null; counts: Record<KeyStatus, number> }> {
+  const found = (await parts.credentials.byAccount(accountId)).filter((key) => isSearched(key, asked.q))
+  const listed = await Promise.all(found.map((key) => listedKey(key, parts)))
+  const counts: Record<KeyStatus, number> = { active: 0, disabled: 0, expired: 0, exhausted: 0, revoked: 0 }
+  for (const { status } of listed) counts[status]++
+  const shown = listed.filter(({ status }) => (asked.status ? status === asked.status : status !== 'revoked'))
+  const compare = ORDERS[asked.sort]
+  const turn = asked.order === 'asc' ? 1 : -1
+  // Equal ones by id, which is their order of making, so that a page follows a page.
+  shown.sort((one, other) => turn * (compare(one, other) || (one.key.id < other.key.id ? -1 : 1)))
+  const start = asked.cursor === undefined ? 0 : shown.findIndex(({ key }) => key.id === asked.cursor) + 1
+  if (asked.cursor !== undefined && start === 0) throw refuseCursor(asked.cursor)
+  const keys = shown.slice(start, start + asked.limit).map(({ key }) => key)
+  return { keys, next: shown.length > start + asked.limit ? (keys.at(-1)?.id ?? null) : null, counts }
+}
+
+async function listedKey(
+  key: ApiKey,
+  { credentials, ledger, now }: { credentials: CredentialStore; ledger: Ledger; now: number },
+): Promise<ListedKey> {
+  const [pool, lastUsedAt] = await Promise.all([ledger.pool(key.poolId), credentials.lastUsedAt(key.id)])
+  if (!pool) throw new Error(`key ${key.id} has no spend pool`)
+  return { key, pool, status: keyStatus(key, pool, now), lastUsedAt }
+}
+
+function isSearched({ name, last4 }: ApiKey, q: string | undefined): boolean {
+  return q === undefined || last4 === q || name.toLowerCase().includes(q.toLowerCase())
+}
+
+type Comparison = (one: ListedKey, other: ListedKey) => number
+
+const ORDERS: Record<KeysAsked['sort'], Comparison> = {
+  created: (one, other) => one.key.createdAt - other.key.createdAt,
+  name: (one, other) => one.key.name.localeCompare(other.key.name, 'en'),
+  status: (one, other) => STATUSES.indexOf(one.status) - STATUSES.indexOf(other.status),
+  spent: (one, other) => one.pool.spent - other.pool.spent,
+  last_used: (one, other) => (one.lastUsedAt ?? 0) - (other.lastUsedAt ?? 0),
+}

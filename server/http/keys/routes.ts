@@ -1,0 +1,116 @@
+import { Elysia } from 'elysia'
+import type { KeyOwner, Keys } from '../../core/accounts/keys'
+import type { ApiKey } from '../../core/credentials/api-key'
+import type { CredentialStore } from '../../core/credentials/store'
+import type { Failure } from '../../core/failure'
+import type { Ledger } from '../../core/ledger/ledger'
+import type { Result } from '../../core/result'
+import { appOwner } from '../middleware/app-owner'
+import { notFound, taken } from '../middleware/failures'
+import { readJson } from '../middleware/json-body'
+import { queryOf } from '../middleware/list-query'
+import { SIGNED_IN_TODAY } from '../middleware/owner-session'
+import type { FrontDesk } from '../middleware/request-context'
+import { documented, type RouteDocs } from '../openapi/documented'
+import { APP_KEY_DOCS, KEY_DOCS, type Mirrored } from './docs'
+import { KEY_LIST_QUERY, keyPage } from './key-list'
+import { keyRecord } from './key-record'
+
+export interface KeyRouteParts {
+  /** `within`: how long ago the sign-in may be. An app's word is as good as its token. */
+  readonly owners: { owner(request: Request, within?: number): Promise<KeyOwner> }
+  readonly keys: Keys
+  readonly credentials: CredentialStore
+  readonly ledger: Ledger
+  readonly now: () => number
+}
+
+/** Owners make and change keys (spec 2.1, 5.4, spec-answers 3). A secret is answered once, and never stored by a cache. */
+export function keyRoutes(parts: KeyRouteParts) {
+  return keysUnder('/api/keys', parts, KEY_DOCS)
+}
+
+/** The same for apps that may make keys (spec-answers 10), never for a key. Gated: their answers carry the limit headers. */
+export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'> & { readonly desk: FrontDesk }) {
+  const { desk, ledger } = parts
+  const owners = { owner: (request: Request) => appOwner(desk.exchange(request), ledger) }
+  return new Elysia({ name: 'app-keys' })
+    .mapResponse(({ request, response, set }) =>
+      response instanceof Response
+        ? response
+        : desk.exchange(request).free(response, { 'cache-control': 'no-store' }, set.status === 201 ? 201 : 200),
+    )
+    .use(keysUnder('/v1/keys', { ...parts, owners }, APP_KEY_DOCS))
+}
+
+function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Record<Mirrored, RouteDocs>) {
+  const { owners, keys, credentials, ledger, now } = parts
+  const recent = (request: Request) => owners.owner(request, SIGNED_IN_TODAY)
+  const record = (key: ApiKey) => keyRecord(key, { credentials, ledger, now: now() })
+  const changed = async (outcome: Result<ApiKey, Failure>) => ({ key: await record(taken(outcome)) })
+  return new Elysia({ name: `keys under ${prefix}`, prefix })
+    .get(
+      '',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const query = queryOf(KEY_LIST_QUERY, request)
+        const page = await keyPage(accountId, query, { credentials, ledger, now: now() })
+        return { keys: await Promise.all(page.keys.map(record)), counts: page.counts, next_cursor: page.next }
+      },
+      documented(docs.list, KEY_LIST_QUERY),
+    )
+    .post(
+      '',
+      async ({ request, set }) => {
+        const { key, secret } = taken(await keys.create(await recent(request), taken(await readJson(request))))
+        set.status = 201
+        set.headers['cache-control'] = 'no-store'
+        return { key: await record(key), secret }
+      },
+      { parse: 'none', ...documented(docs.create) },
+    )
+    .get(
+      '/:id',
+      async ({ request, params }) => {
+        const key = await keys.find((await owners.owner(request)).accountId, params.id)
+        if (!key) throw notFound('No such key.')
+        return { key: await record(key) }
+      },
+      documented(docs.get),
+    )
+    .patch(
+      '/:id',
+      async ({ request, params }) => {
+        const owner = await owners.owner(request)
+        return changed(await keys.change(owner, params.id, taken(await readJson(request))))
+      },
+      { parse: 'none', ...documented(docs.change) },
+    )
+    .post(
+      '/:id/rotate',
+      async ({ request, params, set }) => {
+        const { key, secret } = taken(
+          await keys.rotate(await recent(request), params.id, taken(await readJson(request))),
+        )
+        set.status = 201
+        set.headers['cache-control'] = 'no-store'
+        return { key: await record(key), secret }
+      },
+      { parse: 'none', ...documented(docs.rotate) },
+    )
+    .post(
+      '/:id/disable',
+      async ({ request, params }) => changed(await keys.disable(await owners.owner(request), params.id)),
+      documented(docs.disable),
+    )
+    .post(
+      '/:id/enable',
+      async ({ request, params }) => changed(await keys.enable(await owners.owner(request), params.id)),
+      documented(docs.enable),
+    )
+    .post(
+      '/:id/revoke',
+      async ({ request, params }) => changed(await keys.revoke(await recent(request), params.id)),
+      documented(docs.revoke),
+    )
+}

@@ -1,0 +1,173 @@
+import { Elysia } from 'elysia'
+import { OPERATIONS } from '../../core/catalogue/operations'
+import { type PriceStore, priceOf } from '../../core/catalogue/prices'
+import { type Failure, failure } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
+import { accountTools } from '../../mcp/account-tools'
+import { paymentIn } from '../../mcp/payment'
+import { RESEARCH_TOOL } from '../../mcp/research-tool'
+import { RunningCalls } from '../../mcp/running-calls'
+import { answerMcp, calledTool } from '../../mcp/server'
+import { catalogueTools, type Tool, type ToolCall } from '../../mcp/tool'
+import { type Caller, countedOn } from '../../pipeline/call'
+import { readJson } from '../middleware/json-body'
+import type { Exchange } from '../middleware/reply'
+import type { FrontDesk } from '../middleware/request-context'
+import { UNDOCUMENTED } from '../openapi/documented'
+import type { InnerCalls } from '../routing/inner-calls'
+import { CALLER_USAGE_QUERY } from '../usage/usage-answers'
+
+interface McpParts {
+  readonly desk: FrontDesk
+  readonly prices: PriceStore
+  readonly ownOrigins: ReadonlySet<string>
+  /** Whether only this machine can reach the server: then a page elsewhere could by a name that it lets point here. */
+  readonly isLoopback: boolean
+}
+
+/** What the route knows of Bun's server: how long it lets a connection be silent. */
+type Patience = { timeout(request: Request, seconds: number): void } | null
+
+/**
+ * The catalogue as MCP tools (spec 5): `/mcp` for a key or an access token; `/mcp/paid`, its data tools alone, also for whoever pays
+ * each call by itself (spec-answers 10). A tool is a call of the operation's own route, made in the name of the caller that the
+ * door let in here, or paid for by what the message brought: one judge, one price, one ledger. The minute counts it once.
+ */
+export function mcpRoutes(parts: McpParts, inner: InnerCalls) {
+  const mcp = new McpDesk(parts, inner)
+  const plain = { parse: 'none', ...UNDOCUMENTED } as const
+  return new Elysia({ name: 'mcp' })
+    .post(
+      '/mcp',
+      ({ request, server }) => mcp.answer(request, server, (account) => allTools(parts.prices, account)),
+      plain,
+    )
+    .post(
+      '/mcp/paid',
+      ({ request, server }) => mcp.answer(request, server, (account) => paidTools(parts.prices, account)),
+      plain,
+    )
+}
+
+function allTools(prices: PriceStore, account: AccountId | null): readonly Tool[] {
+  return [
+    ...catalogueTools((operation) => priceOf(prices, OPERATIONS[operation.name].name, account).amount),
+    RESEARCH_TOOL,
+    ...accountTools(CALLER_USAGE_QUERY),
+  ]
+}
+
+function paidTools(prices: PriceStore, account: AccountId | null): readonly Tool[] {
+  return allTools(prices, account).filter(isPayable)
+}
+
+function isPayable({ destination }: Tool): boolean {
+  return destination.kind === 'priced' && destination.payable === true
+}
+
+class McpDesk {
+  private readonly parts: McpParts
+  private readonly inner: InnerCalls
+  private readonly hosts: ReadonlySet<string>
+  private readonly running = new RunningCalls()
+
+  constructor(parts: McpParts, inner: InnerCalls) {
+    this.parts = parts
+    this.inner = inner
+    this.hosts = new Set([...parts.ownOrigins].map((origin) => new URL(origin).host))
+  }
+
+  async answer(
+    request: Request,
+    server: Patience,
+    toolsFor: (account: AccountId | null) => readonly Tool[],
+  ): Promise<Response> {
+    const { desk } = this.parts
+    const passed = desk.passed(request)
+    const { caller } = passed.admitted
+    const known = caller.kind === 'anonymous' ? null : caller
+    const counted = async () => (known ? passed.exchange : desk.count(request))
+    const foreign = this.foreign(request)
+    if (foreign) return refused(await counted(), foreign)
+    const body = await readJson(request)
+    if (!body.ok) return refused(await counted(), body.error)
+    const message: unknown = body.value ?? null
+    if (Array.isArray(message)) return refused(await counted(), NO_BATCHES)
+    const tools = toolsFor(known?.account.id ?? null)
+    const called = calledTool(message, tools)
+    const payment = called && isPayable(called) ? paymentIn(message) : null
+    // A payment is counted where it is judged, apart from the other requests of its address.
+    const exchange = payment ? passed.exchange : await counted()
+    if (exchange.turnedAway) return exchange.refuse(exchange.turnedAway)
+    const problem = called && !payment ? exchange.forbids(called.destination) : null
+    // As HTTP, so that a client can ask its owner for more and come back (RFC 6750 3.1).
+    if (problem?.code === 'insufficient_scope') return exchange.refuse(problem)
+    // A long call may be silent for longer than the server lets a connection be.
+    if (called?.isLong) server?.timeout(desk.original(request), 0)
+    const name = nameOf(caller)
+    if (name !== null) cancelled(message, name, this.running)
+    const answer = await answerMcp({
+      request,
+      message,
+      caller: name,
+      payment,
+      tools,
+      running: this.running,
+      run: (call, signal) => {
+        const made = madeRequest(call, request, signal)
+        if (payment) desk.lendPayment(made, payment, request)
+        else desk.lendAdmission(made, exchange, request)
+        return this.inner.call(made)
+      },
+      every: (ms, tick) => {
+        const timer = setInterval(tick, ms)
+        return () => clearInterval(timer)
+      },
+    })
+    return exchange.passed(answer, called !== null)
+  }
+
+  /** Why a browser's request is not taken, or null. */
+  private foreign(request: Request): Failure | null {
+    const { desk, ownOrigins, isLoopback } = this.parts
+    const origin = request.headers.get('origin')
+    if (origin !== null && !ownOrigins.has(origin))
+      return failure('foreign_origin', 'A page of another site may not call the MCP server.')
+    if (isLoopback && !this.hosts.has(desk.arrival(request).url.host))
+      return failure('foreign_origin', 'The Host header is not the name of this server.')
+    return null
+  }
+}
+
+const NO_BATCHES = failure('invalid_request', 'Send one JSON-RPC message per request; batches are not taken.')
+
+/** Unless its minute is full, which is told first (spec-answers 2). */
+function refused(exchange: Exchange, problem: Failure): Response {
+  return exchange.refuse(exchange.turnedAway ?? problem)
+}
+
+function nameOf(caller: Caller): string | null {
+  return caller.kind === 'anonymous' ? null : countedOn(caller).id
+}
+
+function madeRequest(call: ToolCall, from: Request, signal: AbortSignal): Request {
+  const headers = new Headers(call.headers)
+  const userAgent = from.headers.get('user-agent')
+  if (userAgent !== null) headers.set('user-agent', userAgent)
+  const hasBody = call.body !== undefined
+  if (hasBody) headers.set('content-type', 'application/json')
+  return new Request(new URL(call.path, from.url), {
+    method: call.method,
+    headers,
+    signal,
+    ...(hasBody && { body: JSON.stringify(call.body) }),
+  })
+}
+
+/** A cancel comes as a message of its own and, without sessions, meets a server of its own: it is carried over here. */
+function cancelled(message: unknown, caller: string, running: RunningCalls): void {
+  const read = (value: unknown, name: string): unknown => Reflect.get(Object(value ?? {}), name)
+  if (read(message, 'method') !== 'notifications/cancelled') return
+  const id = read(read(message, 'params'), 'requestId')
+  if (typeof id === 'string' || typeof id === 'number') running.cancel(caller, id)
+}

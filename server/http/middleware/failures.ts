@@ -1,0 +1,264 @@
+import { type Failure, type FailureCode, failure } from '../../core/failure'
+import { formatUsd } from '../../core/money'
+import type { Result } from '../../core/result'
+import { isGooglePath } from '../routing/google-path'
+import { audienceOf } from './audience'
+
+export type FailureType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'billing_error'
+  | 'permission_error'
+  | 'rate_limit_error'
+  | 'api_error'
+  | 'upstream_error'
+
+/** The one table from failure to status and type (spec 7, spec-answers 2). A new code without a row does not compile. */
+export const FAILURES: Record<FailureCode, { readonly status: number; readonly type: FailureType }> = {
+  missing_parameter: { status: 400, type: 'invalid_request_error' },
+  invalid_parameter: { status: 400, type: 'invalid_request_error' },
+  json_parse_error: { status: 400, type: 'invalid_request_error' },
+  invalid_request: { status: 400, type: 'invalid_request_error' },
+  missing_session: { status: 401, type: 'authentication_error' },
+  recent_sign_in_required: { status: 401, type: 'authentication_error' },
+  missing_api_key: { status: 401, type: 'authentication_error' },
+  invalid_api_key: { status: 401, type: 'authentication_error' },
+  invalid_token: { status: 401, type: 'authentication_error' },
+  api_key_disabled: { status: 401, type: 'authentication_error' },
+  expired_api_key: { status: 401, type: 'authentication_error' },
+  payment_required: { status: 402, type: 'billing_error' },
+  malformed_credential: { status: 402, type: 'billing_error' },
+  invalid_challenge: { status: 402, type: 'billing_error' },
+  payment_expired: { status: 402, type: 'billing_error' },
+  invalid_payload: { status: 402, type: 'billing_error' },
+  verification_failed: { status: 402, type: 'billing_error' },
+  payment_in_progress: { status: 409, type: 'invalid_request_error' },
+  payment_pending: { status: 503, type: 'api_error' },
+  payment_network_unavailable: { status: 503, type: 'api_error' },
+  recharge_required: { status: 402, type: 'billing_error' },
+  insufficient_api_key_balance: { status: 402, type: 'billing_error' },
+  insufficient_balance: { status: 402, type: 'billing_error' },
+  ip_not_allowed: { status: 403, type: 'permission_error' },
+  insufficient_permissions: { status: 403, type: 'permission_error' },
+  insufficient_scope: { status: 403, type: 'permission_error' },
+  social_session_required: { status: 403, type: 'permission_error' },
+  foreign_origin: { status: 403, type: 'permission_error' },
+  model_not_allowed: { status: 403, type: 'permission_error' },
+  unknown_model: { status: 404, type: 'invalid_request_error' },
+  model_route_not_supported: { status: 400, type: 'invalid_request_error' },
+  max_tokens_exceeded: { status: 422, type: 'invalid_request_error' },
+  unsupported_parameter: { status: 422, type: 'invalid_request_error' },
+  unknown_endpoint: { status: 404, type: 'invalid_request_error' },
+  resource_not_found: { status: 404, type: 'invalid_request_error' },
+  method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  not_acceptable: { status: 406, type: 'invalid_request_error' },
+  request_timeout: { status: 408, type: 'invalid_request_error' },
+  payload_too_large: { status: 413, type: 'invalid_request_error' },
+  unsupported_media_type: { status: 415, type: 'invalid_request_error' },
+  idempotency_conflict: { status: 409, type: 'invalid_request_error' },
+  answer_not_kept: { status: 409, type: 'invalid_request_error' },
+  outcome_unknown: { status: 409, type: 'invalid_request_error' },
+  limit_reached: { status: 409, type: 'invalid_request_error' },
+  invalid_state: { status: 409, type: 'invalid_request_error' },
+  estimated_price_exceeds_max_price: { status: 412, type: 'invalid_request_error' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  upstream_rate_limit: { status: 429, type: 'rate_limit_error' },
+  quota_exceeded: { status: 429, type: 'rate_limit_error' },
+  internal_error: { status: 500, type: 'api_error' },
+  service_unavailable: { status: 503, type: 'api_error' },
+  upstream_error: { status: 502, type: 'upstream_error' },
+  upstream_unavailable: { status: 503, type: 'upstream_error' },
+  upstream_timeout: { status: 504, type: 'upstream_error' },
+}
+
+/** Codes beside 429 that promise `Retry-After`. */
+export const WAIT: ReadonlySet<FailureCode> = new Set([
+  'service_unavailable',
+  'payment_in_progress',
+  'payment_pending',
+  'payment_network_unavailable',
+])
+
+/** No retry mends these: the SDKs of OpenAI and Anthropic would try a 409 again, and heed `x-should-retry`. */
+const FINAL: ReadonlySet<FailureCode> = new Set(['idempotency_conflict', 'answer_not_kept', 'outcome_unknown'])
+
+/** Seconds to wait where a failure that promises `Retry-After` does not know better. */
+const DEFAULT_RETRY_AFTER = 1
+
+/** Thrown by the owner's routes; the error handler answers it. */
+export class Failed extends Error {
+  readonly failure: Failure
+
+  constructor(problem: Failure) {
+    super(problem.message)
+    this.failure = problem
+  }
+}
+
+/** The value of an outcome; throws its failure, for the error handler. */
+export function taken<T>(outcome: Result<T, Failure>): T {
+  if (!outcome.ok) throw new Failed(outcome.error)
+  return outcome.value
+}
+
+export function notFound(what: string): Failed {
+  return new Failed(failure('resource_not_found', what))
+}
+
+const JSON_TYPE = /^application\/([a-z0-9.-]+\+)?json\s*(;\s*charset=[a-z0-9-]+\s*)?$/i
+
+/** An upstream's body is JSON or plain text here, whatever it says: its page or script must not run on our origin. */
+function passedType(contentType: string): string {
+  return JSON_TYPE.test(contentType) ? contentType : 'text/plain; charset=utf-8'
+}
+
+/** The answer to a failure: its body in the shape of the route's SDK, and the headers that belong to it. */
+export function failureResponse(
+  problem: Failure,
+  requestId: string,
+  path: string,
+  headers: Headers,
+  origin: string | null = null,
+): Response {
+  const { status } = FAILURES[problem.code]
+  headers.set('cache-control', 'no-store')
+  if (problem.closes) headers.set('connection', 'close')
+  const wait = retryAfter(problem, problem.passThrough?.status ?? status)
+  if (wait !== null) headers.set('retry-after', String(wait))
+  if (problem.passThrough) {
+    headers.set('content-type', passedType(problem.passThrough.contentType))
+    headers.set('x-content-type-options', 'nosniff')
+    return new Response(problem.passThrough.body, { status: problem.passThrough.status, headers })
+  }
+  if (FINAL.has(problem.code)) headers.set('x-should-retry', 'false')
+  headers.set('content-type', problem.offers ? 'application/problem+json' : 'application/json')
+  if (problem.allow) headers.set('allow', problem.allow.join(', '))
+  if (status === 402 || (status === 401 && !OF_SESSIONS.has(problem.code))) setChallenge(headers, problem)
+  if (origin !== null && asksForToken(problem, path))
+    headers.set('www-authenticate', tokenChallenge(problem, path, origin))
+  for (const [name, value] of Object.entries(problem.offers?.headers ?? {})) headers.set(name, value)
+  const body = failureBody(problem, requestId, path)
+  return new Response(JSON.stringify(problem.offers ? { ...problemDetails(problem), ...Object(body) } : body), {
+    status,
+    headers,
+  })
+}
+
+/** What clients of the `Payment` scheme read, beside our own shape (RFC 9457). */
+function problemDetails({ code, message, offers }: Failure): Record<string, unknown> {
+  const name = code.startsWith('insufficient_') ? 'payment_required' : code
+  return {
+    type: `https://paymentauth.org/problems/${name.replaceAll('_', '-')}`,
+    title: 'Payment required',
+    status: FAILURES[code].status,
+    detail: message,
+    ...(offers?.challengeId && { challengeId: offers.challengeId }),
+  }
+}
+
+/** `/v1/messages` answers the Anthropic way and `/v1beta/*` the Google way, so that their SDKs can read it (spec-answers 2). */
+export function failureBody(problem: Failure, requestId: string, path: string): unknown {
+  const { status, type } = FAILURES[problem.code]
+  const wait = retryAfter(problem, status)
+  const error = {
+    type,
+    code: problem.code,
+    message: problem.message,
+    request_id: requestId,
+    ...(problem.param !== undefined && { param: problem.param }),
+    ...(problem.limitSource && { limit_source: problem.limitSource }),
+    ...(wait !== null && { retry_after: wait }),
+    ...(problem.price !== undefined && {
+      price: { mode: 'fixed', currency: 'USD', amount: formatUsd(problem.price) },
+    }),
+    ...(problem.details && { details: problem.details }),
+  }
+  if (path === '/v1/messages') return { type: 'error', error }
+  if (isGooglePath(path))
+    return {
+      error: {
+        code: status,
+        message: problem.message,
+        status: googleStatus(status),
+        type,
+        request_id: requestId,
+        details: [
+          { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: problem.code, domain: 'gateway' },
+          ...(problem.details
+            ? [
+                {
+                  '@type': 'type.googleapis.com/google.rpc.BadRequest',
+                  fieldViolations: problem.details.map(({ param, rule }) => ({ field: param, description: rule })),
+                },
+              ]
+            : []),
+          ...(wait === null ? [] : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${wait}s` }]),
+        ],
+      },
+    }
+  return { error }
+}
+
+function retryAfter(problem: Failure, status: number): number | null {
+  const promises = status === 429 || WAIT.has(problem.code)
+  return problem.retryAfterSeconds ?? (promises ? DEFAULT_RETRY_AFTER : null)
+}
+
+/** Failures of a key that was sent. */
+const BEARER_ERRORS: ReadonlySet<FailureCode> = new Set([
+  'invalid_api_key',
+  'api_key_disabled',
+  'expired_api_key',
+  'recharge_required',
+  'insufficient_api_key_balance',
+  'insufficient_balance',
+])
+
+/** What the dashboard is told of its session; no credential of the Authorization header mends it. */
+const OF_SESSIONS: ReadonlySet<FailureCode> = new Set(['missing_session', 'recent_sign_in_required'])
+
+/** Without a credential it is the way in; to a key it also says what is wrong (spec-answers 2). */
+function setChallenge(headers: Headers, problem: Failure): void {
+  const bare = !BEARER_ERRORS.has(problem.code)
+  for (const challenge of problem.offers?.challenges ?? []) headers.append('www-authenticate', challenge)
+  headers.append('www-authenticate', `Bearer realm="gateway"${bare ? '' : `, error="${problem.code}"`}`)
+}
+
+/** Whether an access token would help, or a better one: always of the MCP server, elsewhere when one was shown. */
+function asksForToken({ code }: Failure, path: string): boolean {
+  if (code === 'invalid_token' || code === 'insufficient_scope') return true
+  return audienceOf(path) === '/mcp' && FAILURES[code].status === 401
+}
+
+/** Where an app finds who gives tokens, and what to ask for (RFC 6750 3, RFC 9728 5.1). */
+function tokenChallenge({ code, param }: Failure, path: string, origin: string): string {
+  const resource = audienceOf(path)
+  const scope = code === 'insufficient_scope' && param ? param : FIRST_SCOPES
+  const parts = [
+    'Bearer realm="gateway"',
+    `resource_metadata="${origin}/.well-known/oauth-protected-resource${resource}"`,
+    `scope="${scope}"`,
+  ]
+  if (code === 'insufficient_scope') parts.push('error="insufficient_scope"')
+  else if (code !== 'missing_api_key') parts.push('error="invalid_token"')
+  return parts.join(', ')
+}
+
+/** What an agent needs to begin with; without `offline_access` it would be back in an hour. */
+const FIRST_SCOPES = 'data:read usage:read offline_access'
+
+function googleStatus(status: number): string {
+  const names: Readonly<Record<number, string>> = {
+    400: 'INVALID_ARGUMENT',
+    401: 'UNAUTHENTICATED',
+    402: 'FAILED_PRECONDITION',
+    403: 'PERMISSION_DENIED',
+    404: 'NOT_FOUND',
+    408: 'DEADLINE_EXCEEDED',
+    409: 'ABORTED',
+    429: 'RESOURCE_EXHAUSTED',
+    503: 'UNAVAILABLE',
+    504: 'DEADLINE_EXCEEDED',
+  }
+  return names[status] ?? (status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL')
+}

@@ -1,0 +1,190 @@
+import type { Clock } from '../../core/clock'
+import { type Failure, failure } from '../../core/failure'
+import type { ByteShare, BytesUnderWay, Overfull } from '../../core/limits/bytes-under-way'
+import { no, ok, type Result } from '../../core/result'
+
+/** A body must bring so much in a second, on the average of a period (spec-answers 9). */
+const LEAST_BYTES_PER_SECOND = 4 * 1024
+const PERIOD_MS = 10_000
+/** How often those are looked for that bring nothing at all. */
+const LOOK_MS = 1000
+
+/** Whose bodies count together. */
+export type BodyOwner = `account ${string}` | `address ${string}`
+
+/** A body as it came, and its bytes' room, which is to be given back once nobody holds them any more. */
+export interface TakenBody {
+  readonly bytes: Buffer<ArrayBuffer>
+  giveBack(): void
+}
+
+/** What may come, and who looks at it on its way. */
+export interface BodyTerms {
+  readonly mostBytes: number
+  /** Null: however long, as long as it keeps its pace. */
+  readonly mostMs?: number
+  /** Judges each part as it comes, which is never empty. A failure ends the body. */
+  judge(chunk: Uint8Array): Failure | null
+}
+
+/** Set by whoever takes requests in, so that a body is counted wherever it is read. */
+const ORIGINS = new WeakMap<Request, { readonly intake: Intake; readonly owner: BodyOwner }>()
+
+/** Takes bodies in: bounded in bytes and time, counted on their owner while they are held. */
+export class Intake {
+  private readonly room: BytesUnderWay
+  private readonly clock: Clock
+  private readonly coming = new Set<Arriving>()
+  private look: ReturnType<typeof setInterval> | null = null
+
+  constructor(room: BytesUnderWay, clock: Clock) {
+    this.room = room
+    this.clock = clock
+  }
+
+  /** Says whose body a request brings. What was said last counts. */
+  expect(request: Request, owner: BodyOwner): void {
+    ORIGINS.set(request, { intake: this, owner })
+  }
+
+  /**
+   * Reads a body to its end. On a failure nothing of it is held, and what still comes is thrown away: a connection that ended with the
+   * answer would take the answer from a sender who is still sending. Only who sends too slowly is hung up on.
+   */
+  async take(request: Request, owner: BodyOwner, terms: BodyTerms): Promise<Result<TakenBody, Failure>> {
+    const { body } = request
+    const share = this.room.share(owner)
+    const announced = Number(request.headers.get('content-length') ?? 0)
+    if (announced > terms.mostBytes) return no(tooLarge(terms.mostBytes))
+    const overfull = share.lacks(announced)
+    if (overfull) return no(noRoom(overfull, owner))
+    if (!body) return ok({ bytes: Buffer.alloc(0), giveBack: share.giveBack })
+    const arriving = new Arriving(body, { terms, share, owner }, this.clock)
+    this.watch(arriving)
+    try {
+      const bytes = await arriving.whole()
+      if (!bytes.ok) share.giveBack()
+      return bytes.ok ? ok({ bytes: bytes.value, giveBack: share.giveBack }) : bytes
+    } finally {
+      this.unwatch(arriving)
+    }
+  }
+
+  private watch(arriving: Arriving): void {
+    this.coming.add(arriving)
+    this.look ??= setInterval(() => {
+      for (const one of this.coming) one.judgePace()
+    }, LOOK_MS)
+    this.look.unref()
+  }
+
+  private unwatch(arriving: Arriving): void {
+    this.coming.delete(arriving)
+    if (this.coming.size > 0 || !this.look) return
+    clearInterval(this.look)
+    this.look = null
+  }
+}
+
+/** Reads the body of a request on its owner's count; of one that nobody expected, within the terms alone. */
+export function takeBody(request: Request, terms: BodyTerms): Promise<Result<TakenBody, Failure>> {
+  const origin = ORIGINS.get(request)
+  if (!origin) throw new Error('a body is read of a request that was not taken in')
+  return origin.intake.take(request, origin.owner, terms)
+}
+
+/** One body on its way in. */
+class Arriving {
+  private readonly reader: ReadableStreamDefaultReader<Uint8Array>
+  private readonly terms: BodyTerms
+  private readonly share: ByteShare
+  private readonly owner: BodyOwner
+  private readonly clock: Clock
+  private readonly begun: number
+  private periodBegun: number
+  private inPeriod = 0
+  private problem: Failure | null = null
+
+  constructor(
+    body: ReadableStream<Uint8Array>,
+    { terms, share, owner }: { terms: BodyTerms; share: ByteShare; owner: BodyOwner },
+    clock: Clock,
+  ) {
+    this.reader = body.getReader()
+    this.terms = terms
+    this.share = share
+    this.owner = owner
+    this.clock = clock
+    this.begun = clock.now()
+    this.periodBegun = this.begun
+  }
+
+  async whole(): Promise<Result<Buffer<ArrayBuffer>, Failure>> {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    try {
+      for (;;) {
+        const { done, value } = await this.reader.read()
+        if (this.problem) return no(this.problem)
+        if (done) return ok(Buffer.concat(chunks, length))
+        if (value.byteLength === 0) continue
+        length += value.byteLength
+        const problem = this.judged(value, length)
+        if (problem) {
+          this.end(problem)
+          return no(problem)
+        }
+        chunks.push(value)
+      }
+    } catch {
+      return no(this.problem ?? failure('invalid_request', 'The body ended before its time.', { closes: true }))
+    }
+  }
+
+  /** Ends a body that comes too slowly, also while nothing of it comes. */
+  judgePace(): void {
+    const now = this.clock.now()
+    const { mostMs } = this.terms
+    const elapsed = now - this.periodBegun
+    if (mostMs !== undefined && now - this.begun > mostMs)
+      this.end(tooSlow(`The body did not come to its end within ${mostMs / 1000} seconds.`))
+    else if (elapsed < PERIOD_MS) return
+    else if (this.inPeriod < (LEAST_BYTES_PER_SECOND * elapsed) / 1000)
+      this.end(tooSlow(`The body came with less than ${LEAST_BYTES_PER_SECOND} bytes a second.`))
+    this.periodBegun = now
+    this.inPeriod = 0
+  }
+
+  private judged(chunk: Uint8Array, length: number): Failure | null {
+    const { mostBytes } = this.terms
+    if (length > mostBytes) return tooLarge(mostBytes)
+    const overfull = this.share.take(chunk.byteLength)
+    if (overfull) return noRoom(overfull, this.owner)
+    this.inPeriod += chunk.byteLength
+    this.judgePace()
+    return this.problem ?? this.terms.judge(chunk)
+  }
+
+  private end(problem: Failure): void {
+    this.problem ??= problem
+    // It may have ended by itself; a read that waits is told that it is over.
+    this.reader.cancel().catch(() => undefined)
+  }
+}
+
+function tooLarge(most: number): Failure {
+  return failure('payload_too_large', `The body may have at most ${most} bytes.`)
+}
+
+function tooSlow(message: string): Failure {
+  return failure('request_timeout', `${message} Send it again.`, { closes: true })
+}
+
+function noRoom(overfull: Overfull, owner: BodyOwner): Failure {
+  const wait = { retryAfterSeconds: 1 }
+  if (overfull === 'all')
+    return failure('service_unavailable', 'More bodies are being sent here than there is room for. Try again.', wait)
+  const limitSource = owner.startsWith('account ') ? 'account' : 'address'
+  const message = `This ${limitSource} is sending more than may be under way at once. Wait for a call to end, then try again.`
+  return failure('rate_limit_exceeded', message, { ...wait, limitSource })
+}

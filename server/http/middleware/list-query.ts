@@ -1,0 +1,35 @@
+import { type Parameters, type ParameterTable, parseParameters } from '../../core/catalogue/parameters'
+import { wrongParameters } from '../../core/failure'
+import { Failed } from './failures'
+
+/** The query of every list: 1 to 200 rows a page, 50 by default (spec-answers 3). */
+export const PAGE_QUERY = {
+  limit: { in: 'query', kind: 'integer', min: 1, max: 200, default: 50, description: 'Most rows of the page.' },
+  cursor: { in: 'query', kind: 'text', min: 1, max: 200, description: '`next_cursor` of the page before.' },
+} as const satisfies ParameterTable
+
+/** The query of a route that has no headers or body to judge; throws the one failure that lists every wrong parameter. */
+export function queryOf<T extends ParameterTable>(table: T, request: Request): Parameters<T> {
+  const query = new URL(request.url).searchParams
+  const parsed = parseParameters(table, { query: (name) => query.getAll(name), header: () => null })
+  if (!parsed.ok) throw new Failed(wrongParameters(parsed.error))
+  return parsed.value
+}
+
+export function refuseCursor(cursor: string): Failed {
+  const rule = 'must be the next_cursor of the page before'
+  return new Failed(
+    wrongParameters([
+      { param: 'cursor', in: 'query', code: 'invalid_parameter', rule, received: cursor.slice(0, 100) },
+    ]),
+  )
+}
+
+/** Cuts rows, of which one more was read than goes out, to a page with the id to go on from. */
+export function pageOf<Row extends { readonly id: string }>(
+  rows: readonly Row[],
+  limit: number,
+): { readonly rows: readonly Row[]; readonly next: Row['id'] | null } {
+  const page = rows.slice(0, limit)
+  return { rows: page, next: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
+}

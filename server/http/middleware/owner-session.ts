@@ -1,0 +1,95 @@
+import type { Account } from '../../core/accounts/account'
+import type { Identity } from '../../core/accounts/identity'
+import type { KeyOwner } from '../../core/accounts/keys'
+import type { SignUp } from '../../core/accounts/sign-up'
+import { formatAddress } from '../../core/credentials/address'
+import { failure } from '../../core/failure'
+import type { Ledger } from '../../core/ledger/ledger'
+import { ZERO } from '../../core/money'
+import { Failed } from './failures'
+import type { FrontDesk } from './request-context'
+
+export interface Owner extends KeyOwner {
+  readonly account: Account
+  readonly email: string
+  readonly name: string
+  readonly sessionId: string
+}
+
+/** How young a session must be, in milliseconds: to make keys and spend rights, and to change who may sign in. */
+export const SIGNED_IN_TODAY = 12 * 3_600_000
+export const SIGNED_IN_JUST_NOW = 10 * 60_000
+
+/** Finds the owner behind a dashboard request: the cookie's user, and the account that belongs to it. */
+export class OwnerSessions {
+  private readonly desk: FrontDesk
+  private readonly identity: Identity
+  private readonly signUp: SignUp
+  private readonly ledger: Ledger
+  private readonly ownOrigins: ReadonlySet<string>
+
+  constructor(parts: {
+    desk: FrontDesk
+    identity: Identity
+    signUp: SignUp
+    ledger: Ledger
+    ownOrigins: ReadonlySet<string>
+  }) {
+    this.desk = parts.desk
+    this.identity = parts.identity
+    this.signUp = parts.signUp
+    this.ledger = parts.ledger
+    this.ownOrigins = parts.ownOrigins
+  }
+
+  /**
+   * Throws `missing_session`, `foreign_origin` for a write that another site caused, or `recent_sign_in_required` when the
+   * session signed in longer ago than `withinMs`. API keys are not looked at here.
+   */
+  async owner(request: Request, withinMs?: number): Promise<Owner> {
+    if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
+    const session = await this.identity.session(request.headers)
+    if (!session) throw new Failed(failure('missing_session', 'Sign in first: this route needs the session cookie.'))
+    const arrival = this.desk.arrival(request)
+    if (withinMs !== undefined && arrival.at - session.sessionCreatedAt > withinMs)
+      throw new Failed(failure('recent_sign_in_required', 'You signed in a while ago. Sign in again to do this.'))
+    const address = formatAddress(arrival.address)
+    const { isFromThisMachine } = arrival
+    const account = await this.signUp.openAccount(session.userId, { address, isFromThisMachine })
+    if (!account)
+      throw new Failed(
+        failure('service_unavailable', 'The account could not be opened. Try again.', { retryAfterSeconds: 1 }),
+      )
+    this.desk.countBodyOn(request, account.id)
+    const balance = await this.ledger.balance(account.id)
+    return {
+      account,
+      accountId: account.id,
+      sessionId: session.id,
+      email: session.email,
+      name: session.name,
+      tier: { ...account, toppedUp: balance?.toppedUp ?? ZERO },
+      actor: { kind: 'owner', id: session.userId, address },
+    }
+  }
+
+  /** Where a write without a session comes from. Throws `foreign_origin` for one that another site caused. */
+  stranger(request: Request): { readonly address: string } {
+    this.refuseForeign(request.headers)
+    return { address: formatAddress(this.desk.arrival(request).address) }
+  }
+
+  /** Whether the request's session still holds. Throws when the database cannot answer. */
+  async isSignedIn(request: Request): Promise<boolean> {
+    return (await this.identity.session(request.headers)) !== null
+  }
+
+  /** A browser always says where a write comes from; a request that says neither is a script (spec-answers 3). */
+  private refuseForeign(headers: Headers): void {
+    const origin = headers.get('origin')
+    const site = headers.get('sec-fetch-site')
+    const own =
+      origin === null ? site === null || site === 'same-origin' || site === 'none' : this.ownOrigins.has(origin)
+    if (!own) throw new Failed(failure('foreign_origin', 'This request comes from another site.'))
+  }
+}

@@ -1,0 +1,28 @@
+import { ACCESS_TOKEN_PREFIX } from '../../core/credentials/oauth-grant'
+import type { Credential, Destination } from '../../pipeline/call'
+import { isGooglePath } from '../routing/google-path'
+import { audienceOf } from './audience'
+
+/**
+ * What the caller showed (spec 5.1, 5.3): `Authorization: Bearer`, a key or an app's access token; on `/v1/messages` also `x-api-key`, on Google's paths also
+ * `x-goog-api-key`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` pay for one request. The clients of x402 leave the key of the request that was
+ * answered 402 beside it: where a payment is taken, it is the payment that pays then.
+ * An `Authorization` of another scheme is a credential that nobody knows, never "none".
+ */
+export function presentedCredential(headers: Headers, path: string, destination: Destination): Credential {
+  const authorization = headers.get('authorization')
+  const payment = authorization === null ? null : /^payment +(\S+) *$/i.exec(authorization)
+  if (payment?.[1]) return { kind: 'payment', shown: { scheme: 'payment', text: payment[1] } }
+  const x402 = headers.get('payment-signature')
+  if (x402 && (authorization === null || (destination.kind === 'priced' && destination.payable)))
+    return { kind: 'payment', shown: { scheme: 'x402', text: x402 } }
+  if (authorization !== null) {
+    const bearer = /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+    if (bearer.startsWith(ACCESS_TOKEN_PREFIX))
+      return { kind: 'oauth_token', token: bearer, audience: audienceOf(path) }
+    return { kind: 'api_key', secret: bearer }
+  }
+  const named = path === '/v1/messages' ? 'x-api-key' : isGooglePath(path) ? 'x-goog-api-key' : null
+  const secret = named && headers.get(named)
+  return secret ? { kind: 'api_key', secret } : { kind: 'none' }
+}

@@ -1,0 +1,125 @@
+import type { ModelOperationName } from '../../core/catalogue/operation'
+import { failure, wrongParameters } from '../../core/failure'
+import type { BodyReader, ReadModelBody } from '../../core/models/body-reader'
+import type { ModelWire, WirePath } from '../../core/models/model-wire'
+import { digestOf, fingerprintOf } from '../../core/payments/binding'
+import { inPlace } from '../../pipeline/in-place'
+import type { ModelCall, ModelCounter, ModelOutcome } from '../../pipeline/models/model-call'
+import { serveModel } from '../../pipeline/models/serve-model'
+import { estimateModelCall } from '../../pipeline/models/validate-model-call'
+import { readWishes } from '../middleware/call-options'
+import { readJsonBytes } from '../middleware/json-body'
+import type { Exchange } from '../middleware/reply'
+import type { FrontDesk } from '../middleware/request-context'
+
+/** Most bytes of a model call's body (spec-answers 2). */
+const MAX_BODY_BYTES = 32 * 1024 * 1024
+const BODY_DEADLINE_MS = 300_000
+/** What vendors read of a caller's headers. */
+const PASSED_ON = ['anthropic-version', 'anthropic-beta']
+
+/** The part of Bun's server that bounds a connection's silence. */
+export type IdleTimer = { timeout(request: Request, seconds: number): void } | null
+
+/** What is called behind one path. */
+export interface ModelTarget {
+  readonly operation: ModelOperationName
+  readonly wire: ModelWire
+  readonly path: WirePath
+}
+
+/** The way of a model call through HTTP: its body as bytes, then the pipeline, then the answer, plain or streamed. */
+export class ModelCalls {
+  private readonly desk: FrontDesk
+  private readonly counter: ModelCounter
+  private readonly bodies: BodyReader
+
+  constructor(desk: FrontDesk, counter: ModelCounter, bodies: BodyReader) {
+    this.desk = desk
+    this.counter = counter
+    this.bodies = bodies
+  }
+
+  /** What a call with this body would come to at most. Nobody is asked, and nothing is taken or written down. */
+  estimate(call: Parameters<typeof estimateModelCall>[1]) {
+    return estimateModelCall(this.counter, call)
+  }
+
+  /** Answers a request that passed the door: one place, then the body, then the rest of the way. */
+  async answer(request: Request, server: IdleTimer, target: ModelTarget): Promise<Response> {
+    const { exchange, admitted } = this.desk.passed(request)
+    // A long body, and a model that thinks for minutes, are no idle connections: our own clocks bound both.
+    server?.timeout(this.desk.original(request), 0)
+    const wishes = readWishes((name) => request.headers.get(name))
+    if (!wishes.ok) return exchange.refuse(wrongParameters(wishes.error))
+    const outcome = await inPlace(this.counter.limiter, admitted, async (ticket): Promise<ModelOutcome> => {
+      const taken = await readJsonBytes(request, MAX_BODY_BYTES, BODY_DEADLINE_MS)
+      if (!taken.ok) return { kind: 'refused', failure: taken.error }
+      const { bytes, giveBack } = taken.value
+      ticket.with(giveBack)
+      if (bytes.byteLength === 0)
+        return { kind: 'refused', failure: failure('invalid_request', 'The body is missing.') }
+      const read = await this.bodies.read(target.wire, bytes, target.path)
+      if (!read.ok) return { kind: 'refused', failure: read.error }
+      return serveModel(this.counter, { ...this.call(request, target, read.value), ticket, wishes: wishes.value })
+    })
+    return told(exchange, target.operation, outcome)
+  }
+
+  private call(
+    request: Request,
+    { operation, wire, path }: ModelTarget,
+    { request: body, digest }: ReadModelBody,
+  ): Omit<ModelCall, 'ticket' | 'wishes'> {
+    const { exchange, admitted } = this.desk.passed(request)
+    const headers = Object.fromEntries(
+      PASSED_ON.flatMap((name) => {
+        const value = request.headers.get(name)
+        return value === null ? [] : [[name, value]]
+      }),
+    )
+    const { method } = request
+    const { pathname } = this.desk.arrival(request).url
+    return {
+      admitted,
+      operation,
+      wire,
+      path,
+      request: body,
+      headers,
+      // Byte for byte: what vendors have in their bodies is not ours to judge equal.
+      fingerprint: () =>
+        fingerprintOf({
+          method,
+          path: pathname,
+          query: [],
+          input: { path, headers, body: digest ?? digestOf(body.bytes) },
+        }),
+      hangUp: request.signal,
+      onModel: (model) => exchange.about(model),
+      onRemovedBetas: (names) => exchange.removedBetas(names),
+      failureJson: (problem) => exchange.failureJson(problem),
+    }
+  }
+}
+
+function told(exchange: Exchange, operation: ModelOperationName, outcome: ModelOutcome): Response {
+  switch (outcome.kind) {
+    case 'served':
+      return exchange.served(
+        outcome.body,
+        outcome.cost,
+        null,
+        { 'content-type': outcome.contentType },
+        outcome.readings,
+      )
+    case 'streaming':
+      return exchange.streamed(outcome.body, outcome.contentType, outcome.readings)
+    case 'repeated':
+      return exchange.repeated(outcome.body, outcome.headers)
+    case 'refused':
+      return exchange.refuse(outcome.failure, outcome.readings)
+    case 'quoted':
+      return exchange.quoted(operation, outcome)
+  }
+}

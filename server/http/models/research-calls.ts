@@ -1,0 +1,169 @@
+import { type Failure, failure, wrongParameters } from '../../core/failure'
+import { isJson, listOf, positive } from '../../core/models/model-request'
+import { fingerprintOf } from '../../core/payments/binding'
+import { no, ok, type Result } from '../../core/result'
+import { inPlace } from '../../pipeline/in-place'
+import type { ResearchParts, ResearchState } from '../../pipeline/research/deep-research'
+import {
+  EVENTS,
+  type ResearchCall,
+  type ResearchOutcome,
+  type ResearchWire,
+  serveResearch,
+} from '../../pipeline/research/serve-research'
+import { readWishes } from '../middleware/call-options'
+import { readJson } from '../middleware/json-body'
+import type { Exchange } from '../middleware/reply'
+import type { FrontDesk } from '../middleware/request-context'
+import type { IdleTimer } from './model-calls'
+
+const SEARCHES = { most: 10, usual: 4 }
+const CAP = { most: 16_384, usual: 1024 }
+const MAX_QUESTION_BYTES = 16 * 1024
+
+/** `POST /v1/deep-research` through HTTP: a chat completion with `citations`, plain or with its progress as a stream. */
+export class ResearchCalls {
+  private readonly desk: FrontDesk
+  private readonly parts: ResearchParts
+
+  constructor(desk: FrontDesk, parts: ResearchParts) {
+    this.desk = desk
+    this.parts = parts
+  }
+
+  async answer(request: Request, server: IdleTimer): Promise<Response> {
+    const { exchange, admitted } = this.desk.passed(request)
+    server?.timeout(this.desk.original(request), 0)
+    const wishes = readWishes((name) => request.headers.get(name))
+    if (!wishes.ok) return exchange.refuse(wrongParameters(wishes.error))
+    const outcome = await inPlace(this.parts.limiter, admitted, async (ticket): Promise<ResearchOutcome> => {
+      const read = await readJson(request)
+      const asked = read.ok ? askedOf(read.value) : read
+      if (!asked.ok) return { kind: 'refused', failure: asked.error }
+      return serveResearch(this.parts, {
+        ...asked.value,
+        admitted,
+        ticket,
+        wishes: wishes.value,
+        hangUp: request.signal,
+        onModel: (model: string) => exchange.about(model),
+        fingerprint: () => fingerprintOf({ method: 'POST', path: '/v1/deep-research', query: [], input: asked.value }),
+        wire: completionWire(exchange, asked.value.model, this.parts.clock.now()),
+      })
+    })
+    return told(exchange, outcome)
+  }
+}
+
+type Asked = Pick<ResearchCall, 'model' | 'question' | 'maxSearches' | 'cap' | 'stream'>
+
+function askedOf(body: unknown): Result<Asked, Failure> {
+  const wrong = (param: string, rule: string) => no(failure('invalid_parameter', `${param} ${rule}`, { param }))
+  if (!isJson(body)) return no(failure('invalid_request', 'The body must be a JSON object.'))
+  const { model, query, messages, stream = false } = body
+  if (model === undefined) return no(failure('missing_parameter', 'model is required', { param: 'model' }))
+  if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+  if (query !== undefined && messages !== undefined) return wrong('messages', 'cannot be sent together with query')
+  const question = typeof query === 'string' ? query : lastUserText(messages)
+  if (query === undefined && messages === undefined)
+    return no(failure('missing_parameter', 'query, or messages, is required', { param: 'query' }))
+  if (question.trim() === '') return wrong(query === undefined ? 'messages' : 'query', 'must hold a question')
+  if (Buffer.byteLength(question) > MAX_QUESTION_BYTES)
+    return wrong(query === undefined ? 'messages' : 'query', `must have at most ${MAX_QUESTION_BYTES} bytes`)
+  if (typeof stream !== 'boolean') return wrong('stream', 'must be true or false')
+  const searches = positive(body['max_searches'])
+  if (searches === undefined || (searches ?? 1) > SEARCHES.most)
+    return wrong('max_searches', `must be a whole number from 1 to ${SEARCHES.most}`)
+  const cap = positive(body['max_tokens'])
+  if (cap === undefined || (cap ?? 1) > CAP.most)
+    return wrong('max_tokens', `must be a whole number from 1 to ${CAP.most}`)
+  return ok({ model, question, stream, maxSearches: searches ?? SEARCHES.usual, cap: cap ?? CAP.usual })
+}
+
+function lastUserText(messages: unknown): string {
+  const last = listOf(messages)
+    .filter(isJson)
+    .findLast(({ role }) => role === 'user')
+  const content = last?.['content']
+  if (typeof content === 'string') return content
+  return listOf(content)
+    .flatMap((part) => (isJson(part) && typeof part['text'] === 'string' ? [part['text']] : []))
+    .join('\n')
+}
+
+function told(exchange: Exchange, outcome: ResearchOutcome): Response {
+  switch (outcome.kind) {
+    case 'served':
+      return exchange.served(outcome.body, outcome.cost, null, {}, outcome.readings)
+    case 'streaming':
+      return exchange.streamed(streamOf(outcome), EVENTS['content-type'], outcome.readings)
+    case 'repeated':
+      return exchange.repeated(outcome.body, outcome.headers)
+    case 'refused':
+      return exchange.refuse(outcome.failure, outcome.readings)
+    case 'quoted':
+      return exchange.quoted('deep-research', outcome)
+  }
+}
+
+/** A job as a chat completion, or as chunks of one; what it is at stands beside them under `research`. */
+function completionWire(exchange: Exchange, model: string, now: number): ResearchWire {
+  const frame = { id: `research-${exchange.presented.id}`, created: Math.floor(now / 1000), model }
+  const chunk = (delta: object, more: object = {}, finish: string | null = null) => {
+    const choices = [{ index: 0, delta, logprobs: null, finish_reason: finish }]
+    return `data: ${JSON.stringify({ ...frame, object: 'chat.completion.chunk', choices, ...more })}\n\n`
+  }
+  return {
+    whole(state) {
+      const message = { role: 'assistant', content: state.text, refusal: null }
+      const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
+      return JSON.stringify({ ...frame, object: 'chat.completion', choices, ...endOf(state) })
+    },
+    event(event) {
+      switch (event.kind) {
+        case 'begun':
+          return chunk({ role: 'assistant', content: '' })
+        case 'progress':
+          return event.progress.step === 'text'
+            ? chunk({ content: event.progress.text })
+            : chunk({}, { research: event.progress })
+        case 'failed':
+          return `data: ${exchange.failureJson(event.failure)}\n\n`
+        case 'done':
+          return `${chunk({}, { ...endOf(event.state), cost_micros_usd: event.cost }, 'stop')}data: [DONE]\n\n`
+      }
+    },
+  }
+}
+
+function endOf({ tokens, citations, queries }: ResearchState) {
+  return {
+    usage: {
+      prompt_tokens: tokens.input,
+      completion_tokens: tokens.output,
+      total_tokens: tokens.input + tokens.output,
+    },
+    citations: citations.map(({ number, title, url }) => ({ number, title, url })),
+    search_queries: queries,
+  }
+}
+
+/** The job runs while it is read, and is told when its reader is gone. */
+function streamOf({ run, hangUp }: Extract<ResearchOutcome, { kind: 'streaming' }>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let gone = false
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      const send = (text: string) => {
+        if (!gone) controller.enqueue(encoder.encode(text))
+      }
+      void run(send).finally(() => {
+        if (!gone) controller.close()
+      })
+    },
+    cancel() {
+      gone = true
+      hangUp()
+    },
+  })
+}

@@ -1,0 +1,77 @@
+import { Elysia } from 'elysia'
+import { failure } from '../../core/failure'
+import type { ModelCatalogue } from '../../core/models/catalogue'
+import { CHAT_COMPLETIONS } from '../../core/models/chat-completions-wire'
+import { GENERATE_CONTENT } from '../../core/models/generate-content-wire'
+import { MESSAGES } from '../../core/models/messages-wire'
+import { WISHES } from '../middleware/call-options'
+import type { FrontDesk } from '../middleware/request-context'
+import { REQUEST_ID_HEADER } from '../middleware/request-ids'
+import { documented, UNDOCUMENTED } from '../openapi/documented'
+import { GENERATE_PATH } from '../routing/google-path'
+import { MODEL_DOCS } from './docs'
+import type { IdleTimer, ModelCalls } from './model-calls'
+import { wireModel } from './record'
+import type { ResearchCalls } from './research-calls'
+
+const PLAIN = { model: null, stream: false, events: false }
+
+/** The models (spec 2.2, 4.6): what there is, and calls of them in the wires of three SDKs. */
+export function modelRoutes(desk: FrontDesk, catalogue: ModelCatalogue, calls: ModelCalls, research: ResearchCalls) {
+  const one = (request: Request) => {
+    const exchange = desk.exchange(request)
+    const id = decoded(desk.arrival(request).url.pathname.slice('/v1/models/'.length))
+    const model = catalogue.byId(id)
+    if (model) return exchange.free(wireModel(model))
+    return exchange.refuse(
+      failure('unknown_model', 'There is no such model. GET /v1/models lists all.', { param: 'model' }),
+    )
+  }
+  const generate = (request: Request, server: IdleTimer) => {
+    const { pathname, searchParams } = desk.arrival(request).url
+    const [, model = '', action = ''] = GENERATE_PATH.exec(pathname) ?? []
+    const stream = action.toLowerCase() === 'streamgeneratecontent'
+    const path = { model: decoded(model), stream, events: stream && searchParams.get('alt') === 'sse' }
+    return calls.answer(request, server, { operation: 'generate-content', wire: GENERATE_CONTENT, path })
+  }
+  return (
+    new Elysia({ name: 'models' })
+      .get(
+        '/v1/models',
+        ({ request }) => desk.exchange(request).free({ object: 'list', data: catalogue.list().map(wireModel) }),
+        documented(MODEL_DOCS.list),
+      )
+      .get('/v1/models/:model', ({ request }) => one(request), documented(MODEL_DOCS.one))
+      // An id may have slashes of its own.
+      .get('/v1/models/*', ({ request }) => one(request), UNDOCUMENTED)
+      .post(
+        '/v1/chat/completions',
+        ({ request, server }) =>
+          calls.answer(request, server, { operation: 'chat-completions', wire: CHAT_COMPLETIONS, path: PLAIN }),
+        { parse: 'none', ...documented(MODEL_DOCS.chat, WISHES, REQUEST_ID_HEADER) },
+      )
+      .post(
+        '/v1/messages',
+        ({ request, server }) => calls.answer(request, server, { operation: 'messages', wire: MESSAGES, path: PLAIN }),
+        { parse: 'none', ...documented(MODEL_DOCS.messages, WISHES, REQUEST_ID_HEADER) },
+      )
+      .post('/v1beta/models/:model', ({ request, server }) => generate(request, server), {
+        parse: 'none',
+        ...documented(MODEL_DOCS.generate, WISHES, REQUEST_ID_HEADER),
+      })
+      .post('/v1beta/models/*', ({ request, server }) => generate(request, server), { parse: 'none', ...UNDOCUMENTED })
+      .post('/v1/deep-research', ({ request, server }) => research.answer(request, server), {
+        parse: 'none',
+        ...documented(MODEL_DOCS.research, WISHES, REQUEST_ID_HEADER),
+      })
+      .post('/v1/models/*', ({ request, server }) => generate(request, server), { parse: 'none', ...UNDOCUMENTED })
+  )
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,88 @@
+import type { FailureCode } from '../../core/failure'
+import { FAILURES } from '../middleware/failures'
+import { FAILURE_MEANINGS } from './failure-documents'
+import { isLoose } from './mended-operation'
+import type { OpenApiDocument, OpenApiOperation } from './open-api'
+import type { OpenApiParameter } from './parameter-documents'
+
+/** `/llms.txt`: the same document as text, for a reader that pays for every token. */
+export function agentGuide(document: OpenApiDocument, origin: string): string {
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  )
+  const sections = document.tags.map(({ name, description }) => {
+    const own = operations.filter(({ operation }) => operation.tags?.[0] === name)
+    const entries = own.map(({ method, path, operation }) => entry(method, path, operation, name === 'Data'))
+    return [`## ${name}`, '', description, '', ...entries].join('\n')
+  })
+  return [
+    `# ${document.info.title}`,
+    '',
+    `> ${document.info.summary}`,
+    '',
+    `Base address: ${origin}. Version ${document.info.version}. JSON, snake_case, times in RFC 3339 unless said otherwise.`,
+    '',
+    '## How to authenticate',
+    '',
+    '- `Authorization: Bearer <API_KEY>` on every request below /apis and /v1. Ask your user for a key; do not sign up unasked.',
+    '- Without a key a data endpoint answers 402 with its price in `error.price`, and runs nothing.',
+    '- With a wallet you need no key: answer the `Payment` challenge of the 402 (`WWW-Authenticate`), then send the same request with `Authorization: Payment <CREDENTIAL>` and the same `X-Request-ID`. The answer has a `Payment-Receipt`. After 409 or 503 send the same credential again; never pay a second time.',
+    '- Where the 402 has `PAYMENT-REQUIRED`, x402 (version 2, `exact`) is taken as well: the payment goes in `PAYMENT-SIGNATURE`, and `PAYMENT-RESPONSE` comes with the answer.',
+    `- Over MCP: ${origin}/mcp with a key or through a browser; ${origin}/mcp/paid without an account, each call paid for by itself (the credential in \`_meta["org.paymentauth/credential"]\`).`,
+    '- Routes below /api are for the owner who is signed in (a cookie); they never take an API key.',
+    '',
+    document.info.description
+      .replace(/^[\s\S]*?## Prices of the catalogue/, '## Prices of the catalogue')
+      .replace(/For agents:.*$/, ''),
+    ...sections,
+    '## Codes',
+    '',
+    ...Object.keys(FAILURES).map(
+      (code) => `- ${FAILURES[code as FailureCode].status} \`${code}\`: ${FAILURE_MEANINGS[code as FailureCode]}`,
+    ),
+    '',
+    '## Links',
+    '',
+    `- [OpenAPI 3.1](${origin}/openapi.json): every route with its schemas, bounds and errors`,
+    `- [The same to read](${origin}/docs)`,
+    '',
+  ].join('\n')
+}
+
+function entry(method: string, path: string, operation: OpenApiOperation, inFull: boolean): string {
+  const { summary, description, 'x-price': price, parameters = [], requestBody, responses } = operation
+  const ways = (operation['x-payment-info']?.offers ?? []).map(
+    (offer) => `${offer['method']} ${offer['amount']} of ${offer['currency']}`,
+  )
+  const cost = price ? `, ${[`${price.amount} ${price.currency}`, ...ways].join(' or ')} per success` : ''
+  const head = `### ${method} ${path}: ${summary}${cost}`
+  const body = requestBody?.content['application/json']?.schema
+  const members = isLoose(body?.['properties']) ? Object.keys(body['properties']) : []
+  const sample = operation['x-codeSamples']?.[0]?.source
+  return [
+    head,
+    '',
+    description.replaceAll('\n\n', ' '),
+    '',
+    ...parameters.map(parameterLine),
+    ...(members.length > 0 ? [`- body (JSON): ${members.map((name) => `\`${name}\``).join(', ')}`] : []),
+    `- statuses: ${Object.keys(responses).join(', ')}`,
+    ...(inFull && sample ? ['', '```sh', sample, '```'] : []),
+    '',
+  ].join('\n')
+}
+
+function parameterLine({ name, in: place, required, description, schema }: OpenApiParameter): string {
+  const { type, minimum, maximum, minLength, maxLength, enum: values, default: fallback, maxItems } = schema
+  const facts = [
+    place,
+    String(type),
+    ...(required ? ['required'] : []),
+    ...(minimum === undefined ? [] : [`${minimum} to ${maximum}`]),
+    ...(minLength === undefined ? [] : [`${minLength} to ${maxLength} characters`]),
+    ...(maxItems === undefined ? [] : [`at most ${maxItems}`]),
+    ...(Array.isArray(values) ? [`one of ${values.join(' ')}`] : []),
+    ...(fallback === undefined ? [] : [`default ${fallback}`]),
+  ]
+  return `- \`${name}\` (${facts.join(', ')}): ${description}`
+}

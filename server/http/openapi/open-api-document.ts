@@ -1,0 +1,128 @@
+import { SIGNUP_CREDIT } from '../../core/accounts/sign-up'
+import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
+import { OPERATIONS } from '../../core/catalogue/operations'
+import { TIER_LIMITS } from '../../core/limits/tier'
+import { formatUsd } from '../../core/money'
+import { LIMIT_REQUEST_SCHEMAS } from '../account/limit-request-schemas'
+import { BILLING_SCHEMAS } from '../billing/schemas'
+import { KEY_SCHEMAS } from '../keys/schemas'
+import { MODEL_SCHEMAS } from '../models/docs'
+import { WEBSEARCH_SCHEMAS } from '../search/schemas'
+import { SOCIAL_SCHEMAS } from '../social/docs'
+import { USAGE_SCHEMAS } from '../usage/schemas'
+import { curlSamples } from './curl-sample'
+import { TAGS } from './documented'
+import { ERROR_SCHEMAS } from './error-schemas'
+import { isLoose, type Loose, mendedOperation, mendedSchema } from './mended-operation'
+import type { OpenApiDocument, OpenApiOperation } from './open-api'
+import { RESPONSE_HEADERS } from './response-headers'
+
+const TITLE = 'Paid data API gateway'
+const SUMMARY = 'Data APIs, paid per successful request, under a spending cap that holds.'
+
+/** What @elysiajs/swagger is told. Its `info` goes into the page unescaped, so it is short and plain. */
+export const GENERATOR_INFO = { title: TITLE, version: CATALOGUE_VERSION, description: SUMMARY }
+
+/** Schemas, headers and security schemes that operations refer to. */
+export const COMPONENTS = {
+  schemas: {
+    ...ERROR_SCHEMAS,
+    ...WEBSEARCH_SCHEMAS,
+    ...SOCIAL_SCHEMAS,
+    ...USAGE_SCHEMAS,
+    ...MODEL_SCHEMAS,
+    ...KEY_SCHEMAS,
+    ...LIMIT_REQUEST_SCHEMAS,
+    ...BILLING_SCHEMAS,
+  },
+  headers: RESPONSE_HEADERS,
+  securitySchemes: {
+    apiKey: {
+      type: 'http',
+      scheme: 'bearer',
+      description:
+        'An API key: `Authorization: Bearer gwk_...`. Keep it on servers, never in client code or repositories.',
+    },
+    oauth: {
+      type: 'http',
+      scheme: 'bearer',
+      description:
+        "An app's access token: `Authorization: Bearer gwat_...`, got from an owner by OAuth 2.1 (see Apps). Good wherever a key is, at the address that it was issued for.",
+    },
+    session: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: 'better-auth.session_token',
+      description: 'The cookie that sign-up and sign-in set. On https its name begins with `__Secure-`.',
+    },
+  },
+}
+
+/** The document of @elysiajs/swagger, made a valid OpenAPI 3.1 document, with samples for the gateway at `origin`. */
+export function openApiDocument(generated: Loose, origin: string): OpenApiDocument {
+  const paths = isLoose(generated['paths']) ? generated['paths'] : {}
+  const components = isLoose(generated['components']) ? generated['components'] : {}
+  const schemas = isLoose(components['schemas']) ? components['schemas'] : {}
+  return {
+    openapi: '3.1.0',
+    info: { title: TITLE, version: CATALOGUE_VERSION, summary: SUMMARY, description: introduction(origin) },
+    servers: [{ url: origin, description: 'This gateway.' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(
+      Object.entries(paths)
+        .sort(([, a], [, b]) => placeOf(a) - placeOf(b))
+        .map(([path, item]) => [path, pathItem(path, isLoose(item) ? item : {}, origin)]),
+    ),
+    components: {
+      ...components,
+      schemas: Object.fromEntries(
+        Object.entries(schemas).map(([name, schema]) => [name, mendedSchema(isLoose(schema) ? schema : {})]),
+      ),
+    },
+  }
+}
+
+function pathItem(path: string, item: Loose, origin: string): Readonly<Record<string, OpenApiOperation>> {
+  return Object.fromEntries(
+    Object.entries(item).map(([method, raw]) => {
+      // What has no documents of its own has no samples either; the mending makes it valid all the same.
+      const operation = mendedOperation(isLoose(raw) ? raw : {}) as unknown as OpenApiOperation
+      const samples = operation.security ? { 'x-codeSamples': curlSamples(origin, method, path, operation) } : {}
+      return [method, { ...operation, ...samples }]
+    }),
+  )
+}
+
+/** Paths stand in the order of their tags; within one, as the routes do. */
+function placeOf(item: unknown): number {
+  const [first] = isLoose(item) ? Object.values(item) : []
+  const tags = isLoose(first) && Array.isArray(first['tags']) ? first['tags'] : []
+  const place = Object.keys(TAGS).indexOf(String(tags[0]))
+  return place < 0 ? Number.MAX_SAFE_INTEGER : place
+}
+
+function introduction(origin: string): string {
+  const prices = Object.values(OPERATIONS).map(
+    ({ title, price, unit }) =>
+      `- ${title}: ${formatUsd(price)} USD per ${unit === 'request' ? 'successful request' : unit}`,
+  )
+  const tiers = Object.entries(TIER_LIMITS).map(
+    ([name, { rpm, tpm, concurrency }]) => `| ${name} | ${rpm} | ${tpm} | ${concurrency} |`,
+  )
+  return [
+    `${SUMMARY} Only a success is charged; every answer says what it cost in \`X-Cost-Micros-USD\`.`,
+    '## Start',
+    `1. [Sign up](#tag/sign-in) (${formatUsd(SIGNUP_CREDIT)} USD of credit, no card) or open the [dashboard](${origin}/).`,
+    '2. [Create a key](#tag/keys), with a spending limit that nothing passes.',
+    '3. Call with `Authorization: Bearer <API_KEY>`. Samples read the key from `$GATEWAY_API_KEY` and the session from `cookies.txt`.',
+    '## Prices of the catalogue',
+    prices.join('\n'),
+    'Prices of an account may differ: an operator can set others. `X-Cost-Mode: quote` tells what a request would cost you, and `X-Max-Price-USD` refuses it above your price.',
+    '## Limits',
+    'Per key and minute; every answer below `/apis` and `/v1` carries the counters. After a 429 wait `Retry-After` seconds, then back off exponentially with jitter, at most 30 s.',
+    ['| tier | requests | tokens | at once |', '|---|---|---|---|', ...tiers].join('\n'),
+    '## Errors',
+    'Every failure of the gateway has one shape: `{"error": {"type", "code", "message", "request_id", ...}}`. Programs read `code`. An unknown path is 404 `unknown_endpoint`, a wrong method 405 `method_not_allowed` with `Allow`; HEAD never runs a GET.',
+    `For agents: [llms.txt](${origin}/llms.txt).`,
+  ].join('\n\n')
+}

@@ -1,0 +1,79 @@
+import { swagger } from '@elysiajs/swagger'
+import { Elysia } from 'elysia'
+import type { Payments } from '../../core/payments/payments'
+import { signInPaths } from '../account/sign-in-docs'
+import type { DashboardFiles } from '../system/dashboard-files'
+import { agentGuide } from './agent-guide'
+import { docsPage, missingDocsPage, scalarSettings } from './docs-page'
+import { UNDOCUMENTED } from './documented'
+import { isLoose } from './mended-operation'
+import type { OpenApiDocument } from './open-api'
+import { COMPONENTS, GENERATOR_INFO, openApiDocument } from './open-api-document'
+import { withPaymentOffers } from './payment-discovery'
+
+const PAGE = '/docs'
+const DOCUMENT = '/openapi.json'
+const SCRIPT = '/vendor/scalar.js'
+
+interface DocsParts {
+  readonly baseUrl: string
+  readonly dashboard: DashboardFiles
+  readonly payments: Pick<Payments, 'waysFor'>
+}
+
+/**
+ * Documents for callers: `/docs` to read, `/openapi.json` for programs, `/llms.txt` for agents. @elysiajs/swagger gathers
+ * what the routes carry; its answers are mended before they go out (facts/dashboard.md 1.5).
+ */
+export function docsRoutes({ baseUrl, dashboard, payments }: DocsParts) {
+  const script = scriptAddress(dashboard)
+  const generator = swagger({
+    path: PAGE,
+    specPath: DOCUMENT,
+    excludeStaticFile: false,
+    scalarCDN: script ?? SCRIPT,
+    // The types of the plugin are of an older Scalar, and of OpenAPI 3.0.
+    scalarConfig: scalarSettings(DOCUMENT) as object,
+    documentation: { info: GENERATOR_INFO, components: COMPONENTS, paths: signInPaths() } as object,
+  })
+  const handlerOf = (path: string): unknown => generator.routes.find((route) => route.path === path)?.handler
+  const html = handlerOf(PAGE)
+  const generate = handlerOf(DOCUMENT)
+  if (!(html instanceof Response) || typeof generate !== 'function') throw new Error('@elysiajs/swagger has changed')
+  let made: Promise<{ readonly document: OpenApiDocument; readonly text: string }> | null = null
+  // Made at the first question: only then are all routes there, and the ways to pay open.
+  const document = () => {
+    made ??= (async () => {
+      const generated: unknown = generate()
+      const mended = openApiDocument(isLoose(generated) ? generated : {}, baseUrl)
+      const offered = await withPaymentOffers(mended, (amount) => payments.waysFor(amount))
+      return { document: offered, text: JSON.stringify(offered) }
+    })()
+    return made
+  }
+  return new Elysia({ name: 'docs' })
+    .onAfterHandle(async ({ path }) => {
+      if (path === DOCUMENT) return text((await document()).text, 'application/json')
+      if (path === PAGE) return script === null ? missingDocsPage() : docsPage(await html.clone().text())
+      return undefined
+    })
+    .use(generator)
+    .get(
+      '/llms.txt',
+      async () => text(agentGuide((await document()).document, baseUrl), 'text/plain; charset=utf-8'),
+      UNDOCUMENTED,
+    )
+}
+
+function text(body: string, contentType: string): Response {
+  return new Response(body, {
+    headers: { 'content-type': contentType, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' },
+  })
+}
+
+/** The address of the reader's script, with what tells its bytes apart so that it can be kept for good; null when it was not built. */
+function scriptAddress(dashboard: DashboardFiles): string | null {
+  const file = dashboard.answer(new Request(`http://localhost${SCRIPT}`, { method: 'HEAD' }))
+  const version = /[\w-]+/.exec(file?.headers.get('etag') ?? '')?.[0]
+  return version === undefined ? null : `${SCRIPT}?v=${version}`
+}

@@ -1,0 +1,59 @@
+import { Elysia } from 'elysia'
+import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { AccountId } from '../../core/ids'
+import { notFound } from '../middleware/failures'
+import { PAGE_QUERY, pageOf, queryOf, refuseCursor } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { UNDOCUMENTED } from '../openapi/documented'
+import { describeAccount, type OperatorParts, searchAccounts } from './operator-commands'
+import { operatorGate } from './operator-gate'
+
+const ACCOUNTS_QUERY = {
+  ...PAGE_QUERY,
+  search: { in: 'query', kind: 'text', min: 1, max: 200, description: 'Part of an e-mail address or name, or an id.' },
+} as const satisfies ParameterTable
+
+/** Accounts as an operator sees and changes them (spec-answers 4). Only for operators; every change is audited. */
+export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: OwnerSessions }) {
+  const { accounts } = parts
+  const { operator, order } = operatorGate(parts, parts.owners)
+  return new Elysia({ name: 'operator-accounts', prefix: '/api/operator/accounts' })
+    .get(
+      '',
+      async ({ request }) => {
+        await operator(request)
+        const { search, limit, cursor } = queryOf(ACCOUNTS_QUERY, request)
+        if (cursor !== undefined && !(await accounts.byId(cursor as AccountId))) throw refuseCursor(cursor)
+        const after = (cursor ?? null) as AccountId | null
+        const page =
+          search === undefined
+            ? pageOf(await accounts.list(limit + 1, after), limit)
+            : { rows: (await searchAccounts(parts, search)).slice(0, limit), next: null }
+        return {
+          accounts: await Promise.all(page.rows.map((account) => describeAccount(parts, account))),
+          next_cursor: page.next,
+        }
+      },
+      UNDOCUMENTED,
+    )
+    .get(
+      '/:id',
+      async ({ request, params }) => {
+        await operator(request)
+        const account = await accounts.byId(params.id as AccountId)
+        if (!account) throw notFound('No such account.')
+        return { account: await describeAccount(parts, account) }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/:id/grants',
+      async ({ request, params }) => ({ account: await order(request, 'grant', { account: params.id }) }),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .post(
+      '/:id/limits',
+      async ({ request, params }) => ({ account: await order(request, 'limits', { account: params.id }) }),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+}

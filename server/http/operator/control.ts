@@ -1,0 +1,48 @@
+import type { Actor } from '../../core/audit'
+import { failure } from '../../core/failure'
+import { no, ok } from '../../core/result'
+import { FAILURES } from '../middleware/failures'
+import type { Intake } from '../middleware/intake'
+import { readJson } from '../middleware/json-body'
+import { type ModelCommandParts, modelCommands } from '../models/model-commands'
+import type { Readiness } from '../system/readiness'
+import { type Command, type OperatorParts, operatorCommands } from './operator-commands'
+
+/** The file of a data folder that operators' commands speak to: only who may read the folder is an operator here. */
+export const CONTROL_SOCKET = 'control.sock'
+
+const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
+
+/** Answers the operator's commands (`bun run gateway operator ...`), which reach the running server over its control socket. */
+export function controlDesk(
+  parts: OperatorParts &
+    ModelCommandParts & {
+      /** What a wallet on this machine must know; null where there is no way to pay. */
+      readonly network: () => Promise<unknown>
+      readonly intake: Intake
+      readonly readiness: Readiness
+    },
+): (request: Request) => Promise<Response> {
+  const commands = new Map(
+    Object.entries<Command>({ ...operatorCommands(parts, CONSOLE), ...modelCommands(parts, CONSOLE) }),
+  )
+  // Not an operator's order: only who may open the socket is told, and only over it.
+  commands.set('payments', async () => ok({ network: await parts.network() }))
+  commands.set('ready', async () =>
+    ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),
+  )
+  return async (request) => {
+    const name = new URL(request.url).pathname.slice(1)
+    const command = commands.get(name)
+    parts.intake.expect(request, 'address control socket')
+    const body = await readJson(request)
+    const outcome = !command
+      ? no(failure('unknown_endpoint', `There is no operator command "${name}".`))
+      : body.ok
+        ? await command(Object(body.value ?? {}))
+        : body
+    if (outcome.ok) return Response.json(outcome.value)
+    const { code, message } = outcome.error
+    return Response.json({ error: { code, message } }, { status: FAILURES[code].status })
+  }
+}

@@ -1,0 +1,29 @@
+import { failure } from '../../core/failure'
+import { Failed, taken } from '../middleware/failures'
+import { readJson } from '../middleware/json-body'
+import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
+import { type CommandBody, type OperatorCommand, type OperatorParts, operatorCommands } from './operator-commands'
+
+/** Lets operators alone through to what the Operator page does, and names them in the audit. */
+export function operatorGate(parts: OperatorParts, owners: OwnerSessions) {
+  /** Throws for who is no operator, and for a write of a session that is not from today. */
+  const operator = async (request: Request): Promise<Owner> => {
+    const writes = request.method !== 'GET' && request.method !== 'HEAD'
+    const owner = await owners.owner(request, writes ? SIGNED_IN_TODAY : undefined)
+    if (!owner.account.operator)
+      throw new Failed(failure('insufficient_permissions', 'Only an operator of this gateway may do this.'))
+    return owner
+  }
+  return {
+    operator,
+    /** Runs one command with the request's body; `more` goes before what the body says. */
+    async order(request: Request, name: OperatorCommand, more: CommandBody) {
+      const { actor } = await operator(request)
+      const body: unknown = taken(await readJson(request)) ?? {}
+      if (typeof body !== 'object' || body === null || Array.isArray(body))
+        throw new Failed(failure('invalid_parameter', 'The body must be a JSON object.'))
+      const commands = operatorCommands(parts, { ...actor, kind: 'operator' })
+      return taken(await commands[name]({ ...body, ...more }))
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import { Elysia } from 'elysia'
+import { OPERATIONS } from '../../core/catalogue/operations'
+import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { LimitRequestId } from '../../core/ids'
+import type { ModelBackend, UpstreamState } from '../../core/models/backend'
+import type { ModelCatalogue } from '../../core/models/catalogue'
+import { formatUsd } from '../../core/money'
+import { PAGE_QUERY, pageOf, queryOf } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { UNDOCUMENTED } from '../openapi/documented'
+import { describeRequests, type OperatorParts } from './operator-commands'
+import { operatorGate } from './operator-gate'
+
+const REQUESTS_QUERY = {
+  ...PAGE_QUERY,
+  status: {
+    in: 'query',
+    kind: 'enum',
+    values: ['pending', 'approved', 'declined'],
+    description: 'Only requests with this status.',
+  },
+} as const satisfies ParameterTable
+
+type Parts = OperatorParts & {
+  readonly owners: OwnerSessions
+  readonly models: ModelCatalogue
+  readonly upstreams: ModelBackend['states']
+}
+
+/**
+ * Requests for higher limits, and prices, as an operator decides them (spec-answers 4), and how the upstreams of the models are.
+ * Only for operators; audited.
+ */
+export function operatorRoutes(parts: Parts) {
+  const { limitRequests, prices, models, upstreams } = parts
+  const { operator, order } = operatorGate(parts, parts.owners)
+  return new Elysia({ name: 'operator', prefix: '/api/operator' })
+    .get(
+      '/limit-requests',
+      async ({ request }) => {
+        await operator(request)
+        const { status, limit, cursor } = queryOf(REQUESTS_QUERY, request)
+        const filter = { accountId: null, status: status ?? null }
+        const page = pageOf(
+          await limitRequests.list(filter, limit + 1, (cursor ?? null) as LimitRequestId | null),
+          limit,
+        )
+        return { requests: await describeRequests(parts, page.rows), next_cursor: page.next }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/limit-requests/:id/approve',
+      async ({ request, params }) => order(request, 'approve', { request: params.id }),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .post(
+      '/limit-requests/:id/decline',
+      async ({ request, params }) => order(request, 'decline', { request: params.id }),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .get(
+      '/prices',
+      async ({ request }) => {
+        await operator(request)
+        return {
+          catalogue: Object.values(OPERATIONS).map(({ name, price }) => ({ operation: name, usd: formatUsd(price) })),
+          prices: prices.all().map(({ operation, accountId, amount, id, at }) => ({
+            ...{ operation, account: accountId, usd: amount === null ? null : formatUsd(amount), version: id },
+            at: new Date(at).toISOString(),
+          })),
+        }
+      },
+      UNDOCUMENTED,
+    )
+    .get(
+      '/upstreams',
+      async ({ request }) => {
+        await operator(request)
+        return { upstreams: upstreams(models.list()).map(wireUpstream) }
+      },
+      UNDOCUMENTED,
+    )
+    .post('/prices', ({ request }) => order(request, 'price', {}), { parse: 'none', ...UNDOCUMENTED })
+}
+
+function wireUpstream({ name, models, breaker, failures, failingSince, nextTryAt, underWay }: UpstreamState) {
+  const time = (at: number | null) => (at === null ? null : new Date(at).toISOString())
+  return {
+    ...{ name, models: [...models], breaker, failures },
+    ...{ failing_since: time(failingSince), next_try_at: time(nextTryAt), under_way: underWay },
+  }
+}

@@ -1,0 +1,66 @@
+import { Elysia } from 'elysia'
+import { wrong } from '../../core/accounts/key-form'
+import type { Keys } from '../../core/accounts/keys'
+import { wrongParameters } from '../../core/failure'
+import { Failed, notFound } from '../middleware/failures'
+import { readJson } from '../middleware/json-body'
+import type { OwnerSessions } from '../middleware/owner-session'
+import type { FrontDesk } from '../middleware/request-context'
+import { UNDOCUMENTED } from '../openapi/documented'
+import { destinationOf } from '../routing/endpoints'
+import type { InnerCalls } from '../routing/inner-calls'
+
+/** Headers that mean something to an operation. No others go on: neither the session's cookie nor a forged address. */
+const SENT_ON =
+  /^(accept|api-version|cache-control|content-type|idempotency-key|x-request-id|x-max-price-usd|x-cost-mode|x-loc-[a-z-]+|anthropic-version)$/
+
+/**
+ * `POST /api/try`: one gated call by a key of the owner who is signed in, for the playground. It goes the whole way of a call
+ * (key state, address, limits, price, charge to the key's pool and the account), only the secret is not shown. The answer is the
+ * call's own, unchanged.
+ */
+export function tryRoutes(parts: { owners: OwnerSessions; keys: Keys; desk: FrontDesk }, inner: InnerCalls) {
+  const { owners, keys, desk } = parts
+  return new Elysia({ name: 'try', prefix: '/api' }).post(
+    '/try',
+    async ({ request, server }) => {
+      const { accountId } = await owners.owner(request)
+      const body = await readJson(request)
+      if (!body.ok) throw new Failed(body.error)
+      const { keyId, ...asked } = wanted(body.value, new URL(request.url).origin)
+      const key = await keys.find(accountId, keyId)
+      if (!key) throw notFound('No such key.')
+      const made = new Request(asked.url, { ...asked.init, signal: request.signal })
+      // A model may think longer than a connection may be idle; what is called bounds its own time.
+      server?.timeout(desk.original(request), 0)
+      desk.lend(made, key.id, request)
+      return inner.call(made)
+    },
+    { parse: 'none', ...UNDOCUMENTED },
+  )
+}
+
+/** The call that the body describes: `{key_id, method, path, headers?, body?}`. */
+function wanted(body: unknown, origin: string): { keyId: string; url: URL; init: RequestInit } {
+  const given = (name: string): unknown => Reflect.get(Object(body), name)
+  const [keyId, method, path] = [given('key_id'), given('method'), given('path')]
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(Object(given('headers') ?? {})))
+    if (SENT_ON.test(name.toLowerCase()) && typeof value === 'string') headers.set(name, value)
+  const url = typeof path === 'string' && path.startsWith('/') ? URL.parse(path, origin) : null
+  const known =
+    url?.origin === origin && typeof method === 'string' && destinationOf(method, url.pathname).kind !== 'nowhere'
+  const errors = [
+    ...(typeof keyId === 'string' ? [] : [wrong('key_id', 'must be the id of a key of yours', keyId)]),
+    ...(known ? [] : [wrong('path', 'with method must be an endpoint that takes a key', path)]),
+  ]
+  if (typeof keyId !== 'string' || !url || typeof method !== 'string' || errors.length > 0)
+    throw new Failed(wrongParameters(errors))
+  const content = given('body')
+  if (content !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json')
+  return {
+    keyId,
+    url,
+    init: { method, headers, ...(content !== undefined && { body: JSON.stringify(content) }) },
+  }
+}

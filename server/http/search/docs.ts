@@ -1,0 +1,188 @@
+import type { Operation, OperationName } from '../../core/catalogue/operation'
+import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
+import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { FailureCode } from '../../core/failure'
+import { formatUsd } from '../../core/money'
+import type { RouteDocs } from '../openapi/documented'
+import { type JsonSchema, ref } from '../openapi/json-schema'
+import { bodySchema } from '../openapi/parameter-documents'
+import { SOCIAL_FAILURES, SOCIAL_RESULTS } from '../social/docs'
+
+const KEY_FAILURES: readonly FailureCode[] = [
+  'invalid_api_key',
+  'api_key_disabled',
+  'expired_api_key',
+  'ip_not_allowed',
+  'insufficient_permissions',
+]
+
+const DATA_FAILURES: readonly FailureCode[] = [
+  'missing_parameter',
+  'invalid_parameter',
+  ...KEY_FAILURES,
+  'payment_required',
+  'malformed_credential',
+  'invalid_challenge',
+  'payment_expired',
+  'invalid_payload',
+  'verification_failed',
+  'insufficient_api_key_balance',
+  'insufficient_balance',
+  'not_acceptable',
+  'payment_in_progress',
+  'idempotency_conflict',
+  'answer_not_kept',
+  'estimated_price_exceeds_max_price',
+  'rate_limit_exceeded',
+  'upstream_rate_limit',
+  'quota_exceeded',
+  'internal_error',
+  'upstream_error',
+  'service_unavailable',
+  'payment_pending',
+  'payment_network_unavailable',
+  'upstream_unavailable',
+  'upstream_timeout',
+]
+
+const BODY_FAILURES: readonly FailureCode[] = [
+  'json_parse_error',
+  'invalid_request',
+  'request_timeout',
+  'payload_too_large',
+  'unsupported_media_type',
+]
+
+const IMAGES_EXAMPLE = {
+  type: 'images',
+  query: { original: 'credit card', spellcheck_off: true, show_strict_warning: false },
+  results: [
+    {
+      type: 'image_result',
+      title: 'credit card',
+      url: 'https://lucide.dev/icons/credit-card',
+      source: 'lucide.dev',
+      page_fetched: '2026-11-21T08:00:00Z',
+      thumbnail: { src: 'https://api.example.com/media/lucide/credit-card.svg', width: 24, height: 24 },
+      properties: {
+        url: 'https://api.example.com/media/lucide/credit-card.svg',
+        placeholder: 'https://api.example.com/media/lucide/credit-card.svg',
+        width: 24,
+        height: 24,
+      },
+      meta_url: {
+        scheme: 'https',
+        netloc: 'lucide.dev',
+        hostname: 'lucide.dev',
+        favicon: 'https://lucide.dev/favicon.ico',
+        path: '› icons › credit-card',
+      },
+      confidence: 'high',
+    },
+  ],
+  extra: { might_be_offensive: false },
+}
+
+const CONTEXT_EXAMPLE = {
+  query: { original: 'drizzle relations', spellcheck_off: true },
+  grounding: {
+    generic: [
+      {
+        url: 'https://orm.drizzle.team/docs/relations',
+        title: 'Drizzle relations',
+        snippets: ['Relations tell Drizzle how tables belong together, so that one query reads them all.'],
+      },
+    ],
+    poi: null,
+    map: [],
+  },
+  sources: {
+    'https://orm.drizzle.team/docs/relations': { title: 'Drizzle relations', hostname: 'orm.drizzle.team', age: [] },
+  },
+}
+
+/** What each operation answers, by its name: an operation without a row does not compile. */
+const RESULTS: Readonly<Record<OperationName, { readonly schema: JsonSchema; readonly example: unknown }>> = {
+  'image-search': { schema: ref('ImageSearchResult'), example: IMAGES_EXAMPLE },
+  'llm-context': { schema: ref('LlmContextResult'), example: CONTEXT_EXAMPLE },
+  ...SOCIAL_RESULTS,
+}
+
+const SENT_ONCE =
+  'It is sent to the network once: when no answer says what became of it, the answer is 504 `upstream_timeout`, it may have happened, and it is not charged.'
+
+/** The documents of a catalogue operation's route. Everything but the shape of its answer comes from the catalogue. */
+export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | 'POST'): RouteDocs {
+  const { schema, example } = RESULTS[operation.name]
+  const post = method === 'POST'
+  const needsKey = operation.payable !== true
+  const alsoGet = post && operation.methods.includes('GET')
+  return {
+    id: alsoGet ? `${camel(operation.name)}Post` : camel(operation.name),
+    tag: needsKey ? 'Social' : 'Data',
+    summary: alsoGet ? `${operation.title}, parameters in a JSON body` : operation.title,
+    description: [
+      operation.description,
+      `Catalogue price: ${formatUsd(operation.price)} USD per ${operation.unit === 'request' ? 'successful request' : operation.unit}; anything but a success is free.`,
+      'Prices of an account may differ from it: `X-Cost-Mode: quote` tells yours.',
+      `Accepts \`Accept: application/json\` or \`*/*\`. ${needsKey ? 'It needs a key with a linked account.' : 'Without a key it answers 402 with the price.'}`,
+      ...(operation.effect === 'write' ? [SENT_ONCE] : []),
+      ...(alsoGet
+        ? ['The same as GET: a read that takes its parameters as one flat JSON object. Headers stay headers.']
+        : []),
+    ].join('\n\n'),
+    access: needsKey ? 'key' : 'key or payment',
+    ...(post && {
+      body: {
+        description: alsoGet ? 'The query parameters of the GET form as members.' : 'The parameters.',
+        schema: bodySchema(operation.parameters),
+        required: true,
+        examples: { simple: operation.example },
+      },
+    }),
+    answers: {
+      200: {
+        description: 'The result, or a quote where `X-Cost-Mode: quote` asked for one.',
+        schema: { anyOf: [schema, ref('Quote')] },
+        examples: { result: example, quote: quoteExample(operation) },
+        headers: [...(needsKey ? [] : (['API-Version', 'Age'] as const)), 'Idempotency-Replayed'],
+      },
+    },
+    failures: [
+      ...DATA_FAILURES.filter((code) => !(needsKey && code === 'payment_required')).filter(
+        (code) => code !== 'missing_parameter' || takesRequired(operation),
+      ),
+      ...(needsKey ? SOCIAL_FAILURES : []),
+      ...(post ? BODY_FAILURES : []),
+    ],
+    price: operation.price,
+    operation: operation.name,
+    passesUpstreamErrors: true,
+  }
+}
+
+/** The parameters of one form of an operation: in the POST form the query's are members of the body. */
+export function routeParameters(operation: Operation<ParameterTable>, method: 'GET' | 'POST'): ParameterTable {
+  if (method === 'GET') return operation.parameters
+  return Object.fromEntries(Object.entries(operation.parameters).filter(([, rule]) => rule.in === 'header'))
+}
+
+function quoteExample(operation: Operation<ParameterTable>) {
+  return {
+    quote: {
+      operation: operation.name,
+      price: { mode: 'fixed', currency: 'USD', amount: formatUsd(operation.price) },
+      cost_micros_usd: operation.price,
+      price_version: CATALOGUE_VERSION,
+      available_micros_usd: 2_000_000,
+    },
+  }
+}
+
+function takesRequired({ parameters }: Pick<Operation, 'parameters'>): boolean {
+  return Object.values(parameters).some((rule) => rule.required === true)
+}
+
+function camel(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}

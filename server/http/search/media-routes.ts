@@ -1,0 +1,26 @@
+import { Elysia } from 'elysia'
+import { notFound } from '../middleware/failures'
+import { UNDOCUMENTED } from '../openapi/documented'
+
+/** The files behind image results of the local index. Null for what is not there. */
+export type MediaFiles = (name: string) => Promise<{ body: Uint8Array<ArrayBuffer>; contentType: string } | null>
+
+/** `/media/lucide/*`: served for days, since the files change with the installed package only. */
+export function mediaRoutes(icons: MediaFiles) {
+  return new Elysia({ name: 'media' }).get(
+    '/media/lucide/:file',
+    async ({ params }) => {
+      const file = await icons(params.file)
+      if (!file) throw notFound('There is no such file.')
+      return new Response(file.body, {
+        headers: {
+          'content-type': file.contentType,
+          'cache-control': 'public, max-age=86400',
+          'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+          'x-content-type-options': 'nosniff',
+        },
+      })
+    },
+    UNDOCUMENTED,
+  )
+}

@@ -1,0 +1,136 @@
+import {
+  type JsonSchema,
+  listOf,
+  microsUsd,
+  oneOf,
+  orNull,
+  record,
+  ref,
+  text,
+  whole,
+  yesOrNo,
+} from '../openapi/json-schema'
+
+const query = record(
+  'The query part.',
+  {
+    original: text('The words as sent.'),
+    altered: orNull(text('The words that were searched, when the spelling was corrected.')),
+    spellcheck_off: yesOrNo('Whether the spelling was not checked.'),
+    show_strict_warning: yesOrNo('Whether relevant adult results were hidden.'),
+  },
+  ['altered', 'spellcheck_off', 'show_strict_warning'],
+)
+
+const side = (what: string) => whole(`${what} in pixels.`, { minimum: 0 })
+
+const imageResult = record(
+  'One image.',
+  {
+    type: oneOf(['image_result'], 'Always image_result.'),
+    title: text('Title of the image.'),
+    url: text('The page that shows the image.'),
+    source: text('Domain of that page.'),
+    page_fetched: text('When the page was last read, RFC 3339.'),
+    thumbnail: record('A preview.', { src: text('Address.'), width: side('Width'), height: side('Height') }, [
+      'width',
+      'height',
+    ]),
+    properties: record(
+      'The image itself.',
+      {
+        url: text('Address of the image file.'),
+        placeholder: text('Address of a tiny version.'),
+        width: side('Width'),
+        height: side('Height'),
+      },
+      ['placeholder', 'width', 'height'],
+    ),
+    meta_url: record(
+      'The address of the page in parts.',
+      {
+        scheme: text('Scheme.'),
+        netloc: text('Host and port.'),
+        hostname: text('Host in lower case.'),
+        favicon: text('Address of the icon of the site.'),
+        path: text('The path, for display.'),
+      },
+      ['scheme', 'netloc', 'hostname', 'favicon', 'path'],
+    ),
+    confidence: oneOf(['low', 'medium', 'high'], 'How well it fits.'),
+  },
+  ['title', 'url', 'source', 'page_fetched', 'thumbnail', 'properties', 'meta_url', 'confidence'],
+)
+
+const place = (description: string) =>
+  record(description, {
+    name: orNull(text('Name.')),
+    url: orNull(text('Address.')),
+    title: orNull(text('Title.')),
+    snippets: orNull(listOf(text('A passage.'), 'Passages.')),
+  })
+
+const source = record(
+  'A page that passages come from.',
+  {
+    title: text('Title of the page.'),
+    hostname: text('Host.'),
+    age: orNull(
+      listOf(
+        text('A rendering.'),
+        'When it was published: long date, YYYY-MM-DD, relative, RFC 3339; empty when unknown. In version 2026-02-06 the first three, and null.',
+      ),
+    ),
+    site_name: text('Name of the site. Only with `enable_source_metadata`.'),
+    favicon: text('Address of its icon. Only with `enable_source_metadata`.'),
+    thumbnail: record(
+      'A picture of the page. Only with `enable_source_metadata`.',
+      { src: text('Address.'), original: text('Address of the original.') },
+      ['original'],
+    ),
+    description: text('What the page is about. Only with `enable_source_metadata`.'),
+    fetched_content_timestamp: whole('When it was read, UNIX seconds. Only with `enable_source_metadata`.'),
+  },
+  ['site_name', 'favicon', 'thumbnail', 'description', 'fetched_content_timestamp'],
+)
+
+/** The 200 bodies of the data endpoints (facts/upstreams.md 1.2, 2.2). */
+export const WEBSEARCH_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+  ImageSearchResult: record('Images found.', {
+    type: oneOf(['images'], 'Always images.'),
+    query,
+    results: listOf(imageResult, 'The images, best first. May be empty.'),
+    extra: record('About the answer.', {
+      might_be_offensive: yesOrNo('Whether some of it may offend.'),
+    }),
+  }),
+  LlmContextResult: record('Passages to ground a model in.', {
+    query,
+    grounding: record('The passages.', {
+      generic: listOf(
+        record('One page.', {
+          url: text('Address; its source stands under it in `sources`.'),
+          title: text('Title.'),
+          snippets: listOf(text('A passage: prose, or a table or code as JSON text.'), 'Its passages.'),
+        }),
+        'Pages, best first. Empty when nothing is relevant.',
+      ),
+      poi: orNull(place('A place; only with local recall.')),
+      map: listOf(place('A place.'), 'Places; only with local recall.'),
+    }),
+    sources: {
+      type: 'object',
+      description: 'Every page used, by its address.',
+      additionalProperties: source,
+    },
+  }),
+  Quote: record('What a request would cost. Nothing ran, nothing was charged.', {
+    quote: record('The quote.', {
+      operation: text('What it would run.'),
+      price: ref('Price'),
+      cost_micros_usd: microsUsd('What it would cost.', { minimum: 0 }),
+      price_version: text('The version of the price: of the catalogue, or the id of an override.'),
+      available_micros_usd: orNull(microsUsd('What this key could spend now; null without a key.')),
+    }),
+  }),
+}

@@ -1,0 +1,33 @@
+import { Elysia } from 'elysia'
+import type { ParameterTable } from '../../core/catalogue/parameters'
+import { taken } from '../middleware/failures'
+import { queryOf } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { UNDOCUMENTED } from '../openapi/documented'
+import type { Thumbnails } from './thumbnails'
+
+const QUERY = {
+  url: { in: 'query', kind: 'text', min: 1, max: 4096, required: true, description: 'Where the picture is.' },
+} as const satisfies ParameterTable
+
+/** Pictures of search results, for the dashboard. Bound to the owner's session, so that it is nobody's open proxy. */
+export function thumbnailRoutes({ owners, thumbnails }: { owners: OwnerSessions; thumbnails: Thumbnails }) {
+  return new Elysia({ name: 'thumbnail', prefix: '/api' }).get(
+    '/thumbnail',
+    async ({ request }) => {
+      const { accountId } = await owners.owner(request)
+      const { contentType, body } = taken(await thumbnails.get(accountId, queryOf(QUERY, request).url))
+      return new Response(body, {
+        headers: {
+          'content-type': contentType,
+          'cache-control': 'private, max-age=3600',
+          // It is a stranger's bytes on our origin: nothing in it runs, whatever it says that it is.
+          'content-security-policy': "default-src 'none'; sandbox",
+          'x-content-type-options': 'nosniff',
+          'cross-origin-resource-policy': 'same-origin',
+        },
+      })
+    },
+    UNDOCUMENTED,
+  )
+}

@@ -1,0 +1,91 @@
+import { type Failure, failure } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
+import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
+import { no, ok, type Result } from '../../core/result'
+
+/** Pictures that a browser only paints. Not SVG: opened as a page, it runs scripts. */
+const TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif']
+const MAX_BYTES = 2 * 1024 * 1024
+const TIMEOUT_MS = 5000
+const CACHE_BYTES = 32 * 1024 * 1024
+const CACHE_MS = 3_600_000
+/** Fetches of one account at a time: a browser asks for six. */
+const MAX_UNDER_WAY = 16
+
+export interface Thumbnail {
+  readonly contentType: string
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+/**
+ * Fetches other people's pictures for the dashboard, so that the owner's browser calls nobody but us. It reaches public
+ * addresses only, takes pictures only, and keeps the latest for an hour.
+ */
+export class Thumbnails {
+  private readonly fetch: OutboundFetch
+  private readonly now: () => number
+  /** Least recently used first. */
+  private readonly cache = new Map<string, Thumbnail & { readonly until: number }>()
+  private cachedBytes = 0
+  private readonly underWay = new Map<AccountId, number>()
+
+  constructor(fetch: OutboundFetch, now: () => number) {
+    this.fetch = fetch
+    this.now = now
+  }
+
+  async get(account: AccountId, url: string): Promise<Result<Thumbnail, Failure>> {
+    const kept = this.kept(url)
+    if (kept) return ok(kept)
+    const busy = this.underWay.get(account) ?? 0
+    if (busy >= MAX_UNDER_WAY)
+      return no(failure('rate_limit_exceeded', 'Too many pictures at once.', { retryAfterSeconds: 1 }))
+    this.underWay.set(account, busy + 1)
+    try {
+      return await this.fetched(url)
+    } finally {
+      const left = (this.underWay.get(account) ?? 1) - 1
+      if (left > 0) this.underWay.set(account, left)
+      else this.underWay.delete(account)
+    }
+  }
+
+  private async fetched(url: string): Promise<Result<Thumbnail, Failure>> {
+    const answer = await this.fetch({
+      ...{ url, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, maxRedirects: 3, contentTypes: TYPES },
+      headers: { accept: TYPES.join(', ') },
+    })
+    // One word for every reason: which addresses answer, and how, is nobody's business.
+    if (!answer.ok || answer.value.status !== 200)
+      return no(failure('resource_not_found', 'There is no picture at this address.'))
+    const { contentType, body } = answer.value
+    this.keep(url, { contentType, body })
+    return ok({ contentType, body })
+  }
+
+  private kept(url: string): Thumbnail | null {
+    const entry = this.cache.get(url)
+    if (!entry) return null
+    this.drop(url, entry)
+    if (entry.until < this.now()) return null
+    this.cache.set(url, entry)
+    this.cachedBytes += entry.body.byteLength
+    return entry
+  }
+
+  private keep(url: string, thumbnail: Thumbnail): void {
+    const before = this.cache.get(url)
+    if (before) this.drop(url, before)
+    this.cache.set(url, { ...thumbnail, until: this.now() + CACHE_MS })
+    this.cachedBytes += thumbnail.body.byteLength
+    for (const [oldest, entry] of this.cache) {
+      if (this.cachedBytes <= CACHE_BYTES) return
+      this.drop(oldest, entry)
+    }
+  }
+
+  private drop(url: string, entry: Thumbnail): void {
+    this.cache.delete(url)
+    this.cachedBytes -= entry.body.byteLength
+  }
+}

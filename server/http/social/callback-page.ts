@@ -1,0 +1,123 @@
+import { hash } from 'node:crypto'
+import { shownName } from '../../core/plain-text'
+import type { Confirmed } from '../../core/social/approvals'
+import type { LinkEnd } from '../../core/social/linking'
+import { SCOPE_MEANINGS, type SocialScope } from '../../core/social/scopes'
+import type { SocialUser } from '../../core/social/session'
+
+const STYLE = `
+:root{color-scheme:light dark;--bg:#fbfbfa;--surface:#fff;--line:#dededa;--text:#1b1b18;--muted:#5c5c55;--accent:#1f5fbf}
+@media(prefers-color-scheme:dark){:root{--bg:#121211;--surface:#1a1a18;--line:#33332f;--text:#f0efea;--muted:#a9a9a0;--accent:#84b1ff}}
+body{margin:0;background:var(--bg);color:var(--text);font:16px/24px system-ui,sans-serif}
+main{max-width:520px;margin:10vh auto 0;padding:24px;background:var(--surface);border:1px solid var(--line);border-radius:12px}
+h1{font-size:22px;line-height:28px;margin:0 0 12px}p,ul{margin:0 0 12px}.muted{color:var(--muted)}
+strong{overflow-wrap:anywhere}button{font:inherit;font-weight:600;padding:10px 20px;border:0;border-radius:8px;background:var(--accent);color:var(--surface);cursor:pointer}form{margin:20px 0}
+a{color:var(--accent)}:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
+`
+
+/** It runs nothing, loads nothing, and leads and sends only to the gateway itself. */
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  // The address of this page holds the code and the state.
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+}
+
+const AGAIN = 'Ask the app that sent you here for a new link.'
+
+/** Where the button of the page leads. */
+export const CONFIRM_PATH = '/apis/v1/social/oauth_callback/confirm'
+
+/** How a link ended, or what it waits for, for the person in whose browser it came back. */
+export function callbackPage(end: LinkEnd | Confirmed): {
+  status: number
+  body: string
+  headers: Record<string, string>
+} {
+  const { status, title, words } = wordsOf(end)
+  const body = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${Bun.escapeHTML(title)}</title><style>${STYLE}</style></head><body><main><h1>${Bun.escapeHTML(title)}</h1>${words}</main></body></html>`
+  return { status, body, headers: HEADERS }
+}
+
+function wordsOf(end: LinkEnd | Confirmed): { status: number; title: string; words: string } {
+  switch (end.kind) {
+    case 'approved':
+      return question(end)
+    case 'linked': {
+      const { user, scopes } = end.session
+      const title = `@${shown(user.username)} is linked`
+      const words = `<p>The app may now act as ${named(user)}:</p>${listed(scopes)}<p>You can close this page.</p><p class="muted">Not the right account? The owner of the app undoes it under <a href="/social">Social accounts</a>; you can also withdraw the access at the network itself.</p>`
+      return { status: 200, title, words }
+    }
+    case 'not_confirmed':
+      return page(
+        400,
+        'Nothing was linked here',
+        `The button works once, for ten minutes, in the browser that opened its page, with cookies allowed. If your account is not linked: ${AGAIN}`,
+      )
+    case 'denied':
+      return page(
+        200,
+        'Nothing was linked',
+        `You did not allow the access, so the app cannot act as you. Changed your mind? ${AGAIN}`,
+      )
+    case 'expired':
+      return page(400, 'This link has expired', `A link can be used for ten minutes. ${AGAIN}`)
+    case 'replayed':
+      return page(
+        400,
+        'This link was used already',
+        `Each link works once, and nothing was changed now. If your account is not linked: ${AGAIN}`,
+      )
+    case 'wrong_state':
+      return page(
+        400,
+        'This link is not known',
+        `It was not started here, or not all of it arrived. Nothing was linked. ${AGAIN}`,
+      )
+    case 'key_gone':
+      return page(
+        400,
+        'The app has no access any more',
+        `Its API key was revoked meanwhile. Nothing was linked. ${AGAIN}`,
+      )
+    case 'failed':
+      return page(
+        502,
+        'Linking did not work',
+        `The social network did not confirm the approval. Nothing was linked. ${AGAIN}`,
+      )
+  }
+}
+
+/** Whose app it is stands before the button: whoever was sent here by a stranger sees it before anything is linked. */
+function question({ user, scopes, asker, link }: Extract<LinkEnd, { kind: 'approved' }>) {
+  const username = shown(user.username)
+  const words = `<p>You approved the access at the network. Nothing is linked yet.</p><p>The key <strong><bdi>${escaped(asker.key)}</bdi></strong> of <strong><bdi>${escaped(asker.account)}</bdi></strong> asks to act as ${named(user)}:</p>${listed(scopes)}<form method="post" action="${CONFIRM_PATH}"><input type="hidden" name="link" value="${link}"><button>Link ${Bun.escapeHTML(`@${username}`)}</button></form><p class="muted">Do you not know who asks? Close this page: nothing is linked, and the access is taken back at the network within ten minutes.</p>`
+  return { status: 200, title: `Let this app act as @${username}?`, words }
+}
+
+const MAX_NAME_CHARACTERS = 80
+
+function shown(text: string): string {
+  return shownName(text, MAX_NAME_CHARACTERS)
+}
+
+function escaped(text: string): string {
+  return Bun.escapeHTML(shown(text))
+}
+
+function named({ name, username }: SocialUser): string {
+  return `<strong><bdi>${escaped(name)}</bdi></strong> <span class="muted"><bdi>@${escaped(username)}</bdi></span>`
+}
+
+function listed(scopes: readonly SocialScope[]): string {
+  return `<ul>${scopes.map((scope) => `<li>${SCOPE_MEANINGS[scope]}</li>`).join('')}</ul>`
+}
+
+function page(status: number, title: string, words: string) {
+  return { status, title, words: `<p>${words}</p><p class="muted">You can close this page.</p>` }
+}

@@ -1,0 +1,45 @@
+import { boundedBytes } from '../../core/bounded-bytes'
+import { CONFIRM_MS } from '../../core/social/approvals'
+import { CONFIRM_PATH } from './callback-page'
+
+const MAX_FORM_BYTES = 1024
+const LINK_ID = /^link_[0-9a-f]{32}$/
+
+/** Binds the button of a page to the browser that got it: no script reads it, and no other site makes a browser send it. */
+export function proofCookie({ link, proof }: { link: string; proof: string }, overHttps: boolean): string {
+  return `${cookie(link, proof, CONFIRM_MS / 1000)}${overHttps ? '; Secure' : ''}`
+}
+
+/** Takes the cookie away: it works once. */
+export function endedCookie(link: string): string {
+  return cookie(link, '', 0)
+}
+
+/** The link whose button was pressed, with the proof of this browser; null when another site pressed it, or nothing proves it. */
+export async function pressed(request: Request): Promise<{ link: string; proof: string } | null> {
+  if (!isOwnForm(request.headers)) return null
+  const form = new URLSearchParams((await boundedBytes(request.body, MAX_FORM_BYTES))?.toString('utf8') ?? '')
+  const link = form.get('link') ?? ''
+  if (!LINK_ID.test(link)) return null
+  const mine = `${nameOf(link)}=`
+  const all = (request.headers.get('cookie') ?? '').split(/; */)
+  const proof = all.find((one) => one.startsWith(mine))?.slice(mine.length)
+  return proof ? { link, proof } : null
+}
+
+/** Each link has its own, so that a second page in the same browser changes nothing of the first one. */
+function nameOf(link: string): string {
+  return `gateway_${link}`
+}
+
+function cookie(link: string, value: string, seconds: number): string {
+  return `${nameOf(link)}=${value}; Path=${CONFIRM_PATH}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`
+}
+
+/** The page sends no referrer, so its form comes with the origin `null`; where the browser says more, that counts. */
+function isOwnForm(headers: Headers): boolean {
+  const site = headers.get('sec-fetch-site')
+  if (site !== null) return site === 'same-origin'
+  const origin = headers.get('origin')
+  return origin === null || origin === 'null' || URL.parse(origin)?.host === headers.get('host')
+}

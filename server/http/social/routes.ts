@@ -1,0 +1,94 @@
+import { Elysia } from 'elysia'
+import { formatAddress } from '../../core/credentials/address'
+import { failure } from '../../core/failure'
+import { countedOn } from '../../pipeline/call'
+import { actingKey, SOCIAL_SALES } from '../../pipeline/social/social-actions'
+import { WISHES } from '../middleware/call-options'
+import { readJson } from '../middleware/json-body'
+import type { PricedCalls } from '../middleware/priced'
+import type { FrontDesk } from '../middleware/request-context'
+import { REQUEST_ID_HEADER } from '../middleware/request-ids'
+import { documented, UNDOCUMENTED } from '../openapi/documented'
+import { dataDocs, routeParameters } from '../search/docs'
+import { CONFIRM_PATH, callbackPage } from './callback-page'
+import { SOCIAL_LINK_DOCS } from './docs'
+import { linkWish } from './link-scopes'
+import { endedCookie, pressed, proofCookie } from './proof-cookie'
+import { linkAnswer, NO_NETWORK, type Social } from './record'
+
+/** Linking an account (spec 4.3), and what a linked account does and reads (spec-answers 7). */
+export function socialRoutes({
+  desk,
+  priced,
+  social,
+}: {
+  desk: FrontDesk
+  priced: PricedCalls
+  social: Social | null
+}) {
+  const web = new Elysia({ name: 'social' })
+    .post(
+      '/apis/v1/social/auth_social',
+      async ({ request }) => {
+        const exchange = desk.exchange(request)
+        const caller = exchange.admitted?.caller
+        if (!caller || caller.kind === 'anonymous') throw new Error('nobody known reached a route that needs a key')
+        const body = await readJson(request)
+        const wish = body.ok ? linkWish(body.value, [], ['key_id']) : body
+        if (!wish.ok) return exchange.refuse(wish.error)
+        if (!social) return exchange.refuse(NO_NETWORK)
+        const { id, address } = exchange.presented
+        const key = await actingKey(social, caller, wish.value.text['key_id'])
+        if (!key.ok) return exchange.refuse(key.error)
+        const actor = { kind: 'owner', id: countedOn(caller).id, address: formatAddress(address) } as const
+        const started = await social.linking.start(key.value, wish.value.scopes, actor)
+        return exchange.free(linkAnswer(started), { 'cache-control': 'no-store', 'x-gateway-request-id': id })
+      },
+      { parse: 'none', ...documented(SOCIAL_LINK_DOCS, REQUEST_ID_HEADER) },
+    )
+    .get(
+      '/apis/v1/social/oauth_callback',
+      async ({ request }) => {
+        const exchange = desk.exchange(request)
+        if (!social) return exchange.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
+        const { searchParams: query } = desk.arrival(request).url
+        const only = (name: string) => (query.getAll(name).length === 1 ? query.get(name) : null)
+        const callback = { state: only('state'), code: only('code'), error: only('error') }
+        // The browser may be closed while the code is exchanged: the exchange goes on, its state is burned.
+        const end = await social.linking.finish(callback, AbortSignal.timeout(FINISH_MS))
+        const { status, body, headers } = callbackPage(end)
+        const cookie = end.kind === 'approved' && { 'set-cookie': proofCookie(end, social.overHttps) }
+        return exchange.page(status, body, { ...headers, ...cookie })
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      CONFIRM_PATH,
+      async ({ request }) => {
+        const exchange = desk.exchange(request)
+        if (!social) return exchange.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
+        const shown = await pressed(request)
+        const end = shown
+          ? await social.approvals.confirm(shown.link, shown.proof, AbortSignal.timeout(FINISH_MS))
+          : ({ kind: 'not_confirmed' } as const)
+        const { status, body, headers } = callbackPage(end)
+        return exchange.page(status, body, { ...headers, ...(shown && { 'set-cookie': endedCookie(shown.link) }) })
+      },
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+  // Not typed for clients: these are called by programs of all kinds, never by the dashboard.
+  for (const { operation, provider } of SOCIAL_SALES)
+    for (const method of operation.methods)
+      web.route(
+        method,
+        operation.path,
+        ({ request }) => priced.answer(request, { operation, provider: (admitted) => provider(social, admitted) }),
+        {
+          parse: 'none',
+          ...documented(dataDocs(operation, method), routeParameters(operation, method), WISHES, REQUEST_ID_HEADER),
+        },
+      )
+  return web
+}
+
+const FINISH_MS = 30_000

@@ -1,0 +1,24 @@
+import { Elysia } from 'elysia'
+import { notFound, taken } from '../middleware/failures'
+import { withTakenBody } from '../middleware/json-body'
+import { UNDOCUMENTED } from '../openapi/documented'
+
+/** Nobody posts more to a social network. */
+const MAX_BODY_BYTES = 64 * 1024
+
+/** Another service that is served from here: it reads the whole request and makes the whole answer. */
+export interface SandboxSite {
+  answer(request: Request): Promise<Response>
+}
+
+/** `/sandbox/social`: the sandbox social network, where it is switched on. It takes no key, and nothing of the gateway's. */
+export function sandboxRoutes(site: SandboxSite | null) {
+  const answer = async ({ request }: { request: Request }) => {
+    if (!site) throw notFound('The sandbox network is not switched on.')
+    return site.answer(taken(await withTakenBody(request, MAX_BODY_BYTES)))
+  }
+  const asItCame = { parse: 'none', ...UNDOCUMENTED } as const
+  return new Elysia({ name: 'sandbox' })
+    .all('/sandbox/social', answer, asItCame)
+    .all('/sandbox/social/*', answer, asItCame)
+}

@@ -1,0 +1,48 @@
+import { Elysia } from 'elysia'
+import type { Identity } from '../../core/accounts/identity'
+import { AUDIENCES, type Audience, SCOPES } from '../../core/credentials/oauth-grant'
+import { documented, UNDOCUMENTED } from '../openapi/documented'
+import { WELL_KNOWN_DOCS } from './well-known-docs'
+
+const AUTHORIZATION_SERVER = '/.well-known/oauth-authorization-server/api/auth'
+const RESOURCE = '/.well-known/oauth-protected-resource'
+
+/** Public, the same for everybody, and readable by apps in a browser. */
+const OPEN = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-headers': 'mcp-protocol-version',
+  'cache-control': 'public, max-age=300',
+} as const
+
+/** Where an app finds out how to ask for access: RFC 8414 for the OAuth server, RFC 9728 for each protected resource (spec 5.2). */
+export function wellKnownRoutes(parts: { readonly identity: Identity; readonly baseUrl: string }) {
+  const { identity, baseUrl } = parts
+  const describe = (path: Audience) => ({
+    resource: baseUrl + path,
+    resource_name: `Gateway ${path}`,
+    authorization_servers: [`${baseUrl}/api/auth`],
+    scopes_supported: [...SCOPES],
+    bearer_methods_supported: ['header'],
+    resource_documentation: `${baseUrl}/docs`,
+  })
+  const preflight = () => new Response(null, { status: 204, headers: OPEN })
+  const routes = new Elysia({ name: 'well-known' })
+    .get(
+      AUTHORIZATION_SERVER,
+      async () => Response.json(await identity.authorizationServer(), { headers: OPEN }),
+      documented(WELL_KNOWN_DOCS.authorizationServer),
+    )
+    .options(AUTHORIZATION_SERVER, preflight, UNDOCUMENTED)
+    // Clients that know only the origin ask here; the resource they mean is the MCP server.
+    .get(RESOURCE, () => Response.json(describe('/mcp'), { headers: OPEN }), UNDOCUMENTED)
+    .options(RESOURCE, preflight, UNDOCUMENTED)
+  for (const path of AUDIENCES)
+    routes
+      .get(
+        RESOURCE + path,
+        () => Response.json(describe(path), { headers: OPEN }),
+        path === '/mcp' ? documented(WELL_KNOWN_DOCS.protectedResource) : UNDOCUMENTED,
+      )
+      .options(RESOURCE + path, preflight, UNDOCUMENTED)
+  return routes
+}

@@ -1,0 +1,99 @@
+import type { RouteDocs } from '../openapi/documented'
+import { ref } from '../openapi/json-schema'
+import { OWNER_FAILURES } from '../openapi/owner-failures'
+import { CALL_EXAMPLE, REPORT_EXAMPLE, USAGE_DOCS } from './docs'
+
+const CSV =
+  'time_utc,request_id,key_name,key_last4,endpoint,status,code,tokens_in,tokens_out,cost_usd,latency_ms,model,tokens_cache_read,tokens_cache_write,usage_source,paid_by\r\n' +
+  '2026-11-21T08:56:28.490Z,req_01a1fdfa942070008c603d2632ddc21a,My first key,UYRQ,image-search,200,,0,0,0.005,12,,0,0,,key\r\n'
+
+export const ACTIVITY_DOCS = {
+  usage: {
+    id: 'accountUsage',
+    tag: 'Activity',
+    summary: 'Usage of the account',
+    description:
+      'The report of `/v1/usage` over all keys. Filters narrow it; `group_by` adds a sum per key, operation, status or model.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'The report.',
+        schema: ref('UsageReport'),
+        examples: { report: { ...REPORT_EXAMPLE, scope: 'account' } },
+      },
+    },
+    failures: ['invalid_parameter', ...OWNER_FAILURES],
+  },
+  requests: {
+    id: 'listRequests',
+    tag: 'Activity',
+    summary: 'The request log',
+    description:
+      'Every call of your keys, newest first, refused ones too. Response bodies are not kept. A page of a filter that few calls match may be short, or empty, though more follow: go on until next_cursor is null.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'A page of calls.',
+        schema: ref('RequestPage'),
+        examples: { page: { requests: [CALL_EXAMPLE], next_cursor: null } },
+      },
+    },
+    failures: ['invalid_parameter', ...OWNER_FAILURES],
+  },
+  request: {
+    ...USAGE_DOCS.explained,
+    id: 'explainRequest',
+    tag: 'Activity',
+    description:
+      'What a request of any key of yours cost and how that came about. Takes our request id, or the `X-Request-ID` that came with it; of several with that id, the newest.',
+    access: 'session',
+    failures: ['resource_not_found', ...OWNER_FAILURES],
+  },
+  transactions: {
+    id: 'listTransactions',
+    tag: 'Activity',
+    summary: 'Movements of money',
+    description: 'Credits and charges, newest first, each with the balance after it.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'A page of movements.',
+        schema: ref('TransactionPage'),
+        examples: {
+          page: {
+            transactions: [
+              {
+                id: 'txn_01a1fdfa942070018c603d2632ddc21d',
+                at: '2026-11-21T08:56:28.490Z',
+                kind: 'charge',
+                description: 'image-search',
+                request_id: CALL_EXAMPLE.id,
+                amount_micros_usd: -5000,
+                balance_after_micros_usd: 1_995_000,
+              },
+            ],
+            next_cursor: null,
+          },
+        },
+      },
+    },
+    failures: ['invalid_parameter', ...OWNER_FAILURES],
+  },
+  csv: {
+    id: 'usageCsv',
+    tag: 'Activity',
+    summary: 'The request log as CSV',
+    description: 'The whole filter as one file, streamed. Times are UTC, costs US dollars.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'The file.',
+        schema: { type: 'string' },
+        examples: { file: CSV },
+        contentType: 'text/csv',
+        headers: ['Content-Disposition'],
+      },
+    },
+    failures: ['invalid_parameter', ...OWNER_FAILURES],
+  },
+} as const satisfies Record<string, RouteDocs>

@@ -1,0 +1,135 @@
+import { KEY_FAILURES } from '../keys/key-failures'
+import type { RouteDocs } from '../openapi/documented'
+import { oneOf, orNull, record, ref, text } from '../openapi/json-schema'
+
+const NO_TOKENS = { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 }
+const SUMS = { requests: 3, failed_requests: 1, ...NO_TOKENS, charged_micros_usd: 10_000 }
+
+export const REPORT_EXAMPLE = {
+  scope: 'key',
+  currency: 'USD',
+  start_time: 1_795_132_800,
+  end_time: 1_795_219_200,
+  bucket_width: '1d',
+  timezone: 'UTC',
+  totals: SUMS,
+  buckets: [{ start_time: 1_795_132_800, end_time: 1_795_219_200, ...SUMS }],
+}
+
+export const CALL_EXAMPLE = {
+  id: 'req_01a1fdfa942070008c603d2632ddc21a',
+  client_request_id: null,
+  at: '2026-11-21T08:56:28.490Z',
+  key_id: 'key_01a1fdfa942070018c603d2632ddc21b',
+  operation: 'image-search',
+  model: null,
+  status: 200,
+  code: null,
+  ...NO_TOKENS,
+  usage_source: null,
+  cost_micros_usd: 5000,
+  latency_ms: 12,
+  ip: '203.0.113.7',
+}
+
+const CHARGE_EXAMPLE = {
+  currency: 'USD',
+  price_version: '2.0.0',
+  inputs: {
+    unit: 'request',
+    units: 1,
+    unit_price_micros_usd: 5000,
+    lines: [{ item: 'request', units: 1, unit_price_micros_usd: 5000, per: 1 }],
+  },
+  arithmetic: '1 request x 0.005 USD = 0.005 USD',
+  charged_micros_usd: 5000,
+}
+
+const BALANCE_EXAMPLE = {
+  currency: 'USD',
+  account_balance_micros_usd: 1_990_000,
+  available_balance_micros_usd: 1_990_000,
+  api_key: { unlimited: false, remaining_micros_usd: 990_000, used_micros_usd: 10_000 },
+  as_of: '2026-11-21T08:56:28.490Z',
+}
+
+export const USAGE_DOCS = {
+  report: {
+    id: 'usage',
+    tag: 'Usage',
+    summary: 'Usage of this key',
+    description:
+      'Requests, tokens and charges over time. Without times: the last 30 days, or the last day in hours. At most 366 days of days, or 31 days of hours. `scope=account` needs an OAuth session: a key reads only its own.',
+    access: 'key',
+    answers: { 200: { description: 'The report.', schema: ref('UsageReport'), examples: { report: REPORT_EXAMPLE } } },
+    failures: ['invalid_parameter', 'insufficient_permissions', ...KEY_FAILURES],
+  },
+  explained: {
+    id: 'usageOfRequest',
+    tag: 'Usage',
+    summary: 'One request explained',
+    description:
+      'What a request cost and how that came about: the version of the price, what it was multiplied with, the sum. Takes our request id, or the `X-Request-ID` you sent; of several with that id, the newest.',
+    access: 'key',
+    ids: {
+      id: {
+        description: 'X-Gateway-Request-ID of the request, or the X-Request-ID you sent with it.',
+        example: CALL_EXAMPLE.id,
+      },
+    },
+    answers: {
+      200: {
+        description: 'The request.',
+        schema: ref('ExplainedRequest'),
+        examples: { charged: { ...CALL_EXAMPLE, charge: CHARGE_EXAMPLE } },
+      },
+    },
+    failures: ['resource_not_found', ...KEY_FAILURES],
+  },
+  balance: {
+    id: 'creditsBalance',
+    tag: 'Usage',
+    summary: 'What is left',
+    description: "The account's balance, and what the key may still spend of it: the lower of both binds.",
+    access: 'key',
+    answers: {
+      200: { description: 'The balance.', schema: ref('CreditsBalance'), examples: { balance: BALANCE_EXAMPLE } },
+    },
+    failures: KEY_FAILURES,
+  },
+  whoami: {
+    id: 'whoami',
+    tag: 'Usage',
+    summary: 'Who calls',
+    description: 'Whose account a call with this key or access token would be charged to, and what it may do.',
+    access: 'key',
+    answers: {
+      200: {
+        description: 'The account and the credential.',
+        schema: record('The account and the credential.', {
+          account_id: text('Id of the account.'),
+          email: orNull(text('E-mail address of its owner.')),
+          credential: oneOf(['key', 'app'], 'What the call was made with.'),
+          credential_id: text('Id of the key, or of the connection of the app.'),
+          name: text('Name of the key, or client id of the app.'),
+          scopes: {
+            type: ['array', 'null'],
+            items: { type: 'string' },
+            description: 'What the owner allowed the app; null for a key.',
+          },
+        }),
+        examples: {
+          key: {
+            account_id: 'acct_01a1fdfa942070018c603d2632ddc21b',
+            email: 'ada@example.com',
+            credential: 'key',
+            credential_id: 'key_01a1fdfa942070018c603d2632ddc21b',
+            name: 'My first key',
+            scopes: null,
+          },
+        },
+      },
+    },
+    failures: KEY_FAILURES,
+  },
+} as const satisfies Record<string, RouteDocs>

@@ -1,0 +1,212 @@
+import { Elysia } from 'elysia'
+import type { ConnectionStore } from '../../core/accounts/connection'
+import { parseInstant, RFC_3339 } from '../../core/accounts/instant'
+import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { CredentialStore } from '../../core/credentials/store'
+import type { AccountId, KeyId } from '../../core/ids'
+import type { Statements } from '../../core/ledger/statement'
+import { formatUsd, ZERO } from '../../core/money'
+import type { CallRecord } from '../../core/usage/call-record'
+import type { RequestFilter, UsageReports } from '../../core/usage/reports'
+import { type Payer, payersOf } from '../middleware/callers'
+import { csvFile, csvLine } from '../middleware/csv'
+import { notFound } from '../middleware/failures'
+import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { documented } from '../openapi/documented'
+import { ACTIVITY_DOCS } from './activity-docs'
+import { explainedCall, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from './usage-report'
+
+const INSTANT_RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
+const INSTANT = {
+  in: 'query',
+  kind: 'text',
+  min: 1,
+  max: 40,
+  pattern: { source: RFC_3339, rule: INSTANT_RULE },
+  check: (text: string) => (parseInstant(text) === null ? INSTANT_RULE : null),
+} as const
+
+const WHICH = {
+  key: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 64,
+    description: 'Only calls of this key or app (`key_...` or `conn_...`).',
+  },
+  operation: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 64,
+    description: 'Only calls of this operation.',
+    example: 'image-search',
+  },
+  status: {
+    in: 'query',
+    kind: 'integer',
+    min: 100,
+    max: 599,
+    description: 'Only calls that ended with this status.',
+    example: 200,
+  },
+  model: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 128,
+    description: 'Only calls of this model.',
+    example: 'sandbox/echo',
+  },
+} as const satisfies ParameterTable
+
+const FILTER = {
+  ...WHICH,
+  from: { ...INSTANT, description: 'From this time on.', example: '2026-11-01T00:00:00Z' },
+  to: { ...INSTANT, description: 'Before this time.', example: '2030-01-01T00:00:00Z' },
+} as const satisfies ParameterTable
+
+const LOG_QUERY = { ...FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
+
+/** With the parameters of the report itself, so that every wrong one is listed at once. */
+const GROUPED = {
+  ...WHICH,
+  ...OWNER_USAGE_QUERY,
+  group_by: {
+    in: 'query',
+    kind: 'enum',
+    values: ['key', 'operation', 'status', 'model'],
+    description: 'Adds groups[], the largest charge first.',
+  },
+} as const satisfies ParameterTable
+
+const CSV_HEAD = [
+  'time_utc',
+  'request_id',
+  'key_name',
+  'key_last4',
+  'endpoint',
+  'status',
+  'code',
+  'tokens_in',
+  'tokens_out',
+  'cost_usd',
+  'latency_ms',
+  // Later columns stand at the end, so that who reads by place goes on reading the same.
+  'model',
+  'tokens_cache_read',
+  'tokens_cache_write',
+  'usage_source',
+  'paid_by',
+]
+/** Rows of one question: enough that a long file is not made of many, few enough to hold. */
+const CSV_PAGE = 5_000
+
+/** What an owner sees of use and money, over all keys of the account (spec-answers 3). */
+export function ownerUsageRoutes(parts: {
+  owners: OwnerSessions
+  credentials: CredentialStore
+  apps: Pick<ConnectionStore, 'byAccount'>
+  reports: UsageReports
+  statements: Statements
+  now: () => number
+}) {
+  const { owners, reports, statements, now } = parts
+  return new Elysia({ name: 'owner-usage', prefix: '/api' })
+    .get(
+      '/usage',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const query = queryOf(GROUPED, request)
+        const { key, operation, status, model, group_by } = query
+        const who = {
+          scope: 'account',
+          accountId,
+          keyId: (key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
+          operation: operation ?? null,
+          status: status ?? null,
+          model: model ?? null,
+        } as const
+        return usageReport(reports, query, who, group_by ?? null, now())
+      },
+      documented(ACTIVITY_DOCS.usage, GROUPED),
+    )
+    .get(
+      '/requests',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const query = queryOf(LOG_QUERY, request)
+        const page = await reports.requests(filterOf(accountId, query), query.limit, query.cursor ?? null)
+        if (!page) throw refuseCursor(query.cursor ?? '')
+        return { requests: page.rows.map(wireCall), next_cursor: page.next }
+      },
+      documented(ACTIVITY_DOCS.requests, LOG_QUERY),
+    )
+    .get(
+      '/requests/:id',
+      async ({ request, params }) => {
+        const { accountId } = await owners.owner(request)
+        const call = await reports.request(accountId, null, params.id)
+        if (!call) throw notFound('No request of yours has that id.')
+        return explainedCall(call)
+      },
+      documented(ACTIVITY_DOCS.request),
+    )
+    .get(
+      '/transactions',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const query = queryOf(PAGE_QUERY, request)
+        const page = await statements.transactions(accountId, query.limit, query.cursor ?? null)
+        if (!page) throw refuseCursor(query.cursor ?? '')
+        return {
+          transactions: page.rows.map(wireTransaction),
+          next_cursor: page.next,
+        }
+      },
+      documented(ACTIVITY_DOCS.transactions, PAGE_QUERY),
+    )
+    .get(
+      '/usage.csv',
+      async ({ request }) => {
+        const { accountId } = await owners.owner(request)
+        const filter = filterOf(accountId, queryOf(FILTER, request))
+        const payers = new Map((await payersOf(accountId, parts)).map((payer) => [payer.id, payer]))
+        return csvFile(
+          'usage.csv',
+          CSV_HEAD,
+          (cursor) => reports.requests(filter, CSV_PAGE, cursor),
+          (call) => csvCall(call, payers.get(call.keyId)),
+        )
+      },
+      documented(ACTIVITY_DOCS.csv, FILTER),
+    )
+}
+
+function csvCall(call: CallRecord, payer: Payer | undefined): string {
+  const { id, operation, status, code, latencyMs, tokens } = call
+  const time = new Date(call.at).toISOString()
+  const cost = formatUsd(call.charged?.cost ?? ZERO)
+  const whose = [payer?.name ?? '', payer?.last4 ?? '']
+  const counted = [tokens.cacheRead, tokens.cacheWrite, call.usageSource ?? null]
+  return csvLine([
+    ...[time, id, ...whose, operation, status, code, tokens.input, tokens.output, cost, latencyMs],
+    ...[call.model ?? null, ...counted, payer?.kind ?? ''],
+  ])
+}
+
+function filterOf(
+  accountId: AccountId,
+  query: { key?: string; operation?: string; status?: number; model?: string; from?: string; to?: string },
+): RequestFilter {
+  return {
+    accountId,
+    keyId: (query.key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
+    operation: query.operation ?? null,
+    status: query.status ?? null,
+    model: query.model ?? null,
+    from: query.from === undefined ? null : parseInstant(query.from),
+    to: query.to === undefined ? null : parseInstant(query.to),
+  }
+}

@@ -1,0 +1,93 @@
+import type { Identity } from '../../core/accounts/identity'
+import type { ParameterTable } from '../../core/catalogue/parameters'
+import { failure } from '../../core/failure'
+import type { Ledger } from '../../core/ledger/ledger'
+import { least, minus, ZERO } from '../../core/money'
+import type { UsageReports } from '../../core/usage/reports'
+import { countedOn, type KnownCaller } from '../../pipeline/call'
+import { Failed, notFound } from '../middleware/failures'
+import { explainedCall, USAGE_QUERY, usageReport } from './usage-report'
+
+interface UsageParts {
+  readonly identity: Pick<Identity, 'user'>
+  readonly ledger: Ledger
+  readonly reports: UsageReports
+  readonly now: () => number
+}
+
+export const CALLER_USAGE_QUERY = {
+  ...USAGE_QUERY,
+  scope: {
+    in: 'query',
+    kind: 'enum',
+    values: ['key', 'account'],
+    default: 'key',
+    description: 'Whose usage: of this key or app, or of the whole account. A key may read only its own.',
+  },
+} as const satisfies ParameterTable
+
+type UsageAsked = Parameters<typeof usageReport>[1] & { readonly scope: 'key' | 'account' }
+
+/**
+ * What a known caller may know of its own use (spec 4.6): usage, one charge explained, what is left. An app that may read usage
+ * reads the whole account's; a key reads only its own. Each throws `Failed` for an expected "no".
+ */
+export class UsageAnswers {
+  private readonly parts: UsageParts
+
+  constructor(parts: UsageParts) {
+    this.parts = parts
+  }
+
+  async report(caller: KnownCaller, asked: UsageAsked) {
+    const { reports, now } = this.parts
+    const accountId = caller.account.id
+    if (asked.scope === 'key')
+      return usageReport(reports, asked, { scope: 'key', accountId, keyId: countedOn(caller).id }, null, now())
+    if (caller.kind === 'key')
+      throw new Failed(
+        failure(
+          'insufficient_permissions',
+          'The usage of the whole account needs an OAuth session; a key reads only its own.',
+        ),
+      )
+    return usageReport(reports, asked, { scope: 'account', accountId, keyId: null }, null, now())
+  }
+
+  async explained(caller: KnownCaller, id: string) {
+    const own = caller.kind === 'key' ? caller.key.id : null
+    const call = await this.parts.reports.request(caller.account.id, own, id)
+    if (!call)
+      throw notFound(own ? 'This key made no request with that id.' : 'This account made no request with that id.')
+    return explainedCall(call)
+  }
+
+  /** Whose money a call spends, and what the credential may do. */
+  async whoami(caller: KnownCaller) {
+    const { account } = caller
+    const user = await this.parts.identity.user(account.userId)
+    const who = { account_id: account.id, email: user?.email ?? null }
+    if (caller.kind === 'key')
+      return { ...who, credential: 'key', credential_id: caller.key.id, name: caller.key.name, scopes: null }
+    const { connection, scopes } = caller
+    return { ...who, credential: 'app', credential_id: connection.id, name: connection.clientId, scopes: [...scopes] }
+  }
+
+  async balance(caller: KnownCaller) {
+    const { ledger, now } = this.parts
+    const { account } = caller
+    const [balance, pool] = await Promise.all([ledger.balance(account.id), ledger.pool(countedOn(caller).poolId)])
+    if (!balance || !pool) throw new Error(`account ${account.id} has no counters`)
+    return {
+      currency: 'USD',
+      account_balance_micros_usd: balance.posted,
+      available_balance_micros_usd: balance.available < 0 ? ZERO : balance.available,
+      api_key: {
+        unlimited: pool.limit === null,
+        remaining_micros_usd: pool.limit === null ? null : minus(pool.limit, least(pool.spent, pool.limit)),
+        used_micros_usd: pool.spent,
+      },
+      as_of: new Date(now()).toISOString(),
+    }
+  }
+}

@@ -1,0 +1,211 @@
+import { unitOf } from '../../core/catalogue/operations'
+import type { Parameters, ParameterTable } from '../../core/catalogue/parameters'
+import { wrongParameters } from '../../core/failure'
+import type { AccountId, CredentialId } from '../../core/ids'
+import type { AccountTransaction } from '../../core/ledger/statement'
+import { costOfLines } from '../../core/models/token-price'
+import { formatUsd, type Money } from '../../core/money'
+import { type BucketWidth, boundaries, isTimeZone } from '../../core/usage/calendar'
+import type { CallRecord, ChargeLine } from '../../core/usage/call-record'
+import { FINE_RANGE_MS, type UsageGrouping, type UsageReports } from '../../core/usage/reports'
+import { summarise } from '../../core/usage/summary'
+import type { UsageSums } from '../../core/usage/sums'
+import { Failed } from '../middleware/failures'
+
+const DAY_SECONDS = 86_400
+/** A report of minutes covers at most some hours, one of hours a month, one of days a year. */
+const MOST: Record<BucketWidth, { readonly seconds: number; readonly words: string }> = {
+  '1m': { seconds: FINE_RANGE_MS / 1000, words: `${FINE_RANGE_MS / 3_600_000} hours` },
+  '1h': { seconds: 31 * DAY_SECONDS, words: '31 days' },
+  '1d': { seconds: 366 * DAY_SECONDS, words: '366 days' },
+}
+const DEFAULT_SECONDS: Record<BucketWidth, number> = { '1m': 3600, '1h': DAY_SECONDS, '1d': 30 * DAY_SECONDS }
+const YEAR_2100 = 4_102_444_800
+
+/** The parameters of a usage report (spec-answers 8). Times are UNIX seconds; the end is not included. */
+export const USAGE_QUERY = {
+  start_time: {
+    in: 'query',
+    kind: 'integer',
+    min: 0,
+    max: YEAR_2100,
+    description: 'Start, UNIX seconds, included.',
+    example: 1_795_132_800,
+  },
+  end_time: {
+    in: 'query',
+    kind: 'integer',
+    min: 0,
+    max: YEAR_2100,
+    description: 'End, UNIX seconds, not included.',
+    example: 1_795_219_200,
+  },
+  bucket_width: {
+    in: 'query',
+    kind: 'enum',
+    values: ['1h', '1d'],
+    default: '1d',
+    description: 'Hours or days.',
+  },
+  timezone: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 64,
+    default: 'UTC',
+    check: (name) => (isTimeZone(name) ? null : 'must be an IANA time zone such as Europe/Berlin'),
+    description: 'The time zone that hours and days are of.',
+  },
+} as const satisfies ParameterTable
+
+/** The same for owners, who can look at the last minutes as well. */
+export const OWNER_USAGE_QUERY = {
+  ...USAGE_QUERY,
+  bucket_width: { ...USAGE_QUERY.bucket_width, values: ['1m', '1h', '1d'], description: 'Minutes, hours or days.' },
+} as const satisfies ParameterTable
+
+export interface UsageWho {
+  readonly scope: 'key' | 'account'
+  readonly accountId: AccountId
+  readonly keyId: CredentialId | null
+  readonly operation?: string | null
+  readonly status?: number | null
+  readonly model?: string | null
+}
+
+/** The body of `/v1/usage` and `/api/usage`. */
+export async function usageReport(
+  reports: UsageReports,
+  query: Parameters<typeof OWNER_USAGE_QUERY>,
+  who: UsageWho,
+  grouping: UsageGrouping | null,
+  now: number,
+) {
+  const width = query.bucket_width
+  const end = query.end_time ?? Math.floor(now / 1000) + 1
+  const start = query.start_time ?? end - DEFAULT_SECONDS[width]
+  const rule =
+    start >= end
+      ? 'must be before end_time'
+      : end - start > MOST[width].seconds
+        ? `must be at most ${MOST[width].words} before end_time with bucket_width ${width}`
+        : null
+  if (rule) {
+    const wrong = {
+      param: 'start_time',
+      in: 'query',
+      code: 'invalid_parameter',
+      rule,
+      received: String(start),
+    } as const
+    throw new Failed(wrongParameters([wrong]))
+  }
+  const range = { from: start * 1000, to: end * 1000 }
+  const { accountId, keyId, operation = null, status = null, model = null } = who
+  const edges = boundaries(range.from, range.to, width, query.timezone)
+  const figures = await reports.usage({ accountId, keyId, operation, status, model, ...range }, edges, grouping)
+  const summary = summarise(figures, edges, range)
+  return {
+    scope: who.scope,
+    currency: 'USD' as const,
+    start_time: start,
+    end_time: end,
+    bucket_width: width,
+    timezone: query.timezone,
+    totals: wireSums(summary.totals),
+    buckets: summary.buckets.map((bucket) => ({
+      start_time: bucket.from / 1000,
+      end_time: bucket.to / 1000,
+      ...wireSums(bucket),
+    })),
+    ...(grouping && {
+      groups: summary.groups.map((group) => ({ group_by: grouping, name: group.name, ...wireSums(group) })),
+    }),
+  }
+}
+
+function wireSums(sums: UsageSums) {
+  return {
+    requests: sums.requests,
+    failed_requests: sums.failedRequests,
+    input_tokens: sums.inputTokens,
+    output_tokens: sums.outputTokens,
+    cache_read_tokens: sums.cacheReadTokens,
+    cache_write_tokens: sums.cacheWriteTokens,
+    charged_micros_usd: sums.charged,
+  }
+}
+
+/** One row of the request log, as owners see it. */
+export function wireCall(call: CallRecord) {
+  return {
+    id: call.id,
+    client_request_id: call.clientRequestId,
+    at: new Date(call.at).toISOString(),
+    key_id: call.keyId,
+    operation: call.operation,
+    model: call.model ?? null,
+    status: call.status,
+    code: call.code,
+    input_tokens: call.tokens.input,
+    output_tokens: call.tokens.output,
+    cache_read_tokens: call.tokens.cacheRead,
+    cache_write_tokens: call.tokens.cacheWrite,
+    usage_source: call.usageSource ?? null,
+    cost_micros_usd: call.charged?.cost ?? 0,
+    latency_ms: call.latencyMs,
+    ip: call.address,
+  }
+}
+
+export function wireTransaction(row: AccountTransaction) {
+  return {
+    id: row.id,
+    at: new Date(row.at).toISOString(),
+    kind: row.kind,
+    description: row.description,
+    request_id: row.requestId,
+    amount_micros_usd: row.amount,
+    balance_after_micros_usd: row.balanceAfter,
+  }
+}
+
+/** One charge explained: the price version, the inputs, the arithmetic (spec-answers 8). */
+export function explainedCall(call: CallRecord) {
+  const { charged } = call
+  const unit = unitOf(call.operation)
+  const lines: readonly ChargeLine[] = charged
+    ? (charged.lines ?? [{ item: unit, units: charged.units, unitPrice: charged.unitPrice, per: 1 }])
+    : []
+  return {
+    ...wireCall(call),
+    charge: charged && {
+      currency: 'USD' as const,
+      price_version: charged.priceVersion,
+      inputs: {
+        unit,
+        units: charged.units,
+        unit_price_micros_usd: charged.unitPrice,
+        lines: lines.map(({ item, units, unitPrice, per }) => ({
+          item,
+          units,
+          unit_price_micros_usd: unitPrice,
+          per,
+        })),
+      },
+      arithmetic: arithmeticOf(lines, charged.cost),
+      charged_micros_usd: charged.cost,
+    },
+  }
+}
+
+/** The sum in words. Tokens are priced by the million, and the whole sum is rounded up once. */
+function arithmeticOf(lines: readonly ChargeLine[], cost: Money): string {
+  const terms = lines.map(
+    ({ item, units, unitPrice, per }) =>
+      `${units} ${item} x ${formatUsd(unitPrice)} USD${per === 1 ? '' : ` / ${per}`}`,
+  )
+  const sum = costOfLines(lines)
+  const held = sum > cost ? `, of which ${formatUsd(cost)} USD were held and are charged` : ''
+  return `${terms.join(' + ') || 'nothing'} = ${formatUsd(sum)} USD${held}`
+}

@@ -1,0 +1,172 @@
+import type { Account } from '../core/accounts/account'
+import type { Connection } from '../core/accounts/connection'
+import type { Operation, SoldName } from '../core/catalogue/operation'
+import { type Address, limitSubject } from '../core/credentials/address'
+import type { ApiKey } from '../core/credentials/api-key'
+import type { Audience, Scope } from '../core/credentials/oauth-grant'
+import type { Failure } from '../core/failure'
+import type { CredentialId, KeyId, PoolId, RequestId } from '../core/ids'
+import type { Readings, Subject } from '../core/limits/limiter'
+import type { Money } from '../core/money'
+import type { ShownPayment } from '../core/payments/method'
+import type { GivenReceipt } from '../core/payments/receipt'
+import type { CallOrigin, Provider } from '../core/providers/provider'
+import type { Quote } from './quote'
+
+/** What a caller showed, before it is judged. */
+export type Credential =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'api_key'; readonly secret: string }
+  /** A key whose owner is signed in and lets this one call go by it, without showing its secret. */
+  | { readonly kind: 'own_key'; readonly id: KeyId }
+  /** A payment for this one request (spec 5.3). */
+  | { readonly kind: 'payment'; readonly shown: ShownPayment }
+  /** An app's access token, shown at an address of this audience. */
+  | { readonly kind: 'oauth_token'; readonly token: string; readonly audience: Audience }
+
+/** Where a call wants to go, as far as the door must know. */
+export type Destination =
+  | {
+      readonly kind: 'priced'
+      readonly operation: SoldName
+      /** Whoever has no key may pay for the one request (spec 5.3); else a key is needed. */
+      readonly payable?: true
+      /** A further window beside the key's (spec 8): its name, and its requests per minute. */
+      readonly window?: { readonly name: string; readonly rpm: number }
+    }
+  /** A free route that needs a key, by the name that it has in the log; the wallet's also lets a payment in without one. */
+  | { readonly kind: 'free'; readonly name: string; readonly takesPayment?: true }
+  /**
+   * A route for anybody, at the pace of its address. `paysInside`: what pays may stand in the body, so that whoever shows nothing is
+   * counted only once that was read (`FrontDesk.count`).
+   */
+  | { readonly kind: 'open'; readonly paysInside?: true }
+  /** No such route, or a wrong method: the window is read, nothing is taken. */
+  | { readonly kind: 'nowhere'; readonly failure: Failure }
+
+/** A call at the door. */
+export interface Presented {
+  readonly id: RequestId
+  /** The caller's own `X-Request-ID`, when it sent a good one. */
+  readonly clientRequestId: string | null
+  readonly at: number
+  readonly credential: Credential
+  readonly address: Address
+  /** As it came. */
+  readonly request: { readonly method: string; readonly url: string }
+  readonly destination: Destination
+}
+
+/** Who calls: the holder of a key, an app that an owner let in, or nobody known. */
+export type Caller =
+  | { readonly kind: 'key'; readonly key: ApiKey; readonly account: Account }
+  | AppCaller
+  | { readonly kind: 'anonymous' }
+
+export interface AppCaller {
+  readonly kind: 'app'
+  readonly connection: Connection
+  readonly scopes: ReadonlySet<Scope>
+  readonly account: Account
+}
+
+/** A caller whose account is known: what it spends comes off the account's balance. */
+export type KnownCaller = Exclude<Caller, { kind: 'anonymous' }>
+
+/** What the calls of a known caller are limited, counted and logged under. */
+export function countedOn(caller: KnownCaller): { readonly id: CredentialId; readonly poolId: PoolId } {
+  return caller.kind === 'key' ? caller.key : caller.connection
+}
+
+/** What the door found out about a credential. */
+export interface Identified {
+  readonly caller: Caller
+  readonly subjects: readonly Subject[]
+  /** Why the credential is none, once the address's window let the question through. */
+  readonly refused: Failure | null
+}
+
+/** A call that passed the door. */
+export interface Admitted {
+  readonly presented: Presented
+  readonly caller: Caller
+  readonly subjects: readonly Subject[]
+  readonly readings: Readings
+}
+
+/** Whose turn a call is, where callers are served in turn: its account's; without one, that of what its address is limited by. */
+export function originOf({
+  caller,
+  presented,
+}: {
+  readonly caller: Caller
+  readonly presented: Pick<Presented, 'address'>
+}): CallOrigin {
+  const isKnown = caller.kind !== 'anonymous'
+  return { caller: isKnown ? `account ${caller.account.id}` : `address ${limitSubject(presented.address)}` }
+}
+
+/** A call that the door turned away. `caller` is set when the key was known, for the log. */
+export interface TurnedAway {
+  readonly presented: Presented
+  readonly caller: Caller
+  readonly failure: Failure
+  readonly readings: Readings
+}
+
+/** What a caller may ask of one call beside its input (spec-answers 5). */
+export interface CallOptions {
+  /** `X-Max-Price-USD`: refuse, before anything runs, when it would cost more. */
+  readonly maxPrice: Money | null
+  /** `X-Cost-Mode: quote`: say what it would cost; run and charge nothing. */
+  readonly quote: boolean
+  /** `Idempotency-Key`: answer a repeat as the first one, without a second charge. Ignored without an account. */
+  readonly idempotencyKey: string | null
+}
+
+export type AnyOperation = Pick<Operation, 'takesConcurrency' | 'timeoutMs' | 'effect'> & { readonly name: SoldName }
+
+/** A priced call whose input was parsed. */
+export interface PricedCall<I> {
+  readonly admitted: Admitted
+  readonly operation: AnyOperation
+  readonly quote: Quote
+  readonly provider: Provider<I>
+  readonly input: I
+  /** Equal for two tries of one request only (`fingerprintOf`). */
+  readonly fingerprint: () => string
+  /** Headers of a success. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly wishes: CallOptions
+  /** Aborts when the caller hangs up. It counts until the upstream is asked; of a local one, to its end. */
+  readonly hangUp: AbortSignal
+}
+
+/** What a call would cost, which was not run; and what the caller could spend now. */
+export interface Quoted {
+  readonly kind: 'quoted'
+  readonly quote: Pick<Quote, 'most' | 'version' | 'fixed'>
+  readonly balance: Money | null
+}
+
+/** Answered as the first time, and not charged again. */
+export interface Repeated {
+  readonly kind: 'repeated'
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** How a priced call ended. */
+export type Outcome =
+  | {
+      readonly kind: 'served'
+      readonly body: string | Uint8Array<ArrayBuffer>
+      readonly cost: Money
+      /** Set for an answer that was kept from an earlier call. */
+      readonly ageSeconds?: number
+      /** Of a call that was paid for by itself. */
+      readonly receipt: GivenReceipt | null
+    }
+  | Repeated
+  | Quoted
+  | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }

@@ -1,0 +1,52 @@
+import type { Failure } from '../../core/failure'
+import { mostCost } from '../../core/models/token-price'
+import { least, type Money, micros } from '../../core/money'
+import { spendable } from '../paid-call'
+import type { ModelCounter, ValidatedCall } from './model-call'
+
+/** A refusal for money, with the largest output cap that the same call could have. Others stay as they are. */
+export async function withFittingCap(
+  counter: Pick<ModelCounter, 'ledger' | 'creditBuysPaid'>,
+  judged: Pick<ValidatedCall, 'call' | 'request' | 'model' | 'cap' | 'bounds'>,
+  problem: Failure,
+): Promise<Failure> {
+  if (problem.code !== 'insufficient_balance' && problem.code !== 'insufficient_api_key_balance') return problem
+  const available = await spendableOn(counter, judged)
+  const cap = available === null ? 0 : largestCap(judged, available)
+  const hint =
+    cap > 0
+      ? `An output cap of at most ${cap} tokens would fit.`
+      : 'Its input alone costs more than what is left: no output cap would fit.'
+  return { ...problem, message: `${problem.message} ${hint}` }
+}
+
+async function spendableOn(
+  counter: Pick<ModelCounter, 'ledger' | 'creditBuysPaid'>,
+  { call: { admitted }, model }: Pick<ValidatedCall, 'call' | 'model'>,
+): Promise<Money | null> {
+  const all = await spendable(counter, admitted)
+  if (all === null || admitted.caller.kind === 'anonymous' || !model.rechargeRequired || counter.creditBuysPaid)
+    return all
+  const balance = await counter.ledger.balance(admitted.caller.account.id)
+  // What is held may all be of the paid part: a cap that is named must fit.
+  return balance && least(all, micros(Math.max(0, balance.paid - balance.held)))
+}
+
+/** The largest cap whose most cost is within `available`; 0 when none is. */
+function largestCap(
+  { request, model, cap, bounds }: Pick<ValidatedCall, 'request' | 'model' | 'cap' | 'bounds'>,
+  available: Money,
+): number {
+  let fits = 0
+  for (let over = cap; over - fits > 1; ) {
+    const tried = fits + Math.floor((over - fits) / 2)
+    const most = mostCost(model.price, {
+      input: bounds.input.most,
+      output: tried * request.choices,
+      hourCache: request.hourCache ?? false,
+    })
+    if (most <= available) fits = tried
+    else over = tried
+  }
+  return fits
+}

@@ -1,0 +1,140 @@
+import { type Failure, failure } from '../../core/failure'
+import type { Subject } from '../../core/limits/limiter'
+import { removedBetas } from '../../core/models/betas'
+import { type Model, type ModelRoute, routesOf } from '../../core/models/model'
+import { boundsOf, type ModelRequest, type TokenBounds, unsold } from '../../core/models/model-request'
+import type { ModelWire, WirePath } from '../../core/models/model-wire'
+import { mostCost } from '../../core/models/token-price'
+import type { Money } from '../../core/money'
+import { no, ok, type Result } from '../../core/result'
+import { windowOf } from '../auth/authenticate'
+import type { KnownCaller } from '../call'
+import { countedOn } from '../call'
+import type { ModelCall, ModelCounter, ValidatedCall } from './model-call'
+
+/** Judges the input of a model call that was read: its model, its bounds. Takes nothing. */
+export function validateModelCall(counter: ModelCounter, call: ModelCall): Result<ValidatedCall, Failure> {
+  const { admitted, wire, request } = call
+  const { caller } = admitted
+  if (caller.kind === 'anonymous') throw new Error('the door let nobody known pass to a model')
+  const sold = soldModel(counter, caller, request.model, wire.route)
+  if (isSold(sold)) call.onModel(request.model)
+  if (!sold.ok) return sold
+  const model = sold.value
+  call.onRemovedBetas(removedBetas(call.headers['anthropic-beta'], model.betas))
+  const bounded = boundedCall(counter, request, model)
+  if (!bounded.ok) return bounded
+  const { cap, bounds, most } = bounded.value
+  const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
+  const subjects = family ? [...admitted.subjects, family] : admitted.subjects
+  const tooMany = moreThanMinute(bounds.input.likely, bounds.output, subjects)
+  if (tooMany) return no(tooMany)
+  return ok({ call, request, model, cap, bounds, most, subjects, family })
+}
+
+/** What a call comes to at most. */
+export interface BoundedCall {
+  readonly cap: number
+  readonly bounds: TokenBounds
+  readonly most: Money
+}
+
+/** What a body would come to at most, whoever calls. Takes nothing, asks nobody. */
+export function estimateModelCall(
+  counter: Pick<ModelCounter, 'catalogue' | 'defaultCap'>,
+  { wire, path, bytes }: { wire: ModelWire; path: WirePath; bytes: Uint8Array<ArrayBuffer> },
+): Result<BoundedCall & { readonly model: Model }, Failure> {
+  const read = wire.read(bytes, path)
+  if (!read.ok) return read
+  const model = counter.catalogue.byId(read.value.model)
+  if (!model) return no(unknownModel(read.value.model))
+  const spoken = onRoute(model, wire.route)
+  if (!spoken.ok) return spoken
+  const bounded = boundedCall(counter, read.value, model)
+  return bounded.ok ? ok({ ...bounded.value, model }) : bounded
+}
+
+function boundedCall(
+  counter: Pick<ModelCounter, 'defaultCap'>,
+  request: ModelRequest,
+  model: Model,
+): Result<BoundedCall, Failure> {
+  const own = unsold(request, model)
+  if (own) return no(own)
+  const cap = request.cap ?? defaultCap(counter, model)
+  const bounds = boundsOf(request, model, cap)
+  if (!bounds)
+    return no(
+      failure(
+        'unsupported_parameter',
+        `${model.id} cannot take files, sound or film here: its context_tokens are not configured, so the most they could cost is not known.`,
+      ),
+    )
+  return ok({
+    cap,
+    bounds,
+    most: mostCost(model.price, {
+      input: bounds.input.most,
+      output: bounds.output,
+      hourCache: request.hourCache ?? false,
+    }),
+  })
+}
+
+/** The model of this id, where the caller may call it on this route. */
+export function soldModel(
+  { catalogue }: Pick<ModelCounter, 'catalogue'>,
+  caller: KnownCaller,
+  id: string,
+  route: ModelRoute,
+): Result<Model, Failure> {
+  const model = catalogue.byId(id)
+  if (!model) return no(unknownModel(id))
+  const allowedModels = caller.kind === 'key' ? caller.key.allowedModels : []
+  if (allowedModels.length > 0 && !allowedModels.includes(model.id))
+    return no(
+      failure('model_not_allowed', `${model.id} is not in this key's list of allowed models.`, { param: 'model' }),
+    )
+  return onRoute(model, route)
+}
+
+/** The model, where it is spoken to on this route. */
+function onRoute(model: Model, route: ModelRoute): Result<Model, Failure> {
+  const routes = routesOf(model)
+  if (routes.includes(route)) return ok(model)
+  return no(
+    failure(
+      'model_route_not_supported',
+      `${model.id} is not available on this route. Call it by: ${routes.join(', ')}.`,
+      {
+        param: 'model',
+      },
+    ),
+  )
+}
+
+function unknownModel(id: string): Failure {
+  return failure('unknown_model', `There is no model "${id.slice(0, 80)}". GET /v1/models lists all.`, {
+    param: 'model',
+  })
+}
+
+/** Whether there is such a model, be it not for this caller or on this route. A name that a caller made up is not written down. */
+export function isSold(sold: Result<Model, Failure>): boolean {
+  return sold.ok || sold.error.code !== 'unknown_model'
+}
+
+function defaultCap(counter: Pick<ModelCounter, 'defaultCap'>, model: Model): number {
+  const cap = model.defaultOutputTokens ?? counter.defaultCap
+  return Math.min(cap, model.maxOutputTokens ?? cap)
+}
+
+/** What no minute has room for is refused now, and not for ever with 429 (spec-answers 8). */
+export function moreThanMinute(input: number, output: number, subjects: readonly Subject[]): Failure | null {
+  const minute = Math.min(...subjects.map(({ limits }) => limits.tpm))
+  if (input + output <= minute) return null
+  return failure(
+    'max_tokens_exceeded',
+    `About ${input} tokens of input and an output cap of ${output} exceed the ${minute} tokens that a minute allows. Lower the cap.`,
+  )
+}

@@ -1,0 +1,82 @@
+import type { Clock } from '../../core/clock'
+import type { BackendAnswer, ModelBackend } from '../../core/models/backend'
+import { CHAT_COMPLETIONS } from '../../core/models/chat-completions-wire'
+import type { Model } from '../../core/models/model'
+import { boundsOf, isJson, listOf } from '../../core/models/model-request'
+import { type Metered, metered, USUAL_BYTES, type WirePath } from '../../core/models/model-wire'
+import type { ChatTurn } from '../../core/models/research-prompts'
+import { jsonOf, SseEvents } from '../../core/models/sse-events'
+import type { UpstreamFailure } from '../../core/providers/provider'
+import { no, ok, type Result } from '../../core/result'
+
+const STREAM: WirePath = { model: null, stream: true, events: true }
+
+/** One question to a model within a longer job. */
+export interface Question {
+  readonly model: Model
+  readonly turns: readonly ChatTurn[]
+  readonly cap: number
+  /** Gets the text as it comes. */
+  readonly onText?: (text: string) => void
+}
+
+export interface Answered {
+  readonly text: string
+  readonly metered: Metered
+  /** Why the answer is not whole; null when it is. */
+  readonly broken: UpstreamFailure | null
+}
+
+/** The body of a question: the most that it can be in tokens is what its bytes and its cap say. */
+export function questionBody({ model, turns, cap }: Question): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify({ model: model.id, messages: turns, max_tokens: cap, stream: true }))
+}
+
+/**
+ * Asks a model, and counts what it took, whole or not: of one that `signal` broke off, what it writes in the time that it had. A
+ * refusal of the upstream's own took nothing.
+ */
+export async function ask(
+  { backend, clock }: { readonly backend: ModelBackend; readonly clock: Clock },
+  question: Question,
+  signal: AbortSignal,
+): Promise<Result<Answered, UpstreamFailure>> {
+  const { model, cap, onText } = question
+  const judged = CHAT_COMPLETIONS.read(questionBody(question), STREAM)
+  if (!judged.ok) throw new Error(judged.error.message)
+  const request = judged.value
+  const call = { model, wire: CHAT_COMPLETIONS, request, path: STREAM, cap, headers: {} }
+  const askedAt = clock.now()
+  const opened = await backend.open(call, signal)
+  if (!opened.ok && !signal.aborted) return no(opened.error)
+  const meter = CHAT_COMPLETIONS.meter(request, STREAM)
+  let text = ''
+  const texts = new SseEvents((event) => {
+    const said = deltaOf(event)
+    text += said
+    if (said !== '') onText?.(said)
+    return 'drop'
+  })
+  const read = async (answer: BackendAnswer): Promise<UpstreamFailure | null> => {
+    try {
+      for await (const chunk of answer.body) texts.push(meter.push(chunk))
+      texts.push(meter.close())
+      return meter.isComplete && !meter.hasFailed ? null : { kind: 'error', reason: 'the stream was cut' }
+    } catch (error) {
+      return { kind: signal.aborted ? 'timeout' : 'error', reason: error instanceof Error ? error.name : 'cut' }
+    } finally {
+      answer.close()
+    }
+  }
+  const broken = opened.ok ? await read(opened.value) : opened.error
+  const likely = boundsOf(request, model, cap)?.input.likely ?? 0
+  const seconds = broken && signal.aborted ? Math.max(0, clock.now() - askedAt) / 1000 : 0
+  const textBytes = Math.max(meter.seen.textBytes, Math.ceil(seconds * model.tokensPerSecond) * USUAL_BYTES)
+  return ok({ text, metered: metered({ ...meter.seen, textBytes }, { input: likely, output: cap }), broken })
+}
+
+function deltaOf(event: Uint8Array): string {
+  const [choice] = listOf(jsonOf(event)['choices'])
+  const delta = isJson(choice) ? choice['delta'] : null
+  return isJson(delta) && typeof delta['content'] === 'string' ? delta['content'] : ''
+}

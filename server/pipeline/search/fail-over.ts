@@ -1,0 +1,66 @@
+import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../core/providers/provider'
+import { no, type Result } from '../../core/result'
+import { withDeadline } from '../with-deadline'
+
+type Answer = Result<ProviderAnswer, UpstreamFailure>
+
+/** A source, and whether asking it costs the operator money. */
+export interface Source<I> {
+  readonly provider: Provider<I>
+  readonly paid: boolean
+}
+
+export interface FailOverOptions {
+  /** For all attempts together; who calls ends the call at this time. */
+  readonly timeoutMs: number
+  /** Whether signup credit may pay for the sources that cost money. */
+  readonly creditBuysPaid: boolean
+  /** Told of each failure that another source made up for. */
+  readonly onTrouble: (provider: string, reason: string) => void
+}
+
+/**
+ * One source made of several: the next one is asked when one fails, until the caller's time is over. It answers at most once,
+ * so a call is charged at most once, whoever answered. What is wrong with the request itself is told at once.
+ */
+export function failOver<I>(sources: readonly Source<I>[], options: FailOverOptions): Provider<I> {
+  const providers = sources.map(({ provider }) => provider)
+  const chain = chainOf(providers, options)
+  const free = sources.filter(({ paid }) => !paid).map(({ provider }) => provider)
+  if (options.creditBuysPaid || free.length === sources.length) return chain
+  return { ...chain, onCredit: free.length === 0 ? null : chainOf(free, options) }
+}
+
+function chainOf<I>(providers: readonly Provider<I>[], options: FailOverOptions): Provider<I> {
+  const [only] = providers
+  if (only && providers.length === 1) return only
+  return {
+    name: providers.map(({ name }) => name).join(','),
+    ...(providers.every(({ isLocal }) => isLocal) && { isLocal: true as const }),
+    call: (input, signal, origin) => attempts(providers, options, input, { signal, origin }),
+    async ready() {
+      return (await Promise.all(providers.map((provider) => provider.ready()))).includes(true)
+    },
+  }
+}
+
+/** The failure that is told when all fail is the first one: that of the source the operator prefers. */
+async function attempts<I>(
+  providers: readonly Provider<I>[],
+  { timeoutMs, onTrouble }: FailOverOptions,
+  input: I,
+  { signal, origin }: { readonly signal: AbortSignal; readonly origin: CallOrigin },
+): Promise<Answer> {
+  const end = performance.now() + timeoutMs
+  let first: Answer | null = null
+  for (const [i, provider] of providers.entries()) {
+    const share = Math.max(1, Math.floor((end - performance.now()) / (providers.length - i)))
+    const late = `${provider.name} did not answer within its share of the time`
+    const answer = await withDeadline(provider, input, origin, { timeoutMs: share, stop: signal, late })
+    if (answer.ok || answer.error.kind === 'invalid_input') return answer
+    first ??= answer
+    if (signal.aborted) break
+    if (i < providers.length - 1) onTrouble(provider.name, answer.error.reason)
+  }
+  return first ?? no({ kind: 'unavailable', reason: 'there is no source' })
+}

@@ -1,0 +1,90 @@
+import type { Clock } from '../../core/clock'
+import type { Provider, ProviderAnswer } from '../../core/providers/provider'
+import { ok } from '../../core/result'
+
+interface Kept {
+  readonly body: ProviderAnswer['body']
+  readonly at: number
+  readonly bytes: number
+}
+
+/** What an entry weighs beside its texts. */
+const ENTRY_BYTES = 200
+
+/** Answers of sources, kept in memory up to a number of bytes; those used longest ago go first. Lost with the process. */
+export class ResponseCache {
+  readonly #clock: Clock
+  readonly #mostBytes: number
+  /** Least recently used first. */
+  readonly #kept = new Map<string, Kept>()
+  #bytes = 0
+
+  constructor(clock: Clock, mostBytes: number) {
+    this.#clock = clock
+    this.#mostBytes = mostBytes
+  }
+
+  /** Bytes held now. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /**
+   * A source whose successes are kept for `seconds` and answered again, with their age, to the same question. The question is
+   * all of the input but `cache-control`; `no-cache` there asks the source, and what it says is kept.
+   */
+  over<I extends object>(provider: Provider<I>, operation: string, seconds: number): Provider<I> {
+    return {
+      ...provider,
+      call: async (input, signal, origin) => {
+        const question = questionOf(provider.name, operation, input)
+        const kept = wantsFresh(input) ? null : this.#fresh(question, seconds)
+        if (kept) return ok({ body: kept.body, ageSeconds: Math.floor((this.#clock.now() - kept.at) / 1000) })
+        const answer = await provider.call(input, signal, origin)
+        if (answer.ok) this.#keep(question, answer.value.body)
+        return answer
+      },
+      ready: () => provider.ready(),
+    }
+  }
+
+  #fresh(question: string, seconds: number): Kept | null {
+    const kept = this.#kept.get(question)
+    if (!kept) return null
+    this.#drop(question, kept)
+    if (this.#clock.now() - kept.at >= seconds * 1000) return null
+    this.#kept.set(question, kept)
+    this.#bytes += kept.bytes
+    return kept
+  }
+
+  #keep(question: string, body: ProviderAnswer['body']): void {
+    const bodyBytes = typeof body === 'string' ? body.length * 2 : body.byteLength
+    const bytes = ENTRY_BYTES + question.length * 2 + bodyBytes
+    const before = this.#kept.get(question)
+    if (before) this.#drop(question, before)
+    if (bytes > this.#mostBytes) return
+    this.#kept.set(question, { body, at: this.#clock.now(), bytes })
+    this.#bytes += bytes
+    for (const [oldest, kept] of this.#kept) {
+      if (this.#bytes <= this.#mostBytes) break
+      this.#drop(oldest, kept)
+    }
+  }
+
+  #drop(question: string, { bytes }: Kept): void {
+    this.#kept.delete(question)
+    this.#bytes -= bytes
+  }
+}
+
+/** Values are compared as they were parsed: a default that was sent and one that was not are one question. */
+function questionOf(provider: string, operation: string, input: object): string {
+  const asked = Object.entries(input).filter(([name, value]) => name !== 'cache-control' && value !== undefined)
+  return JSON.stringify([provider, operation, asked.sort(([a], [b]) => (a < b ? -1 : 1))])
+}
+
+function wantsFresh(input: object): boolean {
+  const wish: unknown = Reflect.get(input, 'cache-control')
+  return typeof wish === 'string' && wish.split(',').some((part) => part.trim().toLowerCase() === 'no-cache')
+}

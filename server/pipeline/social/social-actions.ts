@@ -1,0 +1,152 @@
+import type { Operation } from '../../core/catalogue/operation'
+import type { Parameters, ParameterTable } from '../../core/catalogue/parameters'
+import {
+  SOCIAL_DELETE,
+  SOCIAL_DM,
+  SOCIAL_DM_THREADS,
+  SOCIAL_FOLLOW,
+  SOCIAL_LIKE,
+  SOCIAL_POST,
+  SOCIAL_UNFOLLOW,
+  SOCIAL_UNLIKE,
+  SOCIAL_USER,
+} from '../../core/catalogue/social-actions'
+import { type Failure, failure } from '../../core/failure'
+import type { Provider, UpstreamFailure } from '../../core/providers/provider'
+import { no, ok, type Result } from '../../core/result'
+import type { LinkedAccounts, UseFailure } from '../../core/social/linked-accounts'
+import type { LinkingKey } from '../../core/social/linking'
+import type { SocialAction, SocialNetwork } from '../../core/social/network'
+import type { SocialScope } from '../../core/social/scopes'
+import type { SocialSession } from '../../core/social/session'
+import type { Admitted, KnownCaller } from '../call'
+
+/** An operation that a linked account does, and the provider of one call of it. */
+export interface SocialSale {
+  readonly operation: Operation
+  provider(social: SocialParts | null, admitted: Pick<Admitted, 'caller'>): Provider<Parameters<ParameterTable>>
+}
+
+/** What is sold of linked accounts: what each operation needs, and what it does at the network (spec-answers 7). */
+export const SOCIAL_SALES: readonly SocialSale[] = [
+  sale(SOCIAL_FOLLOW, 'follows.write', ({ target_user_id: targetUserId }) => ({ kind: 'follow', targetUserId })),
+  sale(SOCIAL_UNFOLLOW, 'follows.write', ({ target_user_id: targetUserId }) => ({ kind: 'unfollow', targetUserId })),
+  sale(SOCIAL_LIKE, 'like.write', ({ tweet_id: tweetId }) => ({ kind: 'like', tweetId })),
+  sale(SOCIAL_UNLIKE, 'like.write', ({ tweet_id: tweetId }) => ({ kind: 'unlike', tweetId })),
+  sale(SOCIAL_POST, 'tweet.write', (input) => ({
+    kind: 'post',
+    text: input.content,
+    inReplyToTweetId: input.in_reply_to_tweet_id ?? null,
+    quoteTweetId: input.quote_tweet_id ?? null,
+  })),
+  sale(SOCIAL_DELETE, 'tweet.write', ({ tweet_id: tweetId }) => ({ kind: 'delete', tweetId })),
+  sale(SOCIAL_DM, 'dm.write', ({ recipient_id: recipientId, text }) => ({ kind: 'dm', recipientId, text })),
+  sale(SOCIAL_USER, 'users.read', ({ username, id }, session) =>
+    username === undefined
+      ? { kind: 'user', by: 'id', value: id ?? session.user.id }
+      : { kind: 'user', by: 'username', value: username },
+  ),
+  sale(SOCIAL_DM_THREADS, 'dm.read', (input) => ({
+    kind: 'messages',
+    withUserId: input.participant_id ?? null,
+    most: input.count,
+    pageToken: input.next_token ?? null,
+  })),
+]
+
+/** What social operations run on; null where no network is set up. */
+export interface SocialParts {
+  readonly accounts: LinkedAccounts
+  readonly network: SocialNetwork
+  /** A key that still works, by its id; any text is taken. */
+  readonly keyOf: (id: string) => Promise<LinkingKey | null>
+  /** Whether signup credit may pay: it buys nothing that costs the operator money, unless the operator says so. */
+  readonly creditBuys: boolean
+}
+
+/**
+ * The account that is linked to the caller's key acts. The scope is checked first: 403 `social_session_required` and
+ * `insufficient_scope` cost nothing, and nothing is asked of the network.
+ */
+function sale<T extends ParameterTable>(
+  operation: Operation<T>,
+  scope: SocialScope,
+  action: (input: Parameters<T>, session: SocialSession) => SocialAction,
+): SocialSale {
+  const provider = (social: SocialParts | null, { caller }: Pick<Admitted, 'caller'>): Provider<Parameters<T>> => ({
+    name: `social:${social?.network.name ?? 'none'}`,
+    ready: async () => social !== null,
+    ...(social?.creditBuys === false && { onCredit: null }),
+    async call(input, signal) {
+      if (!social) return no(refusal(failure('upstream_unavailable', 'No social network is set up on this gateway.')))
+      if (caller.kind === 'anonymous') throw new Error('social operations are for known callers only')
+      const key = await actingKey(social, caller, Reflect.get(input, 'key_id'))
+      if (!key.ok) return no(refusal(key.error))
+      const outcome = await social.accounts.use(key.value, scope, (actor, session) =>
+        social.network.act(actor, action(input, session), signal),
+      )
+      if (!outcome.ok) return no(told(outcome.error, operation.effect === 'write'))
+      const { data, items } = outcome.value
+      return ok({ body: JSON.stringify({ data }), ...(items !== undefined && { units: items }) })
+    },
+  })
+  return { operation, provider }
+}
+
+const NO_KEY_NAMED = failure(
+  'social_session_required',
+  'A linked social account hangs on an API key: with an access token, name a key of the account as key_id.',
+)
+
+/** The key whose account acts: a key's own; for an app the one that it names, of its owner's keys that still work (spec-answers 10). */
+export async function actingKey(
+  { keyOf }: Pick<SocialParts, 'keyOf'>,
+  caller: KnownCaller,
+  named: unknown,
+): Promise<Result<LinkingKey, Failure>> {
+  if (caller.kind === 'key') {
+    if (named === undefined || named === caller.key.id) return ok(caller.key)
+    return no(failure('insufficient_permissions', 'An API key acts for itself: leave key_id out.', { param: 'key_id' }))
+  }
+  const key = typeof named === 'string' ? await keyOf(named) : null
+  return key?.accountId === caller.account.id ? ok(key) : no(NO_KEY_NAMED)
+}
+
+function refusal(problem: NonNullable<UpstreamFailure['failure']>): UpstreamFailure {
+  return { kind: 'refused', reason: problem.code, failure: problem }
+}
+
+function told(problem: UseFailure, isWrite: boolean): UpstreamFailure {
+  switch (problem.kind) {
+    case 'told':
+      return refusal(problem.failure)
+    case 'refused': {
+      const { reason, status, contentType, body } = problem
+      return { kind: 'error', reason, passThrough: { status, contentType, body, isAboutInput: true } }
+    }
+    case 'rate_limited':
+      return problem
+    case 'unknown':
+      if (!isWrite) return { kind: 'timeout', reason: problem.reason }
+      return {
+        kind: 'timeout',
+        reason: `outcome unknown: ${problem.reason}`,
+        failure: failure(
+          'upstream_timeout',
+          'The social network gave no answer that says whether it did this: it may have happened. It was sent once and is not repeated, and you were not charged. Look at the network before you repeat it.',
+        ),
+      }
+    case 'about_us':
+    case 'token_refused':
+      return {
+        kind: 'unavailable',
+        reason: problem.reason,
+        failure: failure(
+          'upstream_unavailable',
+          "The social network does not let this gateway do this now: that is a matter of the gateway's own account there. You were not charged.",
+        ),
+      }
+    case 'unavailable':
+      return { kind: 'unavailable', reason: problem.reason }
+  }
+}

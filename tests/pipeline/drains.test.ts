@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'bun:test'
+import type { ModelUpstream } from '../../server/core/models/model'
+import { Drains } from '../../server/pipeline/models/drains'
+import { accountId } from '../support/ledger-parts'
+
+const upstream = (baseUrl: string, concurrency: number): ModelUpstream => ({
+  ...{ kind: 'openai', baseUrl, keyEnv: null, model: 'm', concurrency },
+  ...{ connectMs: 1, firstByteMs: 1, idleMs: 1, capName: 'max_tokens' },
+})
+const wide = { upstreams: [upstream('http://wide.test', 10_000)] }
+
+describe('calls that go on without their callers', () => {
+  test('fill half of a process at most by whoever has some of them; others are let in, and it too when they have ended', () => {
+    const drains = new Drains()
+    const [many, one, none] = [accountId(), accountId(), accountId()]
+    const running = [one, ...Array.from({ length: 510 }, () => many)].map((account) => drains.open(account, wide))
+    for (const drain of running) drain.begin()
+    expect([many, one, none].map((account) => drains.refusal(account, 1_000, wide))).toEqual([null, null, null])
+    const last = drains.open(many, wide)
+    last.begin()
+    expect([many, one].map((account) => drains.refusal(account, 1_000, wide)?.code)).toEqual([
+      'rate_limit_exceeded',
+      'rate_limit_exceeded',
+    ])
+    expect(drains.refusal(none, 1_000, wide)).toBeNull()
+    last.end()
+    expect(drains.refusal(many, 1_000, wide)).toBeNull()
+  })
+
+  test('count once each, from when their caller is gone until they end, at the upstream that took them', () => {
+    const drains = new Drains()
+    const account = accountId()
+    const [first, second] = [upstream('http://one.test', 2), upstream('http://two.test', 2)]
+    const refused = (...upstreams: (typeof first)[]) => drains.refusal(account, 1_000, { upstreams }) !== null
+    const heard = drains.open(account, { upstreams: [second] })
+    heard.end()
+    const drain = drains.open(account, { upstreams: [first, second] })
+    drain.at('openai two.test')
+    expect(refused(first)).toBe(false)
+    drain.begin()
+    drain.begin()
+    const atTwo = [first, second].map((at) => refused(at))
+    drain.end()
+    drain.end()
+    drain.begin()
+    expect([atTwo, refused(second)]).toEqual([[false, true], false])
+  })
+})

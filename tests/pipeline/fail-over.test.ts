@@ -1,0 +1,139 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import type { UpstreamFailure } from '../../server/core/providers/provider'
+import { no, ok } from '../../server/core/result'
+import { failOver } from '../../server/pipeline/search/fail-over'
+import { FixtureProvider } from '../support/harness'
+import { SOMEBODY } from '../support/somebody'
+
+class Named extends FixtureProvider<string> {
+  override readonly name: string
+
+  constructor(name: string) {
+    super()
+    this.name = name
+    this.answer = async () => ok({ body: name })
+  }
+
+  failing(kind: UpstreamFailure['kind'], more: Partial<UpstreamFailure> = {}): void {
+    this.answer = async () => no({ kind, reason: `${this.name} ${kind}`, ...more })
+  }
+}
+
+let paid: Named
+let free: Named
+let last: Named
+let troubles: string[]
+const never = new AbortController().signal
+
+beforeEach(() => {
+  paid = new Named('paid')
+  free = new Named('free')
+  last = new Named('last')
+  troubles = []
+})
+
+const chain = (timeoutMs = 1_000, creditBuysPaid = true) =>
+  failOver(
+    [
+      { provider: paid, paid: true },
+      { provider: free, paid: false },
+      { provider: last, paid: false },
+    ],
+    { timeoutMs, creditBuysPaid, onTrouble: (name, reason) => troubles.push(`${name}: ${reason}`) },
+  )
+const bodyOf = async (provider = chain(), signal = never) => {
+  const answer = await provider.call('q', signal, SOMEBODY)
+  return answer.ok ? answer.value.body : answer.error
+}
+
+test('the first source that answers is the answer, and no other is asked', async () => {
+  expect(await bodyOf()).toBe('paid')
+  expect([paid.asked.length, free.asked.length, last.asked.length]).toEqual([1, 0, 0])
+})
+
+test.each(['error', 'unavailable', 'timeout', 'rate_limited'] as const)(
+  'after %s the next one is asked, once',
+  async (kind) => {
+    paid.failing(kind)
+    free.failing(kind)
+    expect(await bodyOf()).toBe('last')
+    expect([paid.asked.length, free.asked.length, last.asked.length]).toEqual([1, 1, 1])
+    expect(troubles).toEqual([`paid: paid ${kind}`, `free: free ${kind}`])
+  },
+)
+
+test('a source that throws is a source that failed', async () => {
+  paid.answer = () => Promise.reject(new Error('broken'))
+  expect(await bodyOf()).toBe('free')
+})
+
+test('when all fail, the failure of the first is told', async () => {
+  paid.failing('rate_limited', { retryAfterSeconds: 9 })
+  free.failing('error')
+  last.failing('unavailable')
+  expect(await bodyOf()).toEqual({ kind: 'rate_limited', reason: 'paid rate_limited', retryAfterSeconds: 9 })
+  expect(troubles).toHaveLength(2)
+})
+
+test('what is wrong with the request is told at once', async () => {
+  paid.failing('invalid_input', { input: { param: 'goggles', rule: 'x' } })
+  expect(await bodyOf()).toMatchObject({ kind: 'invalid_input' })
+  expect(free.asked).toHaveLength(0)
+})
+
+describe('the time', () => {
+  test('is shared: a source that hangs leaves the others theirs, and is told to stop', async () => {
+    let stopped = false
+    paid.answer = (_, signal) =>
+      new Promise(() => signal.addEventListener('abort', () => (stopped = true), { once: true }))
+    expect(await bodyOf(chain(1_500))).toBe('free')
+    expect(stopped).toBe(true)
+  })
+
+  test('is over for all when it is over: three that hang take no longer than one', async () => {
+    for (const source of [paid, free, last]) source.answer = () => new Promise(() => undefined)
+    const before = performance.now()
+    expect(await bodyOf(chain(2_000))).toMatchObject({ kind: 'timeout' })
+    // Each with a time of its own would take six seconds.
+    expect(performance.now() - before).toBeLessThan(5_900)
+  })
+
+  test('is over when the caller hangs up: no further source is asked', async () => {
+    const abort = new AbortController()
+    paid.answer = () => new Promise(() => undefined)
+    const waiting = bodyOf(chain(5_000), abort.signal)
+    abort.abort()
+    expect(await waiting).toMatchObject({ kind: 'timeout' })
+    expect(free.asked).toHaveLength(0)
+  })
+})
+
+describe('ready', () => {
+  test('while any source is', async () => {
+    paid.isReady = false
+    free.isReady = false
+    expect(await chain().ready()).toBe(true)
+    last.isReady = false
+    expect(await chain().ready()).toBe(false)
+  })
+})
+
+describe('signup credit (spec-answers 4)', () => {
+  test('buys the free sources only, in their order', async () => {
+    const { onCredit } = chain(1_000, false)
+    free.failing('error')
+    expect(onCredit && (await bodyOf(onCredit))).toBe('last')
+    expect(paid.asked).toHaveLength(0)
+  })
+
+  test('buys everything where the operator says so, and where nothing costs', () => {
+    expect(chain(1_000, true).onCredit).toBeUndefined()
+    const options = { timeoutMs: 1, creditBuysPaid: false, onTrouble: () => undefined }
+    expect(failOver([{ provider: free, paid: false }], options).onCredit).toBeUndefined()
+  })
+
+  test('buys nothing where everything costs', () => {
+    const options = { timeoutMs: 1, creditBuysPaid: false, onTrouble: () => undefined }
+    expect(failOver([{ provider: paid, paid: true }], options).onCredit).toBeNull()
+  })
+})

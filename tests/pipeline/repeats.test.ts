@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { KEPT_BYTES } from '../../server/core/idempotency/kept-answer'
+import { Repeats } from '../../server/pipeline/idempotency/idempotency'
+import { accountId, call, charge, NOON, openTestStores, requestId, type TestStores } from '../support/ledger-parts'
+
+let stores: TestStores
+const account = accountId()
+const clock = { now: () => NOON }
+const asked = (key: string, effect: 'read' | 'write' = 'write', fingerprint = 'a request') => ({
+  account,
+  operation: 'post-social',
+  key,
+  fingerprint,
+  requestId: requestId(),
+  effect,
+})
+/** The turns of a process that has just started. */
+const repeats = () => new Repeats(stores.keptAnswers, clock)
+async function first(key: string, effect?: 'read' | 'write') {
+  const turn = await repeats().turn(asked(key, effect))
+  if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
+  return turn.value.first
+}
+const verdict = async (key: string, effect?: 'read' | 'write') => {
+  const turn = await repeats().turn(asked(key, effect))
+  return turn.ok ? turn.value.kind : turn.error.code
+}
+
+beforeAll(async () => {
+  stores = await openTestStores()
+})
+afterAll(() => stores.close())
+
+describe('a write under an Idempotency-Key (spec-answers 5)', () => {
+  test('is reserved durably before its upstream is called: after a crash its repeat is outcome_unknown, never a second send', async () => {
+    await first('crash')
+    expect(await verdict('crash')).toBe('outcome_unknown')
+  })
+
+  test('that surely did not happen frees its key', async () => {
+    await (await first('refused')).end('nothing')
+    expect(await verdict('refused')).toBe('first')
+  })
+
+  test('whose end is said twice gives its place up once: who waited works alone', async () => {
+    const one = repeats()
+    const begun = async () => {
+      const turn = await one.turn(asked('twice', 'read'))
+      if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
+      return turn.value.first
+    }
+    const before = await begun()
+    const waited = begun()
+    await before.end('nothing')
+    const after = await waited
+    await before.end('unknown')
+    let isSecond = false
+    const third = begun().then((turn) => {
+      isSecond = true
+      return turn
+    })
+    await stores.keptAnswers.find(asked('twice'), NOON)
+    expect(isSecond).toBe(false)
+    await after.end('nothing')
+    await (await third).end('nothing')
+  })
+
+  test('that failed lets in one of two that wait for it; the other waits on, and works alone after that one', async () => {
+    const one = repeats()
+    let working = 0
+    const order: string[] = []
+    const worker = async (name: string) => {
+      const turn = await one.turn(asked('crowd', 'read'))
+      if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
+      expect(++working).toBe(1)
+      order.push(name)
+      // So long that whoever else was let in has begun by now.
+      for (let i = 0; i < 5; i++) await stores.keptAnswers.find(asked('crowd'), NOON)
+      working--
+      await turn.value.first.end('nothing')
+    }
+    const workers = ['failed', 'waits', 'waits too'].map(worker)
+    await Promise.all(workers)
+    expect(order).toEqual(['failed', 'waits', 'waits too'])
+  })
+
+  test('of unknown outcome keeps it', async () => {
+    await (await first('timeout')).end('unknown')
+    expect(await verdict('timeout')).toBe('outcome_unknown')
+  })
+
+  test('that was charged is answered again, from the commit of its charge', async () => {
+    const owner = await stores.account()
+    const turn = await first('done')
+    const record = call(owner, 5000)
+    const kept = turn.answer('{"data":1}', { 'x-a': 'b' })
+    expect((await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })).kind).toBe('committed')
+    await turn.end('done')
+    const again = await repeats().turn(asked('done'))
+    expect(again).toEqual({ ok: true, value: { kind: 'repeat', body: '{"data":1}', headers: { 'x-a': 'b' } } })
+  })
+
+  test('whose charge was undone is not answered from it', async () => {
+    const owner = await stores.account()
+    const record = call(owner, 5000)
+    const turn = await repeats().turn({ ...asked('undone', 'read'), requestId: record.id })
+    if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
+    const kept = turn.value.first.answer('{}', {})
+    await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })
+    const { entries } = charge(owner, 5000, { call: record })
+    const back = entries.map((entry) => ({
+      ...entry,
+      kind: 'reversal' as const,
+      debit: entry.credit,
+      credit: entry.debit,
+    }))
+    const change = { accountId: owner, credit: 5000, paid: 0, toppedUp: 0 }
+    await stores.journal.append({ undoes: record, entries: back, change })
+    await turn.value.first.end('unknown')
+    expect(await verdict('undone', 'read')).toBe('first')
+  })
+})
+
+describe('another request under a key', () => {
+  const other = async (key: string) => {
+    const turn = await repeats().turn(asked(key, 'write', 'another request'))
+    return turn.ok ? turn.value.kind : turn.error.code
+  }
+
+  test('whose first is reserved, and may still run, is 409 idempotency_conflict', async () => {
+    await first('held')
+    expect(await other('held')).toBe('idempotency_conflict')
+  })
+
+  test.each(['cut', 'too_large', 'kept'] as const)('whose first is %s is 409 idempotency_conflict', async (state) => {
+    const owner = await stores.account()
+    const turn = await first(`was ${state}`)
+    const answers = {
+      cut: () => turn.cut(),
+      too_large: () => turn.answer('x'.repeat(KEPT_BYTES + 1), {}),
+      kept: () => turn.answer('{}', {}),
+    }
+    const kept = answers[state]()
+    expect(kept.state).toBe(state)
+    const record = call(owner, 5000)
+    expect((await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })).kind).toBe('committed')
+    await turn.end('done')
+    expect(await other(`was ${state}`)).toBe('idempotency_conflict')
+  })
+})
+
+describe('a read', () => {
+  test('reserves nothing: after a crash it runs again', async () => {
+    await first('read', 'read')
+    expect(await verdict('read', 'read')).toBe('first')
+  })
+})
+
+test('of many writes under one key at once one is first, on two processes as well', async () => {
+  const turns = await Promise.all(Array.from({ length: 6 }, () => verdict('many')))
+  expect(turns.filter((kind) => kind === 'first')).toHaveLength(1)
+  expect(turns.filter((kind) => kind === 'outcome_unknown')).toHaveLength(5)
+})
