@@ -10,7 +10,9 @@ const AGAIN_MS = 60 * 60_000
 /** Daily, compares card payments with their processor, for messages that never came. The next one begins after the last has ended. */
 export function composeCardComparisons(cards: Pick<CardTopUps, 'compareAll'>, log: Log) {
   let job: ReturnType<typeof setTimeout>
+  let isClosed = false
   const after = (ms: number) => {
+    if (isClosed) return
     job = setTimeout(() => void compare(), ms)
     job.unref()
   }
@@ -26,5 +28,10 @@ export function composeCardComparisons(cards: Pick<CardTopUps, 'compareAll'>, lo
     after(complete ? DAY_MS : AGAIN_MS)
   }
   after(FIRST_MS)
-  return { close: () => clearTimeout(job) }
+  return {
+    close() {
+      isClosed = true
+      clearTimeout(job)
+    },
+  }
 }

@@ -1,0 +1,71 @@
+import { afterEach, expect, jest, test } from 'bun:test'
+import { composeCardComparisons } from '../../server/compose/card-comparisons'
+
+const MINUTE_MS = 60_000
+const log = { info: () => undefined, error: () => undefined, warn: () => undefined, debug: () => undefined }
+
+afterEach(() => {
+  jest.useRealTimers()
+})
+
+/** Lets what a timer began come to its end. */
+const settled = async () => {
+  for (let n = 0; n < 10; n++) await Promise.resolve()
+}
+
+test('card payments are compared five minutes after the start, then daily, an hour after one that did not end, and not after the stop', async () => {
+  jest.useFakeTimers()
+  let made = 0
+  const ends: (boolean | Error)[] = [true, false, new Error('the database is away'), true]
+  const job = composeCardComparisons(
+    {
+      async compareAll() {
+        const complete = ends[made++]
+        if (complete instanceof Error) throw complete
+        return { compared: 1, corrected: 0, failed: 0, complete: complete === true }
+      },
+    },
+    log,
+  )
+  for (const [minutes, runs] of [
+    [5, 1],
+    [24 * 60, 2],
+    [60, 3],
+    [60, 4],
+    [24 * 60, 5],
+  ] as const) {
+    jest.advanceTimersByTime(minutes * MINUTE_MS - 1)
+    await settled()
+    expect(made).toBe(runs - 1)
+    jest.advanceTimersByTime(1)
+    await settled()
+    expect(made).toBe(runs)
+  }
+  job.close()
+  jest.advanceTimersByTime(48 * 60 * MINUTE_MS)
+  await settled()
+  expect(made).toBe(5)
+})
+
+test('one that is under way at the stop is the last', async () => {
+  jest.useFakeTimers()
+  const end = Promise.withResolvers<void>()
+  let made = 0
+  const job = composeCardComparisons(
+    {
+      async compareAll() {
+        made++
+        await end.promise
+        return { compared: 1, corrected: 0, failed: 0, complete: true }
+      },
+    },
+    log,
+  )
+  jest.advanceTimersByTime(5 * MINUTE_MS)
+  job.close()
+  end.resolve()
+  await settled()
+  jest.advanceTimersByTime(48 * 60 * MINUTE_MS)
+  await settled()
+  expect(made).toBe(1)
+})
