@@ -191,6 +191,21 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await other.settleFailures(from, NOON + 11)).toBe(0)
     })
 
+    test('what a payer or an address has under way is counted while it is not paid, beside the one that asks', async () => {
+      const [payer, addressGroup] = ['0xbusy', 'a busy street']
+      const own = newClaim({ payer, addressGroup })
+      await one.take(own, NOON)
+      expect(await other.openUnpaid(own)).toBe(0)
+      const [byPayer, byAddress, sent] = [newClaim({ payer }), newClaim({ addressGroup }), newClaim({ payer })]
+      for (const claim of [byPayer, byAddress]) await one.take(claim, NOON)
+      await one.settling(sent.key, attemptOf(await one.take(sent, NOON)), NOON)
+      await paid(newClaim({ payer, addressGroup }))
+      expect(await other.openUnpaid(own)).toBe(3)
+      await one.release(byPayer.key, 'over', false, NOON)
+      await one.settled(sent.key, '0xtx', NOON)
+      expect(await other.openUnpaid(own)).toBe(1)
+    })
+
     test('a credential is tried so often and no more; one that was paid for, longer', async () => {
       const claim = newClaim()
       for (let i = 0; i < MAX_TRIES; i++) {

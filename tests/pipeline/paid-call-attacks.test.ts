@@ -153,6 +153,42 @@ describe('one purse, many payments (issue 13, 9)', () => {
     expect(calls.asked()).toBe(10)
   })
 
+  test('a full purse that is emptied while forty calls of it are under way: at most eight upstream calls without a payment', async () => {
+    const { network } = calls
+    network.balances.set('mallory', 200_000n)
+    const opened = Promise.withResolvers<void>()
+    calls.gateway.images.answer = async () => {
+      await opened.promise
+      return ok({ body: FIXTURE })
+    }
+    const all: ShownPayment[] = []
+    for (let i = 0; i < 40; i++) all.push(await calls.bought({ payer: 'mallory' }))
+    const under = all.map((shown, i) => calls.call(shown, { from: `192.0.2.${i}` }))
+    while (calls.asked() < 40) await new Promise((resolve) => setImmediate(resolve))
+    network.settle = async () => ({ kind: 'refused', reason: 'the payer has no money' })
+    opened.resolve()
+    const verdicts = (await Promise.all(under)).map(verdict)
+    expect(verdicts.filter((said) => said === 'served')).toHaveLength(network.moved.length)
+    expect(calls.asked() - network.moved.length).toBeWithin(1, 9)
+  })
+
+  test('many purses of one address that are emptied at once: the same', async () => {
+    const { network } = calls
+    const opened = Promise.withResolvers<void>()
+    calls.gateway.images.answer = async () => {
+      await opened.promise
+      return ok({ body: FIXTURE })
+    }
+    const all: ShownPayment[] = []
+    for (let i = 0; i < 20; i++) all.push(await calls.bought({ payer: `purse ${i}` }))
+    const under = all.map((shown) => calls.call(shown))
+    while (calls.asked() < 20) await new Promise((resolve) => setImmediate(resolve))
+    network.settle = async () => ({ kind: 'refused', reason: 'the payer has no money' })
+    opened.resolve()
+    await Promise.all(under)
+    expect(calls.asked() - network.moved.length).toBeWithin(1, 9)
+  })
+
   test('thirty purses from one address that never pay: three upstream calls, then each pays before its own', async () => {
     for (let i = 0; i < 30; i++) {
       calls.network.sendings.push('refuse')

@@ -159,6 +159,8 @@ export interface ClaimStore {
   endLeases(now: number): Promise<void>
   /** How often the network refused payments of this payer, or from this address, since then, after an upstream was called. */
   settleFailures(from: Pick<Claim, 'payer' | 'addressGroup'>, since: number): Promise<number>
+  /** How many calls of this payer, or from this address, are under way beside this one without being paid. */
+  openUnpaid(from: Pick<Claim, 'key' | 'payer' | 'addressGroup'>): Promise<number>
   /**
    * Claims that somebody must end and that are due, the longest due first: lease over, and neither served nor released; paid calls
    * without an answer are at rest.

@@ -44,6 +44,8 @@ const MAX_WORK_MS = 15_000
 const HOUR_MS = 3_600_000
 /** After so many refused settlements in an hour, of a payer or of all at its address, the payment goes before the upstream. */
 const PATIENCE = 3
+/** Beside so many calls of a payer, or of an address, that are not paid yet, the next one pays first: one transfer can empty the purse of all. */
+const MOST_UNPAID = 8
 
 /**
  * Payments for one thing each (spec 5.3). Order of a call: `begin` validates and claims, moving nothing; the upstream works;
@@ -231,7 +233,8 @@ export class Payments {
 
   private async paysFirst(claim: NewClaim): Promise<boolean> {
     const { claims, clock } = this.options
-    return (await claims.settleFailures(claim, clock.now() - HOUR_MS)) >= PATIENCE
+    if ((await claims.settleFailures(claim, clock.now() - HOUR_MS)) >= PATIENCE) return true
+    return claim.purpose === 'call' && (await claims.openUnpaid(claim)) >= MOST_UNPAID
   }
 
   /** Why a payment dies before its answer can be there and paid for; null when it does not. */

@@ -206,6 +206,17 @@ export class LibsqlPaymentClaims implements ClaimStore {
     return Number(row?.count ?? 0)
   }
 
+  async openUnpaid({ key, payer, addressGroup }: Pick<Claim, 'key' | 'payer' | 'addressGroup'>): Promise<number> {
+    const [row] = await this.db
+      .select({ count: sql<number>`count(*)` })
+      .from(payments)
+      .where(
+        sql`${payments.state} IN ('working', 'settling') AND ${payments.paid} = 0 AND ${payments.key} <> ${key}
+          AND (${payments.payer} = ${payer} OR ${payments.addressGroup} = ${addressGroup})`,
+      )
+    return Number(row?.count ?? 0)
+  }
+
   async unfinished(now: number, limit: number): Promise<readonly Claim[]> {
     const rows = await this.db
       .select()

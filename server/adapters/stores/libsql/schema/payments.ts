@@ -61,6 +61,7 @@ export const payments = sqliteTable(
     index('payments_due').on(table.nextLookAt).where(IS_UNFINISHED),
     // What a payer has open, what it paid lately, and what its network refused.
     index('payments_payer_open').on(table.payer).where(sql`${table.state} IN ('working', 'settling')`),
+    index('payments_address_open').on(table.addressGroup).where(sql`${table.state} IN ('working', 'settling')`),
     index('payments_payer').on(table.payer, table.updatedAt),
     index('payments_payer_refused').on(table.payer, table.refusedAt).where(sql`${table.refusedAt} IS NOT NULL`),
     index('payments_address_refused')

@@ -1,0 +1,1 @@
+CREATE INDEX `payments_address_open` ON `payments` (`address_group`) WHERE "payments"."state" IN ('working', 'settling');
