@@ -19,20 +19,29 @@ export async function secureFolder(folder: string, tell: (line: string) => void)
   const found = await stat(folder)
   if (!found.isDirectory()) throw new SetupFailure(`${folder} is not a folder; set DATA_DIR to another path.`)
   requireOwner(folder, found.uid, uid)
-  const names = await readdir(folder)
-  if (found.mode & OTHERS_WRITE && names.length > 0)
-    throw new SetupFailure(
-      `${folder} can be written by other users (mode ${octal(found.mode)}), so the secrets and databases in it cannot be trusted.\n` +
-        `If you are sure that nobody changed them, run: chmod 700 ${folder}\nOtherwise set DATA_DIR to a new folder.`,
-    )
+  const isWritable = (found.mode & OTHERS_WRITE) !== 0
+  if (isWritable && (await readdir(folder)).length > 0) throw untrusted(folder, found.mode)
   if (found.mode & OTHERS) {
     await chmod(folder, 0o700)
     tell(`${folder} was open to other users (mode ${octal(found.mode)}); it is now yours alone (0700).`)
+  }
+  // Again, now that nobody else can write: what was planted the moment before is seen.
+  const names = await readdir(folder)
+  if (isWritable && names.length > 0) {
+    await chmod(folder, found.mode & 0o7777) // or the next start would take it for ours
+    throw untrusted(folder, found.mode)
   }
   const closed: string[] = []
   const look: Look = { uid, wasReachable: (found.mode & OTHERS_ENTER) !== 0, closed }
   for (const name of names) await secureEntry(join(folder, name), look)
   if (closed.length > 0) tell(`Closed to other users (0600): ${closed.join(', ')}`)
+}
+
+function untrusted(folder: string, mode: number): SetupFailure {
+  return new SetupFailure(
+    `${folder} can be written by other users (mode ${octal(mode)}), so the secrets and databases in it cannot be trusted.\n` +
+      `If you are sure that nobody changed them, run: chmod 700 ${folder}\nOtherwise set DATA_DIR to a new folder.`,
+  )
 }
 
 interface Look {

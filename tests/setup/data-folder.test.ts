@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { prepareDataFolder } from '../../server/setup/data-folder.ts'
+import { secureFolder } from '../../server/setup/secure-folder.ts'
 
 let root: string
 let folder: string
@@ -99,6 +101,15 @@ describe('a data folder that exists', () => {
     await chmod(folder, 0o777)
     await prepareDataFolder(folder, true)
     expect(await mode(folder)).toBe(0o700)
+  })
+
+  test('is refused when something was planted after the first look, before it was closed', async () => {
+    await mkdir(folder)
+    await chmod(folder, 0o777)
+    const plant = () => writeFileSync(secretFile, 'planted-by-a-stranger-who-knows-it-well', { mode: 0o600 })
+    await expect(secureFolder(folder, plant)).rejects.toThrow('can be written by other users')
+    expect(await mode(folder)).toBe(0o777)
+    expect(await refusal()).toContain('can be written by other users')
   })
 
   test('is refused when a file in it could be reached and written', async () => {
