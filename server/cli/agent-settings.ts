@@ -56,18 +56,21 @@ function codeOf(problem: unknown): unknown {
 export async function replaced(file: string, text: string): Promise<string | null> {
   const before = await settingsText(file)
   const backup = before.trim() === '' || before === text ? null : `${file}.bak`
-  if (backup) await swapIn(backup, before)
-  await swapIn(file, text)
+  const mode = await modeOf(file)
+  if (backup) await swapIn(backup, before, mode)
+  await swapIn(file, text, mode)
   return backup
 }
 
+/** Who may read the file: settings hold keys, so what is kept of them is as closed as they are. */
+async function modeOf(file: string): Promise<number> {
+  const found = await lstat(file).catch(() => null)
+  return found?.isFile() ? found.mode & 0o777 : 0o644
+}
+
 /** Writes a draft under a name that nobody can have guessed, then renames it: a link in the place is replaced, not followed. */
-async function swapIn(file: string, text: string): Promise<void> {
+async function swapIn(file: string, text: string, mode: number): Promise<void> {
   const draft = `${file}.${randomBytes(8).toString('hex')}.new`
-  const mode = await lstat(file).then(
-    (found) => (found.isFile() ? found.mode & 0o777 : 0o644),
-    () => 0o644,
-  )
   const handle = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
   try {
     await handle.writeFile(text)

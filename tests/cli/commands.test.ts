@@ -280,6 +280,16 @@ describe('mcp setup', () => {
     expect(await readFile(file, 'utf8')).not.toContain('KEY')
   })
 
+  test('what is kept of a file that only its owner may read, only its owner may read', async () => {
+    await using cli = await openCli(gateway)
+    const file = join(cli.home, '.cursor', 'mcp.json')
+    await mkdir(join(cli.home, '.cursor'))
+    await writeFile(file, '{"mcpServers":{"other":{"headers":{"Authorization":"Bearer secret"}}}}', { mode: 0o600 })
+    expect((await cli.run('mcp', 'setup', 'cursor')).code).toBe(0)
+    const modes = await Promise.all([file, `${file}.bak`].map(async (path) => (await stat(path)).mode & 0o777))
+    expect(modes).toEqual([0o600, 0o600])
+  })
+
   test('Codex: a table of its TOML; comments, order and other tables stay, its own is replaced', async () => {
     await using cli = await openCli(gateway)
     const file = join(cli.home, '.codex', 'config.toml')
