@@ -1,9 +1,10 @@
 /**
- * Unicode's control (Cc), format (Cf: bidi controls, zero-width characters, tags), surrogate and line-separator characters, and the
- * fillers that draw nothing. In a name they forge other names; on a terminal they move the cursor, write to the clipboard or
- * turn the direction of writing.
+ * Unicode's control (Cc), format (Cf: bidi controls, zero-width characters, tags), surrogate and line-separator characters, and all
+ * others that draw nothing (Default_Ignorable: fillers, joiners, selectors of variants; one that belongs to a pictograph stays). In a
+ * name they forge other names; on a terminal they move the cursor, write to the clipboard or turn the direction of writing.
  */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/u
+const HIDDEN =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}|(?<!\p{Extended_Pictographic})\ufe0f/u
 const HIDDEN_ALL = new RegExp(HIDDEN.source, 'gu')
 
 /** What `isPlainLine` asks for, as the end of a sentence that begins with "must be text". */
