@@ -1,4 +1,5 @@
 import type { LogLevel } from './config'
+import { printable } from './core/plain-text'
 
 const ORDER: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 /** Within this time a line of trouble is written once, then counted. */
@@ -12,7 +13,7 @@ export type Log = Readonly<Record<LogLevel, (message: string, fields?: Readonly<
 export type ProcessLog = Log & { flush(): void }
 
 /**
- * One line per event on stderr: time, level, message, fields as JSON. Whoever logs keeps secrets out of the fields. The same
+ * One line per event on stderr: time, level, message, fields as JSON, without what would move a terminal. Whoever logs keeps secrets out of the fields. The same
  * trouble again within a minute is counted, and told as one line when the minute is over or the process ends.
  */
 export function openLog(
@@ -27,7 +28,7 @@ export function openLog(
     (message: string, fields: Readonly<Record<string, unknown>> = {}) => {
       if (ORDER.indexOf(level) < ORDER.indexOf(least)) return
       const more = Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : ''
-      const text = message + more
+      const text = printable(message + more)
       if ((level === 'warn' || level === 'error') && repeats.isRepeat(level, text)) return
       line(level, text)
     }
@@ -76,7 +77,8 @@ class Repeats {
   /** Tells of those whose minute is over at `now`. They stand in the order of their begin. */
   flush(now: number): void {
     for (const [key, { level, text, since, more }] of this.counted) {
-      if (now - since < REPEAT_MS) return
+      // A clock that was set back is behind what it counted, which it would keep silent until then.
+      if (now >= since && now - since < REPEAT_MS) return
       this.counted.delete(key)
       if (more > 0) this.tell(level, `${text} repeated ${more} ${more === 1 ? 'time' : 'times'}`)
     }

@@ -23,6 +23,20 @@ describe('the log', () => {
     ])
   })
 
+  test('is not silenced by a clock that is set back', () => {
+    const { lines, clock, log } = open()
+    log.error('database: log')
+    clock.at -= 3_600_000
+    log.error('database: log')
+    expect(lines).toEqual(['error database: log', 'error database: log'])
+  })
+
+  test('moves no terminal, whatever a stranger got into it', () => {
+    const { lines, log } = open()
+    log.error('request failed', { reason: '\u009b2J\u202edrawkcab\u200b' })
+    expect(lines).toEqual(['error request failed {"reason":"2Jdrawkcab"}'])
+  })
+
   test('tells what it counted before the process ends', () => {
     const { lines, log } = open()
     log.warn('upstream')
