@@ -58,6 +58,23 @@ describe('a folder with hostile files', () => {
     expect(await own.add({ location: docs })).toMatchObject({ added: 0, unchanged: 2 })
   })
 
+  test('is indexed when a folder in it cannot be listed, and what was read of that folder before stays', async () => {
+    const indexPath = join(folder.path, 'data', 'search.db')
+    await buildIndex({ indexPath, ...writeFixtureProject(join(folder.path, 'project')) })
+    const own = new OwnIndex({ indexPath, fetch: openGuardedFetch({ userAgent: 'test' }) })
+    expect(await own.add({ location: docs })).toMatchObject({ added: 2, unreadable: [] })
+    // Folders in one another until no path of the system is long enough: each half is, both together are not.
+    const half = Array.from({ length: 12 }, () => 'd'.repeat(200)).join('/')
+    const [above, below] = [join(docs, 'sub', half), join(folder.path, half)]
+    mkdirSync(above, { recursive: true })
+    mkdirSync(below, { recursive: true })
+    renameSync(join(folder.path, 'd'.repeat(200)), join(above, 'deep'))
+    const report = await own.add({ location: docs })
+    expect(report).toMatchObject({ added: 0, removed: 0, unchanged: 2 })
+    expect(report.unreadable.map(({ reason }) => reason)).toEqual(['cannot be opened (ENAMETOOLONG)'])
+    renameSync(join(above, 'deep'), join(folder.path, 'd'.repeat(200)))
+  })
+
   test('gives nothing from outside when a file or a folder becomes a link between the listing and the reading', async () => {
     const files = await folderFiles(docs, settings)
     renameSync(join(docs, 'good.md'), join(docs, 'was.md'))

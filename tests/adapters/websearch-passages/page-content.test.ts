@@ -86,6 +86,20 @@ describe('an HTML page', () => {
     expect(found.published).toBe('2025-05-01T00:00:00.000Z')
   })
 
+  test('is read whatever its JSON-LD is made of: lists without end, and what is nested too deep', () => {
+    const scripts = [
+      `[${'0,'.repeat(1_000_000)}0]`,
+      `${'['.repeat(90_000)}${']'.repeat(90_000)}`,
+      '{"datePublished":"2025-05-01"}',
+    ]
+    const html = scripts.map((json) => `<script type="application/ld+json">${json}</script>`).join('')
+    const found = pageContent(`${html}<article><p>${'words and more. '.repeat(30)}</p></article>`, 'https://a.example/')
+    expect(found).toMatchObject({
+      published: '2025-05-01T00:00:00.000Z',
+      markdown: expect.stringContaining('words and more'),
+    })
+  })
+
   test.each([
     [''],
     ['<'],

@@ -1,4 +1,5 @@
 import type { parseHTML } from 'linkedom'
+import { boundedJson } from '../../../core/json-bounds'
 import type { PagePlace } from './page-place'
 
 /** What the JSON-LD of a page says, as far as a search asks. */
@@ -7,35 +8,29 @@ export interface StructuredData {
   readonly place?: PagePlace
 }
 
+/** Objects of a page that are looked at, and values that are looked through for them. */
 const MAX_NODES = 500
+const MAX_VALUES = 10_000
 
 /** Reads `<script type="application/ld+json">`: when the page was published, and the place it is about. */
 export function structuredData(document: ReturnType<typeof parseHTML>['document']): StructuredData {
   const nodes = [...document.querySelectorAll('script[type="application/ld+json"]')].flatMap((script) =>
-    nodesOf(parsed(script.textContent ?? '')),
+    nodesOf(boundedJson(script.textContent ?? '')),
   )
   const published = nodes.map((node) => string(node, 'datePublished')).find((date) => date !== undefined)
   const place = nodes.map(placeOf).find((found) => found !== undefined)
   return { ...(published ? { published } : {}), ...(place ? { place } : {}) }
 }
 
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return null
-  }
-}
-
-/** Every object in a JSON-LD document, the outer ones first. */
+/** The objects in a JSON-LD document, the outer ones first. */
 function nodesOf(root: unknown): object[] {
   const found: object[] = []
-  const waiting = [root]
-  while (waiting.length > 0 && found.length < MAX_NODES) {
-    const next = waiting.shift()
-    if (typeof next !== 'object' || next === null) continue
-    if (!Array.isArray(next)) found.push(next)
-    waiting.push(...Object.values(next))
+  const values = [root]
+  for (const value of values) {
+    if (found.length === MAX_NODES) break
+    if (typeof value !== 'object' || value === null) continue
+    if (!Array.isArray(value)) found.push(value)
+    values.push(...Object.values(value).slice(0, MAX_VALUES - values.length))
   }
   return found
 }

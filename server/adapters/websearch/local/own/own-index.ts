@@ -161,6 +161,8 @@ class SourceReading {
         before.delete(file.origin)
         const outcome = await this.#take(file, hash).catch((problem: unknown) => {
           unreadable.push({ origin: file.origin, reason: problem instanceof Error ? problem.message : String(problem) })
+          // Of a folder, what it held may still be there.
+          for (const origin of before.keys()) if (origin.startsWith(`${file.origin}/`)) before.delete(origin)
         })
         if (outcome) tally[outcome] += 1
         onProgress(at + 1, files.length)

@@ -50,14 +50,14 @@ function localFile(root: string, path: string, settings: SourceSettings): Source
   }
 }
 
-/** Every file that is indexed, and every link, so that the report says that it was not followed. */
+/** Every file that is indexed, and, so that the report names them, every link and every folder that cannot be listed. */
 async function pathsUnder(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   const below = entries
     .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
     .map((entry) => {
       const path = join(folder, entry.name)
-      if (entry.isDirectory()) return pathsUnder(path)
+      if (entry.isDirectory()) return pathsUnder(path).catch(() => [path])
       return entry.isSymbolicLink() || formOf(path) !== null ? [path] : []
     })
   return (await Promise.all(below)).flat()
