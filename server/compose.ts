@@ -51,6 +51,8 @@ const COMMIT_PATIENCE_MS = 10_000
 
 export interface Surroundings {
   readonly clock: Clock
+  /** Time that passes, whatever the clock is set to, for tests. */
+  readonly stopwatch?: Clock
   readonly log: Log
   /** The process must end: another one owns the database, or a part that cannot be replaced died. */
   readonly onFatal: (reason: string) => void
@@ -199,8 +201,10 @@ function openFrontDesk(
   })
 }
 
+const STOPWATCH: Clock = { now: () => performance.now() }
+
 /** What holds the money, the keys and the limits. */
-async function composeCore(config: Config, { clock, log, onFatal }: Surroundings) {
+async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, onFatal }: Surroundings) {
   const holds = new MemoryHolds()
   const stores = await openStores(
     {
@@ -239,7 +243,7 @@ async function composeCore(config: Config, { clock, log, onFatal }: Surroundings
     ledger,
     ...(await composeAgents(config, { db: stores.db, holds, clock, log })),
     limiter: new Limiter(new MemoryWindows(), clock),
-    intake: new Intake(new BytesUnderWay(bodyBytes()), clock),
+    intake: new Intake(new BytesUnderWay(bodyBytes()), stopwatch),
     keys: new Keys({ credentials, holds, clock, events }),
     operator: new Operator({ accounts, prices, ledger, clock, events, audit: stores.audit }),
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),

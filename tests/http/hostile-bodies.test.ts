@@ -231,6 +231,20 @@ describe('bodies under way are bounded (issue 14.13)', () => {
     await allGivenBack(narrow)
   })
 
+  test('a clock that is set while a body is under way is no fault of its sender, and no time for him', async () => {
+    const caller = await bearer()
+    const body = unfinished(1000)
+    const begun = post('/apis/v1/websearch/llm/context', body.stream, caller.headers)
+    await taken(body, 1)
+    gateway.clock.jump(3_600_000)
+    body.more(new Uint8Array(1).fill(0x61))
+    await taken(body, 2)
+    gateway.clock.jump(-7_200_000)
+    gateway.clock.advance(11_000)
+    body.more(new Uint8Array(1))
+    expect((await begun).status).toBe(408)
+  })
+
   test('a body that keeps its pace is read, however long it takes', async () => {
     const caller = await bearer()
     const steady = unfinished(1)

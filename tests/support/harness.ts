@@ -20,6 +20,7 @@ import { openLog } from '../../server/log'
  */
 class FakeClock {
   private at: number
+  private set = 0
   private readonly running: boolean
 
   constructor({ running = false, now = Date.UTC(2026, 10, 21, 12, 0, 20) }: { running?: boolean; now?: number }) {
@@ -28,12 +29,20 @@ class FakeClock {
   }
 
   now(): number {
-    return this.running ? Date.now() + this.at : this.at
+    return this.set + (this.running ? Date.now() + this.at : this.at)
   }
 
   advance(ms: number): void {
     this.at += ms
   }
+
+  /** Somebody sets the clock: the time of day is another one, and no time passes. */
+  jump(ms: number): void {
+    this.set += ms
+  }
+
+  /** Time that passes. */
+  readonly stopwatch = { now: () => (this.running ? performance.now() : 0) + this.at }
 }
 
 type Answering<I> = (
@@ -105,6 +114,7 @@ export async function openHarness(options: HarnessOptions = {}) {
   const config = readConfig(environment, {})
   const gateway = await compose(config, {
     clock,
+    stopwatch: clock.stopwatch,
     log: openLog('debug', (line) => logged.push(line)),
     onFatal: (reason) => fatal.push(reason),
     ...(!options.configuredProviders && { providers: { images, context } }),

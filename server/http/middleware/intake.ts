@@ -37,6 +37,7 @@ export class Intake {
   private readonly coming = new Set<Arriving>()
   private look: ReturnType<typeof setInterval> | null = null
 
+  /** `clock` counts time that passes; the time of day may be set while a body is under way. */
   constructor(room: BytesUnderWay, clock: Clock) {
     this.room = room
     this.clock = clock
