@@ -146,7 +146,8 @@ export const RULES: readonly Rule[] = [
   {
     // What every websearch plug makes of the text of a page: pure functions over libraries, no network and no index.
     files: [PASSAGES],
-    may: [SELF],
+    // Pages hold JSON of strangers.
+    may: [SELF, 'server/core/json-bounds.ts'],
     packages: [
       'node:module',
       '@mozilla/readability',
@@ -296,7 +297,8 @@ export const RULES: readonly Rule[] = [
   },
   { files: ['server/config.ts'], may: [CORE, 'server/config/**'], packages: ['node:*'] },
   { files: ['server/config/**'], may: [CORE, SELF], packages: ['node:*'] },
-  { files: ['server/log.ts'], types: ['server/config.ts'] },
+  // What it writes is read on a terminal.
+  { files: ['server/log.ts'], may: ['server/core/plain-text.ts'], types: ['server/config.ts'] },
   { files: ['server/listen.ts'], packages: ['node:fs'] },
   { files: ['server/welcome.ts'] },
   {
