@@ -154,7 +154,7 @@ describe('Operator', () => {
     await pricing.getByLabel('Operation').selectOption('image-search')
     await pricing.getByLabel('Amount in USD').fill('0.004')
     await pricing.getByLabel('One account').check()
-    await pricing.getByLabel('Account id or email').fill('needs.more@example.com')
+    await pricing.getByLabel('Account id').fill(account.id)
     await pricing.getByRole('button', { name: 'Set price' }).click()
     const price = page.getByRole('row').filter({ hasText: '$0.004' })
     await price.getByText(account.id).waitFor()
