@@ -90,6 +90,27 @@ describe('a folder with hostile files', () => {
     ])
   })
 
+  test('gives nothing from outside while a folder becomes a link and a folder again, over and over', async () => {
+    const sub = join(docs, 'sub')
+    const flips = `const { renameSync, symlinkSync, unlinkSync } = require('node:fs')
+      const [, outside, sub] = process.argv.slice(-3)
+      process.stdout.write('begun')
+      for (;;) { renameSync(sub, sub + '-was'); symlinkSync(outside, sub); unlinkSync(sub); renameSync(sub + '-was', sub) }`
+    const files = await folderFiles(docs, settings)
+    const page = files.find(({ origin }) => origin === 'sub/page.md')
+    const flipping = Bun.spawn([process.execPath, '-e', flips, '--', join(folder.path, 'outside'), sub])
+    await flipping.stdout.getReader().read()
+    const seen = new Set<string>()
+    for (let i = 0; i < 3000; i++) {
+      const read = await page?.fetch().catch(() => null)
+      if (read) seen.add(new TextDecoder().decode(read.bytes))
+    }
+    flipping.kill('SIGKILL')
+    await flipping.exited
+    seen.delete('# Wax')
+    expect([...seen]).toEqual([])
+  })
+
   test('may be named by a link: that one the operator gave', async () => {
     symlinkSync(docs, join(folder.path, 'named'))
     const files = await folderFiles(join(folder.path, 'named'), settings)
