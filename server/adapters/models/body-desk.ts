@@ -37,14 +37,19 @@ export class BodyDesk implements BodyReader {
     this.workerUrl = workerUrl
   }
 
-  async read(wire: ModelWire, bytes: Uint8Array<ArrayBuffer>, path: WirePath): Promise<Outcome> {
-    if (isQuick(bytes)) {
-      const read = wire.read(bytes, path)
-      return read.ok ? ok({ request: read.value, digest: null }) : read
-    }
-    if (this.waiting.length >= MAX_WAITING) return NO_ROOM
+  async read(wire: ModelWire, chunks: readonly Uint8Array<ArrayBuffer>[], path: WirePath): Promise<Outcome> {
+    const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0)
+    if (length > SHORT_BODY_BYTES) return this.readBeside({ route: wire.route, path, chunks: chunks.map(alone) })
+    const bytes = Buffer.concat(chunks, length)
+    if (!isQuick(bytes)) return this.readBeside({ route: wire.route, path, chunks: [alone(bytes)] })
+    const read = wire.read(bytes, path)
+    return read.ok ? ok({ request: read.value, digest: null }) : read
+  }
+
+  private readBeside(task: ToBodyThread): Promise<Outcome> {
+    if (this.waiting.length >= MAX_WAITING) return Promise.resolve(NO_ROOM)
     return new Promise((settle) => {
-      this.waiting.push({ task: { route: wire.route, path, buffer: ownBuffer(bytes) }, settle })
+      this.waiting.push({ task, settle })
       this.next()
     })
   }
@@ -56,7 +61,10 @@ export class BodyDesk implements BodyReader {
     if (!next) return
     this.worker ??= this.started()
     this.current = next
-    this.worker.postMessage(next.task, [next.task.buffer])
+    this.worker.postMessage(
+      next.task,
+      next.task.chunks.map(({ buffer }) => buffer),
+    )
   }
 
   private started(): Worker {
@@ -99,13 +107,12 @@ function outcomeOf({ read, digest, buffer }: FromBodyThread): Outcome {
 
 /** Whether this is read in a few milliseconds: a parser is slow with names, however short. */
 function isQuick(bytes: Uint8Array): boolean {
-  if (bytes.byteLength > SHORT_BODY_BYTES) return false
   return bytes.byteLength < FEW_BYTES || isWithin(bytes, FEW_PARTS)
 }
 
-/** The memory of these bytes alone. */
-function ownBuffer({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): ArrayBuffer {
-  return byteLength === buffer.byteLength ? buffer : buffer.slice(byteOffset, byteOffset + byteLength)
+/** These bytes in memory of their own, which can go to another thread. */
+function alone(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return bytes.byteLength === bytes.buffer.byteLength ? new Uint8Array(bytes.buffer) : new Uint8Array(bytes)
 }
 
 const NO_ROOM: Outcome = no(

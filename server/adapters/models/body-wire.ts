@@ -4,11 +4,11 @@ import type { ModelRequest } from '../../core/models/model-request'
 import type { WirePath } from '../../core/models/model-wire'
 import type { Result } from '../../core/result'
 
-/** A long body on its way to the thread; its memory goes along. */
+/** A long body on its way to the thread, which joins its chunks; their memory goes along. */
 export interface ToBodyThread {
   readonly route: ModelRoute
   readonly path: WirePath
-  readonly buffer: ArrayBuffer
+  readonly chunks: readonly Uint8Array<ArrayBuffer>[]
 }
 
 /** What the thread found, and the memory back. Never the parsed body: it would be copied. */

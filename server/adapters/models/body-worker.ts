@@ -1,5 +1,5 @@
 import { type Failure, failure } from '../../core/failure'
-import { BEYOND_BODY_BOUNDS, BODY_BOUNDS, isWithin } from '../../core/json-bounds'
+import { BODY_BOUNDS, beyondBounds, isWithin } from '../../core/json-bounds'
 import { CHAT_COMPLETIONS } from '../../core/models/chat-completions-wire'
 import { GENERATE_CONTENT } from '../../core/models/generate-content-wire'
 import { MESSAGES } from '../../core/models/messages-wire'
@@ -19,8 +19,14 @@ const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {
   generate_content: GENERATE_CONTENT,
 }
 
-self.onmessage = ({ data: { route, path, buffer } }: MessageEvent<ToBodyThread>) => {
-  const bytes = new Uint8Array(buffer)
+self.onmessage = ({ data: { route, path, chunks } }: MessageEvent<ToBodyThread>) => {
+  const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.byteLength
+  }
+  const { buffer } = bytes
   const answer: FromBodyThread = { read: readOf(WIRES[route], bytes, path), digest: digestOf(bytes), buffer }
   self.postMessage(answer, [buffer])
 }
@@ -30,7 +36,7 @@ function readOf(
   bytes: Uint8Array<ArrayBuffer>,
   path: ToBodyThread['path'],
 ): Result<Omit<ModelRequest, 'bytes'>, Failure> {
-  if (!isWithin(bytes, BODY_BOUNDS)) return no(failure('invalid_request', BEYOND_BODY_BOUNDS))
+  if (!isWithin(bytes, BODY_BOUNDS)) return no(failure('invalid_request', beyondBounds(BODY_BOUNDS)))
   const read = wire.read(bytes, path)
   if (!read.ok) return read
   const { bytes: _, uncovered, ...facts } = read.value

@@ -15,6 +15,10 @@ export interface ReadModelBody {
 
 /** Reads the bodies of model calls. */
 export interface BodyReader {
-  /** `bytes` belong to the reader from here on; the request has them. */
-  read(wire: ModelWire, bytes: Uint8Array<ArrayBuffer>, path: WirePath): Promise<Result<ReadModelBody, Failure>>
+  /** The chunks of a body belong to the reader from here on; the request has its bytes. */
+  read(
+    wire: ModelWire,
+    chunks: readonly Uint8Array<ArrayBuffer>[],
+    path: WirePath,
+  ): Promise<Result<ReadModelBody, Failure>>
 }

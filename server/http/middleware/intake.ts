@@ -14,7 +14,9 @@ export type BodyOwner = `account ${string}` | `address ${string}`
 
 /** A body as it came, and its bytes' room, which is to be given back once nobody holds them any more. */
 export interface TakenBody {
-  readonly bytes: Buffer<ArrayBuffer>
+  /** In the order they came. */
+  readonly chunks: readonly Uint8Array<ArrayBuffer>[]
+  readonly byteLength: number
   giveBack(): void
 }
 
@@ -59,13 +61,13 @@ export class Intake {
     if (announced > terms.mostBytes) return no(tooLarge(terms.mostBytes))
     const overfull = share.lacks(announced)
     if (overfull) return no(noRoom(overfull, owner))
-    if (!body) return ok({ bytes: Buffer.alloc(0), giveBack: share.giveBack })
+    if (!body) return ok({ chunks: [], byteLength: 0, giveBack: share.giveBack })
     const arriving = new Arriving(body, { terms, share, owner }, this.clock)
     this.watch(arriving)
     try {
-      const bytes = await arriving.whole()
-      if (!bytes.ok) share.giveBack()
-      return bytes.ok ? ok({ bytes: bytes.value, giveBack: share.giveBack }) : bytes
+      const whole = await arriving.whole()
+      if (!whole.ok) share.giveBack()
+      return whole.ok ? ok({ ...whole.value, giveBack: share.giveBack }) : whole
     } finally {
       this.unwatch(arriving)
     }
@@ -96,7 +98,7 @@ export function takeBody(request: Request, terms: BodyTerms): Promise<Result<Tak
 
 /** One body on its way in. */
 class Arriving {
-  private readonly reader: ReadableStreamDefaultReader<Uint8Array>
+  private readonly reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
   private readonly terms: BodyTerms
   private readonly share: ByteShare
   private readonly owner: BodyOwner
@@ -107,7 +109,7 @@ class Arriving {
   private problem: Failure | null = null
 
   constructor(
-    body: ReadableStream<Uint8Array>,
+    body: ReadableStream<Uint8Array<ArrayBuffer>>,
     { terms, share, owner }: { terms: BodyTerms; share: ByteShare; owner: BodyOwner },
     clock: Clock,
   ) {
@@ -120,14 +122,14 @@ class Arriving {
     this.periodBegun = this.begun
   }
 
-  async whole(): Promise<Result<Buffer<ArrayBuffer>, Failure>> {
-    const chunks: Uint8Array[] = []
+  async whole(): Promise<Result<Omit<TakenBody, 'giveBack'>, Failure>> {
+    const chunks: Uint8Array<ArrayBuffer>[] = []
     let length = 0
     try {
       for (;;) {
         const { done, value } = await this.reader.read()
         if (this.problem) return no(this.problem)
-        if (done) return ok(Buffer.concat(chunks, length))
+        if (done) return ok({ chunks, byteLength: length })
         if (value.byteLength === 0) continue
         length += value.byteLength
         const problem = this.judged(value, length)

@@ -1,22 +1,25 @@
 import { type Failure, failure } from '../../core/failure'
-import { BEYOND_BODY_BOUNDS, BODY_BOUNDS, JsonScan } from '../../core/json-bounds'
+import { BODY_BOUNDS, beyondBounds, type JsonBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
 import { SHORT_BODY_BYTES } from '../../core/models/body-reader'
 import { no, ok, type Result } from '../../core/result'
 import { type BodyTerms, type TakenBody, takeBody } from './intake'
 
 /** Most bytes of a JSON body (spec-answers 2). */
 const MAX_JSON_BYTES = SHORT_BODY_BYTES
+/** Of a body that says that it is long: who parses it, off this thread, scans the whole of it. */
+const LONG_BODY_SCAN_BYTES = 64 * 1024
 
 /**
  * Reads a JSON body: undefined when there is none, 415 when it is not declared as JSON, 413 over the limit (also when the
  * caller lies about its length), 400 when it cannot be parsed, or when it is made of more than a parser should be given.
  */
 export async function readJson(request: Request): Promise<Result<unknown, Failure>> {
-  const taken = await readJsonBytes(request, MAX_JSON_BYTES)
+  const judge = jsonJudge(request.headers, SERVED_BODY_BOUNDS)
+  const taken = await takeBody(request, { mostBytes: MAX_JSON_BYTES, judge })
   if (!taken.ok) return taken
-  const { bytes, giveBack } = taken.value
+  const { chunks, byteLength, giveBack } = taken.value
   try {
-    return ok(bytes.byteLength === 0 ? undefined : parsedJson(bytes))
+    return ok(byteLength === 0 ? undefined : parsedJson(Buffer.concat(chunks, byteLength)))
   } catch {
     return no(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
   } finally {
@@ -25,39 +28,45 @@ export async function readJson(request: Request): Promise<Result<unknown, Failur
 }
 
 /**
- * The bytes of a body that is declared as JSON, unparsed; none when there is none. A short one keeps to the bounds; the rest of a
+ * The chunks of a body that is declared as JSON, unparsed; none when there is none. A short one keeps to the bounds; the rest of a
  * long one is looked at by who parses it, off this thread.
  */
-export function readJsonBytes(
+export function readJsonChunks(
   request: Request,
   mostBytes: number,
   mostMs?: number,
 ): Promise<Result<TakenBody, Failure>> {
-  return takeBody(request, { mostBytes, ...(mostMs !== undefined && { mostMs }), judge: jsonJudge(request.headers) })
+  const judge = jsonJudge(request.headers, BODY_BOUNDS)
+  return takeBody(request, { mostBytes, ...(mostMs !== undefined && { mostMs }), judge })
 }
 
 /** The request with its body read, for whoever reads and judges it in another shape. JSON in it keeps to the bounds. */
 export async function withTakenBody(request: Request, mostBytes: number): Promise<Result<Request, Failure>> {
   if (!request.body) return ok(request)
   const isJson = isJsonType(request.headers.get('content-type'))
-  const judge = isJson ? jsonJudge(request.headers) : () => null
+  const judge = isJson ? jsonJudge(request.headers, SERVED_BODY_BOUNDS) : () => null
   const taken = await takeBody(request, { mostBytes, judge })
   if (!taken.ok) return taken
   const { method, headers, signal } = request
-  taken.value.giveBack()
-  return ok(new Request(request.url, { method, headers, signal, body: taken.value.bytes }))
+  const { chunks, byteLength, giveBack } = taken.value
+  giveBack()
+  return ok(new Request(request.url, { method, headers, signal, body: Buffer.concat(chunks, byteLength) }))
 }
 
-function jsonJudge(headers: Headers): BodyTerms['judge'] {
-  const scan = new JsonScan(BODY_BOUNDS)
+function jsonJudge(headers: Headers, bounds: JsonBounds): BodyTerms['judge'] {
+  const scan = new JsonScan(bounds)
+  const tooMuch = failure('invalid_request', beyondBounds(bounds))
+  const isLong = Number(headers.get('content-length') ?? 0) > SHORT_BODY_BYTES
+  const mostScanned = isLong ? LONG_BODY_SCAN_BYTES : SHORT_BODY_BYTES
   let isDeclared = false
   let scanned = 0
   return (chunk) => {
     isDeclared ||= isJsonType(headers.get('content-type'))
     if (!isDeclared) return NOT_DECLARED
-    if (scanned > SHORT_BODY_BYTES) return null
-    scanned += chunk.byteLength
-    return scan.push(chunk) ? null : TOO_MUCH
+    // A chunk may be many mebibytes: of a long body only its beginning is looked at here.
+    const part = chunk.subarray(0, Math.max(0, mostScanned - scanned))
+    scanned += part.byteLength
+    return scan.push(part) ? null : tooMuch
   }
 }
 
@@ -65,7 +74,6 @@ const NOT_DECLARED = failure(
   'unsupported_media_type',
   'The body must be JSON, sent with Content-Type: application/json.',
 )
-const TOO_MUCH = failure('invalid_request', BEYOND_BODY_BOUNDS)
 
 function isJsonType(header: string | null): boolean {
   const type = header?.split(';')[0]?.trim().toLowerCase() ?? ''

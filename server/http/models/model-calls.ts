@@ -8,7 +8,7 @@ import type { ModelCall, ModelCounter, ModelOutcome } from '../../pipeline/model
 import { serveModel } from '../../pipeline/models/serve-model'
 import { estimateModelCall } from '../../pipeline/models/validate-model-call'
 import { readWishes } from '../middleware/call-options'
-import { readJsonBytes } from '../middleware/json-body'
+import { readJsonChunks } from '../middleware/json-body'
 import type { Exchange } from '../middleware/reply'
 import type { FrontDesk } from '../middleware/request-context'
 
@@ -53,13 +53,12 @@ export class ModelCalls {
     const wishes = readWishes((name) => request.headers.get(name))
     if (!wishes.ok) return exchange.refuse(wrongParameters(wishes.error))
     const outcome = await inPlace(this.counter.limiter, admitted, async (ticket): Promise<ModelOutcome> => {
-      const taken = await readJsonBytes(request, MAX_BODY_BYTES, BODY_DEADLINE_MS)
+      const taken = await readJsonChunks(request, MAX_BODY_BYTES, BODY_DEADLINE_MS)
       if (!taken.ok) return { kind: 'refused', failure: taken.error }
-      const { bytes, giveBack } = taken.value
+      const { chunks, byteLength, giveBack } = taken.value
       ticket.with(giveBack)
-      if (bytes.byteLength === 0)
-        return { kind: 'refused', failure: failure('invalid_request', 'The body is missing.') }
-      const read = await this.bodies.read(target.wire, bytes, target.path)
+      if (byteLength === 0) return { kind: 'refused', failure: failure('invalid_request', 'The body is missing.') }
+      const read = await this.bodies.read(target.wire, chunks, target.path)
       if (!read.ok) return { kind: 'refused', failure: read.error }
       return serveModel(this.counter, { ...this.call(request, target, read.value), ticket, wishes: wishes.value })
     })

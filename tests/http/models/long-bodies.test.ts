@@ -24,12 +24,18 @@ afterAll(async () => {
   expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
 })
 
+/** As they come from the wire: of memory of their own, and as views on memory that others share. */
+function inChunks(whole: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
+  const third = Math.floor(whole.length / 3)
+  return [whole.slice(0, third), whole.subarray(third, 2 * third), whole.subarray(2 * third)]
+}
+
 describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', () => {
   test('what is read of it is the same, to the byte', async () => {
     const desk = new BodyDesk()
     for (const more of [`,"user":"${LONG_TEXT}"`, `,"stream":true,"user":"${LONG_TEXT}é\\"}{"`]) {
       const here = CHAT_COMPLETIONS.read(bytes(chat(more)), PATH)
-      const there = await desk.read(CHAT_COMPLETIONS, bytes(chat(more)), PATH)
+      const there = await desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(more))), PATH)
       if (!here.ok || !there.ok) throw new Error('refused')
       expect(there.value.request).toEqual(here.value)
       expect(there.value.digest).toBe(digestOf(bytes(chat(more))))
@@ -39,14 +45,14 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
   test('a short body of many parts is read there too', async () => {
     const desk = new BodyDesk()
     const body = bytes(chat(`,"metadata":{${Array.from({ length: 20_000 }, (_, i) => `"m${i}":1`).join(',')}}`))
-    const read = await desk.read(CHAT_COMPLETIONS, body, PATH)
+    const read = await desk.read(CHAT_COMPLETIONS, inChunks(body), PATH)
     expect(read).toMatchObject({ ok: true, value: { digest: expect.any(String) } })
   })
 
   test('nesting, members and a broken end behind the first MiB are refused as in a short body', async () => {
     const desk = new BodyDesk()
     const refusal = async (more: string) => {
-      const read = await desk.read(CHAT_COMPLETIONS, bytes(chat(`,"user":"${LONG_TEXT}"${more}`)), PATH)
+      const read = await desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(`,"user":"${LONG_TEXT}"${more}`))), PATH)
       return read.ok ? 'read' : read.error.code
     }
     expect(await refusal(`,"metadata":${'['.repeat(100_000)}${']'.repeat(100_000)}`)).toBe('invalid_request')
@@ -58,7 +64,7 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
 
   test('many at once are read one after the other; what finds no room is 503, and the next is read again', async () => {
     const desk = new BodyDesk()
-    const read = () => desk.read(CHAT_COMPLETIONS, bytes(chat(`,"user":"${LONG_TEXT}"`)), PATH)
+    const read = () => desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(`,"user":"${LONG_TEXT}"`))), PATH)
     const outcomes = await Promise.all(Array.from({ length: 20 }, read))
     expect(outcomes.filter(({ ok }) => ok).length).toBe(17)
     for (const outcome of outcomes)
@@ -68,7 +74,7 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
 
   test('a thread that dies takes one body with it, and no other', async () => {
     const desk = new BodyDesk(new URL('../../fixtures/dying-worker.ts', import.meta.url))
-    const read = () => desk.read(CHAT_COMPLETIONS, bytes(chat(`,"user":"${LONG_TEXT}"`)), PATH)
+    const read = () => desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(`,"user":"${LONG_TEXT}"`))), PATH)
     const outcomes = await Promise.all([read(), read()])
     expect(outcomes.map((outcome) => (outcome.ok ? 'read' : outcome.error.code))).toEqual([
       'service_unavailable',
