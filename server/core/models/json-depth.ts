@@ -1,10 +1,12 @@
+import { BODY_BOUNDS } from '../json-bounds'
+
 const LINE_FEED = 0x0a
 const RETURN = 0x0d
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** Most levels of JSON that go through the gateway (spec-answers 9). */
-export const MAX_DEPTH = 100
+/** Most levels of JSON that go through the gateway (spec-answers 9), the same whichever way it goes. */
+export const MAX_DEPTH = BODY_BOUNDS.depth
 
 /**
  * Whether JSON in these bytes has more than `MAX_DEPTH` levels, found without parsing it. `events`: the bytes are server-sent
