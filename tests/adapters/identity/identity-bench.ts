@@ -2,11 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, createClient } from '@libsql/client'
-import { generateSQLiteDrizzleJson, generateSQLiteMigration } from 'drizzle-kit/api'
 import { drizzle } from 'drizzle-orm/libsql'
+import { migrate } from 'drizzle-orm/libsql/migrator'
 import { type IdentityFault, type IdentityOptions, openIdentity } from '../../../server/adapters/identity/identity'
-import * as schema from '../../../server/adapters/stores/libsql/schema/identity'
-import * as oauthSchema from '../../../server/adapters/stores/libsql/schema/oauth'
 import type { Identity } from '../../../server/core/accounts/identity'
 
 export const ORIGIN = 'http://localhost:3000'
@@ -28,16 +26,13 @@ export interface Extra {
   readonly address?: string | null
 }
 
-const tables = await generateSQLiteMigration(
-  await generateSQLiteDrizzleJson({}),
-  await generateSQLiteDrizzleJson({ ...schema, ...oauthSchema }),
-)
+const MIGRATIONS = join(import.meta.dir, '../../../server/adapters/stores/libsql/migrations')
 
 export async function openBench(options: Partial<IdentityOptions> = {}): Promise<IdentityBench> {
   const folder = mkdtempSync(join(tmpdir(), 'identity-'))
   const client = createClient({ url: `file:${join(folder, 'test.db')}` })
   await client.execute('PRAGMA journal_mode=WAL')
-  for (const statement of tables) await client.execute(statement)
+  await migrate(drizzle(client), { migrationsFolder: MIGRATIONS })
   // What the writer's client does too (design 4): nothing may open an interactive transaction.
   client.transaction = () => Promise.reject(new Error('interactive transaction'))
   const signUps: IdentityBench['signUps'] = []

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
 import { oauthApp, type Tokens } from '../../support/oauth'
+import { countingReads } from '../../support/reads'
 import { reconcile } from '../../support/reconcile'
 
 let gateway: Harness
@@ -150,16 +151,24 @@ async function openCrowded() {
     async run() {
       const known = await its.connect('data:read offline_access', ['/apis/v1'])
       expect((await own.as(known.access_token, SEARCH)).status).toBe(200)
-      const statuses = []
-      for (let i = 0; i < 5; i++) statuses.push((await own.as(`gwat_guess${i}`, SEARCH)).status)
-      expect(statuses).toEqual([401, 401, 401, 429, 429])
+      const guesses: { status: number; reads: number }[] = []
+      for (let i = 0; i < 5; i++) {
+        const { result, reads } = await countingReads(own, () => own.as(`gwat_guess${i}`, SEARCH))
+        guesses.push({ status: result.status, reads })
+      }
+      const [looked, refused] = [
+        { status: 401, reads: 1 },
+        { status: 429, reads: 0 },
+      ]
+      expect(guesses).toEqual([looked, looked, looked, refused, refused])
       expect((await own.as(known.access_token, SEARCH)).status).toBe(200)
     },
-    /** What tells that nothing was looked up: a token that is good, and not yet known, is refused like a guess. */
+    /** A token that is good, and not yet known, is refused like a guess: nothing is read, so nobody can tell. */
     async runUnseen() {
       const { access_token: unseen } = await its.connect('data:read offline_access', ['/apis/v1'])
       for (let i = 0; i < 3; i++) expect((await own.as(`gwat_guess${i}${unseen.slice(-12)}`, SEARCH)).status).toBe(401)
-      const refused = await own.as(unseen, SEARCH)
+      const { result: refused, reads } = await countingReads(own, () => own.as(unseen, SEARCH))
+      expect(reads).toBe(0)
       expect([refused.status, (await errorOf(refused)).limit_source]).toEqual([429, 'address'])
       own.clock.advance(60_000)
       expect((await own.as(unseen, SEARCH)).status).toBe(200)
@@ -170,7 +179,9 @@ async function openCrowded() {
       expect((await own.as(ended.access_token, SEARCH)).status).toBe(200)
       await its.form('/oauth2/revoke', { client_id: 'gateway-cli', token: ended.access_token })
       expect((await own.as(ended.access_token, SEARCH)).status).toBe(401)
-      expect(own.core.grants.wasGood(ended.access_token)).toBe(false)
+      for (let i = 0; i < 3; i++) await own.as(`gwat_guess${i}`, SEARCH)
+      const { result: refused, reads } = await countingReads(own, () => own.as(ended.access_token, SEARCH))
+      expect([refused.status, reads]).toEqual([429, 0])
     },
     [Symbol.asyncDispose]: () => own.close(),
   }
