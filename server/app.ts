@@ -14,7 +14,7 @@ import { keyRecordRoutes } from './http/keys/history-routes'
 import { appKeyRoutes, keyRoutes } from './http/keys/routes'
 import { mcpRoutes } from './http/mcp/routes'
 import type { PricedCalls } from './http/middleware/priced'
-import { type ArrivalsOptions, arrivals } from './http/middleware/request-hooks'
+import { arrivals, type RequestHookOptions } from './http/middleware/request-hooks'
 import type { ModelCalls } from './http/models/model-calls'
 import { ownerModelRoutes } from './http/models/owner-routes'
 import type { ResearchCalls } from './http/models/research-calls'
@@ -37,7 +37,7 @@ import { eventRoutes } from './http/usage/event-routes'
 import { ownerUsageRoutes } from './http/usage/owner-routes'
 import { usageRoutes } from './http/usage/routes'
 
-export type AppParts = ArrivalsOptions &
+export type AppParts = RequestHookOptions &
   Parameters<typeof healthRoutes>[0] & {
     readonly priced: PricedCalls
     readonly providers: DataProviders

@@ -6,7 +6,7 @@ import { openStores } from './adapters/stores/libsql/open-stores'
 import { MemoryEvents } from './adapters/stores/memory/events'
 import { MemoryHolds } from './adapters/stores/memory/holds'
 import { MemoryWindows } from './adapters/stores/memory/windows'
-import { ensureIndex } from './adapters/websearch/local/ensure-index'
+import { ensureIndex } from './adapters/websearch/local/build/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { agentFaces, composeAgents } from './compose/agents'
@@ -43,7 +43,7 @@ import { Thumbnails } from './http/search/thumbnails'
 import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
 import type { Log } from './log'
-import type { Door } from './pipeline/auth/authenticate'
+import type { AuthDeps } from './pipeline/auth/authenticate'
 
 const ROOT = join(import.meta.dir, '..')
 /** How long a caller waits for the commit of its charge before it is told 503. */
@@ -99,8 +99,9 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
   const billing = await composeBilling(config, { ...core, clock, log })
-  const door = { ...core, clock, anonymousLimits, ...billing.door }
-  const desk = openFrontDesk(config, door, core, log)
+  const { funding, idempotency } = billing
+  const auth = { ...core, clock, anonymousLimits, ...billing.auth }
+  const desk = openFrontDesk(config, auth, core, log)
   const models = await composeModels(config, core, { ...billing, desk, search: providers.context, clock, log })
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
@@ -118,7 +119,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: () => draining,
     onFault: (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) }),
-    priced: new PricedCalls(desk, { ...core, clock, funding: billing.funding, repeats: billing.repeats, onTrouble }),
+    priced: new PricedCalls(desk, { ...core, clock, funding, idempotency, onTrouble }),
     thumbnails: openThumbnails(config, surroundings),
     ...models,
     readiness,
@@ -187,12 +188,12 @@ function securedBy({ baseUrl }: Config, desk: FrontDesk, answer: (request: Reque
 
 function openFrontDesk(
   config: Config,
-  door: Door,
+  auth: AuthDeps,
   { journal, intake }: { readonly journal: Journal; readonly intake: Intake },
   log: Log,
 ): FrontDesk {
   return new FrontDesk({
-    door,
+    auth,
     journal,
     intake,
     proxies: { addresses: config.trustedProxies, header: config.trustedProxyHeader },
@@ -255,13 +256,13 @@ async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, 
 function composeIdentity(
   config: Config,
   { clock, log }: Surroundings,
-  { stores, signUp, accounts, connections, events }: Awaited<ReturnType<typeof composeCore>>,
+  { stores, signUp, accounts, appGrants, events }: Awaited<ReturnType<typeof composeCore>>,
 ) {
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
   const mailer = openMailer(config)
   const identity = openIdentity({
-    ...passwordResets({ mailer, baseUrl: config.baseUrl, accounts, connections, audit: stores.audit, clock }),
+    ...passwordResets({ mailer, baseUrl: config.baseUrl, accounts, appGrants, audit: stores.audit, clock }),
     db: stores.db,
     secret: config.secretKey,
     baseUrl: config.baseUrl,

@@ -12,7 +12,7 @@ import {
   Settings as SettingsIcon,
   Wrench,
 } from 'lucide-react'
-import { SHELL_WORDS } from './words/shell.ts'
+import { SHELL_TEXT } from './messages/shell.ts'
 
 export interface NavigationEntry {
   readonly to: string
@@ -24,7 +24,7 @@ export interface NavigationEntry {
   readonly outside?: true
 }
 
-const { pagesOf } = SHELL_WORDS
+const { pagesOf } = SHELL_TEXT
 
 /** What the rail shows, in this order. A page appears here with the change that makes it work, never before. */
 export const NAVIGATION: readonly NavigationEntry[] = [
@@ -36,7 +36,7 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/limits', label: pagesOf.limits, icon: Gauge },
   { to: '/social', label: pagesOf.social, icon: AtSign },
   { to: '/apps', label: pagesOf.apps, icon: Plug },
-  { to: '/docs', label: SHELL_WORDS.help, icon: BookOpen, outside: true },
+  { to: '/docs', label: SHELL_TEXT.help, icon: BookOpen, outside: true },
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
   { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true },
 ]

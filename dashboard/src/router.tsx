@@ -10,13 +10,13 @@ import {
 } from '@tanstack/react-router'
 import { accountQuery } from './api/account.ts'
 // Reads the address as it came, so it stands before anything that could change it.
-import './api/arrived.ts'
+import './api/initial-query.ts'
 import { asFailure } from './api/failure.ts'
-import { keysView } from './api/keys-view.ts'
-import { playgroundView } from './api/playground-view.ts'
 import { queryClient } from './api/query-client.ts'
-import { type UsageView, usageView } from './api/usage-view.ts'
-import { ownPath } from './own-path.ts'
+import { keysView } from './api/views/keys-view.ts'
+import { playgroundView } from './api/views/playground-view.ts'
+import { type UsageView, usageView } from './api/views/usage-view.ts'
+import { safeRedirect } from './safe-redirect.ts'
 import { AppShell } from './shell/app-shell.tsx'
 import { NotFound, ProblemPage } from './shell/problem-page.tsx'
 
@@ -69,7 +69,7 @@ const signIn = createRoute({
   path: '/sign-in',
   // A path of our own only: whoever made the link must not choose where a sign-in leads. What is not named here stays as it came.
   validateSearch: (search: Record<string, unknown>): { to?: string | undefined } => ({
-    to: ownPath(search['to']),
+    to: safeRedirect(search['to']),
   }),
   component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
 })

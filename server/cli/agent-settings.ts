@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { isJson } from '../core/json'
 import { Refused } from './control-client'
 
 /** Under which name the gateway stands among an agent's MCP servers. */
@@ -104,7 +105,7 @@ export const withJsonEntry: WithEntry = (file, text, path, entry) => {
   let at = settings
   for (const member of path) {
     const next = at[member] ?? {}
-    if (!isRecord(next)) throw new Refused(`${file}: "${member}" is not an object`)
+    if (!isJson(next)) throw new Refused(`${file}: "${member}" is not an object`)
     at[member] = next
     at = next
   }
@@ -115,7 +116,7 @@ export const withJsonEntry: WithEntry = (file, text, path, entry) => {
 function parsedJson(file: string, text: string): Settings {
   try {
     const value: unknown = JSON.parse(text)
-    if (isRecord(value)) return value
+    if (isJson(value)) return value
   } catch {
     // Told below: JSON with comments is one that we would lose.
   }
@@ -161,7 +162,7 @@ function taken(settings: Settings, path: readonly string[]): unknown {
   const above: Settings[] = [settings]
   for (const member of path) {
     const next = above.at(-1)?.[member]
-    if (!isRecord(next)) return undefined
+    if (!isJson(next)) return undefined
     above.push(next)
   }
   const last = above.at(-1) ?? {}
@@ -172,8 +173,4 @@ function taken(settings: Settings, path: readonly string[]): unknown {
     if (Object.keys(Object(above[i]?.[member])).length === 0) delete above[i]?.[member]
   }
   return own
-}
-
-function isRecord(value: unknown): value is Settings {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

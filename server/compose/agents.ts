@@ -1,9 +1,9 @@
 import { LibraryGrants } from '../adapters/identity/oauth-grants'
 import { prepareOAuth } from '../adapters/identity/oauth-upkeep'
 import { hashStoredSecrets } from '../adapters/identity/secret-hash'
-import { LibsqlConnections } from '../adapters/stores/libsql/connections'
+import { LibsqlAppGrants } from '../adapters/stores/libsql/app-grants'
 import type { Config } from '../config'
-import { Connections } from '../core/accounts/connections'
+import { AppGrants } from '../core/accounts/app-grants'
 import type { Identity } from '../core/accounts/identity'
 import type { Clock } from '../core/clock'
 import type { HoldStore } from '../core/ledger/hold'
@@ -13,7 +13,7 @@ import { UsageAnswers } from '../http/usage/usage-answers'
 import type { Log } from '../log'
 
 interface AgentParts {
-  readonly db: ConstructorParameters<typeof LibsqlConnections>[0]
+  readonly db: ConstructorParameters<typeof LibsqlAppGrants>[0]
   readonly holds: HoldStore
   readonly clock: Clock
   readonly log: Log
@@ -24,10 +24,8 @@ export async function composeAgents({ baseUrl, secretKey }: Config, { db, holds,
   await prepareOAuth(db, baseUrl)
   await hashStoredSecrets(db, secretKey)
   const grants = new LibraryGrants(db, baseUrl)
-  const apps = new LibsqlConnections(db, (reason) =>
-    log.warn('the last use of a connection was not written', { reason }),
-  )
-  return { grants, apps, connections: new Connections({ store: apps, grants, holds, clock }) }
+  const apps = new LibsqlAppGrants(db, (reason) => log.warn('the last use of a connection was not written', { reason }))
+  return { grants, apps, appGrants: new AppGrants({ store: apps, grants, holds, clock }) }
 }
 
 interface FaceParts {

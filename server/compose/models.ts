@@ -1,8 +1,8 @@
-import { BodyDesk } from '../adapters/models/body-desk'
-import { Fleet } from '../adapters/models/fleet'
+import { BodyParser } from '../adapters/models/body-parser'
 import { modelsOfFile } from '../adapters/models/models-file'
 import { SANDBOX_MODELS } from '../adapters/models/sandbox/sandbox-models'
 import { TokenThread } from '../adapters/models/tokens/token-thread'
+import { UpstreamRouter } from '../adapters/models/upstream-router'
 import type { Config } from '../config'
 import type { LlmContextInput } from '../core/catalogue/llm-context'
 import type { PriceStore } from '../core/catalogue/prices'
@@ -12,7 +12,7 @@ import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter } from '../core/limits/limiter'
 import { ModelCatalogue, type ModelStore } from '../core/models/catalogue'
 import type { Model } from '../core/models/model'
-import { ModelShelf } from '../core/models/shelf'
+import { ModelAdmin } from '../core/models/model-admin'
 import { formatUsd } from '../core/money'
 import type { Provider } from '../core/providers/provider'
 import type { FrontDesk } from '../http/middleware/request-context'
@@ -20,9 +20,9 @@ import { ModelCalls } from '../http/models/model-calls'
 import { ResearchCalls } from '../http/models/research-calls'
 import type { Log } from '../log'
 import { balanceFunding } from '../pipeline/funding/balance'
-import type { Repeats } from '../pipeline/idempotency/idempotency'
+import type { Idempotency } from '../pipeline/idempotency/idempotency'
 import { Drains } from '../pipeline/models/drains'
-import type { ModelCounter } from '../pipeline/models/model-call'
+import type { ModelDeps } from '../pipeline/models/model-call'
 import { OpenStreams } from '../pipeline/models/open-streams'
 
 const MAX_STREAM_MS = 30 * 60_000
@@ -43,13 +43,13 @@ export async function composeModels(
     readonly desk: FrontDesk
     /** What research searches with. */
     readonly search: Provider<LlmContextInput>
-    readonly repeats: Repeats
+    readonly idempotency: Idempotency
     readonly clock: Clock
     readonly log: Log
   },
 ) {
   const { stores, ledger, limiter, journal, prices } = core
-  const { desk, search, repeats, clock, log } = parts
+  const { desk, search, idempotency, clock, log } = parts
   const { file, sandbox, keyOf, defaultOutputTokens } = config.models
   const onTrouble = (upstream: string, reason: string) => log.warn('model upstream', { upstream, reason })
   const fixed = [
@@ -57,15 +57,15 @@ export async function composeModels(
     ...(file === null ? [] : await modelsOfFile(file, Math.floor(clock.now() / 1000))),
   ]
   const inputs = new TokenThread()
-  const counter: ModelCounter = {
+  const deps: ModelDeps = {
     catalogue: new ModelCatalogue(fixed, stores.models),
-    backend: new Fleet({ keyOf, now: () => clock.now(), onTrouble }),
+    backend: new UpstreamRouter({ keyOf, now: () => clock.now(), onTrouble }),
     limiter,
     ledger,
     journal,
     clock,
     funding: balanceFunding(ledger),
-    repeats,
+    idempotency,
     // Unlimited sign-ups must not spend the operator's money (spec-answers 4).
     creditBuysPaid: config.creditBuysPaidProviders,
     streams: new OpenStreams(),
@@ -82,17 +82,17 @@ export async function composeModels(
       }),
   }
   return {
-    models: counter.catalogue,
-    modelShelf: new ModelShelf(stores.models, clock),
-    streams: counter.streams,
+    models: deps.catalogue,
+    modelAdmin: new ModelAdmin(stores.models, clock),
+    streams: deps.streams,
     longestCallMs: () =>
       Math.max(
         MAX_SEARCH_MS,
-        ...counter.catalogue.list().flatMap(({ upstreams }) => upstreams.map(({ firstByteMs }) => firstByteMs)),
+        ...deps.catalogue.list().flatMap(({ upstreams }) => upstreams.map(({ firstByteMs }) => firstByteMs)),
       ),
     close: () => inputs.close(),
-    upstreams: (models: readonly Model[]) => counter.backend.states(models),
-    modelCalls: new ModelCalls(desk, counter, new BodyDesk()),
-    researchCalls: new ResearchCalls(desk, { ...counter, prices, search }),
+    upstreams: (models: readonly Model[]) => deps.backend.states(models),
+    modelCalls: new ModelCalls(desk, deps, new BodyParser()),
+    researchCalls: new ResearchCalls(desk, { ...deps, prices, search }),
   }
 }

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
-import { ensureIndex } from '../adapters/websearch/local/ensure-index'
+import { ensureIndex } from '../adapters/websearch/local/build/ensure-index'
 import { OwnIndex } from '../adapters/websearch/local/own/own-index'
 import { indexSources } from './index-sources'
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config'
 import type { AccountSettingsStore } from '../core/accounts/account-settings'
+import type { AppGrants } from '../core/accounts/app-grants'
 import { AccountClosing, type Leaver } from '../core/accounts/closing'
-import type { Connections } from '../core/accounts/connections'
 import { EmailChanges } from '../core/accounts/email-changes'
 import type { Identity } from '../core/accounts/identity'
 import { resetLink, resetMail } from '../core/accounts/owner-mails'
@@ -31,8 +31,8 @@ export function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
 
 /** What the Settings page changes. */
 export function ownerSettings(
-  parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'farewells'> & {
-    connections: Connections
+  parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'onClosing'> & {
+    appGrants: AppGrants
     social: Social | null
     stores: { readonly settings: AccountSettingsStore; readonly audit: AuditTrail }
     identity: Identity
@@ -47,7 +47,7 @@ export function ownerSettings(
     settings,
     audit,
     sendsMail: mailer !== null,
-    closing: new AccountClosing({ ...parts, settings, farewells: farewells(parts) }),
+    closing: new AccountClosing({ ...parts, settings, onClosing: onClosing(parts) }),
     emailChanges: new EmailChanges({
       ...{ identity, accounts, audit, mailer, clock },
       ...{ secret: config.secretKey, baseUrl: config.baseUrl },
@@ -57,10 +57,10 @@ export function ownerSettings(
 }
 
 /** The access of apps ends, and accounts elsewhere are unlinked, which revokes our grant at the network. */
-function farewells(parts: { connections: Connections; social: Social | null; credentials: CredentialStore }) {
-  const { connections, social, credentials } = parts
+function onClosing(parts: { appGrants: AppGrants; social: Social | null; credentials: CredentialStore }) {
+  const { appGrants, social, credentials } = parts
   return [
-    (owner: Leaver) => connections.disconnect(owner.account, 'all', owner.actor),
+    (owner: Leaver) => appGrants.disconnect(owner.account, 'all', owner.actor),
     async (owner: Leaver) => {
       if (!social) return
       for (const { poolId } of await credentials.byAccount(owner.accountId)) {
@@ -77,18 +77,18 @@ export function passwordResets(parts: {
   mailer: Mailer | null
   baseUrl: string
   accounts: AccountStore
-  connections: Connections
+  appGrants: AppGrants
   audit: AuditTrail
   clock: Clock
 }) {
-  const { mailer, baseUrl, accounts, connections, audit, clock } = parts
+  const { mailer, baseUrl, accounts, appGrants, audit, clock } = parts
   return {
     onResetRequest: async (user: { email: string }, token: string) =>
       mailer?.send(resetMail(user.email, resetLink(baseUrl, token))),
     onPasswordReset: async (user: { id: string }, { address }: { address: string | null }) => {
       const account = await accounts.byUser(user.id)
       const actor = { kind: 'owner', id: user.id, address } as const
-      if (account) await connections.disconnect(account, 'all', actor, 'new_password')
+      if (account) await appGrants.disconnect(account, 'all', actor, 'new_password')
       const at = clock.now()
       await audit.write({
         ...{ id: makeId('audit', at), at, actor },

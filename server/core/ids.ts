@@ -13,10 +13,10 @@ export type LimitRequestId = Id<'lim'>
 export type SocialSessionId = Id<'soc'>
 export type SocialLinkId = Id<'link'>
 export type PaymentId = Id<'pay'>
-export type ConnectionId = Id<'conn'>
+export type AppGrantId = Id<'conn'>
 
 /** What a call was made with, as the log names it: a key, or the connection of an app (ADR 12). */
-export type CredentialId = KeyId | ConnectionId
+export type CredentialId = KeyId | AppGrantId
 
 export type IdPrefix =
   | 'acct'

@@ -1,7 +1,8 @@
 import { McpError } from '@modelcontextprotocol/sdk/types.js'
+import { isJson } from '../core/json'
 import { CREDENTIAL_BOUNDS, isValueWithin } from '../core/json-bounds'
 import type { ShownPayment } from '../core/payments/method'
-import { isRecord, type ToolAnswer } from './tool-result'
+import type { ToolAnswer } from './tool-result'
 
 /** Names in `_meta` and codes of the `Payment` scheme over JSON-RPC (facts/payments 9, spec-answers 10). */
 const CREDENTIAL = 'org.paymentauth/credential'
@@ -35,7 +36,7 @@ export class PaymentAsked {
   static by({ status, headers, body }: ToolAnswer): PaymentAsked | null {
     const challenges = status === 402 ? challengesIn(headers.get('www-authenticate') ?? '') : []
     if (challenges.length === 0) return null
-    const { error: _ours, ...problem } = isRecord(body) ? body : {}
+    const { error: _ours, ...problem } = isJson(body) ? body : {}
     const data = { httpStatus: 402, challenges, problem }
     return new PaymentAsked(codeOf(member(member(body, 'error'), 'code')), String(problem['detail']), data)
   }
@@ -73,9 +74,9 @@ const TOO_MUCH = ''
 /** In the header the terms are base64url of their JSON, in the message they are the JSON. */
 function wireText(credential: unknown): string {
   if (!isValueWithin(credential, CREDENTIAL_BOUNDS)) return TOO_MUCH
-  if (!isRecord(credential) || !isRecord(credential['challenge'])) return encoded(credential)
+  if (!isJson(credential) || !isJson(credential['challenge'])) return encoded(credential)
   const { challenge, payload, source } = credential
-  const { request, meta, opaque = isRecord(meta) ? encoded(meta) : undefined, ...terms } = challenge
+  const { request, meta, opaque = isJson(meta) ? encoded(meta) : undefined, ...terms } = challenge
   const wire = { ...terms, ...(opaque !== undefined && { opaque }), request: encoded(request) }
   return encoded({ challenge: wire, payload, ...(source !== undefined && { source }) })
 }
@@ -86,7 +87,7 @@ function encoded(value: unknown): string {
 }
 
 function inOrder(_name: string, value: unknown): unknown {
-  if (!isRecord(value)) return value
+  if (!isJson(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 

@@ -18,7 +18,7 @@ const BY_THE_CALL =
 /** Longer than the pause after which proxies and clients give up on a silent stream. */
 const PROGRESS_EVERY_MS = 5_000
 
-export interface McpExchange {
+export interface McpCall {
   readonly request: Request
   /** The JSON-RPC message, parsed. */
   readonly message: unknown
@@ -38,12 +38,12 @@ export interface McpExchange {
  * Answers one MCP message (streamable HTTP, stateless: a server and a transport per request, as the SDK asks). A long tool
  * answers by a stream of server-sent events with progress, everything else as one JSON document.
  */
-export async function answerMcp(exchange: McpExchange): Promise<Response> {
-  const { request, message, tools } = exchange
+export async function answerMcp(reply: McpCall): Promise<Response> {
+  const { request, message, tools } = reply
   const called = calledTool(message, tools)
   const server = new Server(
     { name: 'gateway', title: 'Paid data API gateway', version: '1.0.0' },
-    { capabilities: { tools: {} }, instructions: (exchange.caller === null ? BY_THE_CALL : FROM_BALANCE) + UNTRUSTED },
+    { capabilities: { tools: {} }, instructions: (reply.caller === null ? BY_THE_CALL : FROM_BALANCE) + UNTRUSTED },
   )
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(described) }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
@@ -51,22 +51,22 @@ export async function answerMcp(exchange: McpExchange): Promise<Response> {
     if (!tool) throw new McpError(ErrorCode.InvalidParams, `There is no tool "${params.name.slice(0, 60)}".`)
     const call = tool.call(params.arguments ?? {})
     if (typeof call === 'string') return toolResult.refused(call)
-    const { signal, end } = exchange.running.begin(exchange.caller, extra.requestId, request.signal)
+    const { signal, end } = reply.running.begin(reply.caller, extra.requestId, request.signal)
     const token = params._meta?.progressToken
     const startedAt = performance.now()
     const stop =
       token === undefined || !tool.isLong
         ? () => undefined
-        : exchange.every(PROGRESS_EVERY_MS, () => {
+        : reply.every(PROGRESS_EVERY_MS, () => {
             const seconds = Math.round((performance.now() - startedAt) / 1000)
             const told = { progressToken: token, progress: seconds, message: `Working, ${seconds} s so far` }
             extra.sendNotification({ method: 'notifications/progress', params: told }).then(undefined, () => undefined)
           })
     try {
-      const answer = await readAnswer(await exchange.run(call, signal))
+      const answer = await readAnswer(await reply.run(call, signal))
       const asked = PaymentAsked.by(answer)
-      if (asked && (exchange.payment || exchange.caller === null)) throw asked.error()
-      return toolResult.of(tool, answer, { ...receiptMeta(answer, exchange.payment), ...asked?.meta() })
+      if (asked && (reply.payment || reply.caller === null)) throw asked.error()
+      return toolResult.of(tool, answer, { ...receiptMeta(answer, reply.payment), ...asked?.meta() })
     } finally {
       stop()
       end()

@@ -3,7 +3,7 @@ import { OPERATIONS } from '../core/catalogue/operations'
 import type { ParameterTable } from '../core/catalogue/parameters'
 import { formatUsd, type Money } from '../core/money'
 import { bodySchema } from '../http/openapi/parameter-documents'
-import type { Destination } from '../pipeline/call'
+import type { Route } from '../pipeline/call'
 
 /** The call of the gateway's own HTTP face that a tool stands for. */
 export interface ToolCall {
@@ -24,13 +24,13 @@ export interface Tool {
   readonly isFromOutside: boolean
   /** Answers by a stream with progress: streaming and long-running operations. */
   readonly isLong: boolean
-  readonly destination: Destination
+  readonly route: Route
   /** The call with these arguments, or the rule that they break before any route can judge them. */
   call(input: Readonly<Record<string, unknown>>): ToolCall | string
 }
 
 /** What every priced tool takes beside its own parameters: the headers of HTTP, by names that fit an argument. */
-const WISHES = {
+const CALL_OPTIONS = {
   max_price_usd: {
     header: 'x-max-price-usd',
     schema: {
@@ -70,7 +70,7 @@ function operationTool(operation: Operation, price: Money): Tool {
   const method = methods.includes('POST') ? 'POST' : 'GET'
   const isSocial = path.startsWith('/apis/v1/social/')
   const schema = bodySchema(askable(parameters))
-  const properties = { ...Object(schema['properties']), ...wishSchemas() }
+  const properties = { ...Object(schema['properties']), ...callOptionSchemas() }
   return {
     name: name.replaceAll('-', '_'),
     title,
@@ -79,7 +79,7 @@ function operationTool(operation: Operation, price: Money): Tool {
     isReadOnly: !isSocial || methods.every((one) => one === 'GET'),
     isFromOutside: true,
     isLong: takesConcurrency,
-    destination: { kind: 'priced', operation: name, ...(payable && { payable }) },
+    route: { kind: 'priced', operation: name, ...(payable && { payable }) },
     call: (input) => routed(parameters, method, path, input),
   }
 }
@@ -93,8 +93,8 @@ function askable(table: ParameterTable): ParameterTable {
   )
 }
 
-function wishSchemas(): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(WISHES).map(([name, { schema }]) => [name, schema]))
+function callOptionSchemas(): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(CALL_OPTIONS).map(([name, { schema }]) => [name, schema]))
 }
 
 function costs({ unit, metering }: Operation, price: Money): string {
@@ -115,7 +115,7 @@ function routed(
   const body: Record<string, unknown> = {}
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(input)) {
-    const wish = Object.hasOwn(WISHES, name) ? WISHES[name as keyof typeof WISHES] : null
+    const wish = Object.hasOwn(CALL_OPTIONS, name) ? CALL_OPTIONS[name as keyof typeof CALL_OPTIONS] : null
     const rule = Object.hasOwn(table, name) ? table[name] : undefined
     if (!wish && (!rule || NOT_ASKED.has(name))) return `${name.slice(0, 60)} is not an argument of this tool`
     const header = wish ? wish.header : rule?.in === 'header' ? name : null

@@ -1,5 +1,5 @@
 import type { Account } from '../core/accounts/account'
-import type { Connection } from '../core/accounts/connection'
+import type { AppGrant } from '../core/accounts/app-grant'
 import type { Operation, SoldName } from '../core/catalogue/operation'
 import { type Address, limitSubject } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
@@ -25,7 +25,7 @@ export type Credential =
   | { readonly kind: 'oauth_token'; readonly token: string; readonly audience: Audience }
 
 /** Where a call wants to go, as far as the door must know. */
-export type Destination =
+export type Route =
   | {
       readonly kind: 'priced'
       readonly operation: SoldName
@@ -37,15 +37,15 @@ export type Destination =
   /** A free route that needs a key, by the name that it has in the log; the wallet's also lets a payment in without one. */
   | { readonly kind: 'free'; readonly name: string; readonly takesPayment?: true }
   /**
-   * A route for anybody, at the pace of its address. `paysInside`: what pays may stand in the body, so that whoever shows nothing is
+   * A route for anybody, at the pace of its address. `paymentInBody`: what pays may stand in the body, so that whoever shows nothing is
    * counted only once that was read (`FrontDesk.count`).
    */
-  | { readonly kind: 'open'; readonly paysInside?: true }
+  | { readonly kind: 'public'; readonly paymentInBody?: true }
   /** No such route, or a wrong method: the window is read, nothing is taken. */
-  | { readonly kind: 'nowhere'; readonly failure: Failure }
+  | { readonly kind: 'unmatched'; readonly failure: Failure }
 
 /** A call at the door. */
-export interface Presented {
+export interface IncomingCall {
   readonly id: RequestId
   /** The caller's own `X-Request-ID`, when it sent a good one. */
   readonly clientRequestId: string | null
@@ -54,7 +54,7 @@ export interface Presented {
   readonly address: Address
   /** As it came. */
   readonly request: { readonly method: string; readonly url: string }
-  readonly destination: Destination
+  readonly route: Route
 }
 
 /** Who calls: the holder of a key, an app that an owner let in, or nobody known. */
@@ -65,7 +65,7 @@ export type Caller =
 
 export interface AppCaller {
   readonly kind: 'app'
-  readonly connection: Connection
+  readonly grant: AppGrant
   readonly scopes: ReadonlySet<Scope>
   readonly account: Account
 }
@@ -75,7 +75,7 @@ export type KnownCaller = Exclude<Caller, { kind: 'anonymous' }>
 
 /** What the calls of a known caller are limited, counted and logged under. */
 export function countedOn(caller: KnownCaller): { readonly id: CredentialId; readonly poolId: PoolId } {
-  return caller.kind === 'key' ? caller.key : caller.connection
+  return caller.kind === 'key' ? caller.key : caller.grant
 }
 
 /** What the door found out about a credential. */
@@ -87,8 +87,8 @@ export interface Identified {
 }
 
 /** A call that passed the door. */
-export interface Admitted {
-  readonly presented: Presented
+export interface AuthenticatedCall {
+  readonly incoming: IncomingCall
   readonly caller: Caller
   readonly subjects: readonly Subject[]
   readonly readings: Readings
@@ -97,18 +97,18 @@ export interface Admitted {
 /** Whose turn a call is, where callers are served in turn: its account's; without one, that of what its address is limited by. */
 export function originOf({
   caller,
-  presented,
+  incoming,
 }: {
   readonly caller: Caller
-  readonly presented: Pick<Presented, 'address'>
+  readonly incoming: Pick<IncomingCall, 'address'>
 }): CallOrigin {
   const isKnown = caller.kind !== 'anonymous'
-  return { caller: isKnown ? `account ${caller.account.id}` : `address ${limitSubject(presented.address)}` }
+  return { caller: isKnown ? `account ${caller.account.id}` : `address ${limitSubject(incoming.address)}` }
 }
 
 /** A call that the door turned away. `caller` is set when the key was known, for the log. */
-export interface TurnedAway {
-  readonly presented: Presented
+export interface Refused {
+  readonly incoming: IncomingCall
   readonly caller: Caller
   readonly failure: Failure
   readonly readings: Readings
@@ -128,7 +128,7 @@ export type AnyOperation = Pick<Operation, 'takesConcurrency' | 'timeoutMs' | 'e
 
 /** A priced call whose input was parsed. */
 export interface PricedCall<I> {
-  readonly admitted: Admitted
+  readonly authenticated: AuthenticatedCall
   readonly operation: AnyOperation
   readonly quote: Quote
   readonly provider: Provider<I>
@@ -137,7 +137,7 @@ export interface PricedCall<I> {
   readonly fingerprint: () => string
   /** Headers of a success. */
   readonly headers?: Readonly<Record<string, string>>
-  readonly wishes: CallOptions
+  readonly options: CallOptions
   /** Aborts when the caller hangs up. It counts until the upstream is asked; of a local one, to its end. */
   readonly hangUp: AbortSignal
 }

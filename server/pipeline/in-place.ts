@@ -1,7 +1,7 @@
 import type { Failure } from '../core/failure'
 import type { Limiter, Readings, Ticket } from '../core/limits/limiter'
 import { limitFailure } from './auth/authenticate'
-import type { Admitted } from './call'
+import type { AuthenticatedCall } from './call'
 
 /**
  * Works in one place of the caller's, which is taken before anything of its body is read (spec-answers 9). The place is given back
@@ -9,7 +9,7 @@ import type { Admitted } from './call'
  */
 export async function inPlace<T extends { readonly kind: string }>(
   limiter: Pick<Limiter, 'enter'>,
-  { subjects, caller }: Admitted,
+  { subjects, caller }: AuthenticatedCall,
   work: (ticket: Ticket) => Promise<T>,
 ): Promise<T | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }> {
   const entered = await limiter.enter(subjects)

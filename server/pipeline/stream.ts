@@ -1,19 +1,19 @@
 import { type Failure, failure } from '../core/failure'
-import type { BackendAnswer } from '../core/models/backend'
-import { mayHideOutput } from '../core/models/hidden-output'
 import { isLocal } from '../core/models/model'
-import type { StreamMeter } from '../core/models/model-wire'
 import { type Ending, GivenBytes } from './idempotency/idempotency'
+import type { BackendAnswer } from './models/model-backend'
 import {
   charge,
   type EndCode,
   giveBack,
-  type ModelCounter,
+  type ModelDeps,
   reckoned,
   recordOf,
   SHUTTING_DOWN,
   type Taken,
 } from './models/model-call'
+import { mayHideOutput } from './models/wires/hidden-output'
+import type { StreamMeter } from './models/wires/model-wire'
 import { callRecord } from './paid-call'
 
 /** So much text after the last time is written down as what a start would charge: some two thousand tokens. */
@@ -32,8 +32,8 @@ type Stopped = 'told_to' | 'late' | 'silent' | 'shutdown'
  *   stops billing, and one inside this gateway, is stopped, and charged for what it had sent;
  * - it breaks while the caller listens, by whosever fault: nothing. After the caller has left: what is reckoned (`reckoned`).
  */
-export function meteredStream(counter: ModelCounter, taken: Taken, answer: BackendAnswer): ReadableStream<Uint8Array> {
-  const stream = new MeteredStream(counter, taken, answer)
+export function meteredStream(deps: ModelDeps, taken: Taken, answer: BackendAnswer): ReadableStream<Uint8Array> {
+  const stream = new MeteredStream(deps, taken, answer)
   return new ReadableStream<Uint8Array>({
     start: (controller) => stream.begin(controller),
     pull: () => stream.pull(),
@@ -42,7 +42,7 @@ export function meteredStream(counter: ModelCounter, taken: Taken, answer: Backe
 }
 
 class MeteredStream {
-  private readonly counter: ModelCounter
+  private readonly deps: ModelDeps
   private readonly taken: Taken
   private readonly answer: BackendAnswer
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>
@@ -61,26 +61,26 @@ class MeteredStream {
   private writtenDown = 0
   /** When the read that is under way began; null while none is. */
   private waitingSince: number | null = null
-  /** What the caller is given, for its repeats; null without a key. */
+  /** What the caller is given, for its idempotency; null without a key. */
   private readonly given: GivenBytes | null
   /** The read for the caller that is under way. */
   private pulling: Promise<void> = Promise.resolve()
   /** Set when it goes on by itself. */
   private goingOn: Promise<void> | null = null
 
-  constructor(counter: ModelCounter, taken: Taken, answer: BackendAnswer) {
+  constructor(deps: ModelDeps, taken: Taken, answer: BackendAnswer) {
     const { call, request } = taken.judged
-    this.counter = counter
+    this.deps = deps
     this.taken = taken
     this.answer = answer
     this.reader = answer.body.getReader()
     this.meter = call.wire.meter(request, call.path)
     this.given = taken.first ? new GivenBytes() : null
-    this.gaveAt = counter.clock.now()
-    this.deadline = setTimeout(() => this.tooLong(), counter.longestStreamMs)
+    this.gaveAt = deps.clock.now()
+    this.deadline = setTimeout(() => this.tooLong(), deps.longestStreamMs)
     this.watchdog = setTimeout(() => this.watch(), answer.idleMs)
     call.hangUp.addEventListener('abort', this.onGone, { once: true })
-    counter.streams.add(this, () => this.shutDown())
+    deps.streams.add(this, () => this.shutDown())
     if (call.hangUp.aborted) this.onGone()
   }
 
@@ -91,7 +91,7 @@ class MeteredStream {
   /** Gives the caller what comes next. */
   pull(): Promise<void> {
     if (this.goingOn !== null) return this.goingOn
-    this.wasLeftUnread ||= this.counter.clock.now() - this.gaveAt > this.answer.idleMs
+    this.wasLeftUnread ||= this.deps.clock.now() - this.gaveAt > this.answer.idleMs
     this.pulling = this.next().then((more) => {
       if (!more) this.closeCaller()
     })
@@ -165,7 +165,7 @@ class MeteredStream {
 
   private give(bytes: Uint8Array): void {
     if (this.isGone || bytes.length === 0) return
-    this.gaveAt = this.counter.clock.now()
+    this.gaveAt = this.deps.clock.now()
     try {
       this.caller?.enqueue(bytes)
     } catch {
@@ -194,7 +194,7 @@ class MeteredStream {
       return done ? 'end' : this.meter.push(value)
     } catch (error) {
       if (this.stopped === null)
-        this.counter.onTrouble(this.answer.upstream, error instanceof Error ? error.name : 'the stream was cut')
+        this.deps.onTrouble(this.answer.upstream, error instanceof Error ? error.name : 'the stream was cut')
       return null
     } finally {
       this.waitingSince = null
@@ -226,7 +226,7 @@ class MeteredStream {
 
   /** Charges, or lets go. Gives why the charge was not taken, or null. */
   private async settled(isWhole: boolean): Promise<Failure | null> {
-    const { counter, taken } = this
+    const { deps, taken } = this
     clearTimeout(this.deadline)
     clearTimeout(this.watchdog)
     taken.judged.call.hangUp.removeEventListener('abort', this.onGone)
@@ -239,10 +239,10 @@ class MeteredStream {
       end = ended.end
       return ended.problem
     } catch (error) {
-      counter.onTrouble('stream', error instanceof Error ? error.message : String(error))
+      deps.onTrouble('stream', error instanceof Error ? error.message : String(error))
       return failure('internal_error', 'The charge could not be made.')
     } finally {
-      counter.streams.delete(this)
+      deps.streams.delete(this)
       await taken.first?.end(end)
     }
   }
@@ -257,28 +257,28 @@ class MeteredStream {
   }
 
   private async letGo(): Promise<{ problem: null; end: Ending }> {
-    const { counter, taken, meter } = this
+    const { deps, taken, meter } = this
     const { call, model } = taken.judged
     const isOurs = this.stopped === 'shutdown'
     const hasAnything = meter.seen.counts !== null || meter.seen.textBytes > 0
     const code = isOurs ? 'gateway_shutdown' : hasAnything ? 'stream_cut' : 'upstream_error'
-    const end = { status: isOurs ? 503 : 502, code, charged: null, now: counter.clock.now() }
-    counter.journal.note({ ...callRecord(call.admitted, call.operation, end), model: model.id })
+    const end = { status: isOurs ? 503 : 502, code, charged: null, now: deps.clock.now() }
+    deps.journal.note({ ...callRecord(call.authenticated, call.operation, end), model: model.id })
     await giveBack(taken, 0)
     return { problem: null, end: 'nothing' }
   }
 
   private async charged(isWhole: boolean): Promise<{ problem: Failure | null; end: Ending }> {
-    const { counter, taken, meter } = this
+    const { deps, taken, meter } = this
     const { first, reservation } = taken
     // The vendor's report counts, also where its end did not come behind it.
     const isCounted = meter.seen.isFinal || (isWhole && !this.isGone) || taken.judged.most === 0
     const { judged, seen } = isCounted
       ? { judged: taken.judged, seen: meter.seen }
-      : await reckoned(counter, taken, meter.seen, this.stopped === 'told_to')
+      : await reckoned(deps, taken, meter.seen, this.stopped === 'told_to')
     const whole = isWhole && this.given?.whole()
     const kept = whole ? first?.answer(whole, { 'content-type': this.answer.contentType }) : first?.cut()
-    const { captured, tokens } = await charge(counter, judged, reservation, seen, this.code(isWhole), kept)
+    const { captured, tokens } = await charge(deps, judged, reservation, seen, this.code(isWhole), kept)
     await giveBack(taken, tokens.input + tokens.output)
     return captured.ok ? { problem: null, end: 'done' } : { problem: captured.error, end: 'unknown' }
   }
@@ -294,7 +294,7 @@ class MeteredStream {
     const { seen } = this.meter
     if (seen.textBytes - this.writtenDown < WRITTEN_DOWN_BYTES || this.taken.judged.most === 0) return
     this.writtenDown = seen.textBytes
-    const { record } = recordOf(this.counter, this.taken.judged, seen, 'gateway_restarted')
+    const { record } = recordOf(this.deps, this.taken.judged, seen, 'gateway_restarted')
     void this.taken.reservation.keep?.(record)
   }
 
@@ -307,7 +307,7 @@ class MeteredStream {
       this.watchdog = setTimeout(() => this.watch(), left)
       return
     }
-    this.counter.onTrouble(this.answer.upstream, `silent for ${this.answer.idleMs} ms`)
+    this.deps.onTrouble(this.answer.upstream, `silent for ${this.answer.idleMs} ms`)
     this.stop('silent')
   }
 }

@@ -34,6 +34,8 @@ const BASE = [
   'server/core/plain-text.ts',
   // Concerns that decide on what they read, one change at a time.
   'server/core/keyed-mutex.ts',
+  // What a parsed value is, before anything is known of it.
+  'server/core/json.ts',
 ]
 const CORE = 'server/core/**'
 const PIPELINE = 'server/pipeline/**'
@@ -72,7 +74,7 @@ const REACT = [
   'sonner',
 ]
 /** What every part of the dashboard says its words with, and follows values outside of React with. */
-const WORDS = ['dashboard/src/words/**', 'dashboard/src/signal.ts', 'dashboard/src/sample.ts']
+const TEXT = ['dashboard/src/messages/**', 'dashboard/src/signal.ts', 'dashboard/src/sample.ts']
 
 export const RULES: readonly Rule[] = [
   // core: what the service means. No HTTP, no SQL, no packages.
@@ -84,7 +86,12 @@ export const RULES: readonly Rule[] = [
     // A database that does not answer books nothing, which is an answer of the ledger.
     may: [...BASE, SELF, PARAMETERS, 'server/core/unavailable.ts'],
     // The answer that a charge paid for goes down in the commit of the charge.
-    types: [OPERATION, USAGE_EVENT, 'server/core/credentials/api-key.ts', 'server/core/idempotency/kept-answer.ts'],
+    types: [
+      OPERATION,
+      USAGE_EVENT,
+      'server/core/credentials/api-key.ts',
+      'server/core/idempotency/idempotency-record.ts',
+    ],
     packages: [CRYPTO],
   },
   // Events tell of calls and of money, which pass the journal.
@@ -112,7 +119,7 @@ export const RULES: readonly Rule[] = [
 
   // pipeline and jobs: the life of one paid call; what runs by the clock.
   { files: [PIPELINE], may: [CORE, SELF], types: [PROVIDERS] },
-  { files: ['server/jobs/**'], may: [CORE, SELF] },
+  { files: ['server/jobs/**'], may: [CORE, SELF], types: ['server/log.ts'] },
 
   // adapters: one port, one plug. No plug knows another.
   {
@@ -178,8 +185,15 @@ export const RULES: readonly Rule[] = [
   // The sandbox counts tokens with a tokenizer.
   {
     files: ['server/adapters/models/**'],
-    // One tokenizer, which long runs of characters do not slow down.
-    may: [CORE, SELF, 'server/adapters/websearch/passages/token-count.ts'],
+    // One tokenizer, which long runs of characters do not slow down. The wires are codecs, which the worker and the sandbox run too.
+    may: [
+      CORE,
+      SELF,
+      'server/pipeline/models/wires/**',
+      'server/pipeline/models/body-reader.ts',
+      'server/adapters/websearch/passages/token-count.ts',
+    ],
+    types: ['server/pipeline/models/model-backend.ts', 'server/pipeline/models/input-tokens.ts'],
     packages: ['gpt-tokenizer', 'node:*'],
   },
   { files: ['server/adapters/outbound/**'], may: [CORE, SELF], packages: ['node:*'] },
@@ -292,7 +306,7 @@ export const RULES: readonly Rule[] = [
   {
     // The parts of the composition, one concern each; compose.ts calls them.
     files: ['server/compose/**'],
-    may: [CORE, PIPELINE, 'server/adapters/**', 'server/http/**', SELF],
+    may: [CORE, PIPELINE, 'server/adapters/**', 'server/http/**', 'server/jobs/**', SELF],
     types: ['server/config.ts', 'server/config/**', 'server/log.ts'],
     packages: ['node:path', 'node:fs/promises'],
   },
@@ -333,7 +347,7 @@ export const RULES: readonly Rule[] = [
   {
     files: ['server/cli/*.ts', 'server/cli/commands/**'],
     // What is safe to print is the same as what a name may hold.
-    may: ['server/cli/*.ts', 'server/cli/commands/**', 'server/core/plain-text.ts'],
+    may: ['server/cli/*.ts', 'server/cli/commands/**', 'server/core/plain-text.ts', 'server/core/json.ts'],
     types: ['server/app.ts'],
     // One certified client for both ways to sign in: what it does is easy to get wrong.
     packages: ['node:*', 'openid-client'],
@@ -350,13 +364,13 @@ export const RULES: readonly Rule[] = [
       'dashboard/src/features/sign-in/**',
       'dashboard/src/api/**',
       'dashboard/src/ui/**',
-      ...WORDS,
+      ...TEXT,
     ],
     packages: REACT,
   },
   {
     files: ['dashboard/src/pages/**'],
-    may: ['dashboard/src/features/**', 'dashboard/src/api/**', 'dashboard/src/ui/**', ...WORDS],
+    may: ['dashboard/src/features/**', 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT],
     packages: REACT,
   },
   {
@@ -366,7 +380,7 @@ export const RULES: readonly Rule[] = [
       'dashboard/src/features/keys/endpoints.ts',
       'dashboard/src/api/**',
       'dashboard/src/ui/**',
-      ...WORDS,
+      ...TEXT,
       'server/core/credentials/a*.ts',
     ],
     packages: REACT,
@@ -376,25 +390,25 @@ export const RULES: readonly Rule[] = [
   {
     // What a tier gives is said in one place.
     files: ['dashboard/src/features/limits/tier-table.tsx'],
-    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...WORDS, 'server/core/limits/tier.ts'],
+    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, 'server/core/limits/tier.ts'],
     packages: REACT,
   },
   {
     files: ['dashboard/src/features/*/**'],
-    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...WORDS],
+    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT],
     packages: REACT,
   },
-  { files: ['dashboard/src/words/**'] },
+  { files: ['dashboard/src/messages/**'] },
   // A model's stream is the answer of a POST, which a browser's own EventSource cannot send.
   {
     files: ['dashboard/src/api/chat.ts'],
-    may: ['dashboard/src/api/**', ...WORDS],
+    may: ['dashboard/src/api/**', ...TEXT],
     types: ['server/app.ts'],
     packages: [...REACT, 'eventsource-parser'],
   },
-  { files: ['dashboard/src/api/**'], may: [SELF, ...WORDS], types: ['server/app.ts'], packages: REACT },
+  { files: ['dashboard/src/api/**'], may: [SELF, ...TEXT], types: ['server/app.ts'], packages: REACT },
   // Look and behaviour, never a question to the server: it knows what a failure is.
-  { files: ['dashboard/src/ui/**'], may: [SELF, ...WORDS], types: ['dashboard/src/api/failure.ts'], packages: REACT },
+  { files: ['dashboard/src/ui/**'], may: [SELF, ...TEXT], types: ['dashboard/src/api/failure.ts'], packages: REACT },
 ]
 
 /** The only files that may read the environment. */

@@ -10,7 +10,7 @@ export interface Burst {
   readonly p99: number
   /** Answers of 400 and above. */
   readonly refused: number
-  /** Connections that failed, and requests without an answer. */
+  /** AppGrants that failed, and requests without an answer. */
   readonly broken: number
   readonly cpu: number
   readonly mainCpu: number

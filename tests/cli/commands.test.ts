@@ -125,7 +125,7 @@ describe('an access token', () => {
     await using cli = await signedIn()
     const account = (await gateway.core.accounts.list(10, null))[0]!
     const actor = { kind: 'owner', id: account.userId, address: null } as const
-    await gateway.core.connections.disconnect(account, 'gateway-cli', actor)
+    await gateway.core.appGrants.disconnect(account, 'gateway-cli', actor)
     const { code, err } = await cli.run('balance')
     expect([code, err]).toEqual([1, expect.stringContaining('run "gateway login"')])
   })

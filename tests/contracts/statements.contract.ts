@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AccountId } from '../../server/core/ids'
+import type { AccountStatements, AccountTransaction } from '../../server/core/ledger/account-statement'
 import type { JournalRecord } from '../../server/core/ledger/journal'
-import type { AccountTransaction, Statements } from '../../server/core/ledger/statement'
 import { accountId, charge, opening } from '../support/ledger-parts'
 
 export interface StatementsUnderTest {
-  readonly statements: Statements
+  readonly statements: AccountStatements
   append(record: JournalRecord): Promise<void>
   /** A cursor of another list of this store. */
   foreignCursor(account: AccountId): Promise<string>

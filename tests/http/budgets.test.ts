@@ -3,7 +3,7 @@ import type { Account } from '../../server/core/accounts/account'
 import { micros } from '../../server/core/money'
 import { ok } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
-import { closeReconciled, IMAGES, type KeyRecord, keyDesk, read } from './owner/bench'
+import { closeReconciled, IMAGES, type KeyRecord, keyBench, read } from './owner/bench'
 
 const PRICE = 5000
 const HOUR = 3_600_000
@@ -144,55 +144,55 @@ describe('a budget per period (spec 7, spec-answers 3)', () => {
 describe('the owner', () => {
   test('sees what is spent of the running period and when it ends', async () => {
     const owner = await gateway.owner()
-    const { key, secret } = await keyDesk(owner).create({ budget: daily(0.012, 'UTC', 'month') })
+    const { key, secret } = await keyBench(owner).create({ budget: daily(0.012, 'UTC', 'month') })
     expect(key.budget_window).toMatchObject({ spent_micros_usd: 0, remaining_micros_usd: 12_000 })
     await call({ id: key.id, secret })
     const now = new Date(gateway.clock.now())
-    expect((await keyDesk(owner).get(key.id)).budget_window).toEqual({
+    expect((await keyBench(owner).get(key.id)).budget_window).toEqual({
       spent_micros_usd: PRICE,
       remaining_micros_usd: 7000,
       starts_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth())).toISOString(),
       ends_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString(),
     })
-    expect((await keyDesk(owner).create()).key.budget_window).toBeNull()
+    expect((await keyBench(owner).create()).key.budget_window).toBeNull()
   })
 
   test('gives a budget to a key that has spent already: that counts, from the ledger', async () => {
     until('2029-05-10T10:00:00Z')
     const owner = await gateway.owner()
-    const { key, secret } = await keyDesk(owner).create()
+    const { key, secret } = await keyBench(owner).create()
     const made = { id: key.id, secret }
     for (let i = 0; i < 3; i++) await call(made)
     gateway.clock.advance(24 * HOUR)
     for (let i = 0; i < 2; i++) await call(made)
     const spent = async (period: string) =>
-      (await keyDesk(owner).change(key.id, { budget: daily(0.03, 'UTC', period) })).budget_window?.spent_micros_usd
+      (await keyBench(owner).change(key.id, { budget: daily(0.03, 'UTC', period) })).budget_window?.spent_micros_usd
     expect(await spent('day')).toBe(2 * PRICE)
     expect(await spent('week')).toBe(5 * PRICE)
     expect(await served(made)).toEqual([1, expect.stringMatching(/^429 quota_exceeded/)])
-    await keyDesk(owner).change(key.id, { budget: null })
+    await keyBench(owner).change(key.id, { budget: null })
     expect(await outcome(made)).toBe('200')
     expect(await spent('day')).toBe(4 * PRICE)
   })
 
   test('changes it while calls run: nothing passes the new amount beyond what was under way', async () => {
     const owner = await gateway.owner()
-    const { key, secret } = await keyDesk(owner).create({ budget: daily(0.1) })
+    const { key, secret } = await keyBench(owner).create({ budget: daily(0.1) })
     const made = { id: key.id, secret }
     const ends = Array.from({ length: 8 }, () => outcome(made))
-    const changed = keyDesk(owner).change(key.id, { budget: daily(0.05) })
+    const changed = keyBench(owner).change(key.id, { budget: daily(0.05) })
     const more = Array.from({ length: 8 }, () => outcome(made))
     await changed
     const done = (await Promise.all([...ends, ...more])).filter((end) => end === '200').length
-    expect((await keyDesk(owner).get(key.id)).budget_window?.spent_micros_usd).toBe(done * PRICE)
+    expect((await keyBench(owner).get(key.id)).budget_window?.spent_micros_usd).toBe(done * PRICE)
     expect(await served(made)).toEqual([Math.max(0, 10 - done), expect.stringMatching(/^429/)])
   })
 
   test('rotates the key: the successor shares the budget and what is spent of it', async () => {
     const owner = await gateway.owner()
-    const first = await keyDesk(owner).create({ budget: daily(0.02) })
+    const first = await keyBench(owner).create({ budget: daily(0.02) })
     await call({ id: first.key.id, secret: first.secret })
-    const next = await keyDesk(owner).rotate(first.key.id)
+    const next = await keyBench(owner).rotate(first.key.id)
     const window = (record: KeyRecord) => record.budget_window?.spent_micros_usd
     expect(window(next.key)).toBe(PRICE)
     expect((await served({ id: next.key.id, secret: next.secret }))[0]).toBe(3)

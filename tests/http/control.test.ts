@@ -7,7 +7,7 @@ import {
   callWith,
   closeReconciled,
   IMAGES,
-  keyDesk,
+  keyBench,
   type MadeKey,
   type Owner,
   read,
@@ -43,8 +43,8 @@ beforeAll(async () => {
   bob = await gateway.owner('bob@example.com')
   adaId = (await accountOf(ada)).id
   bobId = (await accountOf(bob)).id
-  adaKey = await keyDesk(ada).create()
-  bobKey = await keyDesk(bob).create()
+  adaKey = await keyBench(ada).create()
+  bobKey = await keyBench(bob).create()
 })
 afterAll(() => closeReconciled(gateway))
 
@@ -184,7 +184,7 @@ describe('a balance', () => {
 describe('limits', () => {
   test('give an account limits of its own that bind the next call, and null takes them back', async () => {
     const limits = { rpm: 2, tpm: 10, concurrency: 1 }
-    const { secret } = await keyDesk(bob).create()
+    const { secret } = await keyBench(bob).create()
     expect(await callWith(gateway, secret)).toBe('200')
     const set = await newRows(async () => {
       expect(await command<Described>('limits', { account: bobId, limits })).toMatchObject({

@@ -60,7 +60,7 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
       expect(await verdictOf(authorized(`Bearer ${key.id}`))).toBe('401 invalid_api_key')
     })
 
-    test('401 never repeats what was sent as a secret', async () => {
+    test('401 never idempotency what was sent as a secret', async () => {
       const answer = await authorized(`Bearer ${key.secret}x`)
       const text = (await answer.text()) + JSON.stringify([...answer.headers])
       expect(text).not.toContain(key.secret)

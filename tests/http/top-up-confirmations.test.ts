@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { composeTopUpChecks } from '../../server/compose/top-up-checks'
 import { topUpRecord } from '../../server/http/billing/top-up-record'
+import { startTopUpChecks } from '../../server/jobs/top-up-checks'
 import { openLog } from '../../server/log'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'
 import type { Harness } from '../support/harness'
@@ -75,7 +75,7 @@ describe('a top-up counts when its network has confirmed it', () => {
     const log: string[] = []
     const { rail, topUps } = gateway.gateway
     const parts = { methods: rail.lasting, claims: gateway.core.stores.paymentClaims, clock: gateway.clock }
-    const checks = composeTopUpChecks(
+    const checks = startTopUpChecks(
       parts,
       topUps,
       openLog('info', (line) => log.push(line)),

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buildIndex } from '../../server/adapters/websearch/local/build-index'
+import { buildIndex } from '../../server/adapters/websearch/local/build/build-index'
 import type { Account } from '../../server/core/accounts/account'
 import { micros } from '../../server/core/money'
 import { pagesAbout, writeFixtureProject } from '../adapters/websearch-local/fixture-index'

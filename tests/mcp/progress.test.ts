@@ -11,7 +11,7 @@ const SLOW: Tool = {
   isReadOnly: true,
   isFromOutside: false,
   isLong: true,
-  destination: { kind: 'free', name: 'slow' },
+  route: { kind: 'free', name: 'slow' },
   call: () => ({ method: 'GET', path: '/slow', headers: {}, body: undefined }),
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { KEPT_BYTES } from '../../server/core/idempotency/kept-answer'
+import { MAX_KEPT_BYTES } from '../../server/core/idempotency/idempotency-record'
 import type { ShownPayment } from '../../server/core/payments/method'
 import { no, ok } from '../../server/core/result'
 import { endAndReconcile } from '../http/wire'
@@ -63,7 +63,7 @@ describe('one signature, many upstream calls (issue 13, 7)', () => {
 
   test('what was paid for and got no answer is tried longer, and then it is told as owed, with no challenge beside it', async () => {
     const shown = await calls.bought()
-    const begun = await left(shown, 'x'.repeat(KEPT_BYTES + 1))
+    const begun = await left(shown, 'x'.repeat(MAX_KEPT_BYTES + 1))
     expect(verdict(begun)).toBe('payment_pending')
     upstreamFails()
     const verdicts = []
@@ -334,7 +334,7 @@ describe('a client that leaves while its payment settles (issue 13, 10)', () => 
   })
 
   test('whose answer is too large to be kept has it made once more, and not again', async () => {
-    const large = 'x'.repeat(KEPT_BYTES + 1)
+    const large = 'x'.repeat(MAX_KEPT_BYTES + 1)
     const shown = await calls.bought()
     await left(shown, large)
     await left(shown, large)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { KEPT_BYTES } from '../../server/core/idempotency/kept-answer'
-import { Repeats } from '../../server/pipeline/idempotency/idempotency'
+import { MAX_KEPT_BYTES } from '../../server/core/idempotency/idempotency-record'
+import { Idempotency } from '../../server/pipeline/idempotency/idempotency'
 import { accountId, call, charge, NOON, openTestStores, requestId, type TestStores } from '../support/ledger-parts'
 
 let stores: TestStores
@@ -15,14 +15,14 @@ const asked = (key: string, effect: 'read' | 'write' = 'write', fingerprint = 'a
   effect,
 })
 /** The turns of a process that has just started. */
-const repeats = () => new Repeats(stores.keptAnswers, clock)
+const idempotency = () => new Idempotency(stores.keptAnswers, clock)
 async function first(key: string, effect?: 'read' | 'write') {
-  const turn = await repeats().turn(asked(key, effect))
+  const turn = await idempotency().turn(asked(key, effect))
   if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
   return turn.value.first
 }
 const verdict = async (key: string, effect?: 'read' | 'write') => {
-  const turn = await repeats().turn(asked(key, effect))
+  const turn = await idempotency().turn(asked(key, effect))
   return turn.ok ? turn.value.kind : turn.error.code
 }
 
@@ -43,7 +43,7 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
   })
 
   test('whose end is said twice gives its place up once: who waited works alone', async () => {
-    const one = repeats()
+    const one = idempotency()
     const begun = async () => {
       const turn = await one.turn(asked('twice', 'read'))
       if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
@@ -66,7 +66,7 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
   })
 
   test('that failed lets in one of two that wait for it; the other waits on, and works alone after that one', async () => {
-    const one = repeats()
+    const one = idempotency()
     let working = 0
     const order: string[] = []
     const worker = async (name: string) => {
@@ -96,14 +96,14 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
     const kept = turn.answer('{"data":1}', { 'x-a': 'b' })
     expect((await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })).kind).toBe('committed')
     await turn.end('done')
-    const again = await repeats().turn(asked('done'))
+    const again = await idempotency().turn(asked('done'))
     expect(again).toEqual({ ok: true, value: { kind: 'repeat', body: '{"data":1}', headers: { 'x-a': 'b' } } })
   })
 
   test('whose charge was undone is not answered from it', async () => {
     const owner = await stores.account()
     const record = call(owner, 5000)
-    const turn = await repeats().turn({ ...asked('undone', 'read'), requestId: record.id })
+    const turn = await idempotency().turn({ ...asked('undone', 'read'), requestId: record.id })
     if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
     const kept = turn.value.first.answer('{}', {})
     await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })
@@ -123,7 +123,7 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
 
 describe('another request under a key', () => {
   const other = async (key: string) => {
-    const turn = await repeats().turn(asked(key, 'write', 'another request'))
+    const turn = await idempotency().turn(asked(key, 'write', 'another request'))
     return turn.ok ? turn.value.kind : turn.error.code
   }
 
@@ -137,7 +137,7 @@ describe('another request under a key', () => {
     const turn = await first(`was ${state}`)
     const answers = {
       cut: () => turn.cut(),
-      too_large: () => turn.answer('x'.repeat(KEPT_BYTES + 1), {}),
+      too_large: () => turn.answer('x'.repeat(MAX_KEPT_BYTES + 1), {}),
       kept: () => turn.answer('{}', {}),
     }
     const kept = answers[state]()

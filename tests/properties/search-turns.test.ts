@@ -167,14 +167,14 @@ describe('searches of many callers on one index', () => {
             continue
           }
           const longest = Math.max(...[...lines.values()].map((one) => one.length))
-          const turnedAway = queue.add(by, { caller: by, at })
+          const refusal = queue.add(by, { caller: by, at })
           line(by).push(at)
-          if (turnedAway) {
-            const { item } = turnedAway
+          if (refusal) {
+            const { item } = refusal
             expect(line(item.caller).pop()).toBe(item.at)
             // Who is turned away has as much as anybody keeps; and who has less than that loses nothing.
             expect(line(item.caller).length + 1).toBeGreaterThanOrEqual(
-              turnedAway.by === 'inAll' ? longest : most.perCaller,
+              refusal.by === 'inAll' ? longest : most.perCaller,
             )
           }
           expect(Math.max(...[...lines.values()].map((one) => one.length))).toBeLessThanOrEqual(most.perCaller)

@@ -1,5 +1,5 @@
 import { afterEach, expect, jest, test } from 'bun:test'
-import { composeCardComparisons } from '../../server/compose/card-comparisons'
+import { startCardComparisons } from '../../server/jobs/card-comparisons'
 
 const MINUTE_MS = 60_000
 const log = { info: () => undefined, error: () => undefined, warn: () => undefined, debug: () => undefined }
@@ -17,7 +17,7 @@ test('card payments are compared five minutes after the start, then daily, an ho
   jest.useFakeTimers()
   let made = 0
   const ends: (boolean | Error)[] = [true, false, new Error('the database is away'), true]
-  const job = composeCardComparisons(
+  const job = startCardComparisons(
     {
       async compareAll() {
         const complete = ends[made++]
@@ -51,7 +51,7 @@ test('one that is under way at the stop is the last', async () => {
   jest.useFakeTimers()
   const end = Promise.withResolvers<void>()
   let made = 0
-  const job = composeCardComparisons(
+  const job = startCardComparisons(
     {
       async compareAll() {
         made++

@@ -1,6 +1,6 @@
 import type { After } from '../../server/adapters/websearch/local/index-client'
 import type { IndexThread, StartThread, ThreadEvents } from '../../server/adapters/websearch/local/index-thread'
-import type { Question } from '../../server/adapters/websearch/local/question'
+import type { Question } from '../../server/adapters/websearch/local/query/question'
 import { no, ok } from '../../server/core/result'
 
 /** A thread of searches that does what a test says, when it says so. It holds its user to one question at a time. */

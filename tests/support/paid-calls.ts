@@ -7,10 +7,10 @@ import { fingerprintOf } from '../../server/core/payments/binding'
 import type { Claim } from '../../server/core/payments/claim'
 import type { PaymentMethod, ShownPayment } from '../../server/core/payments/method'
 import { Payments } from '../../server/core/payments/payments'
-import type { Admitted, Outcome } from '../../server/pipeline/call'
+import type { AuthenticatedCall, Outcome } from '../../server/pipeline/call'
 import { offering, paymentFunding } from '../../server/pipeline/funding/payment'
 import { unpaid } from '../../server/pipeline/funding/unpaid'
-import type { Repeats } from '../../server/pipeline/idempotency/idempotency'
+import type { Idempotency } from '../../server/pipeline/idempotency/idempotency'
 import { runPaidCall } from '../../server/pipeline/paid-call'
 import { quoteOf } from '../../server/pipeline/quote'
 import { FixturePayment } from './fixture-payment'
@@ -44,26 +44,26 @@ export async function openPaidCalls() {
     const subjects = [{ name: `payments of ${from}`, limits: { rpm: window, tpm: 1, concurrency: 1 } }]
     const counted = await core.limiter.countRequest(subjects)
     if (!counted.ok) throw new Error('the window of the address is full')
-    const admitted: Admitted = {
-      presented: {
+    const authenticated: AuthenticatedCall = {
+      incoming: {
         ...{ id: makeId('req', clock.now()), clientRequestId: null, at: clock.now(), address },
         credential: shown ? { kind: 'payment', shown } : { kind: 'none' },
         request: { method: 'GET', url: IMAGE_SEARCH.path },
-        destination: { kind: 'priced', operation: 'image-search', payable: true },
+        route: { kind: 'priced', operation: 'image-search', payable: true },
       },
       ...{ caller: { kind: 'anonymous' }, subjects, readings: counted.value },
     }
     const input = { q } as InputOf<typeof IMAGE_SEARCH.parameters> // the fixture reads none of it
     return runPaidCall(
       {
-        ...{ ...core, clock, onTrouble: () => undefined, repeats: {} as unknown as Repeats }, // no account, no repeats
+        ...{ ...core, clock, onTrouble: () => undefined, idempotency: {} as unknown as Idempotency }, // no account, no idempotency
         funding: { balance: unpaid, payment, none },
       },
       {
-        ...{ admitted, operation: IMAGE_SEARCH, provider: gateway.images, input, hangUp },
+        ...{ authenticated, operation: IMAGE_SEARCH, provider: gateway.images, input, hangUp },
         quote: quoteOf(core.prices, IMAGE_SEARCH, input, null),
         fingerprint: () => fingerprintOf({ method: 'GET', path: IMAGE_SEARCH.path, query: [], input }),
-        wishes: { maxPrice: null, quote: false, idempotencyKey: null },
+        options: { maxPrice: null, quote: false, idempotencyKey: null },
       },
     )
   }

@@ -1,8 +1,8 @@
 import { chmod, copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ensureIndex } from '../../server/adapters/websearch/local/ensure-index'
-import { whileAlone } from '../../server/adapters/websearch/local/index-lock'
+import { ensureIndex } from '../../server/adapters/websearch/local/build/ensure-index'
+import { whileAlone } from '../../server/adapters/websearch/local/build/index-lock'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'

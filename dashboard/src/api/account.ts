@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { appRequest } from './arrived.ts'
 import { answered, api, callJson } from './client.ts'
+import { appRequest } from './initial-query.ts'
 import { recentSignInNeeded, sessionEnded } from './session-ended.ts'
 
 /** Below one dollar the balance is low. */

@@ -13,11 +13,11 @@ function fetchRequests() {
   return answered(api['limit-requests'].get())
 }
 
-export interface LimitWish {
+export interface LimitRequestForm {
   readonly peak_rpm: number
   readonly peak_tpm: number
   readonly endpoints: readonly string[]
   readonly use_case: string
 }
 
-export const requestLimits = (wish: LimitWish) => answered(api['limit-requests'].post({ ...wish }))
+export const requestLimits = (wish: LimitRequestForm) => answered(api['limit-requests'].post({ ...wish }))

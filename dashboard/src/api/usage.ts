@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query'
 import { answered, api } from './client.ts'
 import { keyNamesQuery } from './keys.ts'
-import type { UsageSpan } from './usage-range.ts'
+import type { UsageSpan } from './views/usage-range.ts'
 
 /** What to count: a span in UNIX seconds, how fine, and which calls. */
 export interface UsageAsked {

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { appsQuery } from '../api/apps.ts'
-import { listState } from '../api/list-state.ts'
+import { listState } from '../api/views/list-state.ts'
 import { type AppAct, AppsTable } from '../features/apps/apps-table.tsx'
 import { McpSnippets } from '../features/apps/mcp-snippets.tsx'
+import { APP_TEXT as TEXT } from '../messages/apps.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
 import { Card } from '../ui/card.tsx'
 import { Page } from '../ui/page.tsx'
-import { APP_WORDS as WORDS } from '../words/apps.ts'
-import { SHELL_WORDS } from '../words/shell.ts'
 
 const dialogs = () => import('../features/apps/app-dialogs.tsx')
 const DisconnectDialog = lazy(() => dialogs().then(({ DisconnectDialog }) => ({ default: DisconnectDialog })))
@@ -25,12 +25,12 @@ export function Apps() {
     ...listState(apps),
   }
   return (
-    <Page title={SHELL_WORDS.pagesOf.apps} lead={WORDS.lead}>
-      <Card title={WORDS.mcp}>{apps.data && <McpSnippets url={apps.data.mcp_url} />}</Card>
+    <Page title={SHELL_TEXT.pagesOf.apps} lead={TEXT.lead}>
+      <Card title={TEXT.mcp}>{apps.data && <McpSnippets url={apps.data.mcp_url} />}</Card>
       <Card
-        title={WORDS.heading}
+        title={TEXT.heading}
         flush
-        aside={rows && rows.length > 0 && <Button onClick={() => setAct('all')}>{WORDS.disconnectAll}</Button>}
+        aside={rows && rows.length > 0 && <Button onClick={() => setAct('all')}>{TEXT.disconnectAll}</Button>}
       >
         <AppsTable state={state} onAct={setAct} />
       </Card>

@@ -3,9 +3,9 @@ import { useState } from 'react'
 import { failureIn } from '../api/failure.ts'
 import { confirmEmail } from '../api/settings.ts'
 import { takeToken } from '../features/settings/link-token.ts'
+import { SETTINGS_TEXT as TEXT } from '../messages/settings.ts'
+import { AuthLayout } from '../ui/auth-layout.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { DoorPage } from '../ui/door-page.tsx'
-import { SETTINGS_WORDS as WORDS } from '../words/settings.ts'
 
 /** `/confirm-email#token=`: a press and not the mere opening confirms, for mail scanners open links too. */
 export function ConfirmEmail() {
@@ -13,12 +13,12 @@ export function ConfirmEmail() {
   const confirming = useMutation({ mutationFn: () => confirmEmail(token ?? '') })
   const failure = failureIn(confirming)
   const bad =
-    token === null ? WORDS.badLink : failure && (failure.code === 'invalid_state' ? failure.message : WORDS.badLink)
+    token === null ? TEXT.badLink : failure && (failure.code === 'invalid_state' ? failure.message : TEXT.badLink)
   return (
-    <DoorPage title={WORDS.confirmEmail}>
+    <AuthLayout title={TEXT.confirmEmail}>
       {confirming.data ? (
         <p role="status" className="rounded-md bg-ok-soft px-3 py-2 text-ok">
-          {WORDS.confirmed(confirming.data.email)}
+          {TEXT.confirmed(confirming.data.email)}
         </p>
       ) : bad ? (
         <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
@@ -26,18 +26,18 @@ export function ConfirmEmail() {
         </p>
       ) : (
         <>
-          <p className="text-muted">{WORDS.confirmText}</p>
+          <p className="text-muted">{TEXT.confirmText}</p>
           <Button tone="primary" busy={confirming.isPending} onClick={() => confirming.mutate()}>
-            {WORDS.confirm}
+            {TEXT.confirm}
           </Button>
         </>
       )}
       {(confirming.data || bad) && (
         // A full load: what this browser shows may be somebody else's.
         <a href="/settings" className={buttonClass()}>
-          {WORDS.toSettings}
+          {TEXT.toSettings}
         </a>
       )}
-    </DoorPage>
+    </AuthLayout>
   )
 }

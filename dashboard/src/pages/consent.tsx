@@ -1,26 +1,26 @@
-import { appRequest } from '../api/arrived.ts'
+import { appRequest } from '../api/initial-query.ts'
 import { ConsentForm } from '../features/apps/consent-form.tsx'
-import { DoorPage } from '../ui/door-page.tsx'
-import { APP_WORDS as WORDS } from '../words/apps.ts'
+import { APP_TEXT as TEXT } from '../messages/apps.ts'
+import { AuthLayout } from '../ui/auth-layout.tsx'
 
 /** `/consent`: an app asks for access. Also where a browser ends up whose app asked wrongly. */
 export function Consent() {
   const request = appRequest()
   if (request !== null)
     return (
-      <DoorPage title={WORDS.consentTitle}>
+      <AuthLayout title={TEXT.consentTitle}>
         <ConsentForm request={request} />
-      </DoorPage>
+      </AuthLayout>
     )
   const said = new URLSearchParams(window.location.search).get('error_description')
   return (
-    <DoorPage title={WORDS.badRequest}>
-      <p role="alert">{WORDS.badRequestText}</p>
+    <AuthLayout title={TEXT.badRequest}>
+      <p role="alert">{TEXT.badRequestText}</p>
       {said && (
         <p className="text-muted">
-          {WORDS.reason} <span className="code wrap-anywhere">{said.slice(0, 200)}</span>
+          {TEXT.reason} <span className="code wrap-anywhere">{said.slice(0, 200)}</span>
         </p>
       )}
-    </DoorPage>
+    </AuthLayout>
   )
 }

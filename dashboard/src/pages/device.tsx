@@ -1,13 +1,13 @@
 import { DeviceForm } from '../features/apps/device-form.tsx'
-import { DoorPage } from '../ui/door-page.tsx'
-import { APP_WORDS as WORDS } from '../words/apps.ts'
+import { APP_TEXT as TEXT } from '../messages/apps.ts'
+import { AuthLayout } from '../ui/auth-layout.tsx'
 
 /** `/device`: a terminal or device without a browser asks for access (RFC 8628). */
 export function Device() {
   const code = new URLSearchParams(window.location.search).get('user_code') ?? ''
   return (
-    <DoorPage title={WORDS.deviceTitle}>
+    <AuthLayout title={TEXT.deviceTitle}>
       <DeviceForm code={/^[A-Za-z0-9-]{1,20}$/.test(code) ? code : ''} />
-    </DoorPage>
+    </AuthLayout>
   )
 }

@@ -11,13 +11,13 @@ import { KeyFigures } from '../features/keys/key-figures.tsx'
 import { KeyGrace } from '../features/keys/key-grace.tsx'
 import { KeyHistory } from '../features/keys/key-history.tsx'
 import { KeySettingsCard } from '../features/keys/key-settings.tsx'
-import { useKeyDoings } from '../features/keys/use-key-doings.ts'
+import { useKeyActions } from '../features/keys/use-key-doings.ts'
 import { KeyAccount } from '../features/social/key-account.tsx'
+import { KEY_TEXT as TEXT } from '../messages/keys.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { Failed, Loading } from '../ui/states.tsx'
-import { KEY_WORDS as WORDS } from '../words/keys.ts'
-import { SHELL_WORDS } from '../words/shell.ts'
 
 const KeyDialogs = lazy(() =>
   import('../features/keys/key-dialogs.tsx').then(({ KeyDialogs }) => ({ default: KeyDialogs })),
@@ -32,12 +32,12 @@ export function KeyPage() {
     <div className="grid gap-4">
       <Link to="/keys" className="inline-flex items-center gap-1 text-accent">
         <ArrowLeft size={16} aria-hidden />
-        {WORDS.back}
+        {TEXT.back}
       </Link>
       {data ? (
         <Shown apiKey={data.key} />
       ) : (
-        <Page title={SHELL_WORDS.pagesOf.keys}>
+        <Page title={SHELL_TEXT.pagesOf.keys}>
           {error ? <Failed failure={asFailure(error)} onTryAgain={() => void asked.refetch()} /> : <Loading />}
         </Page>
       )}
@@ -47,7 +47,7 @@ export function KeyPage() {
 
 function Shown({ apiKey }: { apiKey: ApiKey }) {
   const [dialog, setDialog] = useState<KeyDialog | null>(null)
-  const doings = useKeyDoings(setDialog)
+  const doings = useKeyActions(setDialog)
   return (
     <Page
       title={apiKey.name}

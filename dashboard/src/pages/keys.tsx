@@ -3,11 +3,11 @@ import { Plus } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import type { KeyDialog } from '../features/keys/key-actions.ts'
 import { KeysList } from '../features/keys/keys-list.tsx'
-import { useKeyDoings } from '../features/keys/use-key-doings.ts'
+import { useKeyActions } from '../features/keys/use-key-doings.ts'
+import { KEY_TEXT } from '../messages/keys.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
-import { KEY_WORDS } from '../words/keys.ts'
-import { SHELL_WORDS } from '../words/shell.ts'
 
 const KeyDialogs = lazy(() =>
   import('../features/keys/key-dialogs.tsx').then(({ KeyDialogs }) => ({ default: KeyDialogs })),
@@ -22,14 +22,14 @@ export function Keys() {
     setDialog(null)
     if (create) void navigate({ search: view, replace: true })
   }
-  const doings = useKeyDoings(setDialog)
+  const doings = useKeyActions(setDialog)
   return (
     <Page
-      title={SHELL_WORDS.pagesOf.keys}
+      title={SHELL_TEXT.pagesOf.keys}
       actions={
         <Button tone="primary" onClick={() => setDialog({ kind: 'create' })}>
           <Plus size={16} aria-hidden />
-          {KEY_WORDS.create}
+          {KEY_TEXT.create}
         </Button>
       }
     >

@@ -3,12 +3,12 @@ import { LimitRules } from '../features/limits/limit-rules.tsx'
 import { LiveLimits } from '../features/limits/live-limits.tsx'
 import { TierCard } from '../features/limits/tier-card.tsx'
 import { TierTable } from '../features/limits/tier-table.tsx'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { Page } from '../ui/page.tsx'
-import { SHELL_WORDS } from '../words/shell.ts'
 
 export function Limits() {
   return (
-    <Page title={SHELL_WORDS.pagesOf.limits}>
+    <Page title={SHELL_TEXT.pagesOf.limits}>
       <TierCard />
       <LiveLimits />
       <TierTable />

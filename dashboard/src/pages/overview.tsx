@@ -4,12 +4,12 @@ import { OverviewFigures } from '../features/overview/overview-figures.tsx'
 import { Quickstart } from '../features/overview/quickstart.tsx'
 import { RecentRequests } from '../features/overview/recent-requests.tsx'
 import { SpendChart } from '../features/overview/spend-chart.tsx'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { Page } from '../ui/page.tsx'
-import { SHELL_WORDS } from '../words/shell.ts'
 
 export function Overview() {
   return (
-    <Page title={SHELL_WORDS.pagesOf.overview}>
+    <Page title={SHELL_TEXT.pagesOf.overview}>
       <OverviewFigures />
       <FirstSteps />
       <Attention />

@@ -4,13 +4,13 @@ import { lazy, Suspense } from 'react'
 import { asFailure } from '../api/failure.ts'
 import { type GatewayOperation, operationsQuery } from '../api/operations.ts'
 import { TryOperation } from '../features/playground/try-operation.tsx'
+import { CHAT_TEXT } from '../messages/chat.ts'
+import { PLAYGROUND_TEXT as TEXT } from '../messages/playground.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { Select } from '../ui/field.tsx'
 import { Page } from '../ui/page.tsx'
 import { Failed, Loading } from '../ui/states.tsx'
 import { Tabs } from '../ui/tabs.tsx'
-import { CHAT_WORDS } from '../words/chat.ts'
-import { PLAYGROUND_WORDS as WORDS } from '../words/playground.ts'
-import { SHELL_WORDS } from '../words/shell.ts'
 
 /** Comes when it is opened: who tries an endpoint does not load it. */
 const Chat = lazy(() => import('../features/playground/chat.tsx').then(({ Chat }) => ({ default: Chat })))
@@ -18,8 +18,8 @@ const Chat = lazy(() => import('../features/playground/chat.tsx').then(({ Chat }
 const FIRST: Readonly<Record<string, string>> = { q: 'credit card' }
 
 const TABS = [
-  { value: 'endpoints', text: CHAT_WORDS.endpoints },
-  { value: 'chat', text: CHAT_WORDS.chat },
+  { value: 'endpoints', text: CHAT_TEXT.endpoints },
+  { value: 'chat', text: CHAT_TEXT.chat },
 ] as const
 
 /** Any endpoint, tried from the browser, or a conversation with a model. */
@@ -27,9 +27,9 @@ export function Playground() {
   const { view, model } = useSearch({ from: '/shell/playground' })
   const navigate = useNavigate({ from: '/playground' })
   return (
-    <Page title={SHELL_WORDS.pagesOf.playground}>
+    <Page title={SHELL_TEXT.pagesOf.playground}>
       <Tabs
-        label={CHAT_WORDS.view}
+        label={CHAT_TEXT.view}
         tabs={TABS}
         chosen={view ?? 'endpoints'}
         onChoose={(tab) => void navigate({ search: tab === 'chat' ? { view: tab } : {}, replace: true })}
@@ -85,7 +85,7 @@ function Endpoints() {
 function OperationSelect({ operations, chosen, onChoose }: OperationSelectProps) {
   const groups = [...new Set(operations.map(({ group }) => group))]
   return (
-    <Select label={WORDS.operation} options={[]} value={chosen.id} onChange={(event) => onChoose(event.target.value)}>
+    <Select label={TEXT.operation} options={[]} value={chosen.id} onChange={(event) => onChoose(event.target.value)}>
       {groups.map((group) => (
         <optgroup key={group} label={group}>
           {operations

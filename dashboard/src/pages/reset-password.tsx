@@ -4,12 +4,12 @@ import { type FormEvent, useState } from 'react'
 import { failureIn } from '../api/failure.ts'
 import { resetPassword } from '../api/settings.ts'
 import { takeToken } from '../features/settings/link-token.ts'
+import { SETTINGS_TEXT as TEXT } from '../messages/settings.ts'
+import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
+import { AuthLayout } from '../ui/auth-layout.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { DoorPage } from '../ui/door-page.tsx'
 import { PasswordField } from '../ui/field.tsx'
 import { FormFailure } from '../ui/states.tsx'
-import { SETTINGS_WORDS as WORDS } from '../words/settings.ts'
-import { SIGN_IN_WORDS } from '../words/sign-in.ts'
 
 const LEAST_CHARACTERS = 12
 
@@ -21,7 +21,7 @@ export function ResetPassword() {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const password = String(new FormData(event.currentTarget).get('password') ?? '')
-    setWrong(password.length < LEAST_CHARACTERS ? SIGN_IN_WORDS.passwordShort : undefined)
+    setWrong(password.length < LEAST_CHARACTERS ? SIGN_IN_TEXT.passwordShort : undefined)
     if (password.length < LEAST_CHARACTERS)
       return event.currentTarget.querySelector<HTMLInputElement>('[name=password]')?.focus()
     if (!setting.isPending) setting.mutate(password)
@@ -29,41 +29,41 @@ export function ResetPassword() {
   const failure = failureIn(setting)
   const isOver = token === null || failure?.code === 'invalid_token'
   return (
-    <DoorPage title={WORDS.reset}>
+    <AuthLayout title={TEXT.reset}>
       {setting.isSuccess ? (
         <>
           <p role="status" className="rounded-md bg-ok-soft px-3 py-2 text-ok">
-            {WORDS.passwordSet}
+            {TEXT.passwordSet}
           </p>
           <Link to="/sign-in" className={buttonClass('primary')}>
-            {SIGN_IN_WORDS.signIn}
+            {SIGN_IN_TEXT.signIn}
           </Link>
         </>
       ) : isOver ? (
         <>
           <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-            {WORDS.badLink}
+            {TEXT.badLink}
           </p>
           <Link to="/forgot-password" className={buttonClass('primary')}>
-            {WORDS.askAgain}
+            {TEXT.askAgain}
           </Link>
         </>
       ) : (
         <form noValidate onSubmit={submit} className="grid gap-4">
           <PasswordField
-            label={WORDS.newPassword}
+            label={TEXT.newPassword}
             name="password"
             autoComplete="new-password"
             required
-            hint={SIGN_IN_WORDS.passwordHint}
+            hint={SIGN_IN_TEXT.passwordHint}
             error={wrong}
           />
           <FormFailure failure={failure} />
           <Button type="submit" tone="primary" busy={setting.isPending}>
-            {WORDS.setPassword}
+            {TEXT.setPassword}
           </Button>
         </form>
       )}
-    </DoorPage>
+    </AuthLayout>
   )
 }

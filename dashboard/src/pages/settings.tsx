@@ -4,12 +4,12 @@ import { PasswordCard } from '../features/settings/password-card.tsx'
 import { ProfileCard } from '../features/settings/profile-card.tsx'
 import { SessionsCard } from '../features/settings/sessions-card.tsx'
 import { ThemeCard } from '../features/settings/theme-card.tsx'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { Page } from '../ui/page.tsx'
-import { SHELL_WORDS } from '../words/shell.ts'
 
 export function Settings() {
   return (
-    <Page title={SHELL_WORDS.pagesOf.settings}>
+    <Page title={SHELL_TEXT.pagesOf.settings}>
       <ProfileCard />
       <EmailCard />
       <PasswordCard />

@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { leadsToApp, signIn } from '../api/account.ts'
 import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
-import { DoorPage } from '../ui/door-page.tsx'
-import { SHELL_WORDS } from '../words/shell.ts'
-import { SIGN_IN_WORDS } from '../words/sign-in.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
+import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
+import { AuthLayout } from '../ui/auth-layout.tsx'
 
 /** `/sign-in?to=`: back to where the visitor came from, which is a path of this dashboard or nothing. */
 export function SignIn() {
@@ -17,18 +17,18 @@ export function SignIn() {
     await navigate({ href: to ?? '/' })
   }
   return (
-    <DoorPage title={SHELL_WORDS.pagesOf.signIn}>
+    <AuthLayout title={SHELL_TEXT.pagesOf.signIn}>
       <CredentialsForm purpose="sign-in" submit={signIn} onDone={() => void enter()}>
         <Link to="/forgot-password" className="justify-self-start text-accent underline">
-          {SIGN_IN_WORDS.forgot}
+          {SIGN_IN_TEXT.forgot}
         </Link>
         <p className="text-muted">
-          {SIGN_IN_WORDS.noAccount}{' '}
+          {SIGN_IN_TEXT.noAccount}{' '}
           <Link to="/sign-up" className="text-accent underline">
-            {SIGN_IN_WORDS.signUp}
+            {SIGN_IN_TEXT.signUp}
           </Link>
         </p>
       </CredentialsForm>
-    </DoorPage>
+    </AuthLayout>
   )
 }

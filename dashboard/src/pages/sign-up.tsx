@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { leadsToApp, signUp } from '../api/account.ts'
 import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
-import { DoorPage } from '../ui/door-page.tsx'
-import { SHELL_WORDS } from '../words/shell.ts'
-import { SIGN_IN_WORDS } from '../words/sign-in.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
+import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
+import { AuthLayout } from '../ui/auth-layout.tsx'
 
 /** `/sign-up`: two fields, and the account is there. */
 export function SignUp() {
@@ -16,16 +16,16 @@ export function SignUp() {
     await navigate({ to: '/welcome' })
   }
   return (
-    <DoorPage title={SHELL_WORDS.pagesOf.signUp}>
+    <AuthLayout title={SHELL_TEXT.pagesOf.signUp}>
       <CredentialsForm purpose="sign-up" submit={signUp} onDone={() => void enter()}>
-        <p className="text-muted">{SIGN_IN_WORDS.credit}</p>
+        <p className="text-muted">{SIGN_IN_TEXT.credit}</p>
         <p className="text-muted">
-          {SIGN_IN_WORDS.haveAccount}{' '}
+          {SIGN_IN_TEXT.haveAccount}{' '}
           <Link to="/sign-in" className="text-accent underline">
-            {SIGN_IN_WORDS.signIn}
+            {SIGN_IN_TEXT.signIn}
           </Link>
         </p>
       </CredentialsForm>
-    </DoorPage>
+    </AuthLayout>
   )
 }

@@ -2,15 +2,15 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { asFailure } from '../api/failure.ts'
-import { listState } from '../api/list-state.ts'
 import { type SocialAccount, socialQuery, unlink } from '../api/social.ts'
+import { listState } from '../api/views/list-state.ts'
 import { SocialList } from '../features/social/social-list.tsx'
+import { SHELL_TEXT } from '../messages/shell.ts'
+import { SOCIAL_TEXT as TEXT } from '../messages/social.ts'
 import { Button } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
 import { toast } from '../ui/toast.ts'
-import { SHELL_WORDS } from '../words/shell.ts'
-import { SOCIAL_WORDS as WORDS } from '../words/social.ts'
 
 const LinkAccount = lazy(() =>
   import('../features/social/link-account.tsx').then(({ LinkAccount }) => ({ default: LinkAccount })),
@@ -38,7 +38,7 @@ export function Social() {
   const close = () => setOpen(null)
   return (
     <Page
-      title={SHELL_WORDS.pagesOf.social}
+      title={SHELL_TEXT.pagesOf.social}
       lead={<Lead sandbox={data?.network === 'sandbox'} />}
       actions={
         <Button
@@ -47,13 +47,13 @@ export function Social() {
           onClick={() => setOpen({ kind: 'link', account: null })}
         >
           <Link2 size={16} aria-hidden />
-          {WORDS.link}
+          {TEXT.link}
         </Button>
       }
     >
       {data?.network === null ? (
         <section className="rounded-xl border border-line bg-surface pt-4">
-          <Empty>{WORDS.noNetwork}</Empty>
+          <Empty>{TEXT.noNetwork}</Empty>
         </section>
       ) : (
         <SocialList
@@ -80,12 +80,12 @@ export function Social() {
 function Lead({ sandbox }: { sandbox: boolean }) {
   return (
     <p>
-      {WORDS.lead}{' '}
+      {TEXT.lead}{' '}
       {sandbox && (
         <>
-          {WORDS.sandbox}{' '}
+          {TEXT.sandbox}{' '}
           <a href="/sandbox/social" target="_blank" rel="noopener" className="text-accent underline">
-            {WORDS.timeline}
+            {TEXT.timeline}
           </a>
         </>
       )}

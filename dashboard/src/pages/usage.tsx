@@ -1,23 +1,23 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Download } from 'lucide-react'
 import { csvAddress } from '../api/requests.ts'
-import { isFiltered, NO_FILTER, type UsageView, viewFilter, viewSpan } from '../api/usage-view.ts'
+import { isFiltered, NO_FILTER, type UsageView, viewFilter, viewSpan } from '../api/views/usage-view.ts'
 import { UsageControls } from '../features/usage/usage-controls.tsx'
 import { UsageFigures } from '../features/usage/usage-figures.tsx'
 import { UsageModels } from '../features/usage/usage-models.tsx'
 import { UsageOverTime } from '../features/usage/usage-over-time.tsx'
 import { UsageRequests } from '../features/usage/usage-requests.tsx'
+import { SHELL_TEXT } from '../messages/shell.ts'
+import { USAGE_TEXT as TEXT } from '../messages/usage.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { useNow } from '../ui/time.tsx'
-import { SHELL_WORDS } from '../words/shell.ts'
-import { USAGE_WORDS as WORDS } from '../words/usage.ts'
 
 const TABS = [
-  { value: 'chart', text: WORDS.chart },
-  { value: 'models', text: WORDS.models },
-  { value: 'requests', text: WORDS.log },
+  { value: 'chart', text: TEXT.chart },
+  { value: 'models', text: TEXT.models },
+  { value: 'requests', text: TEXT.log },
 ] as const
 
 /** What was used and what it cost, over a span, by key, endpoint, status or model; the tokens of models; and every request of it. */
@@ -31,12 +31,12 @@ export function Usage() {
   const asked = span && { ...filter, from: instant(span.start), to: instant(span.end) }
   return (
     <Page
-      title={SHELL_WORDS.pagesOf.usage}
+      title={SHELL_TEXT.pagesOf.usage}
       actions={
         asked && (
           <a href={csvAddress(asked)} download className={buttonClass()}>
             <Download size={16} aria-hidden />
-            {WORDS.csv}
+            {TEXT.csv}
           </a>
         )
       }
@@ -44,12 +44,12 @@ export function Usage() {
       <UsageControls view={view} span={span} onView={onView} />
       {!span || !asked ? (
         <p role="status" className="text-muted">
-          {WORDS.badSpan}
+          {TEXT.badSpan}
         </p>
       ) : (
         <>
           <UsageFigures span={span} filter={filter} />
-          <Tabs label={WORDS.views} tabs={TABS} chosen={view.tab} onChoose={(tab) => onView({ tab })}>
+          <Tabs label={TEXT.views} tabs={TABS} chosen={view.tab} onChoose={(tab) => onView({ tab })}>
             <div className="grid gap-6 pt-1">
               {view.tab === 'chart' && <UsageOverTime view={view} span={span} onView={onView} />}
               {view.tab === 'models' && <UsageModels view={view} span={span} onView={onView} />}

@@ -4,11 +4,11 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { asFailure } from '../api/failure.ts'
 import { createKey, keyNamesQuery } from '../api/keys.ts'
 import { FirstRunSteps } from '../features/first-run/first-run-steps.tsx'
+import { FIRST_RUN_TEXT as TEXT } from '../messages/first-run.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { Failed, Loading } from '../ui/states.tsx'
-import { FIRST_RUN_WORDS as WORDS } from '../words/first-run.ts'
-import { SHELL_WORDS } from '../words/shell.ts'
 
 const LeaveWithoutKey = lazy(() =>
   import('../features/first-run/leave-without-key.tsx').then(({ LeaveWithoutKey }) => ({ default: LeaveWithoutKey })),
@@ -17,7 +17,7 @@ const LeaveWithoutKey = lazy(() =>
 /** `/welcome`: makes the first key of an account that has none, shows it, and lets the first request be seen. */
 export function Welcome() {
   const names = useQuery(keyNamesQuery)
-  const making = useMutation({ mutationFn: () => createKey({ name: WORDS.keyName }) })
+  const making = useMutation({ mutationFn: () => createKey({ name: TEXT.keyName }) })
   const begun = useRef(false)
   const none = names.data?.names.length === 0
   const { mutate } = making
@@ -31,13 +31,13 @@ export function Welcome() {
   const error = making.error ?? names.error
   if (error)
     return (
-      <Page title={SHELL_WORDS.pagesOf.welcome}>
+      <Page title={SHELL_TEXT.pagesOf.welcome}>
         <Failed failure={asFailure(error)} onTryAgain={() => (making.error ? mutate() : void names.refetch())} />
       </Page>
     )
   if (names.data && !none && !begun.current) return <Already />
   return (
-    <Page title={SHELL_WORDS.pagesOf.welcome}>
+    <Page title={SHELL_TEXT.pagesOf.welcome}>
       <Loading />
     </Page>
   )
@@ -49,9 +49,9 @@ function Shown({ keyId, secret }: { keyId: string; secret: string }) {
   const blocker = useBlocker({ shouldBlockFn: () => !saved, enableBeforeUnload: () => !saved, withResolver: true })
   return (
     <Page
-      title={SHELL_WORDS.pagesOf.welcome}
-      lead={WORDS.lead}
-      actions={<Button onClick={() => void navigate({ to: '/' })}>{WORDS.toDashboard}</Button>}
+      title={SHELL_TEXT.pagesOf.welcome}
+      lead={TEXT.lead}
+      actions={<Button onClick={() => void navigate({ to: '/' })}>{TEXT.toDashboard}</Button>}
     >
       <div className="max-w-2xl">
         <FirstRunSteps keyId={keyId} secret={secret} onSaved={() => setSaved(true)} />
@@ -67,11 +67,11 @@ function Shown({ keyId, secret }: { keyId: string; secret: string }) {
 
 function Already() {
   return (
-    <Page title={WORDS.alreadyTitle}>
-      <p className="text-muted">{WORDS.already}</p>
+    <Page title={TEXT.alreadyTitle}>
+      <p className="text-muted">{TEXT.already}</p>
       <div>
         <Link to="/keys" className={buttonClass('primary')}>
-          {WORDS.toKeys}
+          {TEXT.toKeys}
         </Link>
       </div>
     </Page>

@@ -3,13 +3,13 @@ import { useNavigate } from '@tanstack/react-router'
 import { CircleUser } from 'lucide-react'
 import { accountQuery, signOut } from '../api/account.ts'
 import { asFailure } from '../api/failure.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { useSignal } from '../signal.ts'
-import { Menu } from '../ui/menu.tsx'
-import type { MenuEntry } from '../ui/menu-entry.ts'
+import { Menu } from '../ui/menus/menu.tsx'
+import type { MenuEntry } from '../ui/menus/menu-entry.ts'
 import { failureText } from '../ui/states.tsx'
 import { chooseTheme, type Theme, theme } from '../ui/theme.ts'
 import { toast } from '../ui/toast.ts'
-import { SHELL_WORDS } from '../words/shell.ts'
 
 const THEMES: readonly Theme[] = ['system', 'light', 'dark']
 
@@ -23,12 +23,12 @@ export function AccountMenu({ named = false }: { named?: boolean }) {
     ...THEMES.map(
       (name): MenuEntry => ({
         kind: 'choice',
-        label: `${SHELL_WORDS.theme}: ${SHELL_WORDS.themes[name]}`,
+        label: `${SHELL_TEXT.theme}: ${SHELL_TEXT.themes[name]}`,
         chosen: name === chosen,
         onSelect: () => chooseTheme(name),
       }),
     ),
-    { kind: 'act', label: SHELL_WORDS.signOut, onSelect: leave },
+    { kind: 'act', label: SHELL_TEXT.signOut, onSelect: leave },
   ]
   return (
     <Menu
@@ -36,13 +36,13 @@ export function AccountMenu({ named = false }: { named?: boolean }) {
       trigger={
         <button
           type="button"
-          aria-label={named ? undefined : SHELL_WORDS.account}
+          aria-label={named ? undefined : SHELL_TEXT.account}
           className="control flex min-w-0 items-center gap-2 px-2 hover:bg-sunken"
         >
           <CircleUser size={16} aria-hidden className="shrink-0" />
           {named && (
             <>
-              <span className="sr-only">{SHELL_WORDS.account}</span>
+              <span className="sr-only">{SHELL_TEXT.account}</span>
               <span className="truncate">{email}</span>
             </>
           )}

@@ -2,11 +2,11 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect } from 'react'
 import { followEvents } from '../api/live.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { useSignal } from '../signal.ts'
-import { preloadDialogs } from '../ui/dialog.tsx'
-import { preloadMenus } from '../ui/menu.tsx'
+import { preloadDialogs } from '../ui/dialogs/dialog.tsx'
+import { preloadMenus } from '../ui/menus/menu.tsx'
 import { toastsWanted } from '../ui/toast.ts'
-import { SHELL_WORDS } from '../words/shell.ts'
 import { Banner } from './banner.tsx'
 import { PageFocus } from './page-focus.tsx'
 import { PaletteKey } from './palette-key.tsx'
@@ -57,7 +57,7 @@ function SkipLink() {
       href="#main"
       className="sr-only rounded-md bg-surface px-4 py-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50"
     >
-      {SHELL_WORDS.skip}
+      {SHELL_TEXT.skip}
     </a>
   )
 }

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { accountQuery, LOW_BALANCE_MICROS } from '../api/account.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { NAVIGATION } from '../navigation.ts'
 import { Badge } from '../ui/badge.tsx'
 import { balanceUsd, costUsd } from '../ui/money.ts'
-import { SHELL_WORDS } from '../words/shell.ts'
 
 /** What is left, and the tier. The link to topping up is there once that page is. */
 export function BalanceLine() {
@@ -15,15 +15,15 @@ export function BalanceLine() {
   return (
     <div className="flex items-center justify-between gap-2 px-1">
       <span className="flex items-center gap-2">
-        <span className="sr-only">{SHELL_WORDS.balance}</span>
+        <span className="sr-only">{SHELL_TEXT.balance}</span>
         <span className={`font-semibold ${balance < LOW_BALANCE_MICROS ? 'text-warn' : ''}`} title={costUsd(balance)}>
           {balanceUsd(balance)}
         </span>
-        <Badge>{SHELL_WORDS.tiers[tier]}</Badge>
+        <Badge>{SHELL_TEXT.tiers[tier]}</Badge>
       </span>
       {billing && (
         <Link to={billing.to} className="text-accent max-md:hidden">
-          {SHELL_WORDS.topUp}
+          {SHELL_TEXT.topUp}
         </Link>
       )}
     </div>

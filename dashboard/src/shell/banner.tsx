@@ -4,13 +4,13 @@ import { clsx } from 'clsx'
 import type { ReactNode } from 'react'
 import { accountQuery } from '../api/account.ts'
 import { keysQuery } from '../api/keys.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { NAVIGATION } from '../navigation.ts'
 import { Button } from '../ui/button.tsx'
 import { balanceUsd } from '../ui/money.ts'
-import { SHELL_WORDS } from '../words/shell.ts'
 import { useLowBalance } from './low-balance.ts'
 
-const WORDS = SHELL_WORDS.banners
+const TEXT = SHELL_TEXT.banners
 
 /** The one notice above a page: of those that hold, the weightiest. */
 export function Banner() {
@@ -21,27 +21,27 @@ export function Banner() {
   const here = useLocation({ select: ({ pathname }) => pathname })
   if (account && account.balance_micros_usd <= 0)
     return (
-      <Notice text={WORDS.empty}>
+      <Notice text={TEXT.empty}>
         <ToTopUp />
       </Notice>
     )
   const first = spent?.keys[0]
   if (!first)
     return account && low.isLow && here !== '/billing' ? (
-      <Notice text={WORDS.low(balanceUsd(account.balance_micros_usd))} tone="warn">
+      <Notice text={TEXT.low(balanceUsd(account.balance_micros_usd))} tone="warn">
         <span className="flex items-center gap-2">
           <ToTopUp />
           <Button tone="quiet" onClick={low.hide}>
-            {WORDS.hide}
+            {TEXT.hide}
           </Button>
         </span>
       </Notice>
     ) : null
   const count = spent.counts.exhausted
   return (
-    <Notice text={count === 1 ? WORDS.exhausted(first.name) : WORDS.exhaustedMany(count)}>
+    <Notice text={count === 1 ? TEXT.exhausted(first.name) : TEXT.exhaustedMany(count)}>
       <Link to="/keys" search={{ status: 'exhausted' }} className="font-medium underline">
-        {WORDS.seeKeys}
+        {TEXT.seeKeys}
       </Link>
     </Notice>
   )
@@ -52,7 +52,7 @@ function ToTopUp() {
   return (
     billing && (
       <Link to={billing.to} className="font-medium underline">
-        {SHELL_WORDS.topUp}
+        {SHELL_TEXT.topUp}
       </Link>
     )
   )

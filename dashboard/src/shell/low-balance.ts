@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { LOW_BALANCE_MICROS } from '../api/account.ts'
-import { keepMark, keptMark } from '../ui/kept-mark.ts'
+import { keepMark, localMark } from '../ui/local-storage.ts'
 
 const PLACE = 'low-balance-hidden'
 
@@ -15,7 +15,7 @@ interface Money {
  * Hidden, it comes again when the balance was above the threshold and falls below it anew.
  */
 export function useLowBalance(account: Money | undefined) {
-  const [hidden, setHidden] = useState(() => keptMark(PLACE))
+  const [hidden, setHidden] = useState(() => localMark(PLACE))
   const isLow =
     account !== undefined && account.topped_up_micros_usd > 0 && account.balance_micros_usd < LOW_BALANCE_MICROS
   const isAbove = account !== undefined && !isLow && account.id === hidden

@@ -4,10 +4,10 @@ import { clsx } from 'clsx'
 import { type KeyboardEvent, useId, useState } from 'react'
 import { accountQuery } from '../api/account.ts'
 import { keysQuery } from '../api/keys.ts'
+import { SHELL_TEXT as TEXT } from '../messages/shell.ts'
 import { NAVIGATION } from '../navigation.ts'
-import { Dialog } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialogs/dialog.tsx'
 import { INPUT } from '../ui/field.tsx'
-import { SHELL_WORDS as WORDS } from '../words/shell.ts'
 
 interface Entry {
   readonly id: string
@@ -34,10 +34,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
     }
   }
   return (
-    <Dialog title={WORDS.palette} onClose={onClose}>
+    <Dialog title={TEXT.palette} onClose={onClose}>
       <input
         role="combobox"
-        aria-label={WORDS.palette}
+        aria-label={TEXT.palette}
         aria-expanded
         aria-controls={list}
         aria-activedescendant={chosen && `${list}-${chosen.id}`}
@@ -50,7 +50,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           setAt(0)
         }}
       />
-      <div id={list} role="listbox" aria-label={WORDS.palette} className="grid">
+      <div id={list} role="listbox" aria-label={TEXT.palette} className="grid">
         {entries.map((entry) => (
           <button
             key={entry.id}
@@ -71,7 +71,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       </div>
       {entries.length === 0 && (
         <p role="status" className="text-muted">
-          {WORDS.noneFound}
+          {TEXT.noneFound}
         </p>
       )}
     </Dialog>
@@ -94,7 +94,7 @@ function useEntries(typed: string, onClose: () => void): readonly Entry[] {
   }))
   const create = {
     id: 'create-key',
-    label: WORDS.createKey,
+    label: TEXT.createKey,
     go: going(() => void navigate({ to: '/keys', search: { create: true } })),
   }
   const found = typed === '' ? [] : keys.slice(0, 8)
@@ -102,7 +102,7 @@ function useEntries(typed: string, onClose: () => void): readonly Entry[] {
     ...[...pages, create].filter(({ label }) => isTyped(label)),
     ...found.map(({ id, name }) => ({
       id,
-      label: WORDS.keyNamed(name),
+      label: TEXT.keyNamed(name),
       go: going(() => void navigate({ to: '/keys/$id', params: { id } })),
     })),
   ]

@@ -2,10 +2,10 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { asFailure } from '../api/failure.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
+import { UI_TEXT } from '../messages/ui.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { useTitle } from '../ui/page.tsx'
-import { KIT_WORDS } from '../words/kit.ts'
-import { SHELL_WORDS } from '../words/shell.ts'
 
 const AGAIN_MS = 5_000
 
@@ -14,7 +14,7 @@ export function ProblemPage({ error }: { error: unknown }) {
   const router = useRouter()
   const queries = useQueryClient()
   const away = asFailure(error).status === 0 && !(error instanceof TypeError)
-  useTitle(away ? SHELL_WORDS.serverAway : SHELL_WORDS.broken)
+  useTitle(away ? SHELL_TEXT.serverAway : SHELL_TEXT.broken)
   useEffect(() => {
     if (!away) return
     const timer = setInterval(() => void queries.resetQueries().then(() => router.invalidate()), AGAIN_MS)
@@ -22,12 +22,12 @@ export function ProblemPage({ error }: { error: unknown }) {
   }, [away, queries, router])
   return (
     <main className="mx-auto grid max-w-md justify-items-start gap-4 px-4 py-16">
-      <h1>{away ? SHELL_WORDS.serverAway : SHELL_WORDS.broken}</h1>
-      <p className="text-muted">{away ? SHELL_WORDS.serverAwayText : SHELL_WORDS.brokenText}</p>
+      <h1>{away ? SHELL_TEXT.serverAway : SHELL_TEXT.broken}</h1>
+      <p className="text-muted">{away ? SHELL_TEXT.serverAwayText : SHELL_TEXT.brokenText}</p>
       {away ? (
-        <Button onClick={() => void router.invalidate()}>{KIT_WORDS.tryAgain}</Button>
+        <Button onClick={() => void router.invalidate()}>{UI_TEXT.tryAgain}</Button>
       ) : (
-        <Button onClick={() => window.location.reload()}>{SHELL_WORDS.reload}</Button>
+        <Button onClick={() => window.location.reload()}>{SHELL_TEXT.reload}</Button>
       )}
     </main>
   )
@@ -35,13 +35,13 @@ export function ProblemPage({ error }: { error: unknown }) {
 
 /** Every path that no page lives at. */
 export function NotFound() {
-  useTitle(SHELL_WORDS.notFound)
+  useTitle(SHELL_TEXT.notFound)
   return (
     <main className="mx-auto grid max-w-md justify-items-start gap-4 px-4 py-16">
-      <h1>{SHELL_WORDS.notFound}</h1>
-      <p className="text-muted">{SHELL_WORDS.notFoundText}</p>
+      <h1>{SHELL_TEXT.notFound}</h1>
+      <p className="text-muted">{SHELL_TEXT.notFoundText}</p>
       <Link to="/" className={buttonClass('primary')}>
-        {SHELL_WORDS.toOverview}
+        {SHELL_TEXT.toOverview}
       </Link>
     </main>
   )

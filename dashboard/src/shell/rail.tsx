@@ -3,10 +3,10 @@ import { Link, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { accountQuery } from '../api/account.ts'
 import { liveness } from '../api/live.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
 import { NAVIGATION, type NavigationEntry } from '../navigation.ts'
 import { useSignal } from '../signal.ts'
 import { clockWords } from '../ui/time.tsx'
-import { SHELL_WORDS } from '../words/shell.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { BalanceLine } from './balance-line.tsx'
 
@@ -19,7 +19,7 @@ export function Rail() {
     <header className="grid content-start border-b border-line max-md:pt-2 md:sticky md:top-0 md:h-dvh md:grid-rows-[auto_1fr_auto] md:border-r md:border-b-0">
       <div className="flex items-center justify-between gap-3 px-4 md:px-5 md:pt-7 md:pb-4">
         <Link to="/" className="text-base font-semibold no-underline">
-          {SHELL_WORDS.product}
+          {SHELL_TEXT.product}
         </Link>
         <div className="flex items-center gap-1 md:hidden">
           <BalanceLine />
@@ -49,7 +49,7 @@ function Pages() {
   return (
     <nav
       ref={row}
-      aria-label={SHELL_WORDS.pages}
+      aria-label={SHELL_TEXT.pages}
       className="flex gap-1 overflow-x-auto px-2 py-2 md:grid md:content-start md:overflow-x-visible md:overflow-y-auto md:py-0"
     >
       {NAVIGATION.filter((entry) => !entry.operator || operator).map((entry) => (
@@ -86,7 +86,7 @@ function CutLine() {
   if (live.state !== 'cut') return null
   return (
     <p role="status" className="small bg-warn-soft px-4 py-1 text-warn md:hidden">
-      {SHELL_WORDS.asOf(clockWords(live.since))}. {SHELL_WORDS.cut}
+      {SHELL_TEXT.asOf(clockWords(live.since))}. {SHELL_TEXT.cut}
     </p>
   )
 }
@@ -96,14 +96,14 @@ function LiveLine() {
   const live = useSignal(liveness)
   const words =
     live.state === 'cut'
-      ? SHELL_WORDS.asOf(clockWords(live.since))
+      ? SHELL_TEXT.asOf(clockWords(live.since))
       : live.state === 'live'
-        ? SHELL_WORDS.live
-        : SHELL_WORDS.connecting
+        ? SHELL_TEXT.live
+        : SHELL_TEXT.connecting
   return (
     <p
       className="small flex items-center gap-2 px-1 text-muted"
-      title={live.state === 'cut' ? SHELL_WORDS.cut : undefined}
+      title={live.state === 'cut' ? SHELL_TEXT.cut : undefined}
     >
       <span
         aria-hidden

@@ -1,8 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { accountQuery, signIn } from '../api/account.ts'
 import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
-import { Dialog } from '../ui/dialog.tsx'
-import { SIGN_IN_WORDS } from '../words/sign-in.ts'
+import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
+import { Dialog } from '../ui/dialogs/dialog.tsx'
 
 /** Signs in again without leaving the page; with `onGiveUp` the session still holds and the wish may be dropped. Another person than before gets a fresh page: nothing of the first one stays. */
 export function SignInAgain({ onGiveUp }: { onGiveUp?: () => void }) {
@@ -14,8 +14,8 @@ export function SignInAgain({ onGiveUp }: { onGiveUp?: () => void }) {
     else await queries.invalidateQueries()
   }
   return (
-    <Dialog title={onGiveUp ? SIGN_IN_WORDS.recent : SIGN_IN_WORDS.ended} firm={!onGiveUp} onClose={() => onGiveUp?.()}>
-      <p className="text-muted">{onGiveUp ? SIGN_IN_WORDS.recentText : SIGN_IN_WORDS.endedText}</p>
+    <Dialog title={onGiveUp ? SIGN_IN_TEXT.recent : SIGN_IN_TEXT.ended} firm={!onGiveUp} onClose={() => onGiveUp?.()}>
+      <p className="text-muted">{onGiveUp ? SIGN_IN_TEXT.recentText : SIGN_IN_TEXT.endedText}</p>
       <CredentialsForm
         purpose="sign-in"
         submit={signIn}

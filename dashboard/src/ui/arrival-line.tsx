@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { FIRST_RUN_WORDS as WORDS } from '../words/first-run.ts'
+import { FIRST_RUN_TEXT as TEXT } from '../messages/first-run.ts'
 import { costUsd } from './money.ts'
 import { CodeFailure } from './states.tsx'
 
@@ -16,7 +16,7 @@ export function ArrivalLine({ arrived, children }: { arrived: Arrived | null; ch
     return (
       <p role="status" className="flex items-center gap-2 text-muted">
         <span aria-hidden className="size-2 rounded-full bg-line-strong" />
-        {WORDS.waiting}
+        {TEXT.waiting}
       </p>
     )
   const { status, code, cost_micros_usd: cost, latency_ms: ms } = arrived
@@ -25,14 +25,14 @@ export function ArrivalLine({ arrived, children }: { arrived: Arrived | null; ch
       <div role="status" className="grid gap-1">
         <p className="flex items-center gap-2 font-medium text-ok">
           <span aria-hidden className="size-2 rounded-full bg-ok" />
-          {WORDS.received(status, costUsd(cost), ms)}
+          {TEXT.received(status, costUsd(cost), ms)}
         </p>
         {children}
       </div>
     )
   return (
     <div role="status" className="grid gap-2">
-      <p className="font-medium text-bad">{WORDS.failed(status, code)}</p>
+      <p className="font-medium text-bad">{TEXT.failed(status, code)}</p>
       <CodeFailure code={code} />
     </div>
   )

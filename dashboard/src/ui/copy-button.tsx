@@ -1,11 +1,11 @@
 import { Check, Copy } from 'lucide-react'
 import { type RefObject, useEffect, useState } from 'react'
-import { KIT_WORDS } from '../words/kit.ts'
+import { UI_TEXT } from '../messages/ui.ts'
 import { Button } from './button.tsx'
 
 type CopyState = 'idle' | 'copied' | 'selected'
 
-const SAID: Record<CopyState, string> = { idle: '', copied: KIT_WORDS.copied, selected: KIT_WORDS.selected }
+const SAID: Record<CopyState, string> = { idle: '', copied: UI_TEXT.copied, selected: UI_TEXT.selected }
 
 /** Copies `text` and says so. Where the browser forbids it, selects what `shownIn` shows and says how to go on. */
 export function CopyButton({ label, text, shownIn, onCopied, quiet = false, tone }: CopyButtonProps) {

@@ -1,6 +1,6 @@
 import { clsx } from 'clsx'
 import { type ComponentProps, type ReactNode, useId, useState } from 'react'
-import { KIT_WORDS } from '../words/kit.ts'
+import { UI_TEXT } from '../messages/ui.ts'
 
 /** What a control needs to be tied to its label, hint and error. */
 export interface ControlProps {
@@ -71,7 +71,7 @@ export function PasswordField({ label, hint, error, ...rest }: PasswordProps) {
       <Field label={label} hint={hint} error={error}>
         {(control) => <input {...rest} {...control} type={shown ? 'text' : 'password'} />}
       </Field>
-      <Choice type="checkbox" label={KIT_WORDS.showPassword} checked={shown} onChange={() => setShown(!shown)} />
+      <Choice type="checkbox" label={UI_TEXT.showPassword} checked={shown} onChange={() => setShown(!shown)} />
     </div>
   )
 }

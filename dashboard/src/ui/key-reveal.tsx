@@ -1,4 +1,4 @@
-import { FIRST_RUN_WORDS as WORDS } from '../words/first-run.ts'
+import { FIRST_RUN_TEXT as TEXT } from '../messages/first-run.ts'
 import { CopyButton } from './copy-button.tsx'
 import { Field } from './field.tsx'
 
@@ -6,7 +6,7 @@ import { Field } from './field.tsx'
 export function KeyReveal({ secret, onCopied }: { secret: string; onCopied?: () => void }) {
   return (
     <div className="grid gap-2">
-      <Field label={WORDS.key} hint={WORDS.onlyTime}>
+      <Field label={TEXT.key} hint={TEXT.onlyTime}>
         {(control) => (
           <input
             {...control}
@@ -20,7 +20,7 @@ export function KeyReveal({ secret, onCopied }: { secret: string; onCopied?: () 
         )}
       </Field>
       <div className="flex flex-wrap items-center gap-2">
-        <CopyButton label={WORDS.copyKey} text={secret} tone="primary" {...(onCopied && { onCopied })} />
+        <CopyButton label={TEXT.copyKey} text={secret} tone="primary" {...(onCopied && { onCopied })} />
       </div>
     </div>
   )

@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect } from 'react'
-import { SHELL_WORDS } from '../words/shell.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
 
 /** The title of the window, and of what a change of page reads out. */
 export function useTitle(title: string): void {
   useEffect(() => {
-    document.title = `${title} · ${SHELL_WORDS.product}`
+    document.title = `${title} · ${SHELL_TEXT.product}`
   }, [title])
 }
 

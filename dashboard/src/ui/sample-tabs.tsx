@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
+import { UI_TEXT } from '../messages/ui.ts'
 import { LANGUAGES, type Language, type Sample, snippet } from '../sample.ts'
-import { KIT_WORDS } from '../words/kit.ts'
 import { CodeBlock } from './code-block.tsx'
 import { Tabs } from './tabs.tsx'
 
@@ -8,11 +8,11 @@ import { Tabs } from './tabs.tsx'
 export function SampleTabs({ sample, onCopied, children }: SampleTabsProps) {
   const [language, setLanguage] = useState<Language>('curl')
   return (
-    <Tabs label={KIT_WORDS.language} tabs={LANGUAGES} chosen={language} onChoose={setLanguage}>
+    <Tabs label={UI_TEXT.language} tabs={LANGUAGES} chosen={language} onChoose={setLanguage}>
       <CodeBlock
-        label={KIT_WORDS.code}
+        label={UI_TEXT.code}
         code={snippet(language, sample)}
-        copyLabel={KIT_WORDS.copyCommand}
+        copyLabel={UI_TEXT.copyCommand}
         {...(onCopied && { onCopied })}
       >
         {children}

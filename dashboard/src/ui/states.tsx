@@ -1,8 +1,8 @@
 import { Link, useRouter } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import type { ApiFailure } from '../api/failure.ts'
-import { FAILURE_WORDS } from '../words/failures.ts'
-import { KIT_WORDS } from '../words/kit.ts'
+import { FAILURE_TEXT } from '../messages/failures.ts'
+import { UI_TEXT } from '../messages/ui.ts'
 import { Button, buttonClass } from './button.tsx'
 
 const PATIENCE_MS = 200
@@ -26,7 +26,7 @@ export function Loading({ rows = 3 }: { rows?: number }) {
   const overdue = useOverdue(true)
   return (
     <div role="status" className="grid gap-3 p-4 sm:px-6" style={{ minHeight: rows * 32 }}>
-      {overdue && <span className="sr-only">{KIT_WORDS.loading}</span>}
+      {overdue && <span className="sr-only">{UI_TEXT.loading}</span>}
       {overdue &&
         Array.from({ length: rows }, (_, row) => (
           <div key={row} aria-hidden className="h-5 rounded-md bg-sunken" style={{ width: `${90 - row * 13}%` }} />
@@ -47,7 +47,7 @@ export function Empty({ children, action }: { children: ReactNode; action?: Reac
 
 /** What happened, and what to do. The words of the code where there are some, else the server's own. */
 export function failureText(failure: ApiFailure): string {
-  return FAILURE_WORDS[failure.code]?.says ?? failure.message
+  return FAILURE_TEXT[failure.code]?.says ?? failure.message
 }
 
 /** A failure under what was asked, with the request's id for the one who runs the gateway. */
@@ -58,10 +58,10 @@ export function Failed({ failure, onTryAgain, oldShown = false }: FailedProps) {
       className="flex flex-wrap items-center justify-between gap-3 bg-bad-soft px-4 py-3 text-bad sm:px-6"
     >
       <p className="min-w-0">
-        {failureText(failure)} {oldShown && KIT_WORDS.oldShown}{' '}
-        {failure.requestId && <span className="code wrap-anywhere">{KIT_WORDS.request(failure.requestId)}</span>}
+        {failureText(failure)} {oldShown && UI_TEXT.oldShown}{' '}
+        {failure.requestId && <span className="code wrap-anywhere">{UI_TEXT.request(failure.requestId)}</span>}
       </p>
-      {onTryAgain && <Button onClick={onTryAgain}>{KIT_WORDS.tryAgain}</Button>}
+      {onTryAgain && <Button onClick={onTryAgain}>{UI_TEXT.tryAgain}</Button>}
     </div>
   )
 }
@@ -71,7 +71,7 @@ type FailedProps = { failure: ApiFailure; onTryAgain?: () => void; oldShown?: bo
 /** The words of a failure code, and the button to the page that mends it, once that page is there. */
 export function CodeFailure({ code }: { code: string }) {
   const { routesByPath } = useRouter()
-  const words = FAILURE_WORDS[code]
+  const words = FAILURE_TEXT[code]
   if (!words) return null
   const { button } = words
   return (
@@ -91,7 +91,7 @@ export function FormFailure({ failure }: { failure: ApiFailure | null }) {
   if (failure === null) return null
   return (
     <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-      {failureText(failure)} {failure.requestId && <span className="code">{KIT_WORDS.request(failure.requestId)}</span>}
+      {failureText(failure)} {failure.requestId && <span className="code">{UI_TEXT.request(failure.requestId)}</span>}
     </p>
   )
 }

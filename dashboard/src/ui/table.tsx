@@ -2,7 +2,7 @@ import { clsx } from 'clsx'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { ApiFailure } from '../api/failure.ts'
-import { KIT_WORDS } from '../words/kit.ts'
+import { UI_TEXT } from '../messages/ui.ts'
 import { Button } from './button.tsx'
 import { Failed, Loading } from './states.tsx'
 import { usePhone } from './use-phone.ts'
@@ -55,7 +55,7 @@ export function Table<Row>(props: TableProps<Row>) {
       {state.more && (
         <div className="flex justify-center border-t border-line p-3">
           <Button busy={state.more.busy} onClick={state.more.onMore}>
-            {state.more.busy ? KIT_WORDS.loading : KIT_WORDS.loadMore}
+            {state.more.busy ? UI_TEXT.loading : UI_TEXT.loadMore}
           </Button>
         </div>
       )}

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { KIT_WORDS } from '../words/kit.ts'
+import { UI_TEXT } from '../messages/ui.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -7,7 +7,7 @@ const DAY = 24 * HOUR
 const TICK_MS = 15_000
 
 /** "Just now", "4 min ago", "3 h ago", then the date. The exact time with its zone is in the title. */
-export function TimeAgo({ at, never = KIT_WORDS.never }: { at: string | null; never?: string }) {
+export function TimeAgo({ at, never = UI_TEXT.never }: { at: string | null; never?: string }) {
   const now = useNow()
   if (at === null) return <span className="text-muted">{never}</span>
   return (
@@ -20,10 +20,10 @@ export function TimeAgo({ at, never = KIT_WORDS.never }: { at: string | null; ne
 /** A moment to come: "in 22 h". */
 export function untilWords(at: string, now: number): string {
   const left = Date.parse(at) - now
-  if (left < MINUTE) return KIT_WORDS.soon
-  if (left < HOUR) return KIT_WORDS.inMinutes(Math.floor(left / MINUTE))
-  if (left < 2 * DAY) return KIT_WORDS.inHours(Math.floor(left / HOUR))
-  return KIT_WORDS.inDays(Math.floor(left / DAY))
+  if (left < MINUTE) return UI_TEXT.soon
+  if (left < HOUR) return UI_TEXT.inMinutes(Math.floor(left / MINUTE))
+  if (left < 2 * DAY) return UI_TEXT.inHours(Math.floor(left / HOUR))
+  return UI_TEXT.inDays(Math.floor(left / DAY))
 }
 
 export function exactTime(at: string | number): string {
@@ -39,9 +39,9 @@ export function clockWords(at: string | number): string {
 }
 
 function agoWords(age: number, at: string): string {
-  if (age < MINUTE) return KIT_WORDS.justNow
-  if (age < HOUR) return KIT_WORDS.minutesAgo(Math.floor(age / MINUTE))
-  if (age < DAY) return KIT_WORDS.hoursAgo(Math.floor(age / HOUR))
+  if (age < MINUTE) return UI_TEXT.justNow
+  if (age < HOUR) return UI_TEXT.minutesAgo(Math.floor(age / MINUTE))
+  if (age < DAY) return UI_TEXT.hoursAgo(Math.floor(age / HOUR))
   return dayWords(at)
 }
 

@@ -1,4 +1,4 @@
-import { passedBetas } from '../../core/models/betas'
+import { passedBetas } from '../../pipeline/models/wires/betas'
 import type { Vendor } from './vendor'
 
 const VERSION = '2023-06-01'

@@ -1,8 +1,8 @@
 import type { Failure } from '../../core/failure'
 import type { ModelRoute } from '../../core/models/model'
-import type { ModelRequest } from '../../core/models/model-request'
-import type { WirePath } from '../../core/models/model-wire'
 import type { Result } from '../../core/result'
+import type { ModelRequest } from '../../pipeline/models/wires/model-request'
+import type { WirePath } from '../../pipeline/models/wires/model-wire'
 
 /** A long body on its way to the thread, which joins its chunks; their memory goes along. */
 export interface ToBodyThread {

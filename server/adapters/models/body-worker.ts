@@ -1,13 +1,13 @@
 import { type Failure, failure } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, isWithin } from '../../core/json-bounds'
-import { CHAT_COMPLETIONS } from '../../core/models/chat-completions-wire'
-import { GENERATE_CONTENT } from '../../core/models/generate-content-wire'
-import { MESSAGES } from '../../core/models/messages-wire'
 import type { ModelRoute } from '../../core/models/model'
-import type { ModelRequest } from '../../core/models/model-request'
-import type { ModelWire } from '../../core/models/model-wire'
 import { digestOf } from '../../core/payments/binding'
 import { no, ok, type Result } from '../../core/result'
+import { CHAT_COMPLETIONS } from '../../pipeline/models/wires/chat-completions-wire'
+import { GENERATE_CONTENT } from '../../pipeline/models/wires/generate-content-wire'
+import { MESSAGES } from '../../pipeline/models/wires/messages-wire'
+import type { ModelRequest } from '../../pipeline/models/wires/model-request'
+import type { ModelWire } from '../../pipeline/models/wires/model-wire'
 import type { FromBodyThread, ToBodyThread } from './body-wire'
 
 /** The thread that reads long bodies of model calls, one after the other. */

@@ -1,6 +1,6 @@
-import type { BackendCall } from '../../core/models/backend'
 import type { ModelUpstream } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
+import type { BackendCall } from '../../pipeline/models/model-backend'
 
 /** How one vendor is called, and what its refusals mean. */
 export interface Vendor {

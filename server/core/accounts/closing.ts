@@ -8,7 +8,7 @@ import { type Money, ZERO } from '../money'
 import { no, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AccountSettingsStore } from './account-settings'
-import type { Connections } from './connections'
+import type { AppGrants } from './app-grants'
 import type { IdentitySettings } from './identity'
 import { wrong } from './key-form'
 import type { KeyOwner, Keys } from './keys'
@@ -30,12 +30,12 @@ export class AccountClosing {
     accounts: AccountStore
     keys: Keys
     credentials: CredentialStore
-    connections: Pick<Connections, 'disconnect'>
+    appGrants: Pick<AppGrants, 'disconnect'>
     settings: AccountSettingsStore
     ledger: Ledger
     clock: Clock
     /** What else ends with an account: access of apps, linked accounts elsewhere. Each is free to repeat. */
-    farewells: readonly ((owner: Leaver) => Promise<unknown>)[]
+    onClosing: readonly ((owner: Leaver) => Promise<unknown>)[]
   }
 
   constructor(parts: AccountClosing['parts']) {
@@ -44,7 +44,7 @@ export class AccountClosing {
 
   /** The balance that was forfeited. */
   async close(owner: Leaver, body: unknown): Promise<Result<Money, Failure>> {
-    const { identity, accounts, connections, settings, ledger, clock } = this.parts
+    const { identity, accounts, appGrants, settings, ledger, clock } = this.parts
     const { account, email } = owner
     const repeated: unknown = Reflect.get(Object(body), 'email')
     if (typeof repeated !== 'string' || repeated.trim().toLowerCase() !== email.toLowerCase())
@@ -53,9 +53,9 @@ export class AccountClosing {
       return no(
         failure('invalid_state', 'You are the only operator of this gateway. Make another account operator first.'),
       )
-    for (const farewell of this.parts.farewells) await farewell(owner)
+    for (const farewell of this.parts.onClosing) await farewell(owner)
     await this.revokeKeys(owner)
-    await connections.disconnect(account, 'all', owner.actor)
+    await appGrants.disconnect(account, 'all', owner.actor)
     const forfeited = (await ledger.balance(account.id))?.posted ?? ZERO
     const at = clock.now()
     await accounts.update(

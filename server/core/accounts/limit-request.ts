@@ -8,7 +8,7 @@ import type { Account } from './account'
 import { wrong } from './key-form'
 
 /** An owner's request for higher limits (spec 8). Immutable: a decision makes a new record. */
-export interface LimitRequest extends LimitWish {
+export interface LimitRequest extends LimitRequestForm {
   readonly id: LimitRequestId
   readonly accountId: AccountId
   readonly at: number
@@ -19,7 +19,7 @@ export interface LimitRequest extends LimitWish {
 }
 
 /** What the owner says of the need. */
-export interface LimitWish {
+export interface LimitRequestForm {
   readonly peakRpm: number
   readonly peakTpm: number
   readonly endpoints: readonly string[]
@@ -48,7 +48,7 @@ const MAX_ENDPOINTS = 50
 const USE_CASE = { least: 20, most: 2000 }
 
 /** Judges the form of a request against the limits that the account has, and lists every wrong member at once. */
-export function parseLimitWish(body: unknown, now: Limits): Result<LimitWish, readonly ParameterError[]> {
+export function parseLimitRequest(body: unknown, now: Limits): Result<LimitRequestForm, readonly ParameterError[]> {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     return no([wrong('body', 'must be a JSON object', body)])
   const { peak_rpm: rpm, peak_tpm: tpm, endpoints, use_case: useCase, ...rest } = body as Record<string, unknown>

@@ -12,7 +12,7 @@ import { no, ok, type Result } from '../result'
 import type { Account } from './account'
 import { wrong } from './key-form'
 import type { KeyOwner } from './keys'
-import { type LimitRequest, type LimitRequestStore, parseLimitWish } from './limit-request'
+import { type LimitRequest, type LimitRequestStore, parseLimitRequest } from './limit-request'
 import type { AccountStore } from './store'
 
 const MAX_REASON = 1000
@@ -47,7 +47,7 @@ export class LimitRequests {
 
   /** Opens a request. */
   async open(owner: KeyOwner, body: unknown): Outcome {
-    const wish = parseLimitWish(body, limitsOf(owner.tier))
+    const wish = parseLimitRequest(body, limitsOf(owner.tier))
     if (!wish.ok) return no(wrongParameters(wish.error))
     const at = this.clock.now()
     const request: LimitRequest = {

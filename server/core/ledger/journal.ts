@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../audit'
-import type { IdempotencyRecord } from '../idempotency/kept-answer'
+import type { IdempotencyRecord } from '../idempotency/idempotency-record'
 import type { AccountId, PoolId, RequestId } from '../ids'
 import type { CallRecord } from '../usage/call-record'
 import type { AccountChange, LedgerEntry } from './entry'

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock'
-import type { IdempotencyRecord } from '../idempotency/kept-answer'
+import type { IdempotencyRecord } from '../idempotency/idempotency-record'
 import { type AccountId, makeId, type PoolId, type RequestId, type TransactionId } from '../ids'
 import { type Money, micros, ZERO } from '../money'
 import { no, ok, type Result } from '../result'

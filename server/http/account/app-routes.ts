@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
-import type { ConnectionStore } from '../../core/accounts/connection'
-import type { Connections } from '../../core/accounts/connections'
+import type { AppGrantStore } from '../../core/accounts/app-grant'
+import type { AppGrants } from '../../core/accounts/app-grants'
 import { parseKeyForm } from '../../core/accounts/key-form'
 import type { OAuthApp, OAuthGrants } from '../../core/credentials/oauth-grant'
 import { wrongParameters } from '../../core/failure'
@@ -14,8 +14,8 @@ import { UNDOCUMENTED } from '../openapi/documented'
 interface AppParts {
   readonly owners: OwnerSessions
   readonly grants: OAuthGrants
-  readonly apps: ConnectionStore
-  readonly connections: Connections
+  readonly apps: AppGrantStore
+  readonly appGrants: AppGrants
   readonly ledger: Ledger
   readonly baseUrl: string
   readonly now: () => number
@@ -23,7 +23,7 @@ interface AppParts {
 
 /** What the dashboard shows of apps: who asks, who was let in, what each spent, and the ways to end it (spec 5.2). */
 export function appRoutes(parts: AppParts) {
-  const { owners, grants, connections, baseUrl, now } = parts
+  const { owners, grants, appGrants, baseUrl, now } = parts
   return new Elysia({ name: 'apps', prefix: '/api/apps' })
     .get(
       '',
@@ -57,7 +57,7 @@ export function appRoutes(parts: AppParts) {
       async ({ request, params }) => {
         const owner = await owners.owner(request)
         const limit = limitIn(taken(await readJson(request)), now())
-        taken(await connections.setLimit(owner.accountId, params.id, limit, owner.actor))
+        taken(await appGrants.setLimit(owner.accountId, params.id, limit, owner.actor))
         return { spending_limit: limit === null ? null : toUsdNumber(limit) }
       },
       { parse: 'none', ...UNDOCUMENTED },
@@ -66,7 +66,7 @@ export function appRoutes(parts: AppParts) {
       '/:id/disconnect',
       async ({ request, params }) => {
         const owner = await owners.owner(request)
-        await connections.disconnect(owner.account, params.id, owner.actor)
+        await appGrants.disconnect(owner.account, params.id, owner.actor)
         return { disconnected: true }
       },
       UNDOCUMENTED,
@@ -75,7 +75,7 @@ export function appRoutes(parts: AppParts) {
       '/disconnect',
       async ({ request }) => {
         const owner = await owners.owner(request)
-        await connections.disconnect(owner.account, 'all', owner.actor)
+        await appGrants.disconnect(owner.account, 'all', owner.actor)
         return { disconnected: true }
       },
       UNDOCUMENTED,
@@ -94,13 +94,11 @@ function shownApp(app: OAuthApp) {
 }
 
 async function figures({ apps, ledger }: AppParts, { accountId }: Owner, { clientId }: OAuthApp) {
-  const connection = await apps.live(accountId, clientId)
-  const [pool, use] = connection
-    ? await Promise.all([ledger.pool(connection.poolId), apps.lastUse(connection.id)])
-    : [null, null]
+  const grant = await apps.live(accountId, clientId)
+  const [pool, use] = grant ? await Promise.all([ledger.pool(grant.poolId), apps.lastUse(grant.id)]) : [null, null]
   return {
-    connection_id: connection?.id ?? null,
-    connected_at: connection ? new Date(connection.createdAt).toISOString() : null,
+    connection_id: grant?.id ?? null,
+    connected_at: grant ? new Date(grant.createdAt).toISOString() : null,
     last_used_at: use ? new Date(use.at).toISOString() : null,
     last_ip: use?.address ?? null,
     spent_micros_usd: pool?.spent ?? 0,

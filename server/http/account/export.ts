@@ -2,8 +2,8 @@ import type { AccountSettingsStore } from '../../core/accounts/account-settings'
 import type { LimitRequestStore } from '../../core/accounts/limit-request'
 import type { AuditTrail } from '../../core/audit'
 import type { CredentialStore } from '../../core/credentials/store'
+import type { AccountStatements } from '../../core/ledger/account-statement'
 import type { Ledger } from '../../core/ledger/ledger'
-import type { Statements } from '../../core/ledger/statement'
 import type { Page } from '../../core/page'
 import type { UsageReports } from '../../core/usage/reports'
 import { historyEntry } from '../keys/key-history'
@@ -18,7 +18,7 @@ export interface ExportParts {
   readonly settings: AccountSettingsStore
   readonly limitRequests: Pick<LimitRequestStore, 'list'>
   readonly audit: AuditTrail
-  readonly statements: Statements
+  readonly statements: AccountStatements
   readonly reports: UsageReports
   readonly now: () => number
 }
@@ -56,8 +56,8 @@ async function* exported(parts: ExportParts, owner: Owner): AsyncGenerator<strin
   yield JSON.stringify(head).slice(0, -1)
   const keys = await credentials.byAccount(accountId)
   yield `,\n"keys":${JSON.stringify(await Promise.all(keys.map((key) => keyRecord(key, { ...parts, now: parts.now() }))))}`
-  const wishes = await limitRequests.list({ accountId, status: null }, PAGE, null)
-  yield `,\n"limit_requests":${JSON.stringify(wishes.map(wireLimitRequest))}`
+  const options = await limitRequests.list({ accountId, status: null }, PAGE, null)
+  yield `,\n"limit_requests":${JSON.stringify(options.map(wireLimitRequest))}`
   const ofAccount = { accountId, keyId: null, operation: null, status: null, model: null, from: null, to: null }
   yield* list('changes', (after) => audit.ofAccount(accountId, PAGE, after), historyEntry)
   yield* list('transactions', (after) => statements.transactions(accountId, PAGE, after), wireTransaction)

@@ -44,7 +44,7 @@ export const LIMIT_REQUEST_DOCS = {
     access: 'session',
     body: {
       description: 'What you need, and what for.',
-      schema: ref('LimitWish'),
+      schema: ref('LimitRequestForm'),
       required: true,
       examples: { growth: WISH },
     },

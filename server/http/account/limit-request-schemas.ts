@@ -15,7 +15,7 @@ const wish = {
 
 /** Requests for higher limits (core/accounts/limit-request.ts judges them). */
 export const LIMIT_REQUEST_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
-  LimitWish: {
+  LimitRequestForm: {
     type: 'object',
     description: 'At least one of the two peaks is above what the account has.',
     properties: wish,

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import type { AccountSettings, AccountSettingsStore } from '../../core/accounts/account-settings'
+import type { AppGrants } from '../../core/accounts/app-grants'
 import type { AccountClosing } from '../../core/accounts/closing'
-import type { Connections } from '../../core/accounts/connections'
 import type { EmailChanges } from '../../core/accounts/email-changes'
 import type { Identity, SessionLine } from '../../core/accounts/identity'
 import { wrong } from '../../core/accounts/key-form'
@@ -26,12 +26,12 @@ export interface SettingsParts extends ExportParts {
   readonly settings: AccountSettingsStore
   readonly emailChanges: EmailChanges
   readonly closing: AccountClosing
-  readonly connections: Connections
+  readonly appGrants: AppGrants
 }
 
 /** What an owner sets about themselves: for the Settings page and the pages that mails lead to. */
 export function settingsRoutes(parts: SettingsParts) {
-  const { owners, identity, settings, emailChanges, closing, connections, now } = parts
+  const { owners, identity, settings, emailChanges, closing, appGrants, now } = parts
   const shown = async (request: Request) => {
     const { accountId, email, name } = await owners.owner(request)
     return {
@@ -93,7 +93,7 @@ export function settingsRoutes(parts: SettingsParts) {
         const { account, actor, sessionId } = await owners.owner(request)
         const ended = await identity.endSessions(actor.id, { allBut: sessionId })
         if (keepsApps(request.url)) return { ended, apps_disconnected: 0 }
-        const apps = await connections.disconnect(account, 'all', actor, 'sign_out_everywhere')
+        const apps = await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
         return { ended, apps_disconnected: apps }
       },
       UNDOCUMENTED,

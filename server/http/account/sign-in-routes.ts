@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import type { Connections } from '../../core/accounts/connections'
+import type { AppGrants } from '../../core/accounts/app-grants'
 import type { Identity } from '../../core/accounts/identity'
 import type { AuditTrail } from '../../core/audit'
 import { formatAddress } from '../../core/credentials/address'
@@ -13,7 +13,7 @@ import type { FrontDesk } from '../middleware/request-context'
 
 export interface SignInParts {
   readonly owners: OwnerSessions
-  readonly connections: Connections
+  readonly appGrants: AppGrants
   readonly audit: AuditTrail
   /** Whether a forgotten password can be mailed for. */
   readonly sendsMail: boolean
@@ -27,7 +27,7 @@ const SIGN_OUTS: ReadonlySet<string> = new Set(['/api/auth/revoke-sessions', '/a
 
 /** `/api/auth/*`: the sign-in library answers, in the one error shape. What it leaves open is judged and recorded here. */
 export function signInRoutes(desk: FrontDesk, identity: Identity, parts: SignInParts) {
-  const { owners, connections, sendsMail } = parts
+  const { owners, appGrants, sendsMail } = parts
   return new Elysia({ name: 'sign-in' }).all(
     '/api/auth/*',
     async ({ request }) => {
@@ -45,7 +45,7 @@ export function signInRoutes(desk: FrontDesk, identity: Identity, parts: SignInP
         const { account, actor } = await owners.owner(request)
         const answer = await handle()
         if (answer.ok && !keepsApps(request.url))
-          await connections.disconnect(account, 'all', actor, 'sign_out_everywhere')
+          await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
         return answer
       }
       if (url.pathname !== '/api/auth/change-password') return handle()
@@ -58,9 +58,9 @@ export function signInRoutes(desk: FrontDesk, identity: Identity, parts: SignInP
   )
 }
 
-async function passwordChanged({ connections, audit, now }: SignInParts, owner: Owner, keeps: boolean): Promise<void> {
+async function passwordChanged({ appGrants, audit, now }: SignInParts, owner: Owner, keeps: boolean): Promise<void> {
   const { account, accountId, actor } = owner
-  if (!keeps) await connections.disconnect(account, 'all', actor, 'new_password')
+  if (!keeps) await appGrants.disconnect(account, 'all', actor, 'new_password')
   const at = now()
   await audit.write({
     ...{ id: makeId('audit', at), at, actor, accountId, keyId: null },

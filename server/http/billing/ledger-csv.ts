@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import type { Statements } from '../../core/ledger/statement'
+import type { AccountStatements } from '../../core/ledger/account-statement'
 import { formatUsd } from '../../core/money'
 import { csvFile, csvLine } from '../middleware/csv'
 import type { OwnerSessions } from '../middleware/owner-session'
@@ -10,7 +10,7 @@ const HEAD = ['time_utc', 'transaction_id', 'kind', 'description', 'amount_usd',
 const PAGE = 200
 
 /** The movements of money of an account as a file. */
-export function ledgerCsvRoutes({ owners, statements }: { owners: OwnerSessions; statements: Statements }) {
+export function ledgerCsvRoutes({ owners, statements }: { owners: OwnerSessions; statements: AccountStatements }) {
   return new Elysia({ name: 'ledger-csv' }).get(
     '/api/transactions.csv',
     async ({ request }) => {

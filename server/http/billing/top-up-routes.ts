@@ -7,7 +7,7 @@ import type { ClaimStore } from '../../core/payments/claim'
 import { Failed } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
-import type { Exchange } from '../middleware/reply'
+import type { Reply } from '../middleware/reply'
 import type { FrontDesk } from '../middleware/request-context'
 import { documented, type RouteDocs } from '../openapi/documented'
 import { APP_TOP_UP_DOCS, BILLING_DOCS } from './docs'
@@ -38,9 +38,9 @@ function appTopUps(parts: TopUpParts): Elysia {
     .mapResponse(({ request, response, set }) =>
       response instanceof Response
         ? response
-        : desk.exchange(request).free(response, { 'cache-control': 'no-store' }, set.status === 201 ? 201 : 200),
+        : desk.reply(request).free(response, { 'cache-control': 'no-store' }, set.status === 201 ? 201 : 200),
     )
-    .use(topUpsUnder('/v1/topups', parts, (request) => payeeOf(desk.exchange(request), identity), APP_TOP_UP_DOCS))
+    .use(topUpsUnder('/v1/topups', parts, (request) => payeeOf(desk.reply(request), identity), APP_TOP_UP_DOCS))
   return routes as unknown as Elysia
 }
 
@@ -86,8 +86,8 @@ function topUpsUnder<P extends string>(
     )
 }
 
-async function payeeOf({ admitted }: Exchange, identity: Identity): Promise<Payee> {
-  const caller = admitted?.caller
+async function payeeOf({ authenticated }: Reply, identity: Identity): Promise<Payee> {
+  const caller = authenticated?.caller
   if (caller?.kind !== 'app')
     throw new Failed(
       failure(

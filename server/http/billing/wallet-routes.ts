@@ -9,7 +9,7 @@ import type { Payments } from '../../core/payments/payments'
 import { mayOfferAgain } from '../../core/payments/refusal'
 import { no, ok, type Result } from '../../core/result'
 import { readJson } from '../middleware/json-body'
-import type { Exchange } from '../middleware/reply'
+import type { Reply } from '../middleware/reply'
 import type { FrontDesk } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { topUpRecord } from './top-up-record'
@@ -27,13 +27,13 @@ export function walletRoutes({ desk, payments, topUps, ledger }: WalletParts) {
   return new Elysia({ name: 'wallet' }).post(
     '/v1/wallet/topups',
     async ({ request }) => {
-      const exchange = desk.exchange(request)
+      const reply = desk.reply(request)
       const amount = await amountOf(request)
-      if (!amount.ok) return exchange.refuse(amount.error)
-      const shown = shownPayment(exchange, request.headers)
-      const account = await accountOf(exchange, payments, shown)
-      if (!account.ok) return exchange.refuse(account.error)
-      const { id, clientRequestId, credential } = exchange.presented
+      if (!amount.ok) return reply.refuse(amount.error)
+      const shown = shownPayment(reply, request.headers)
+      const account = await accountOf(reply, payments, shown)
+      if (!account.ok) return reply.refuse(account.error)
+      const { id, clientRequestId, credential } = reply.incoming
       const besideKey = credential.kind !== 'payment'
       const asked: TopUpRequest = {
         account: account.value,
@@ -43,7 +43,7 @@ export function walletRoutes({ desk, payments, topUps, ledger }: WalletParts) {
         besideKey,
       }
       const challenged = async (problem: Failure) =>
-        exchange.refuse(withOffers(problem, await topUps.offers(payments, asked)))
+        reply.refuse(withOffers(problem, await topUps.offers(payments, asked)))
       if (!shown)
         return challenged(
           failure('payment_required', `A top-up of ${formatUsd(amount.value)} USD. Answer the payment challenge.`),
@@ -53,11 +53,11 @@ export function walletRoutes({ desk, payments, topUps, ledger }: WalletParts) {
         const problem = failure(paid.error.code, paid.error.reason, { retryAfterSeconds: 2 })
         return mayOfferAgain(paid.error)
           ? challenged(failure(paid.error.code, paid.error.reason))
-          : exchange.refuse(problem)
+          : reply.refuse(problem)
       }
       const balance = await ledger.balance(account.value)
       const body = { topup: topUpRecord(paid.value.claim), balance_micros_usd: balance?.posted ?? null }
-      return exchange.free(
+      return reply.free(
         body,
         { 'cache-control': 'private', ...paid.value.receipt?.headers },
         paid.value.receipt ? 201 : 200,
@@ -77,8 +77,8 @@ async function amountOf(request: Request) {
 }
 
 /** Beside a key the credential has a header of its own, x402's always; without one it is the authorization. */
-function shownPayment({ presented }: Exchange, headers: Headers): ShownPayment | null {
-  if (presented.credential.kind === 'payment') return presented.credential.shown
+function shownPayment({ incoming }: Reply, headers: Headers): ShownPayment | null {
+  if (incoming.credential.kind === 'payment') return incoming.credential.shown
   const text = /^payment +(\S+) *$/i.exec(headers.get('payment-authorization') ?? '')?.[1]
   if (text) return { scheme: 'payment', text }
   const x402 = headers.get('payment-signature')
@@ -87,11 +87,11 @@ function shownPayment({ presented }: Exchange, headers: Headers): ShownPayment |
 
 /** The account of the key or app; without either the one that the challenge is bound to, which only we can have written. */
 async function accountOf(
-  exchange: Exchange,
+  reply: Reply,
   payments: Payments,
   shown: ShownPayment | null,
 ): Promise<Result<AccountId, Failure>> {
-  const caller = exchange.admitted?.caller
+  const caller = reply.authenticated?.caller
   if (caller && caller.kind !== 'anonymous') return ok(caller.account.id)
   const named = shown ? await payments.accountIn(shown) : null
   if (named === null) return no(failure('missing_api_key', 'A top-up needs an API key: whose wallet is it?'))

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import type { ConnectionStore } from '../../core/accounts/connection'
+import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { Keys } from '../../core/accounts/keys'
 import type { AuditTrail } from '../../core/audit'
 import type { CredentialStore } from '../../core/credentials/store'
@@ -16,7 +16,7 @@ export function keyRecordRoutes(parts: {
   owners: OwnerSessions
   keys: Keys
   credentials: CredentialStore
-  apps: Pick<ConnectionStore, 'byAccount'>
+  apps: Pick<AppGrantStore, 'byAccount'>
   audit: AuditTrail
 }) {
   const { owners, keys, audit } = parts

@@ -33,12 +33,12 @@ export function keyRoutes(parts: KeyRouteParts) {
 /** The same for apps that may make keys (spec-answers 10), never for a key. Gated: their answers carry the limit headers. */
 export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'> & { readonly desk: FrontDesk }) {
   const { desk, ledger } = parts
-  const owners = { owner: (request: Request) => appOwner(desk.exchange(request), ledger) }
+  const owners = { owner: (request: Request) => appOwner(desk.reply(request), ledger) }
   return new Elysia({ name: 'app-keys' })
     .mapResponse(({ request, response, set }) =>
       response instanceof Response
         ? response
-        : desk.exchange(request).free(response, { 'cache-control': 'no-store' }, set.status === 201 ? 201 : 200),
+        : desk.reply(request).free(response, { 'cache-control': 'no-store' }, set.status === 201 ? 201 : 200),
     )
     .use(keysUnder('/v1/keys', { ...parts, owners }, APP_KEY_DOCS))
 }

@@ -11,7 +11,7 @@ import { answerMcp, calledTool } from '../../mcp/server'
 import { catalogueTools, type Tool, type ToolCall } from '../../mcp/tool'
 import { type Caller, countedOn } from '../../pipeline/call'
 import { readJson } from '../middleware/json-body'
-import type { Exchange } from '../middleware/reply'
+import type { Reply } from '../middleware/reply'
 import type { FrontDesk } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import type { InnerCalls } from '../routing/inner-calls'
@@ -34,7 +34,7 @@ type Patience = { timeout(request: Request, seconds: number): void } | null
  * door let in here, or paid for by what the message brought: one judge, one price, one ledger. The minute counts it once.
  */
 export function mcpRoutes(parts: McpParts, inner: InnerCalls) {
-  const mcp = new McpDesk(parts, inner)
+  const mcp = new McpRoute(parts, inner)
   const plain = { parse: 'none', ...UNDOCUMENTED } as const
   return new Elysia({ name: 'mcp' })
     .post(
@@ -61,11 +61,11 @@ function paidTools(prices: PriceStore, account: AccountId | null): readonly Tool
   return allTools(prices, account).filter(isPayable)
 }
 
-function isPayable({ destination }: Tool): boolean {
-  return destination.kind === 'priced' && destination.payable === true
+function isPayable({ route }: Tool): boolean {
+  return route.kind === 'priced' && route.payable === true
 }
 
-class McpDesk {
+class McpRoute {
   private readonly parts: McpParts
   private readonly inner: InnerCalls
   private readonly hosts: ReadonlySet<string>
@@ -84,9 +84,9 @@ class McpDesk {
   ): Promise<Response> {
     const { desk } = this.parts
     const passed = desk.passed(request)
-    const { caller } = passed.admitted
+    const { caller } = passed.authenticated
     const known = caller.kind === 'anonymous' ? null : caller
-    const counted = async () => (known ? passed.exchange : desk.count(request))
+    const counted = async () => (known ? passed.reply : desk.count(request))
     const foreign = this.foreign(request)
     if (foreign) return refused(await counted(), foreign)
     const body = await readJson(request)
@@ -97,11 +97,11 @@ class McpDesk {
     const called = calledTool(message, tools)
     const payment = called && isPayable(called) ? paymentIn(message) : null
     // A payment is counted where it is judged, apart from the other requests of its address.
-    const exchange = payment ? passed.exchange : await counted()
-    if (exchange.turnedAway) return exchange.refuse(exchange.turnedAway)
-    const problem = called && !payment ? exchange.forbids(called.destination) : null
+    const reply = payment ? passed.reply : await counted()
+    if (reply.refusal) return reply.refuse(reply.refusal)
+    const problem = called && !payment ? reply.forbids(called.route) : null
     // As HTTP, so that a client can ask its owner for more and come back (RFC 6750 3.1).
-    if (problem?.code === 'insufficient_scope') return exchange.refuse(problem)
+    if (problem?.code === 'insufficient_scope') return reply.refuse(problem)
     // A long call may be silent for longer than the server lets a connection be.
     if (called?.isLong) server?.timeout(desk.original(request), 0)
     const name = nameOf(caller)
@@ -116,7 +116,7 @@ class McpDesk {
       run: (call, signal) => {
         const made = madeRequest(call, request, signal)
         if (payment) desk.lendPayment(made, payment, request)
-        else desk.lendAdmission(made, exchange, request)
+        else desk.lendAdmission(made, reply, request)
         return this.inner.call(made)
       },
       every: (ms, tick) => {
@@ -124,7 +124,7 @@ class McpDesk {
         return () => clearInterval(timer)
       },
     })
-    return exchange.passed(answer, called !== null)
+    return reply.passed(answer, called !== null)
   }
 
   /** Why a browser's request is not taken, or null. */
@@ -142,8 +142,8 @@ class McpDesk {
 const NO_BATCHES = failure('invalid_request', 'Send one JSON-RPC message per request; batches are not taken.')
 
 /** Unless its minute is full, which is told first (spec-answers 2). */
-function refused(exchange: Exchange, problem: Failure): Response {
-  return exchange.refuse(exchange.turnedAway ?? problem)
+function refused(reply: Reply, problem: Failure): Response {
+  return reply.refuse(reply.refusal ?? problem)
 }
 
 function nameOf(caller: Caller): string | null {

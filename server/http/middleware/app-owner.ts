@@ -4,11 +4,11 @@ import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import { ZERO } from '../../core/money'
 import { Failed } from './failures'
-import type { Exchange } from './reply'
+import type { Reply } from './reply'
 
 /** The owner in whose name an app changes keys. The audit names the app's connection. Throws for a caller that is no app. */
-export async function appOwner(exchange: Exchange, ledger: Ledger): Promise<KeyOwner> {
-  const caller = exchange.admitted?.caller
+export async function appOwner(reply: Reply, ledger: Ledger): Promise<KeyOwner> {
+  const caller = reply.authenticated?.caller
   if (caller?.kind !== 'app')
     throw new Failed(
       failure(
@@ -16,11 +16,11 @@ export async function appOwner(exchange: Exchange, ledger: Ledger): Promise<KeyO
         'An API key makes no keys: use an access token with keys:write, or the dashboard.',
       ),
     )
-  const { account, connection } = caller
+  const { account, grant } = caller
   const balance = await ledger.balance(account.id)
   return {
     accountId: account.id,
     tier: { ...account, toppedUp: balance?.toppedUp ?? ZERO },
-    actor: { kind: 'app', id: connection.id, address: formatAddress(exchange.presented.address) },
+    actor: { kind: 'app', id: grant.id, address: formatAddress(reply.incoming.address) },
   }
 }

@@ -6,7 +6,7 @@ import type { CallOptions } from '../../pipeline/call'
 const PRICE_RULE = 'must be an amount of USD such as 0.01, with at most 6 decimals'
 
 /** What a caller may ask of any priced call (spec-answers 5). */
-export const WISHES = {
+export const CALL_OPTIONS = {
   'x-max-price-usd': {
     in: 'header',
     kind: 'text',
@@ -36,8 +36,10 @@ export const WISHES = {
 } as const satisfies ParameterTable
 
 /** What the headers of a priced call ask for, or everything that is wrong with them. */
-export function readWishes(header: (name: string) => string | null): Result<CallOptions, readonly ParameterError[]> {
-  const read = parseParameters(WISHES, { query: () => [], header })
+export function readCallOptions(
+  header: (name: string) => string | null,
+): Result<CallOptions, readonly ParameterError[]> {
+  const read = parseParameters(CALL_OPTIONS, { query: () => [], header })
   if (!read.ok) return read
   const most = read.value['x-max-price-usd']
   return ok({

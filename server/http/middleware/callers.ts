@@ -1,4 +1,4 @@
-import type { ConnectionStore } from '../../core/accounts/connection'
+import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId } from '../../core/ids'
 
@@ -16,12 +16,12 @@ export interface Payer {
 /** Everything that ever called in the account's name, keys first: what the ids of reports mean. */
 export async function payersOf(
   account: AccountId,
-  { credentials, apps }: { readonly credentials: CredentialStore; readonly apps: Pick<ConnectionStore, 'byAccount'> },
+  { credentials, apps }: { readonly credentials: CredentialStore; readonly apps: Pick<AppGrantStore, 'byAccount'> },
 ): Promise<readonly Payer[]> {
-  const [keys, connections] = await Promise.all([credentials.byAccount(account), apps.byAccount(account)])
+  const [keys, appGrants] = await Promise.all([credentials.byAccount(account), apps.byAccount(account)])
   return [
     ...keys.map(({ id, name, last4, revokedAt }) => ({ id, kind: 'key' as const, name, last4, endedAt: revokedAt })),
-    ...connections.map(({ id, name, disconnectedAt }) => ({
+    ...appGrants.map(({ id, name, disconnectedAt }) => ({
       ...{ id, kind: 'app' as const, name },
       ...{ last4: null, endedAt: disconnectedAt },
     })),

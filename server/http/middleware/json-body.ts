@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, type JsonBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
-import { SHORT_BODY_BYTES } from '../../core/models/body-reader'
 import { no, ok, type Result } from '../../core/result'
+import { SHORT_BODY_BYTES } from '../../pipeline/models/body-reader'
 import { type BodyTerms, type TakenBody, takeBody } from './intake'
 
 /** Most bytes of a JSON body (spec-answers 2). */

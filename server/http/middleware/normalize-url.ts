@@ -13,7 +13,7 @@ const ROUTABLE = /^https?:\/\/[^/?#]{4,}\/[^#]*$/
  * Null for nearly every request. Bun hands over a path alone where there is no usable `Host`; Elysia takes another part of
  * the URL for the path where the host has under four characters (`http://gw/...`), and keeps a fragment in it.
  */
-export function mendedTarget(request: Request): Mended | null {
+export function normalizedUrl(request: Request): Mended | null {
   const { url } = request
   const usable = URL.canParse(url)
   if (usable && ROUTABLE.test(url)) return null

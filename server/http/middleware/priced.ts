@@ -3,13 +3,13 @@ import type { Parameters, ParameterTable, RawInput } from '../../core/catalogue/
 import { failure, wrongParameters } from '../../core/failure'
 import { fingerprintOf } from '../../core/payments/binding'
 import type { Provider } from '../../core/providers/provider'
-import type { Admitted, Outcome } from '../../pipeline/call'
-import { type Counter, runPaidCall } from '../../pipeline/paid-call'
+import type { AuthenticatedCall, Outcome } from '../../pipeline/call'
+import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import { quoteOf } from '../../pipeline/quote'
 import { admitsJson } from './accept'
-import { readWishes } from './call-options'
+import { readCallOptions } from './call-options'
 import { readJson } from './json-body'
-import type { Exchange } from './reply'
+import type { Reply } from './reply'
 import type { FrontDesk } from './request-context'
 
 const NONE: readonly string[] = []
@@ -18,66 +18,64 @@ const NONE: readonly string[] = []
 export interface PricedRoute<T extends ParameterTable> {
   readonly operation: Operation<T>
   /** A provider, or what makes the one of a call that acts for its key. */
-  readonly provider: Provider<Parameters<T>> | ((admitted: Admitted) => Provider<Parameters<T>>)
+  readonly provider: Provider<Parameters<T>> | ((authenticated: AuthenticatedCall) => Provider<Parameters<T>>)
   readonly headers?: (input: Parameters<T>) => Record<string, string>
 }
 
 /** The way of a priced call through HTTP: its input judged whole, then the pipeline, then the answer. */
 export class PricedCalls {
   private readonly desk: FrontDesk
-  private readonly counter: Counter
+  private readonly deps: PipelineDeps
 
-  constructor(desk: FrontDesk, counter: Counter) {
+  constructor(desk: FrontDesk, deps: PipelineDeps) {
     this.desk = desk
-    this.counter = counter
+    this.deps = deps
   }
 
   /** Answers a request that passed the door. Everything wrong with its input is told at once. */
   async answer<T extends ParameterTable>(request: Request, route: PricedRoute<T>): Promise<Response> {
-    const { exchange, admitted } = this.desk.passed(request)
+    const { reply, authenticated } = this.desk.passed(request)
     const { url } = this.desk.arrival(request)
     if (!admitsJson(request.headers.get('accept')))
-      return exchange.refuse(
-        failure('not_acceptable', 'This endpoint answers JSON only: accept application/json or */*.'),
-      )
+      return reply.refuse(failure('not_acceptable', 'This endpoint answers JSON only: accept application/json or */*.'))
     const raw = await rawInput(request, url.searchParams)
-    if (!raw.ok) return exchange.refuse(raw.error)
+    if (!raw.ok) return reply.refuse(raw.error)
     const { operation } = route
-    const provider = typeof route.provider === 'function' ? route.provider(admitted) : route.provider
+    const provider = typeof route.provider === 'function' ? route.provider(authenticated) : route.provider
     const parsed = parseInput(operation, raw.value)
-    const wishes = readWishes(raw.value.header)
-    if (!parsed.ok || !wishes.ok)
-      return exchange.refuse(wrongParameters([...(parsed.ok ? [] : parsed.error), ...(wishes.ok ? [] : wishes.error)]))
+    const options = readCallOptions(raw.value.header)
+    if (!parsed.ok || !options.ok)
+      return reply.refuse(wrongParameters([...(parsed.ok ? [] : parsed.error), ...(options.ok ? [] : options.error)]))
     const input = parsed.value
-    const payer = admitted.caller.kind !== 'anonymous' ? admitted.caller.account.id : null
-    const quote = quoteOf(this.counter.prices, operation, input, payer)
+    const payer = authenticated.caller.kind !== 'anonymous' ? authenticated.caller.account.id : null
+    const quote = quoteOf(this.deps.prices, operation, input, payer)
     const fingerprint = () =>
       fingerprintOf({ method: request.method, path: url.pathname, query: url.searchParams, input })
     const headers = route.headers?.(input) ?? {}
-    const bound = { wishes: wishes.value, hangUp: request.signal }
-    const call = { admitted, operation, quote, provider, input, fingerprint, headers, ...bound }
-    return told(exchange, operation, await runPaidCall(this.counter, call), headers)
+    const bound = { options: options.value, hangUp: request.signal }
+    const call = { authenticated, operation, quote, provider, input, fingerprint, headers, ...bound }
+    return told(reply, operation, await runPaidCall(this.deps, call), headers)
   }
 }
 
 function told(
-  exchange: Exchange,
+  reply: Reply,
   operation: Pick<Operation, 'name'>,
   outcome: Outcome,
   headers: Record<string, string>,
 ): Response {
   switch (outcome.kind) {
     case 'served':
-      return exchange.served(outcome.body, outcome.cost, outcome.receipt, {
+      return reply.served(outcome.body, outcome.cost, outcome.receipt, {
         ...headers,
         ...(outcome.ageSeconds !== undefined && { age: String(outcome.ageSeconds) }),
       })
     case 'repeated':
-      return exchange.repeated(outcome.body, outcome.headers)
+      return reply.repeated(outcome.body, outcome.headers)
     case 'refused':
-      return exchange.refuse(outcome.failure, outcome.readings)
+      return reply.refuse(outcome.failure, outcome.readings)
     case 'quoted':
-      return exchange.quoted(operation.name, outcome)
+      return reply.quoted(operation.name, outcome)
   }
 }
 

@@ -1,5 +1,5 @@
 import { ACCESS_TOKEN_PREFIX } from '../../core/credentials/oauth-grant'
-import type { Credential, Destination } from '../../pipeline/call'
+import type { Credential, Route } from '../../pipeline/call'
 import { isGooglePath } from '../routing/google-path'
 import { audienceOf } from './audience'
 
@@ -9,12 +9,12 @@ import { audienceOf } from './audience'
  * answered 402 beside it: where a payment is taken, it is the payment that pays then.
  * An `Authorization` of another scheme is a credential that nobody knows, never "none".
  */
-export function presentedCredential(headers: Headers, path: string, destination: Destination): Credential {
+export function readCredential(headers: Headers, path: string, route: Route): Credential {
   const authorization = headers.get('authorization')
   const payment = authorization === null ? null : /^payment +(\S+) *$/i.exec(authorization)
   if (payment?.[1]) return { kind: 'payment', shown: { scheme: 'payment', text: payment[1] } }
   const x402 = headers.get('payment-signature')
-  if (x402 && (authorization === null || (destination.kind === 'priced' && destination.payable)))
+  if (x402 && (authorization === null || (route.kind === 'priced' && route.payable)))
     return { kind: 'payment', shown: { scheme: 'x402', text: x402 } }
   if (authorization !== null) {
     const bearer = /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''

@@ -4,7 +4,7 @@ import type { Readings } from '../../core/limits/limiter'
 import { formatUsd, type Money } from '../../core/money'
 import type { GivenReceipt } from '../../core/payments/receipt'
 import { forbidden } from '../../pipeline/auth/authenticate'
-import type { Admitted, Destination, Presented, Quoted, TurnedAway } from '../../pipeline/call'
+import type { AuthenticatedCall, IncomingCall, Quoted, Refused, Route } from '../../pipeline/call'
 import { callRecord } from '../../pipeline/paid-call'
 import { FAILURES, failureBody, failureResponse } from './failures'
 import { limitHeaders } from './limit-headers'
@@ -17,11 +17,11 @@ const CORKED_BYTES = 15_000
  * One gated request on its way: what the door found, and the two ways to answer it. Every answer carries the request ids and
  * the limit headers, and every call of a known caller leaves its row.
  */
-export class Exchange {
-  readonly presented: Presented
+export class Reply {
+  readonly incoming: IncomingCall
   /** Set when the call passed the door. */
-  readonly admitted: Admitted | null
-  private readonly verdict: Admitted | TurnedAway
+  readonly authenticated: AuthenticatedCall | null
+  private readonly verdict: AuthenticatedCall | Refused
   private readonly ids: RequestIds
   private readonly path: string
   private readonly journal: Pick<Journal, 'note'>
@@ -31,7 +31,7 @@ export class Exchange {
   private readonly more: Record<string, string> = {}
 
   constructor(parts: {
-    verdict: Admitted | TurnedAway
+    verdict: AuthenticatedCall | Refused
     ids: RequestIds
     path: string
     journal: Pick<Journal, 'note'>
@@ -40,8 +40,8 @@ export class Exchange {
     origin: string
   }) {
     this.verdict = parts.verdict
-    this.presented = parts.verdict.presented
-    this.admitted = 'failure' in parts.verdict ? null : parts.verdict
+    this.incoming = parts.verdict.incoming
+    this.authenticated = 'failure' in parts.verdict ? null : parts.verdict
     this.ids = parts.ids
     this.path = parts.path
     this.journal = parts.journal
@@ -50,7 +50,7 @@ export class Exchange {
   }
 
   /** Why the door turned the call away, or null. */
-  get turnedAway(): Failure | null {
+  get refusal(): Failure | null {
     return 'failure' in this.verdict ? this.verdict.failure : null
   }
 
@@ -130,13 +130,13 @@ export class Exchange {
     // When the database takes no writes, a row about it would only queue behind them, and its id may be taken.
     if (problem.code !== 'service_unavailable') this.note(status, problem.code)
     const headers = new Headers(this.headers(readings))
-    if (this.presented.destination.kind === 'priced') headers.set('x-cost-micros-usd', '0')
+    if (this.incoming.route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
     return failureResponse(problem, this.ids.own, this.path, headers, this.origin)
   }
 
   /** Why this caller may not go there either, or null. */
-  forbids(destination: Destination): Failure | null {
-    return forbidden(this.verdict.caller, destination)
+  forbids(route: Route): Failure | null {
+    return forbidden(this.verdict.caller, route)
   }
 
   /** An answer that another part of the service made. It is in the log under its own name when `isLogged`. */
@@ -164,9 +164,8 @@ export class Exchange {
 
   private note(status: number, code: string | null): void {
     if (this.verdict.caller.kind === 'anonymous') return
-    const { destination } = this.presented
-    const operation =
-      destination.kind === 'priced' ? destination.operation : destination.kind === 'free' ? destination.name : 'none'
+    const { route } = this.incoming
+    const operation = route.kind === 'priced' ? route.operation : route.kind === 'free' ? route.name : 'none'
     const record = callRecord(this.verdict, operation, { status, code, charged: null, now: this.now() })
     this.journal.note(this.model === null ? record : { ...record, model: this.model })
   }

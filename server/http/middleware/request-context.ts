@@ -3,19 +3,19 @@ import type { Failure } from '../../core/failure'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { Journal } from '../../core/ledger/journal'
 import type { ShownPayment } from '../../core/payments/method'
-import { authenticate, type Door, reauthorize } from '../../pipeline/auth/authenticate'
-import type { Admitted, Credential, Destination, Presented } from '../../pipeline/call'
-import { destinationOf } from '../routing/endpoints'
+import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/authenticate'
+import type { AuthenticatedCall, Credential, IncomingCall, Route } from '../../pipeline/call'
+import { routeOf } from '../routing/endpoints'
 import { clientAddress, type ProxyTrust } from './client-address'
 import { isFromThisMachine } from './from-this-machine'
 import type { Intake } from './intake'
-import { mendedTarget } from './normalize-url'
-import { presentedCredential } from './read-credential'
-import { Exchange } from './reply'
+import { normalizedUrl } from './normalize-url'
+import { readCredential } from './read-credential'
+import { Reply } from './reply'
 import { type RequestIds, requestIds } from './request-ids'
 
 export interface FrontDeskOptions {
-  readonly door: Door
+  readonly auth: AuthDeps
   readonly journal: Pick<Journal, 'note'>
   readonly intake: Intake
   readonly proxies: ProxyTrust
@@ -40,7 +40,7 @@ interface Inner {
   readonly credential: Credential
   readonly address: Address
   /** Of the call that it is a part of; null when it is judged like any other. */
-  readonly admitted: Admitted | null
+  readonly authenticated: AuthenticatedCall | null
 }
 
 /** The part of Bun's server that tells who is at the other end. Null in a call that came over no socket. */
@@ -52,7 +52,7 @@ const IN_PROCESS: Address = { family: 4, bits: 0x7f000001 }
 export class FrontDesk {
   private readonly options: FrontDeskOptions
   private readonly arrivals = new WeakMap<Request, Arrival>()
-  private readonly exchanges = new WeakMap<Request, Exchange>()
+  private readonly exchanges = new WeakMap<Request, Reply>()
   private readonly inner = new WeakMap<Request, Inner>()
   private readonly problems = new Set<string>()
   private readonly received = new WeakMap<Request, { readonly original: Request; readonly badHost: boolean }>()
@@ -63,7 +63,7 @@ export class FrontDesk {
 
   /** The request as the router can read it; nearly always the one that came. */
   receive(original: Request): Request {
-    const mended = mendedTarget(original)
+    const mended = normalizedUrl(original)
     if (!mended) return original
     const { method, headers, body, signal } = original
     const request = new Request(mended.url, { method, headers, body, signal })
@@ -87,7 +87,7 @@ export class FrontDesk {
     this.inner.set(request, {
       credential: { kind: 'own_key', id: key },
       address: this.arrival(from).address,
-      admitted: null,
+      authenticated: null,
     })
   }
 
@@ -95,8 +95,8 @@ export class FrontDesk {
    * Lets a request of our own making go on the admission of the one it is a part of: who calls was judged and its request was
    * counted there. What the caller may do is judged again, for the new address.
    */
-  lendAdmission(request: Request, { presented, admitted }: Exchange, from: Request): void {
-    this.inner.set(request, { credential: presented.credential, address: this.arrival(from).address, admitted })
+  lendAdmission(request: Request, { incoming, authenticated }: Reply, from: Request): void {
+    this.inner.set(request, { credential: incoming.credential, address: this.arrival(from).address, authenticated })
   }
 
   /** Lets a request of our own making be paid for by what `from` brought along: it is judged like any other. */
@@ -104,12 +104,12 @@ export class FrontDesk {
     this.inner.set(request, {
       credential: { kind: 'payment', shown },
       address: this.arrival(from).address,
-      admitted: null,
+      authenticated: null,
     })
   }
 
   arrive(request: Request, sockets: Sockets): Arrival {
-    const at = this.options.door.clock.now()
+    const at = this.options.auth.clock.now()
     const { original } = this.received.get(request) ?? { original: request }
     const peer = sockets ? parseAddress(sockets.requestIP(original)?.address ?? '') : IN_PROCESS
     const socket = peer ?? UNKNOWN_ADDRESS
@@ -150,52 +150,54 @@ export class FrontDesk {
     path: string,
     { ids, address, at }: Arrival,
     closed: Failure | null = null,
-    goal = destinationOf(request.method, path),
-  ): Promise<Exchange> {
-    const { door, journal, baseUrl } = this.options
+    goal = routeOf(request.method, path),
+  ): Promise<Reply> {
+    const { auth, journal, baseUrl } = this.options
     const inner = this.inner.get(request)
-    const destination: Destination = closed ? { kind: 'nowhere', failure: closed } : goal
-    const presented: Presented = {
+    const route: Route = closed ? { kind: 'unmatched', failure: closed } : goal
+    const incoming: IncomingCall = {
       id: ids.own,
       clientRequestId: ids.client,
       at,
-      credential: inner?.credential ?? presentedCredential(request.headers, path, destination),
+      credential: inner?.credential ?? readCredential(request.headers, path, route),
       address,
       request,
-      destination,
+      route,
     }
-    const verdict = inner?.admitted ? reauthorize(inner.admitted, presented) : await authenticate(door, presented)
+    const verdict = inner?.authenticated
+      ? reauthorize(inner.authenticated, incoming)
+      : await authenticate(auth, incoming)
     const found = verdict.ok ? verdict.value : verdict.error
     if (found.caller.kind !== 'anonymous') this.countBodyOn(request, found.caller.account.id)
-    const exchange = new Exchange({ verdict: found, ids, path, journal, now: () => door.clock.now(), origin: baseUrl })
-    this.exchanges.set(request, exchange)
-    return exchange
+    const reply = new Reply({ verdict: found, ids, path, journal, now: () => auth.clock.now(), origin: baseUrl })
+    this.exchanges.set(request, reply)
+    return reply
   }
 
-  /** Counts a request on its address that was let in uncounted, because what pays might have stood in its body (`paysInside`). */
-  count(request: Request): Promise<Exchange> {
+  /** Counts a request on its address that was let in uncounted, because what pays might have stood in its body (`paymentInBody`). */
+  count(request: Request): Promise<Reply> {
     const arrival = this.arrival(request)
-    return this.open(request, arrival.url.pathname, arrival, null, { kind: 'open' })
+    return this.open(request, arrival.url.pathname, arrival, null, { kind: 'public' })
   }
 
   /** The exchange of a gated request, when the door came as far as opening one. */
-  find(request: Request): Exchange | null {
+  find(request: Request): Reply | null {
     return this.exchanges.get(request) ?? null
   }
 
   /** The exchange of a call that the door let in, with what it found out. A call that was turned away reaches no route. */
-  passed(request: Request): { readonly exchange: Exchange; readonly admitted: Admitted } {
-    const exchange = this.exchange(request)
-    const { admitted } = exchange
-    if (!admitted) throw new Error('a call that was turned away reached its route')
-    return { exchange, admitted }
+  passed(request: Request): { readonly reply: Reply; readonly authenticated: AuthenticatedCall } {
+    const reply = this.reply(request)
+    const { authenticated } = reply
+    if (!authenticated) throw new Error('a call that was turned away reached its route')
+    return { reply, authenticated }
   }
 
   /** The exchange of a request that passed the door; a route behind it cannot run otherwise. */
-  exchange(request: Request): Exchange {
-    const exchange = this.exchanges.get(request)
-    if (!exchange) throw new Error('a gated route ran without passing the door')
-    return exchange
+  reply(request: Request): Reply {
+    const reply = this.exchanges.get(request)
+    if (!reply) throw new Error('a gated route ran without passing the door')
+    return reply
   }
 }
 

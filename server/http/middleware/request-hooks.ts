@@ -8,7 +8,7 @@ import { Failed, failureResponse } from './failures'
 import type { FrontDesk, Sockets } from './request-context'
 import { idHeaders } from './request-ids'
 
-export interface ArrivalsOptions {
+export interface RequestHookOptions {
   readonly desk: FrontDesk
   readonly dashboard: DashboardFiles
   readonly isDraining: () => boolean
@@ -20,7 +20,7 @@ export interface ArrivalsOptions {
  * What happens to every request before its route and after its failure: ids on every answer; for the gated prefixes the door,
  * whose verdict and headers reach every answer, a 404 and a 405 included; one shape for every failure.
  */
-export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptions, routes: ServedRoutes) {
+export function arrivals({ desk, dashboard, isDraining, onFault }: RequestHookOptions, routes: ServedRoutes) {
   const refuse = (request: Request, error: unknown): Response => {
     const { ids, url } = desk.arrival(request)
     const problem =
@@ -32,8 +32,8 @@ export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptio
             })
           : failure('internal_error', `Something broke on our side. Nothing was charged. Request ${ids.own}.`)
     if (!(error instanceof Failed)) onFault(ids.own, error)
-    const exchange = desk.find(request)
-    if (exchange) return exchange.refuse(problem)
+    const reply = desk.find(request)
+    if (reply) return reply.refuse(problem)
     return failureResponse(problem, ids.own, url.pathname, new Headers(idHeaders(ids)))
   }
   return new Elysia({ name: 'arrivals' })
@@ -50,8 +50,8 @@ export function arrivals({ desk, dashboard, isDraining, onFault }: ArrivalsOptio
         return closed ? refuse(request, new Failed(closed)) : undefined
       }
       try {
-        const exchange = await desk.open(request, path, arrival, closed)
-        return exchange.turnedAway ? exchange.refuse(exchange.turnedAway) : undefined
+        const reply = await desk.open(request, path, arrival, closed)
+        return reply.refusal ? reply.refuse(reply.refusal) : undefined
       } catch (error) {
         return refuse(request, error)
       }

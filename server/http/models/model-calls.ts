@@ -1,15 +1,15 @@
 import type { ModelOperationName } from '../../core/catalogue/operation'
 import { failure, wrongParameters } from '../../core/failure'
-import type { BodyReader, ReadModelBody } from '../../core/models/body-reader'
-import type { ModelWire, WirePath } from '../../core/models/model-wire'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { inPlace } from '../../pipeline/in-place'
-import type { ModelCall, ModelCounter, ModelOutcome } from '../../pipeline/models/model-call'
+import type { BodyReader, ReadModelBody } from '../../pipeline/models/body-reader'
+import type { ModelCall, ModelDeps, ModelOutcome } from '../../pipeline/models/model-call'
 import { serveModel } from '../../pipeline/models/serve-model'
 import { estimateModelCall } from '../../pipeline/models/validate-model-call'
-import { readWishes } from '../middleware/call-options'
+import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
+import { readCallOptions } from '../middleware/call-options'
 import { readJsonChunks } from '../middleware/json-body'
-import type { Exchange } from '../middleware/reply'
+import type { Reply } from '../middleware/reply'
 import type { FrontDesk } from '../middleware/request-context'
 
 /** Most bytes of a model call's body (spec-answers 2). */
@@ -31,28 +31,28 @@ export interface ModelTarget {
 /** The way of a model call through HTTP: its body as bytes, then the pipeline, then the answer, plain or streamed. */
 export class ModelCalls {
   private readonly desk: FrontDesk
-  private readonly counter: ModelCounter
+  private readonly deps: ModelDeps
   private readonly bodies: BodyReader
 
-  constructor(desk: FrontDesk, counter: ModelCounter, bodies: BodyReader) {
+  constructor(desk: FrontDesk, deps: ModelDeps, bodies: BodyReader) {
     this.desk = desk
-    this.counter = counter
+    this.deps = deps
     this.bodies = bodies
   }
 
   /** What a call with this body would come to at most. Nobody is asked, and nothing is taken or written down. */
   estimate(call: Parameters<typeof estimateModelCall>[1]) {
-    return estimateModelCall(this.counter, call)
+    return estimateModelCall(this.deps, call)
   }
 
   /** Answers a request that passed the door: one place, then the body, then the rest of the way. */
   async answer(request: Request, server: IdleTimer, target: ModelTarget): Promise<Response> {
-    const { exchange, admitted } = this.desk.passed(request)
+    const { reply, authenticated } = this.desk.passed(request)
     // A long body, and a model that thinks for minutes, are no idle connections: our own clocks bound both.
     server?.timeout(this.desk.original(request), 0)
-    const wishes = readWishes((name) => request.headers.get(name))
-    if (!wishes.ok) return exchange.refuse(wrongParameters(wishes.error))
-    const outcome = await inPlace(this.counter.limiter, admitted, async (ticket): Promise<ModelOutcome> => {
+    const options = readCallOptions((name) => request.headers.get(name))
+    if (!options.ok) return reply.refuse(wrongParameters(options.error))
+    const outcome = await inPlace(this.deps.limiter, authenticated, async (ticket): Promise<ModelOutcome> => {
       const taken = await readJsonChunks(request, MAX_BODY_BYTES, BODY_DEADLINE_MS)
       if (!taken.ok) return { kind: 'refused', failure: taken.error }
       const { chunks, byteLength, giveBack } = taken.value
@@ -60,17 +60,17 @@ export class ModelCalls {
       if (byteLength === 0) return { kind: 'refused', failure: failure('invalid_request', 'The body is missing.') }
       const read = await this.bodies.read(target.wire, chunks, target.path)
       if (!read.ok) return { kind: 'refused', failure: read.error }
-      return serveModel(this.counter, { ...this.call(request, target, read.value), ticket, wishes: wishes.value })
+      return serveModel(this.deps, { ...this.call(request, target, read.value), ticket, options: options.value })
     })
-    return told(exchange, target.operation, outcome)
+    return told(reply, target.operation, outcome)
   }
 
   private call(
     request: Request,
     { operation, wire, path }: ModelTarget,
     { request: body, digest }: ReadModelBody,
-  ): Omit<ModelCall, 'ticket' | 'wishes'> {
-    const { exchange, admitted } = this.desk.passed(request)
+  ): Omit<ModelCall, 'ticket' | 'options'> {
+    const { reply, authenticated } = this.desk.passed(request)
     const headers = Object.fromEntries(
       PASSED_ON.flatMap((name) => {
         const value = request.headers.get(name)
@@ -80,7 +80,7 @@ export class ModelCalls {
     const { method } = request
     const { pathname } = this.desk.arrival(request).url
     return {
-      admitted,
+      authenticated,
       operation,
       wire,
       path,
@@ -95,30 +95,24 @@ export class ModelCalls {
           input: { path, headers, body: digest ?? digestOf(body.bytes) },
         }),
       hangUp: request.signal,
-      onModel: (model) => exchange.about(model),
-      onRemovedBetas: (names) => exchange.removedBetas(names),
-      failureJson: (problem) => exchange.failureJson(problem),
+      onModel: (model) => reply.about(model),
+      onRemovedBetas: (names) => reply.removedBetas(names),
+      failureJson: (problem) => reply.failureJson(problem),
     }
   }
 }
 
-function told(exchange: Exchange, operation: ModelOperationName, outcome: ModelOutcome): Response {
+function told(reply: Reply, operation: ModelOperationName, outcome: ModelOutcome): Response {
   switch (outcome.kind) {
     case 'served':
-      return exchange.served(
-        outcome.body,
-        outcome.cost,
-        null,
-        { 'content-type': outcome.contentType },
-        outcome.readings,
-      )
+      return reply.served(outcome.body, outcome.cost, null, { 'content-type': outcome.contentType }, outcome.readings)
     case 'streaming':
-      return exchange.streamed(outcome.body, outcome.contentType, outcome.readings)
+      return reply.streamed(outcome.body, outcome.contentType, outcome.readings)
     case 'repeated':
-      return exchange.repeated(outcome.body, outcome.headers)
+      return reply.repeated(outcome.body, outcome.headers)
     case 'refused':
-      return exchange.refuse(outcome.failure, outcome.readings)
+      return reply.refuse(outcome.failure, outcome.readings)
     case 'quoted':
-      return exchange.quoted(operation, outcome)
+      return reply.quoted(operation, outcome)
   }
 }

@@ -1,34 +1,34 @@
 import type { Actor } from '../../core/audit'
 import { type Failure, failure } from '../../core/failure'
 import type { ModelCatalogue } from '../../core/models/catalogue'
-import type { ModelShelf } from '../../core/models/shelf'
+import type { ModelAdmin } from '../../core/models/model-admin'
 import { no, ok, type Result } from '../../core/result'
 import { wireModel } from './record'
 
 export interface ModelCommandParts {
   readonly models: ModelCatalogue
-  readonly modelShelf: ModelShelf
+  readonly modelAdmin: ModelAdmin
 }
 
 type Command = (body: Readonly<Record<string, unknown>>) => Promise<Result<unknown, Failure>>
 
 /** What an operator can order of models, over the control socket (`bun run gateway operator model ...`). */
 export function modelCommands(
-  { models, modelShelf }: ModelCommandParts,
+  { models, modelAdmin }: ModelCommandParts,
   actor: Actor,
 ): Readonly<Record<string, Command>> {
   return {
     models: async () => ok({ models: models.list().map(wireModel) }),
     'model-put': async ({ entry }) => {
-      const model = await modelShelf.put(actor, entry)
+      const model = await modelAdmin.put(actor, entry)
       return model.ok ? ok({ models: [wireModel(model.value)] }) : model
     },
     'model-price': async ({ id, price }) => {
       if (typeof price !== 'object' || price === null)
         return no(failure('invalid_parameter', 'price must be an object'))
-      const model = await modelShelf.setPrice(actor, String(id), { ...price })
+      const model = await modelAdmin.setPrice(actor, String(id), { ...price })
       return model.ok ? ok({ models: [wireModel(model.value)] }) : model
     },
-    'model-remove': ({ id }) => modelShelf.remove(actor, String(id)),
+    'model-remove': ({ id }) => modelAdmin.remove(actor, String(id)),
   }
 }

@@ -1,8 +1,9 @@
 import { type Failure, failure, wrongParameters } from '../../core/failure'
-import { isJson, listOf, positive } from '../../core/models/model-request'
+import { isJson, listOf } from '../../core/json'
 import { fingerprintOf } from '../../core/payments/binding'
 import { no, ok, type Result } from '../../core/result'
 import { inPlace } from '../../pipeline/in-place'
+import { positive } from '../../pipeline/models/wires/model-request'
 import type { ResearchParts, ResearchState } from '../../pipeline/research/deep-research'
 import {
   EVENTS,
@@ -11,9 +12,9 @@ import {
   type ResearchWire,
   serveResearch,
 } from '../../pipeline/research/serve-research'
-import { readWishes } from '../middleware/call-options'
+import { readCallOptions } from '../middleware/call-options'
 import { readJson } from '../middleware/json-body'
-import type { Exchange } from '../middleware/reply'
+import type { Reply } from '../middleware/reply'
 import type { FrontDesk } from '../middleware/request-context'
 import type { IdleTimer } from './model-calls'
 
@@ -32,26 +33,26 @@ export class ResearchCalls {
   }
 
   async answer(request: Request, server: IdleTimer): Promise<Response> {
-    const { exchange, admitted } = this.desk.passed(request)
+    const { reply, authenticated } = this.desk.passed(request)
     server?.timeout(this.desk.original(request), 0)
-    const wishes = readWishes((name) => request.headers.get(name))
-    if (!wishes.ok) return exchange.refuse(wrongParameters(wishes.error))
-    const outcome = await inPlace(this.parts.limiter, admitted, async (ticket): Promise<ResearchOutcome> => {
+    const options = readCallOptions((name) => request.headers.get(name))
+    if (!options.ok) return reply.refuse(wrongParameters(options.error))
+    const outcome = await inPlace(this.parts.limiter, authenticated, async (ticket): Promise<ResearchOutcome> => {
       const read = await readJson(request)
       const asked = read.ok ? askedOf(read.value) : read
       if (!asked.ok) return { kind: 'refused', failure: asked.error }
       return serveResearch(this.parts, {
         ...asked.value,
-        admitted,
+        authenticated,
         ticket,
-        wishes: wishes.value,
+        options: options.value,
         hangUp: request.signal,
-        onModel: (model: string) => exchange.about(model),
+        onModel: (model: string) => reply.about(model),
         fingerprint: () => fingerprintOf({ method: 'POST', path: '/v1/deep-research', query: [], input: asked.value }),
-        wire: completionWire(exchange, asked.value.model, this.parts.clock.now()),
+        wire: completionWire(reply, asked.value.model, this.parts.clock.now()),
       })
     })
-    return told(exchange, outcome)
+    return told(reply, outcome)
   }
 }
 
@@ -91,24 +92,24 @@ function lastUserText(messages: unknown): string {
     .join('\n')
 }
 
-function told(exchange: Exchange, outcome: ResearchOutcome): Response {
+function told(reply: Reply, outcome: ResearchOutcome): Response {
   switch (outcome.kind) {
     case 'served':
-      return exchange.served(outcome.body, outcome.cost, null, {}, outcome.readings)
+      return reply.served(outcome.body, outcome.cost, null, {}, outcome.readings)
     case 'streaming':
-      return exchange.streamed(streamOf(outcome), EVENTS['content-type'], outcome.readings)
+      return reply.streamed(streamOf(outcome), EVENTS['content-type'], outcome.readings)
     case 'repeated':
-      return exchange.repeated(outcome.body, outcome.headers)
+      return reply.repeated(outcome.body, outcome.headers)
     case 'refused':
-      return exchange.refuse(outcome.failure, outcome.readings)
+      return reply.refuse(outcome.failure, outcome.readings)
     case 'quoted':
-      return exchange.quoted('deep-research', outcome)
+      return reply.quoted('deep-research', outcome)
   }
 }
 
 /** A job as a chat completion, or as chunks of one; what it is at stands beside them under `research`. */
-function completionWire(exchange: Exchange, model: string, now: number): ResearchWire {
-  const frame = { id: `research-${exchange.presented.id}`, created: Math.floor(now / 1000), model }
+function completionWire(reply: Reply, model: string, now: number): ResearchWire {
+  const frame = { id: `research-${reply.incoming.id}`, created: Math.floor(now / 1000), model }
   const chunk = (delta: object, more: object = {}, finish: string | null = null) => {
     const choices = [{ index: 0, delta, logprobs: null, finish_reason: finish }]
     return `data: ${JSON.stringify({ ...frame, object: 'chat.completion.chunk', choices, ...more })}\n\n`
@@ -128,7 +129,7 @@ function completionWire(exchange: Exchange, model: string, now: number): Researc
             ? chunk({ content: event.progress.text })
             : chunk({}, { research: event.progress })
         case 'failed':
-          return `data: ${exchange.failureJson(event.failure)}\n\n`
+          return `data: ${reply.failureJson(event.failure)}\n\n`
         case 'done':
           return `${chunk({}, { ...endOf(event.state), cost_micros_usd: event.cost }, 'stop')}data: [DONE]\n\n`
       }

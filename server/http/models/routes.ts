@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia'
 import { failure } from '../../core/failure'
 import type { ModelCatalogue } from '../../core/models/catalogue'
-import { CHAT_COMPLETIONS } from '../../core/models/chat-completions-wire'
-import { GENERATE_CONTENT } from '../../core/models/generate-content-wire'
-import { MESSAGES } from '../../core/models/messages-wire'
-import { WISHES } from '../middleware/call-options'
+import { CHAT_COMPLETIONS } from '../../pipeline/models/wires/chat-completions-wire'
+import { GENERATE_CONTENT } from '../../pipeline/models/wires/generate-content-wire'
+import { MESSAGES } from '../../pipeline/models/wires/messages-wire'
+import { CALL_OPTIONS } from '../middleware/call-options'
 import type { FrontDesk } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import { documented, UNDOCUMENTED } from '../openapi/documented'
@@ -19,11 +19,11 @@ const PLAIN = { model: null, stream: false, events: false }
 /** The models (spec 2.2, 4.6): what there is, and calls of them in the wires of three SDKs. */
 export function modelRoutes(desk: FrontDesk, catalogue: ModelCatalogue, calls: ModelCalls, research: ResearchCalls) {
   const one = (request: Request) => {
-    const exchange = desk.exchange(request)
+    const reply = desk.reply(request)
     const id = decoded(desk.arrival(request).url.pathname.slice('/v1/models/'.length))
     const model = catalogue.byId(id)
-    if (model) return exchange.free(wireModel(model))
-    return exchange.refuse(
+    if (model) return reply.free(wireModel(model))
+    return reply.refuse(
       failure('unknown_model', 'There is no such model. GET /v1/models lists all.', { param: 'model' }),
     )
   }
@@ -38,7 +38,7 @@ export function modelRoutes(desk: FrontDesk, catalogue: ModelCatalogue, calls: M
     new Elysia({ name: 'models' })
       .get(
         '/v1/models',
-        ({ request }) => desk.exchange(request).free({ object: 'list', data: catalogue.list().map(wireModel) }),
+        ({ request }) => desk.reply(request).free({ object: 'list', data: catalogue.list().map(wireModel) }),
         documented(MODEL_DOCS.list),
       )
       .get('/v1/models/:model', ({ request }) => one(request), documented(MODEL_DOCS.one))
@@ -48,21 +48,21 @@ export function modelRoutes(desk: FrontDesk, catalogue: ModelCatalogue, calls: M
         '/v1/chat/completions',
         ({ request, server }) =>
           calls.answer(request, server, { operation: 'chat-completions', wire: CHAT_COMPLETIONS, path: PLAIN }),
-        { parse: 'none', ...documented(MODEL_DOCS.chat, WISHES, REQUEST_ID_HEADER) },
+        { parse: 'none', ...documented(MODEL_DOCS.chat, CALL_OPTIONS, REQUEST_ID_HEADER) },
       )
       .post(
         '/v1/messages',
         ({ request, server }) => calls.answer(request, server, { operation: 'messages', wire: MESSAGES, path: PLAIN }),
-        { parse: 'none', ...documented(MODEL_DOCS.messages, WISHES, REQUEST_ID_HEADER) },
+        { parse: 'none', ...documented(MODEL_DOCS.messages, CALL_OPTIONS, REQUEST_ID_HEADER) },
       )
       .post('/v1beta/models/:model', ({ request, server }) => generate(request, server), {
         parse: 'none',
-        ...documented(MODEL_DOCS.generate, WISHES, REQUEST_ID_HEADER),
+        ...documented(MODEL_DOCS.generate, CALL_OPTIONS, REQUEST_ID_HEADER),
       })
       .post('/v1beta/models/*', ({ request, server }) => generate(request, server), { parse: 'none', ...UNDOCUMENTED })
       .post('/v1/deep-research', ({ request, server }) => research.answer(request, server), {
         parse: 'none',
-        ...documented(MODEL_DOCS.research, WISHES, REQUEST_ID_HEADER),
+        ...documented(MODEL_DOCS.research, CALL_OPTIONS, REQUEST_ID_HEADER),
       })
       .post('/v1/models/*', ({ request, server }) => generate(request, server), { parse: 'none', ...UNDOCUMENTED })
   )

@@ -10,29 +10,29 @@ const COERCED = ['numeric', 'boolean', 'integer', 'ObjectString', 'ArrayString']
  * One operation of @elysiajs/swagger 1.3.1, made valid for OpenAPI 3.1: every response has a description, a 204 has no body,
  * a JSON body stands once and not under three media types, and schemas of Elysia's own kind are said in plain JSON Schema.
  */
-export function mendedOperation(operation: Loose): Loose {
+export function normalizedOperation(operation: Loose): Loose {
   const { parameters, requestBody, responses } = operation
   const listed = Object.entries(isLoose(responses) ? responses : {})
   return {
     ...operation,
-    ...(Array.isArray(parameters) && { parameters: parameters.map(mendedParameter) }),
+    ...(Array.isArray(parameters) && { parameters: parameters.map(normalizedParameter) }),
     ...(isLoose(requestBody) && { requestBody: { ...requestBody, content: oneMediaType(requestBody['content']) } }),
     responses: Object.fromEntries(
       (listed.length > 0 ? listed : [['200', {}] as const]).map(([status, response]) => [
         status,
-        mendedResponse(status, isLoose(response) ? response : {}),
+        normalizedResponse(status, isLoose(response) ? response : {}),
       ]),
     ),
   }
 }
 
-function mendedParameter(parameter: unknown): unknown {
+function normalizedParameter(parameter: unknown): unknown {
   if (!isLoose(parameter)) return parameter
   const { examples: _notAMap, ...rest } = parameter
-  return { ...rest, ...(isLoose(rest['schema']) && { schema: mendedSchema(rest['schema']) }) }
+  return { ...rest, ...(isLoose(rest['schema']) && { schema: normalizedSchema(rest['schema']) }) }
 }
 
-function mendedResponse(status: string, response: Loose): Loose {
+function normalizedResponse(status: string, response: Loose): Loose {
   const known = Object.entries(response).filter(([name]) => RESPONSE_MEMBERS.includes(name) || name.startsWith('x-'))
   const { content, ...rest } = Object.fromEntries(known)
   const hasBody = content !== undefined && status !== '204'
@@ -55,13 +55,13 @@ function oneMediaType(content: unknown): Loose {
   return Object.fromEntries(
     Object.entries(kept).map(([type, media]) => [
       type,
-      isLoose(media) && isLoose(media['schema']) ? { ...media, schema: mendedSchema(media['schema']) } : media,
+      isLoose(media) && isLoose(media['schema']) ? { ...media, schema: normalizedSchema(media['schema']) } : media,
     ]),
   )
 }
 
 /** Bare `$ref`s get their place, `nullable` becomes a type, and unions for coercion become the type that is meant. */
-export function mendedSchema(schema: JsonSchema): JsonSchema {
+export function normalizedSchema(schema: JsonSchema): JsonSchema {
   const {
     $id: _own,
     nullable,
@@ -75,10 +75,10 @@ export function mendedSchema(schema: JsonSchema): JsonSchema {
   const { $ref, anyOf, type } = rest
   if (typeof $ref === 'string' && !$ref.includes('/')) rest['$ref'] = `#/components/schemas/${$ref}`
   if (nullable && typeof type === 'string') rest['type'] = [type, 'null']
-  return Array.isArray(anyOf) ? mendedUnion(rest, anyOf) : rest
+  return Array.isArray(anyOf) ? normalizedUnion(rest, anyOf) : rest
 }
 
-function mendedUnion(schema: Loose, members: readonly unknown[]): JsonSchema {
+function normalizedUnion(schema: Loose, members: readonly unknown[]): JsonSchema {
   const { anyOf: _members, ...base } = schema
   const meant = members.filter(isLoose).filter((member) => !isCoerced(member))
   const [first] = meant
@@ -94,7 +94,7 @@ function isCoerced(member: Loose): boolean {
 
 function deep(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(deep)
-  return isLoose(value) ? mendedSchema(value) : value
+  return isLoose(value) ? normalizedSchema(value) : value
 }
 
 export function isLoose(value: unknown): value is Loose {

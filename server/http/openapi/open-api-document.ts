@@ -13,7 +13,7 @@ import { USAGE_SCHEMAS } from '../usage/schemas'
 import { curlSamples } from './curl-sample'
 import { TAGS } from './documented'
 import { ERROR_SCHEMAS } from './error-schemas'
-import { isLoose, type Loose, mendedOperation, mendedSchema } from './mended-operation'
+import { isLoose, type Loose, normalizedOperation, normalizedSchema } from './mended-operation'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
 import { RESPONSE_HEADERS } from './response-headers'
 
@@ -76,7 +76,7 @@ export function openApiDocument(generated: Loose, origin: string): OpenApiDocume
     components: {
       ...components,
       schemas: Object.fromEntries(
-        Object.entries(schemas).map(([name, schema]) => [name, mendedSchema(isLoose(schema) ? schema : {})]),
+        Object.entries(schemas).map(([name, schema]) => [name, normalizedSchema(isLoose(schema) ? schema : {})]),
       ),
     },
   }
@@ -86,7 +86,7 @@ function pathItem(path: string, item: Loose, origin: string): Readonly<Record<st
   return Object.fromEntries(
     Object.entries(item).map(([method, raw]) => {
       // What has no documents of its own has no samples either; the mending makes it valid all the same.
-      const operation = mendedOperation(isLoose(raw) ? raw : {}) as unknown as OpenApiOperation
+      const operation = normalizedOperation(isLoose(raw) ? raw : {}) as unknown as OpenApiOperation
       const samples = operation.security ? { 'x-codeSamples': curlSamples(origin, method, path, operation) } : {}
       return [method, { ...operation, ...samples }]
     }),

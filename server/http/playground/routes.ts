@@ -7,7 +7,7 @@ import { readJson } from '../middleware/json-body'
 import type { OwnerSessions } from '../middleware/owner-session'
 import type { FrontDesk } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { destinationOf } from '../routing/endpoints'
+import { routeOf } from '../routing/endpoints'
 import type { InnerCalls } from '../routing/inner-calls'
 
 /** Headers that mean something to an operation. No others go on: neither the session's cookie nor a forged address. */
@@ -49,7 +49,7 @@ function wanted(body: unknown, origin: string): { keyId: string; url: URL; init:
     if (SENT_ON.test(name.toLowerCase()) && typeof value === 'string') headers.set(name, value)
   const url = typeof path === 'string' && path.startsWith('/') ? URL.parse(path, origin) : null
   const known =
-    url?.origin === origin && typeof method === 'string' && destinationOf(method, url.pathname).kind !== 'nowhere'
+    url?.origin === origin && typeof method === 'string' && routeOf(method, url.pathname).kind !== 'unmatched'
   const errors = [
     ...(typeof keyId === 'string' ? [] : [wrong('key_id', 'must be the id of a key of yours', keyId)]),
     ...(known ? [] : [wrong('path', 'with method must be an endpoint that takes a key', path)]),

@@ -1,7 +1,7 @@
 import type { ModelOperationName } from '../../core/catalogue/operation'
 import { OPERATIONS } from '../../core/catalogue/operations'
 import { failure } from '../../core/failure'
-import type { Destination } from '../../pipeline/call'
+import type { Route } from '../../pipeline/call'
 import { GENERATE_PATH } from './google-path'
 import { pathPattern } from './path-pattern'
 
@@ -21,7 +21,7 @@ interface Endpoint {
   readonly path: string
   readonly pattern: RegExp
   readonly methods: readonly string[]
-  readonly destination: Destination
+  readonly route: Route
 }
 
 const ENDPOINTS: readonly Endpoint[] = [
@@ -29,7 +29,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     path: operation.path,
     pattern: pathPattern(operation.path),
     methods: operation.methods,
-    destination: {
+    route: {
       kind: 'priced' as const,
       operation: operation.name,
       ...(operation.payable && { payable: true as const }),
@@ -56,12 +56,12 @@ const ENDPOINTS: readonly Endpoint[] = [
   ...['rotate', 'disable', 'enable', 'revoke'].map((change) => free(`/v1/keys/:id/${change}`, 'keys', 'POST')),
   free('/v1/topups', 'topups', 'GET', 'POST'),
   free('/mcp', 'mcp', 'POST'),
-  { ...open('/mcp/paid'), methods: ['POST'], destination: { kind: 'open', paysInside: true } },
+  { ...open('/mcp/paid'), methods: ['POST'], route: { kind: 'public', paymentInBody: true } },
   {
     path: '/v1/wallet/topups',
     pattern: pathPattern('/v1/wallet/topups'),
     methods: ['POST'],
-    destination: { kind: 'free', name: 'wallet-topup', takesPayment: true },
+    route: { kind: 'free', name: 'wallet-topup', takesPayment: true },
   },
 ]
 
@@ -69,13 +69,13 @@ const ENDPOINTS: readonly Endpoint[] = [
 const EXACT = new Map(ENDPOINTS.map((endpoint) => [endpoint.path, endpoint]))
 
 /** Where a gated request goes. What is not in the table is a 404, a wrong method a 405 with `Allow`: HEAD never runs a GET. */
-export function destinationOf(method: string, path: string): Destination {
+export function routeOf(method: string, path: string): Route {
   const endpoint = EXACT.get(path) ?? ENDPOINTS.find((candidate) => candidate.pattern.test(path))
-  if (!endpoint) return { kind: 'nowhere', failure: failure('unknown_endpoint', 'There is no such endpoint.') }
-  if (endpoint.methods.includes(method)) return endpoint.destination
+  if (!endpoint) return { kind: 'unmatched', failure: failure('unknown_endpoint', 'There is no such endpoint.') }
+  if (endpoint.methods.includes(method)) return endpoint.route
   const allow = endpoint.methods
   const message = `This endpoint takes ${allow.join(' and ')}, not ${method}.`
-  return { kind: 'nowhere', failure: failure('method_not_allowed', message, { allow }) }
+  return { kind: 'unmatched', failure: failure('method_not_allowed', message, { allow }) }
 }
 
 function free(path: string, name: string, ...methods: readonly string[]): Endpoint {
@@ -83,12 +83,12 @@ function free(path: string, name: string, ...methods: readonly string[]): Endpoi
     path,
     pattern: pathPattern(path),
     methods: methods.length > 0 ? methods : ['GET'],
-    destination: { kind: 'free', name },
+    route: { kind: 'free', name },
   }
 }
 
 function open(path: string): Endpoint {
-  return { path, pattern: pathPattern(path), methods: ['GET'], destination: { kind: 'open' } }
+  return { path, pattern: pathPattern(path), methods: ['GET'], route: { kind: 'public' } }
 }
 
 /** A route of models: with a key only, and, where it has one, a window beside the key's (spec 8). */
@@ -98,6 +98,6 @@ function model(path: string, operation: ModelOperationName, rpm?: number): Endpo
     path,
     pattern: pathPattern(path),
     methods: ['POST'],
-    destination: { kind: 'priced', operation, ...window },
+    route: { kind: 'priced', operation, ...window },
   }
 }

@@ -3,7 +3,7 @@ import { IMAGE_SEARCH, type ImageSearchInput } from '../../core/catalogue/image-
 import { LLM_CONTEXT, type LlmContextInput } from '../../core/catalogue/llm-context'
 import type { Operation } from '../../core/catalogue/operation'
 import type { Provider } from '../../core/providers/provider'
-import { WISHES } from '../middleware/call-options'
+import { CALL_OPTIONS } from '../middleware/call-options'
 import type { PricedCalls, PricedRoute } from '../middleware/priced'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import { documented } from '../openapi/documented'
@@ -37,5 +37,5 @@ export function dataRoutes(calls: PricedCalls, providers: DataProviders) {
 }
 
 function docs(operation: Operation, method: 'GET' | 'POST') {
-  return documented(dataDocs(operation, method), routeParameters(operation, method), WISHES, REQUEST_ID_HEADER)
+  return documented(dataDocs(operation, method), routeParameters(operation, method), CALL_OPTIONS, REQUEST_ID_HEADER)
 }

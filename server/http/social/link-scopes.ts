@@ -3,7 +3,7 @@ import { type Failure, wrongParameters } from '../../core/failure'
 import { no, ok, type Result } from '../../core/result'
 import { isSocialScope, SOCIAL_SCOPES, type SocialScope } from '../../core/social/scopes'
 
-export interface LinkWish {
+export interface LinkRequest {
   /** None means all. */
   readonly scopes: readonly SocialScope[]
   /** Of the members that were asked for beside the scopes. */
@@ -18,7 +18,7 @@ export function linkWish(
   body: unknown,
   required: readonly string[] = [],
   optional: readonly string[] = [],
-): Result<LinkWish, Failure> {
+): Result<LinkRequest, Failure> {
   if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body)))
     return no(wrongParameters([wrong('body', 'must be a JSON object', body)]))
   const { scopes, ...rest } = Object(body ?? {}) as Record<string, unknown>

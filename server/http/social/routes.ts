@@ -3,7 +3,7 @@ import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
 import { countedOn } from '../../pipeline/call'
 import { actingKey, SOCIAL_SALES } from '../../pipeline/social/social-actions'
-import { WISHES } from '../middleware/call-options'
+import { CALL_OPTIONS } from '../middleware/call-options'
 import { readJson } from '../middleware/json-body'
 import type { PricedCalls } from '../middleware/priced'
 import type { FrontDesk } from '../middleware/request-context'
@@ -30,27 +30,27 @@ export function socialRoutes({
     .post(
       '/apis/v1/social/auth_social',
       async ({ request }) => {
-        const exchange = desk.exchange(request)
-        const caller = exchange.admitted?.caller
+        const reply = desk.reply(request)
+        const caller = reply.authenticated?.caller
         if (!caller || caller.kind === 'anonymous') throw new Error('nobody known reached a route that needs a key')
         const body = await readJson(request)
         const wish = body.ok ? linkWish(body.value, [], ['key_id']) : body
-        if (!wish.ok) return exchange.refuse(wish.error)
-        if (!social) return exchange.refuse(NO_NETWORK)
-        const { id, address } = exchange.presented
+        if (!wish.ok) return reply.refuse(wish.error)
+        if (!social) return reply.refuse(NO_NETWORK)
+        const { id, address } = reply.incoming
         const key = await actingKey(social, caller, wish.value.text['key_id'])
-        if (!key.ok) return exchange.refuse(key.error)
+        if (!key.ok) return reply.refuse(key.error)
         const actor = { kind: 'owner', id: countedOn(caller).id, address: formatAddress(address) } as const
         const started = await social.linking.start(key.value, wish.value.scopes, actor)
-        return exchange.free(linkAnswer(started), { 'cache-control': 'no-store', 'x-gateway-request-id': id })
+        return reply.free(linkAnswer(started), { 'cache-control': 'no-store', 'x-gateway-request-id': id })
       },
       { parse: 'none', ...documented(SOCIAL_LINK_DOCS, REQUEST_ID_HEADER) },
     )
     .get(
       '/apis/v1/social/oauth_callback',
       async ({ request }) => {
-        const exchange = desk.exchange(request)
-        if (!social) return exchange.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
+        const reply = desk.reply(request)
+        if (!social) return reply.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
         const { searchParams: query } = desk.arrival(request).url
         const only = (name: string) => (query.getAll(name).length === 1 ? query.get(name) : null)
         const callback = { state: only('state'), code: only('code'), error: only('error') }
@@ -58,21 +58,21 @@ export function socialRoutes({
         const end = await social.linking.finish(callback, AbortSignal.timeout(FINISH_MS))
         const { status, body, headers } = callbackPage(end)
         const cookie = end.kind === 'approved' && { 'set-cookie': proofCookie(end, social.overHttps) }
-        return exchange.page(status, body, { ...headers, ...cookie })
+        return reply.page(status, body, { ...headers, ...cookie })
       },
       UNDOCUMENTED,
     )
     .post(
       CONFIRM_PATH,
       async ({ request }) => {
-        const exchange = desk.exchange(request)
-        if (!social) return exchange.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
+        const reply = desk.reply(request)
+        if (!social) return reply.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
         const shown = await pressed(request)
         const end = shown
           ? await social.approvals.confirm(shown.link, shown.proof, AbortSignal.timeout(FINISH_MS))
           : ({ kind: 'not_confirmed' } as const)
         const { status, body, headers } = callbackPage(end)
-        return exchange.page(status, body, { ...headers, ...(shown && { 'set-cookie': endedCookie(shown.link) }) })
+        return reply.page(status, body, { ...headers, ...(shown && { 'set-cookie': endedCookie(shown.link) }) })
       },
       { parse: 'none', ...UNDOCUMENTED },
     )
@@ -82,10 +82,16 @@ export function socialRoutes({
       web.route(
         method,
         operation.path,
-        ({ request }) => priced.answer(request, { operation, provider: (admitted) => provider(social, admitted) }),
+        ({ request }) =>
+          priced.answer(request, { operation, provider: (authenticated) => provider(social, authenticated) }),
         {
           parse: 'none',
-          ...documented(dataDocs(operation, method), routeParameters(operation, method), WISHES, REQUEST_ID_HEADER),
+          ...documented(
+            dataDocs(operation, method),
+            routeParameters(operation, method),
+            CALL_OPTIONS,
+            REQUEST_ID_HEADER,
+          ),
         },
       )
   return web

@@ -1,4 +1,4 @@
-import type { ModelBackend } from '../../core/models/backend'
+import type { ModelBackend } from '../../pipeline/models/model-backend'
 
 interface ReadinessParts {
   /** Each part of our own that must work before calls can be served. */

@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia'
-import type { ConnectionStore } from '../../core/accounts/connection'
+import type { AppGrantStore } from '../../core/accounts/app-grant'
 import { parseInstant, RFC_3339 } from '../../core/accounts/instant'
 import type { ParameterTable } from '../../core/catalogue/parameters'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
-import type { Statements } from '../../core/ledger/statement'
+import type { AccountStatements } from '../../core/ledger/account-statement'
 import { formatUsd, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { RequestFilter, UsageReports } from '../../core/usage/reports'
@@ -107,9 +107,9 @@ const CSV_PAGE = 5_000
 export function ownerUsageRoutes(parts: {
   owners: OwnerSessions
   credentials: CredentialStore
-  apps: Pick<ConnectionStore, 'byAccount'>
+  apps: Pick<AppGrantStore, 'byAccount'>
   reports: UsageReports
-  statements: Statements
+  statements: AccountStatements
   now: () => number
 }) {
   const { owners, reports, statements, now } = parts

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import type { KnownCaller } from '../../pipeline/call'
 import { Failed } from '../middleware/failures'
 import { queryOf } from '../middleware/list-query'
-import type { Exchange } from '../middleware/reply'
+import type { Reply } from '../middleware/reply'
 import type { FrontDesk } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { USAGE_DOCS } from './docs'
@@ -13,11 +13,11 @@ const NO_STORE = { 'cache-control': 'no-store' }
 /** What a key or an app may know of its own use (spec 4.6). */
 export function usageRoutes(desk: FrontDesk, { usage }: { readonly usage: UsageAnswers }) {
   const answer = async (request: Request, body: (caller: KnownCaller) => Promise<unknown>) => {
-    const exchange = desk.exchange(request)
+    const reply = desk.reply(request)
     try {
-      return exchange.free(await body(knownCaller(exchange)), NO_STORE)
+      return reply.free(await body(knownCaller(reply)), NO_STORE)
     } catch (error) {
-      if (error instanceof Failed) return exchange.refuse(error.failure)
+      if (error instanceof Failed) return reply.refuse(error.failure)
       throw error
     }
   }
@@ -44,8 +44,8 @@ export function usageRoutes(desk: FrontDesk, { usage }: { readonly usage: UsageA
     )
 }
 
-function knownCaller(exchange: Exchange): KnownCaller {
-  const caller = exchange.admitted?.caller
+function knownCaller(reply: Reply): KnownCaller {
+  const caller = reply.authenticated?.caller
   if (!caller || caller.kind === 'anonymous')
     throw new Error('the door let nobody known pass to a route that needs a credential')
   return caller

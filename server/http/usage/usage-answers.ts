@@ -69,8 +69,8 @@ export class UsageAnswers {
     const who = { account_id: account.id, email: user?.email ?? null }
     if (caller.kind === 'key')
       return { ...who, credential: 'key', credential_id: caller.key.id, name: caller.key.name, scopes: null }
-    const { connection, scopes } = caller
-    return { ...who, credential: 'app', credential_id: connection.id, name: connection.clientId, scopes: [...scopes] }
+    const { grant, scopes } = caller
+    return { ...who, credential: 'app', credential_id: grant.id, name: grant.clientId, scopes: [...scopes] }
   }
 
   async balance(caller: KnownCaller) {

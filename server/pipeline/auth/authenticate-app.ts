@@ -1,5 +1,5 @@
-import type { ConnectionStore } from '../../core/accounts/connection'
-import type { Connections } from '../../core/accounts/connections'
+import type { AppGrantStore } from '../../core/accounts/app-grant'
+import type { AppGrants } from '../../core/accounts/app-grants'
 import type { AccountStore } from '../../core/accounts/store'
 import { type Address, formatAddress, limitSubject } from '../../core/credentials/address'
 import type { OAuthGrants, Scope } from '../../core/credentials/oauth-grant'
@@ -9,17 +9,17 @@ import type { Limiter } from '../../core/limits/limiter'
 import { type Limits, limitsOf } from '../../core/limits/tier'
 import { ZERO } from '../../core/money'
 import { no, ok, type Result } from '../../core/result'
-import type { AppCaller, Credential, Destination, Identified } from '../call'
+import type { AppCaller, Credential, Identified, Route } from '../call'
 import { neededScope } from './needed-scope'
 
 /** What the door needs to know an app by its access token. */
-export interface AppDoor {
+export interface AppAuthDeps {
   readonly accounts: AccountStore
   readonly ledger: Ledger
   readonly limiter: Limiter
   readonly grants: OAuthGrants
-  readonly apps: Pick<ConnectionStore, 'touch'>
-  readonly connections: Pick<Connections, 'of'>
+  readonly apps: Pick<AppGrantStore, 'touch'>
+  readonly appGrants: Pick<AppGrants, 'of'>
   /** Caps of a caller without an account, per address. */
   readonly anonymousLimits: Limits
 }
@@ -33,29 +33,29 @@ const REFUSED = failure(
 
 /** Finds the app, its owner's account and its connection; every look-up sees a revocation that was answered before it began. */
 export async function identifyApp(
-  door: AppDoor,
+  auth: AppAuthDeps,
   { token, audience }: TokenCredential,
   { address, at }: { address: Address; at: number },
 ): Promise<Result<Identified, Failure>> {
   // A look-up costs a query. Whoever guesses tokens runs into the address's window before it; an app that is known does not.
-  if (!door.grants.wasGood(token)) {
-    const { requests } = await door.limiter.read([{ name: limitSubject(address), limits: door.anonymousLimits }])
+  if (!auth.grants.wasGood(token)) {
+    const { requests } = await auth.limiter.read([{ name: limitSubject(address), limits: auth.anonymousLimits }])
     if (requests.remaining === 0) return no(REFUSED)
   }
-  const grant = await door.grants.byToken(token)
-  if (!grant || grant.expiresAt <= at || !grant.audiences.has(audience)) return no(REFUSED)
-  const account = await door.accounts.byUser(grant.userId)
+  const granted = await auth.grants.byToken(token)
+  if (!granted || granted.expiresAt <= at || !granted.audiences.has(audience)) return no(REFUSED)
+  const account = await auth.accounts.byUser(granted.userId)
   if (!account) return no(REFUSED)
-  const connection = await door.connections.of(account, grant.clientId, formatAddress(address))
-  const balance = await door.ledger.balance(account.id)
+  const grant = await auth.appGrants.of(account, granted.clientId, formatAddress(address))
+  const balance = await auth.ledger.balance(account.id)
   const limits = limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO })
-  const caller: AppCaller = { kind: 'app', connection, account, scopes: grant.scopes }
-  return ok({ caller, subjects: [{ name: connection.id, limits }], refused: null })
+  const caller: AppCaller = { kind: 'app', grant, account, scopes: granted.scopes }
+  return ok({ caller, subjects: [{ name: grant.id, limits }], refused: null })
 }
 
 /** Why the owner's word does not reach there, or null. */
-export function scopeProblem({ scopes }: AppCaller, destination: Destination): Failure | null {
-  const needed = neededScope(destination)
+export function scopeProblem({ scopes }: AppCaller, route: Route): Failure | null {
+  const needed = neededScope(route)
   if (needed === 'any' || (needed !== 'none' && scopes.has(needed))) return null
   if (needed === 'none') return failure('insufficient_permissions', 'This route takes API keys only.')
   return lacking(needed)

@@ -8,10 +8,19 @@ import type { LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
 import { limitsOf, lowered } from '../../core/limits/tier'
 import { ZERO } from '../../core/money'
 import { no, ok, type Result } from '../../core/result'
-import type { Admitted, Caller, Credential, Destination, Identified, KnownCaller, Presented, TurnedAway } from '../call'
-import { type AppDoor, identifyApp, scopeProblem } from './authenticate-app'
+import type {
+  AuthenticatedCall,
+  Caller,
+  Credential,
+  Identified,
+  IncomingCall,
+  KnownCaller,
+  Refused,
+  Route,
+} from '../call'
+import { type AppAuthDeps, identifyApp, scopeProblem } from './authenticate-app'
 
-export interface Door extends AppDoor {
+export interface AuthDeps extends AppAuthDeps {
   readonly credentials: CredentialStore
   readonly clock: Clock
   /** Payment credentials that an address may try in a minute; those that turn out good are given back. */
@@ -23,98 +32,102 @@ export interface Door extends AppDoor {
  * order. It runs before the input is looked at, so that every answer can carry the limit headers. One request comes off the
  * minute of a known key or app, whatever the verdict; a caller who is not known counts on the address.
  */
-export async function authenticate(door: Door, presented: Presented): Promise<Result<Admitted, TurnedAway>> {
-  const { caller, subjects, refused } = await identify(door, presented)
-  const turnAway = (problem: Failure, readings: Readings) => no({ presented, caller, failure: problem, readings })
-  if (presented.destination.kind === 'nowhere')
-    return turnAway(presented.destination.failure, await door.limiter.read(subjects))
-  if (paysInside(presented)) return ok({ presented, caller, subjects, readings: await door.limiter.read(subjects) })
-  const counted = await door.limiter.countRequest(subjects)
+export async function authenticate(
+  auth: AuthDeps,
+  incoming: IncomingCall,
+): Promise<Result<AuthenticatedCall, Refused>> {
+  const { caller, subjects, refused } = await identify(auth, incoming)
+  const turnAway = (problem: Failure, readings: Readings) => no({ incoming, caller, failure: problem, readings })
+  if (incoming.route.kind === 'unmatched') return turnAway(incoming.route.failure, await auth.limiter.read(subjects))
+  if (paymentInBody(incoming)) return ok({ incoming, caller, subjects, readings: await auth.limiter.read(subjects) })
+  const counted = await auth.limiter.countRequest(subjects)
   const readings = counted.ok ? counted.value : counted.error.readings
   if (caller.kind !== 'anonymous') {
-    noteUse(door, caller, presented)
-    const problem =
-      caller.kind === 'key' ? keyProblem(caller.key, presented) : scopeProblem(caller, presented.destination)
+    noteUse(auth, caller, incoming)
+    const problem = caller.kind === 'key' ? keyProblem(caller.key, incoming) : scopeProblem(caller, incoming.route)
     if (problem) return turnAway(problem, readings)
   }
   if (!counted.ok) return turnAway(limitFailure(counted.error, caller), readings)
   if (refused) return turnAway(refused, readings)
-  return ok({ presented, caller, subjects, readings })
+  return ok({ incoming, caller, subjects, readings })
 }
 
 /**
  * The door for a part of a call that was let in: the same caller at another address. Nothing is looked up or counted again; what
  * the caller may do there is judged.
  */
-export function reauthorize(admitted: Admitted, presented: Presented): Result<Admitted, TurnedAway> {
-  const { caller, readings } = admitted
-  const { destination } = presented
-  const problem = destination.kind === 'nowhere' ? destination.failure : forbidden(caller, destination)
-  return problem ? no({ presented, caller, failure: problem, readings }) : ok({ ...admitted, presented })
+export function reauthorize(
+  authenticated: AuthenticatedCall,
+  incoming: IncomingCall,
+): Result<AuthenticatedCall, Refused> {
+  const { caller, readings } = authenticated
+  const { route } = incoming
+  const problem = route.kind === 'unmatched' ? route.failure : forbidden(caller, route)
+  return problem ? no({ incoming, caller, failure: problem, readings }) : ok({ ...authenticated, incoming })
 }
 
 /** Why this caller may not go there, or null. */
-export function forbidden(caller: Caller, destination: Destination): Failure | null {
-  if (caller.kind === 'app') return scopeProblem(caller, destination)
-  if (caller.kind === 'anonymous') return isForAnybody(destination) ? null : NEEDS_KEY
-  return permits(caller.key, destination) ? null : NOT_IN_LIST
+export function forbidden(caller: Caller, route: Route): Failure | null {
+  if (caller.kind === 'app') return scopeProblem(caller, route)
+  if (caller.kind === 'anonymous') return isForAnybody(route) ? null : NEEDS_KEY
+  return permits(caller.key, route) ? null : NOT_IN_LIST
 }
 
-async function identify(door: Door, { credential, address, destination, at }: Presented): Promise<Identified> {
+async function identify(auth: AuthDeps, { credential, address, route, at }: IncomingCall): Promise<Identified> {
   const anonymous = (refused: Failure | null): Identified => ({
     caller: { kind: 'anonymous' },
-    subjects: [{ name: limitSubject(address), limits: door.anonymousLimits }],
+    subjects: [{ name: limitSubject(address), limits: auth.anonymousLimits }],
     refused,
   })
-  if (credential.kind === 'none') return anonymous(isForAnybody(destination) ? null : NEEDS_KEY)
+  if (credential.kind === 'none') return anonymous(isForAnybody(route) ? null : NEEDS_KEY)
   if (credential.kind === 'payment') {
     // Judging one costs a signature and a question to the network, so tries are counted, apart from other requests.
-    const limits = { ...door.anonymousLimits, rpm: door.paymentAttemptsPerMinute }
+    const limits = { ...auth.anonymousLimits, rpm: auth.paymentAttemptsPerMinute }
     const subjects = [{ name: `payments of ${limitSubject(address)}`, limits }]
-    const takes = isForAnybody(destination) || (destination.kind === 'free' && destination.takesPayment)
+    const takes = isForAnybody(route) || (route.kind === 'free' && route.takesPayment)
     return { caller: { kind: 'anonymous' }, subjects, refused: takes ? null : NEEDS_KEY }
   }
   if (credential.kind === 'oauth_token') {
-    const found = await identifyApp(door, credential, { address, at })
+    const found = await identifyApp(auth, credential, { address, at })
     if (!found.ok) return anonymous(found.error)
-    return { ...found.value, subjects: withOverride(found.value.subjects, destination) }
+    return { ...found.value, subjects: withOverride(found.value.subjects, route) }
   }
-  const key = await keyOf(door, credential)
+  const key = await keyOf(auth, credential)
   if (!key || keyState(key, at) === 'revoked')
     return anonymous(failure('invalid_api_key', 'This API key is not known.'))
-  const account = await door.accounts.byId(key.accountId)
-  const balance = await door.ledger.balance(key.accountId)
+  const account = await auth.accounts.byId(key.accountId)
+  const balance = await auth.ledger.balance(key.accountId)
   if (!account) throw new Error(`key ${key.id} belongs to no account`)
   const limits = lowered(limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO }), key)
-  const subjects = withOverride([{ name: key.id, limits }], destination)
+  const subjects = withOverride([{ name: key.id, limits }], route)
   return { caller: { kind: 'key', key, account }, subjects, refused: null }
 }
 
 /** With the window that the endpoint has beside the caller's own (spec 8). */
-function withOverride(subjects: readonly Subject[], destination: Destination): readonly Subject[] {
+function withOverride(subjects: readonly Subject[], route: Route): readonly Subject[] {
   const name = subjects[0]?.name
-  if (name === undefined || destination.kind !== 'priced' || !destination.window) return subjects
-  return [...subjects, windowOf(name, destination.window)]
+  if (name === undefined || route.kind !== 'priced' || !route.window) return subjects
+  return [...subjects, windowOf(name, route.window)]
 }
 
 async function keyOf(
-  door: Door,
+  auth: AuthDeps,
   credential: Extract<Credential, { kind: 'own_key' | 'api_key' }>,
 ): Promise<ApiKey | null> {
-  if (credential.kind === 'own_key') return door.credentials.byId(credential.id)
-  return looksLikeSecret(credential.secret) ? door.credentials.byHash(hashSecret(credential.secret)) : null
+  if (credential.kind === 'own_key') return auth.credentials.byId(credential.id)
+  return looksLikeSecret(credential.secret) ? auth.credentials.byHash(hashSecret(credential.secret)) : null
 }
 
 const NEEDS_KEY = failure('missing_api_key', 'This route needs an API key: send Authorization: Bearer <API_KEY>.')
 
 /** Whether somebody without a key may go on, to be asked for a payment. A wrong path is told as such first. */
-function isForAnybody(destination: Destination): boolean {
-  const { kind } = destination
-  return kind === 'nowhere' || kind === 'open' || (kind === 'priced' && destination.payable === true)
+function isForAnybody(route: Route): boolean {
+  const { kind } = route
+  return kind === 'unmatched' || kind === 'public' || (kind === 'priced' && route.payable === true)
 }
 
-function paysInside({ credential, destination }: Presented): boolean {
-  return credential.kind === 'none' && destination.kind === 'open' && destination.paysInside === true
+function paymentInBody({ credential, route }: IncomingCall): boolean {
+  return credential.kind === 'none' && route.kind === 'public' && route.paymentInBody === true
 }
 
 /** A window of a key's beside its own, for requests alone (spec-answers 9). */
@@ -125,28 +138,24 @@ export function windowOf(key: string, { name, rpm }: { readonly name: string; re
   }
 }
 
-function noteUse(door: Door, caller: KnownCaller, { at, address }: Presented): void {
-  if (caller.kind === 'key') door.credentials.touch(caller.key.id, at)
-  else door.apps.touch(caller.connection.id, { at, address: formatAddress(address) })
+function noteUse(auth: AuthDeps, caller: KnownCaller, { at, address }: IncomingCall): void {
+  if (caller.kind === 'key') auth.credentials.touch(caller.key.id, at)
+  else auth.apps.touch(caller.grant.id, { at, address: formatAddress(address) })
 }
 
 const NOT_IN_LIST = failure('insufficient_permissions', "This endpoint is not in this key's list of allowed endpoints.")
 
-function keyProblem(key: ApiKey, { at, address, destination }: Presented): Failure | null {
+function keyProblem(key: ApiKey, { at, address, route }: IncomingCall): Failure | null {
   const state = keyState(key, at)
   if (state === 'disabled') return failure('api_key_disabled', 'This API key is switched off.')
   if (state === 'expired') return failure('expired_api_key', 'This API key has expired.')
   if (key.allowlist && !key.allowlist.includes(address))
     return failure('ip_not_allowed', `${formatAddress(address)} is not in this key's list of allowed addresses.`)
-  return permits(key, destination) ? null : NOT_IN_LIST
+  return permits(key, route) ? null : NOT_IN_LIST
 }
 
-function permits(key: ApiKey, destination: Destination): boolean {
-  return (
-    destination.kind !== 'priced' ||
-    key.allowedEndpoints.length === 0 ||
-    key.allowedEndpoints.includes(destination.operation)
-  )
+function permits(key: ApiKey, route: Route): boolean {
+  return route.kind !== 'priced' || key.allowedEndpoints.length === 0 || key.allowedEndpoints.includes(route.operation)
 }
 
 export function limitFailure(refusal: LimitRefusal, caller: Caller): Failure {

@@ -1,6 +1,6 @@
 import { isOperationName, OPERATIONS } from '../../core/catalogue/operations'
 import type { Scope } from '../../core/credentials/oauth-grant'
-import type { Destination } from '../call'
+import type { Route } from '../call'
 
 /** Free routes by the name they have in the log. A route that is not here takes keys only, until somebody decides. */
 const FREE: Readonly<Record<string, Scope | 'any'>> = {
@@ -19,11 +19,10 @@ const FREE: Readonly<Record<string, Scope | 'any'>> = {
 }
 
 /** What an app must have been allowed to go there; `none` can be allowed to no app (spec-answers 10). */
-export function neededScope(destination: Destination): Scope | 'any' | 'none' {
-  if (destination.kind === 'nowhere' || destination.kind === 'open') return 'any'
-  if (destination.kind === 'free')
-    return Object.hasOwn(FREE, destination.name) ? (FREE[destination.name] ?? 'none') : 'none'
-  const { operation } = destination
+export function neededScope(route: Route): Scope | 'any' | 'none' {
+  if (route.kind === 'unmatched' || route.kind === 'public') return 'any'
+  if (route.kind === 'free') return Object.hasOwn(FREE, route.name) ? (FREE[route.name] ?? 'none') : 'none'
+  const { operation } = route
   if (!isOperationName(operation)) return 'models:use'
   return OPERATIONS[operation].path.startsWith('/apis/v1/social/') ? 'social:write' : 'data:read'
 }

@@ -13,11 +13,11 @@ import type { Funding } from './funding'
  */
 export function balanceFunding(ledger: Ledger): Funding {
   return {
-    async reserve(quote, { caller, presented }, _, credit) {
+    async reserve(quote, { caller, incoming }, _, credit) {
       if (caller.kind === 'anonymous') throw new Error('the balance pays for known callers only')
       const { account } = caller
       const { poolId } = countedOn(caller)
-      const { id: request, at } = presented
+      const { id: request, at } = incoming
       const wanted = { request, account: account.id, pool: poolId, amount: quote.most, at }
       const first = await ledger.hold({ ...wanted, creditPays: credit === 'all' })
       const isCredit = credit === 'part' && !first.ok && first.error === 'insufficient_paid_balance'

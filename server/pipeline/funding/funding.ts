@@ -1,10 +1,10 @@
 import type { Failure } from '../../core/failure'
-import type { IdempotencyRecord } from '../../core/idempotency/kept-answer'
+import type { IdempotencyRecord } from '../../core/idempotency/idempotency-record'
 import type { Money } from '../../core/money'
 import type { GivenReceipt } from '../../core/payments/receipt'
 import type { Result } from '../../core/result'
 import type { CallRecord } from '../../core/usage/call-record'
-import type { Admitted, AnyOperation } from '../call'
+import type { AnyOperation, AuthenticatedCall } from '../call'
 import type { Quote } from '../quote'
 
 /** What of a source signup credit may buy. */
@@ -18,7 +18,7 @@ export interface Funding {
   /** Makes sure of the money before the upstream is called, or says which 402 it is. */
   reserve(
     quote: Quote,
-    admitted: Admitted,
+    authenticated: AuthenticatedCall,
     operation: AnyOperation,
     credit: CreditUse,
     /** Of the request that is paid for (`fingerprintOf`). */
@@ -48,7 +48,7 @@ export interface Reservation {
   readonly isCredit?: boolean
   /**
    * Charges `amount`, at most what was reserved. Durable when it resolves to a success; nothing is charged otherwise. `overrun`:
-   * what the call cost above that; the house bears it. `kept`: the answer, for its repeats, in the same commit. `delivery`: what a
+   * what the call cost above that; the house bears it. `kept`: the answer, for its idempotency, in the same commit. `delivery`: what a
    * payment of its own buys.
    */
   capture(

@@ -1,6 +1,6 @@
 import { limitSubject } from '../../core/credentials/address'
 import { type Failure, failure } from '../../core/failure'
-import { keepable } from '../../core/idempotency/kept-answer'
+import { keepable } from '../../core/idempotency/idempotency-record'
 import type { Limiter } from '../../core/limits/limiter'
 import { formatUsd, ZERO } from '../../core/money'
 import type { Payment } from '../../core/payments/payment'
@@ -8,7 +8,7 @@ import type { Payments, Purchase } from '../../core/payments/payments'
 import { mayOfferAgain, type PaymentRefusal } from '../../core/payments/refusal'
 import { no, ok, type Result } from '../../core/result'
 import { isUnavailable } from '../../core/unavailable'
-import type { Admitted, AnyOperation } from '../call'
+import type { AnyOperation, AuthenticatedCall } from '../call'
 import type { Quote } from '../quote'
 import type { Captured, Funding, Reservation } from './funding'
 
@@ -20,14 +20,14 @@ const RETRY_AFTER_SECONDS = { payment_in_progress: 1, payment_pending: 2, paymen
  */
 export function paymentFunding(payments: Payments, limiter: Limiter): Funding {
   return {
-    async reserve(quote, admitted, operation, _credit, fingerprint) {
-      const { credential } = admitted.presented
+    async reserve(quote, authenticated, operation, _credit, fingerprint) {
+      const { credential } = authenticated.incoming
       if (credential.kind !== 'payment') throw new Error('only a payment pays for one call')
-      const what = purchaseOf(quote, admitted, operation, fingerprint)
+      const what = purchaseOf(quote, authenticated, operation, fingerprint)
       const begun = await payments.begin(what, credential.shown)
       if (!begun.ok) return no(await refused(payments, what, begun.error))
       // What paid is not held to the window of its address (spec-answers 9); what only could pay is.
-      const onPaid = () => limiter.giveBack(admitted.subjects, admitted.presented.at)
+      const onPaid = () => limiter.giveBack(authenticated.subjects, authenticated.incoming.at)
       return ok(reservation(payments, what, begun.value, onPaid))
     },
   }
@@ -36,13 +36,13 @@ export function paymentFunding(payments: Payments, limiter: Limiter): Funding {
 /** Puts the challenges beside each 402 of what may be paid for by itself: to whoever sent nothing, and to a key that cannot pay. */
 export function offering(funding: Funding, payments: Payments): Funding {
   return {
-    async reserve(quote, admitted, operation, credit, fingerprint) {
-      const reserved = await funding.reserve(quote, admitted, operation, credit, fingerprint)
-      const { destination } = admitted.presented
+    async reserve(quote, authenticated, operation, credit, fingerprint) {
+      const reserved = await funding.reserve(quote, authenticated, operation, credit, fingerprint)
+      const { route } = authenticated.incoming
       // Every failure of reserving names a price when it is a 402; what is of another kind is no invitation to pay.
       if (reserved.ok || reserved.error.price === undefined) return reserved
-      if (destination.kind !== 'priced' || !destination.payable) return reserved
-      return no(await withOffers(payments, purchaseOf(quote, admitted, operation, fingerprint), reserved.error))
+      if (route.kind !== 'priced' || !route.payable) return reserved
+      return no(await withOffers(payments, purchaseOf(quote, authenticated, operation, fingerprint), reserved.error))
     },
   }
 }
@@ -52,7 +52,7 @@ const DESCRIPTION = 'Send an API key, or pay for this one request by answering t
 
 function purchaseOf(
   quote: Quote,
-  { presented }: Admitted,
+  { incoming }: AuthenticatedCall,
   { name, timeoutMs }: AnyOperation,
   fingerprint: () => string,
 ): Purchase {
@@ -62,11 +62,11 @@ function purchaseOf(
     amount: quote.most,
     description: DESCRIPTION,
     fingerprint: fingerprint(),
-    requestId: presented.id,
-    clientRequestId: presented.clientRequestId,
+    requestId: incoming.id,
+    clientRequestId: incoming.clientRequestId,
     account: null,
-    resource: presented.request,
-    addressGroup: limitSubject(presented.address),
+    resource: incoming.request,
+    addressGroup: limitSubject(incoming.address),
     workMs: timeoutMs,
   }
 }

@@ -1,12 +1,12 @@
 import type { Clock } from '../../core/clock'
 import { type Failure, failure } from '../../core/failure'
 import {
+  type IdempotencyPlace,
   type IdempotencyRecord,
-  KEPT_BYTES,
-  type KeptAnswers,
-  type KeptPlace,
+  type IdempotencyRecords,
   keepable,
-} from '../../core/idempotency/kept-answer'
+  MAX_KEPT_BYTES,
+} from '../../core/idempotency/idempotency-record'
 import type { RequestId } from '../../core/ids'
 import { no, ok, type Result } from '../../core/result'
 
@@ -26,13 +26,13 @@ export interface FirstTurn {
   cut(): IdempotencyRecord
   /**
    * `done`: charged and kept. `nothing`: surely nothing happened, the key is free again. `unknown`: of what was reserved, whose
-   * repeat is then refused rather than sent a second time. Must be called on every way out, or the repeats wait for good; the
+   * repeat is then refused rather than sent a second time. Must be called on every way out, or the idempotency wait for good; the
    * first word counts.
    */
   end(how: Ending): Promise<void>
 }
 
-export interface Asked extends KeptPlace {
+export interface Asked extends IdempotencyPlace {
   readonly fingerprint: string
   readonly requestId: RequestId
   /** `write`: of what is not simply done again, a write or a stream. */
@@ -46,7 +46,7 @@ export class GivenBytes {
 
   push(bytes: Uint8Array): void {
     // The part that goes above the bound stays, so that the whole is seen to be too large.
-    if (this.size <= KEPT_BYTES) this.parts.push(bytes)
+    if (this.size <= MAX_KEPT_BYTES) this.parts.push(bytes)
     this.size += bytes.length
   }
 
@@ -60,12 +60,12 @@ export class GivenBytes {
  * without a second charge. A repeat in flight waits for the first; a write or a stream is reserved durably before its upstream
  * is called.
  */
-export class Repeats {
-  private readonly kept: KeptAnswers
+export class Idempotency {
+  private readonly kept: IdempotencyRecords
   private readonly clock: Clock
   private readonly underWay = new Map<string, Promise<void>>()
 
-  constructor(kept: KeptAnswers, clock: Clock) {
+  constructor(kept: IdempotencyRecords, clock: Clock) {
     this.kept = kept
     this.clock = clock
   }

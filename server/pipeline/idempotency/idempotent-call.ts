@@ -1,13 +1,13 @@
 import type { SoldName } from '../../core/catalogue/operation'
 import { type Failure, failure } from '../../core/failure'
 import { no, ok, type Result } from '../../core/result'
-import type { Admitted, CallOptions, Repeated } from '../call'
-import type { Ending, FirstTurn, Repeats, Turn } from './idempotency'
+import type { AuthenticatedCall, CallOptions, Repeated } from '../call'
+import type { Ending, FirstTurn, Idempotency, Turn } from './idempotency'
 
 /** A priced call, as far as its `Idempotency-Key` is concerned. */
 export interface Keyed {
-  readonly admitted: Admitted
-  readonly wishes: CallOptions
+  readonly authenticated: AuthenticatedCall
+  readonly options: CallOptions
   /** Equal for two tries of one request only. */
   readonly fingerprint: () => string
   /** Aborts when the caller hangs up. It counts until the upstream is asked. */
@@ -18,20 +18,20 @@ export interface Keyed {
  * The turn of a call, ahead of any money; null where it named no key. A stream counts as a write: what went through is charged also
  * when its process dies, so that it is reserved before it begins.
  */
-export async function turnOf(
-  repeats: Repeats,
-  { admitted, wishes, fingerprint, hangUp }: Keyed,
+export async function firstTurn(
+  idempotency: Idempotency,
+  { authenticated, options, fingerprint, hangUp }: Keyed,
   operation: SoldName,
   effect: 'read' | 'write',
 ): Promise<Result<Turn | null, Failure>> {
-  const { caller, presented } = admitted
-  if (wishes.idempotencyKey === null || caller.kind === 'anonymous') return ok(null)
-  const turn = await repeats.turn({
+  const { caller, incoming } = authenticated
+  if (options.idempotencyKey === null || caller.kind === 'anonymous') return ok(null)
+  const turn = await idempotency.turn({
     account: caller.account.id,
     operation,
-    key: wishes.idempotencyKey,
+    key: options.idempotencyKey,
     fingerprint: fingerprint(),
-    requestId: presented.id,
+    requestId: incoming.id,
     effect,
   })
   // Who left while it waited for the first has not begun anything.
@@ -45,13 +45,13 @@ export async function turnOf(
  * takes it along, to its end.
  */
 export async function inTurn<T extends { readonly kind: string }>(
-  repeats: Repeats,
+  idempotency: Idempotency,
   call: Keyed,
   operation: SoldName,
   stream: boolean,
   work: (first: FirstTurn | null) => Promise<T>,
 ): Promise<T | Repeated | { readonly kind: 'refused'; readonly failure: Failure }> {
-  const turn = await turnOf(repeats, call, operation, stream ? 'write' : 'read')
+  const turn = await firstTurn(idempotency, call, operation, stream ? 'write' : 'read')
   if (!turn.ok) return { kind: 'refused', failure: turn.error }
   if (turn.value?.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
   const { first = null } = turn.value ?? {}

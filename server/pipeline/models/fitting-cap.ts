@@ -2,16 +2,16 @@ import type { Failure } from '../../core/failure'
 import { mostCost } from '../../core/models/token-price'
 import { least, type Money, micros } from '../../core/money'
 import { spendable } from '../paid-call'
-import type { ModelCounter, ValidatedCall } from './model-call'
+import type { ModelDeps, ValidatedCall } from './model-call'
 
 /** A refusal for money, with the largest output cap that the same call could have. Others stay as they are. */
 export async function withFittingCap(
-  counter: Pick<ModelCounter, 'ledger' | 'creditBuysPaid'>,
+  deps: Pick<ModelDeps, 'ledger' | 'creditBuysPaid'>,
   judged: Pick<ValidatedCall, 'call' | 'request' | 'model' | 'cap' | 'bounds'>,
   problem: Failure,
 ): Promise<Failure> {
   if (problem.code !== 'insufficient_balance' && problem.code !== 'insufficient_api_key_balance') return problem
-  const available = await spendableOn(counter, judged)
+  const available = await spendableOn(deps, judged)
   const cap = available === null ? 0 : largestCap(judged, available)
   const hint =
     cap > 0
@@ -21,13 +21,13 @@ export async function withFittingCap(
 }
 
 async function spendableOn(
-  counter: Pick<ModelCounter, 'ledger' | 'creditBuysPaid'>,
-  { call: { admitted }, model }: Pick<ValidatedCall, 'call' | 'model'>,
+  deps: Pick<ModelDeps, 'ledger' | 'creditBuysPaid'>,
+  { call: { authenticated }, model }: Pick<ValidatedCall, 'call' | 'model'>,
 ): Promise<Money | null> {
-  const all = await spendable(counter, admitted)
-  if (all === null || admitted.caller.kind === 'anonymous' || !model.rechargeRequired || counter.creditBuysPaid)
+  const all = await spendable(deps, authenticated)
+  if (all === null || authenticated.caller.kind === 'anonymous' || !model.rechargeRequired || deps.creditBuysPaid)
     return all
-  const balance = await counter.ledger.balance(admitted.caller.account.id)
+  const balance = await deps.ledger.balance(authenticated.caller.account.id)
   // What is held may all be of the paid part: a cap that is named must fit.
   return balance && least(all, micros(Math.max(0, balance.paid - balance.held)))
 }

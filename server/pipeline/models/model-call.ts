@@ -1,35 +1,28 @@
 import type { ModelOperationName } from '../../core/catalogue/operation'
 import type { Clock } from '../../core/clock'
 import { type Failure, failure } from '../../core/failure'
-import type { IdempotencyRecord } from '../../core/idempotency/kept-answer'
+import type { IdempotencyRecord } from '../../core/idempotency/idempotency-record'
 import type { Journal } from '../../core/ledger/journal'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Limiter, Readings, Subject, Ticket } from '../../core/limits/limiter'
-import type { ModelBackend } from '../../core/models/backend'
 import type { ModelCatalogue } from '../../core/models/catalogue'
-import { countedInput, type InputTokens } from '../../core/models/input-tokens'
 import type { Model } from '../../core/models/model'
-import type { ModelRequest, TokenBounds } from '../../core/models/model-request'
-import {
-  type Metered,
-  type ModelWire,
-  metered,
-  type Seen,
-  USUAL_BYTES,
-  type WirePath,
-} from '../../core/models/model-wire'
 import { costOfLines, tokenLines } from '../../core/models/token-price'
 import { least, type Money, minus, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { Quoted, Repeated } from '../call'
 import type { Funding, Reservation } from '../funding/funding'
-import type { FirstTurn, Repeats } from '../idempotency/idempotency'
+import type { FirstTurn, Idempotency } from '../idempotency/idempotency'
 import type { Keyed } from '../idempotency/idempotent-call'
 import { accountOf, callRecord } from '../paid-call'
 import type { Drain, Drains } from './drains'
+import { countedInput, type InputTokens } from './input-tokens'
+import type { ModelBackend } from './model-backend'
 import type { OpenStreams } from './open-streams'
+import type { ModelRequest, TokenBounds } from './wires/model-request'
+import { type Metered, type ModelWire, metered, type Seen, USUAL_BYTES, type WirePath } from './wires/model-wire'
 
-export interface ModelCounter {
+export interface ModelDeps {
   readonly catalogue: ModelCatalogue
   readonly backend: ModelBackend
   readonly limiter: Limiter
@@ -40,7 +33,7 @@ export interface ModelCounter {
   readonly drains: Drains
   readonly inputs: InputTokens
   readonly funding: Funding
-  readonly repeats: Repeats
+  readonly idempotency: Idempotency
   /** Whether signup credit pays for models that need a top-up; for the others it does. */
   readonly creditBuysPaid: boolean
   /** The output cap of a call that names none, of a model that has none of its own. */
@@ -105,7 +98,7 @@ export type EndCode = null | 'caller_hung_up' | 'stream_cut' | 'gateway_restarte
 
 /** The row and the charge of what went through: the written rule of `metered`, at the model's price. */
 export function recordOf(
-  counter: Pick<ModelCounter, 'clock'>,
+  deps: Pick<ModelDeps, 'clock'>,
   judged: ValidatedCall,
   seen: Seen,
   code: EndCode,
@@ -116,11 +109,11 @@ export function recordOf(
   const real = costOfLines(lines)
   const cost = least(real, most)
   const charged = { cost, priceVersion: model.priceVersion, units: 1, unitPrice: cost, lines }
-  const end = { status: 200, code, charged, now: counter.clock.now() }
+  const end = { status: 200, code, charged, now: deps.clock.now() }
   // What is kept for an hour is among the cache writes; its own price stands in the lines.
   const { hourWrite: _, ...tokens } = counted.tokens
   const record: CallRecord = {
-    ...callRecord(call.admitted, call.operation, end),
+    ...callRecord(call.authenticated, call.operation, end),
     tokens,
     model: model.id,
     usageSource: counted.source,
@@ -130,18 +123,18 @@ export function recordOf(
 
 /**
  * Charges a call for what went through. Whatever the vendor says, the caller pays at most what was held. `kept`: its answer, for
- * its repeats, in the same commit.
+ * its idempotency, in the same commit.
  */
 export async function charge(
-  counter: ModelCounter,
+  deps: ModelDeps,
   judged: ValidatedCall,
   reservation: Reservation,
   seen: Seen,
   code: EndCode,
   kept?: IdempotencyRecord,
 ) {
-  const { record, cost, overrun, metered: counted } = recordOf(counter, judged, seen, code)
-  if (overrun > 0) counter.onOverrun(record.id, judged.model.id, overrun)
+  const { record, cost, overrun, metered: counted } = recordOf(deps, judged, seen, code)
+  if (overrun > 0) deps.onOverrun(record.id, judged.model.id, overrun)
   return { captured: await reservation.capture(cost, record, overrun, kept), tokens: counted.tokens }
 }
 
@@ -160,11 +153,11 @@ export interface Taken {
 
 /** Where a call is counted from the moment its caller is gone, until it gives its place back. */
 export function drainOf(
-  { drains }: Pick<ModelCounter, 'drains'>,
-  { admitted, hangUp, ticket }: Pick<ModelCall, 'admitted' | 'hangUp' | 'ticket'>,
+  { drains }: Pick<ModelDeps, 'drains'>,
+  { authenticated, hangUp, ticket }: Pick<ModelCall, 'authenticated' | 'hangUp' | 'ticket'>,
   model: Model,
 ): Drain {
-  const drain = drains.open(accountOf(admitted), model)
+  const drain = drains.open(accountOf(authenticated), model)
   const begin = () => drain.begin()
   hangUp.addEventListener('abort', begin, { once: true })
   ticket.with(() => {
@@ -179,15 +172,15 @@ export function drainOf(
  * of output what came, or, where more may have been written than was sent, what the model writes in the time that it took.
  */
 export async function reckoned(
-  counter: Pick<ModelCounter, 'clock' | 'inputs'>,
+  deps: Pick<ModelDeps, 'clock' | 'inputs'>,
   { judged, askedAt }: Pick<Taken, 'judged' | 'askedAt'>,
   seen: Seen,
   /** Whether the vendor had stopped when we did: then nothing was written that did not come. */
   hasStopped = false,
 ): Promise<{ readonly judged: ValidatedCall; readonly seen: Seen }> {
   const { bounds, request, model } = judged
-  const seconds = Math.max(0, counter.clock.now() - askedAt) / 1000
-  const likely = seen.counts ? bounds.input.likely : await countedInput(counter.inputs, request, bounds.input)
+  const seconds = Math.max(0, deps.clock.now() - askedAt) / 1000
+  const likely = seen.counts ? bounds.input.likely : await countedInput(deps.inputs, request, bounds.input)
   const written = hasStopped ? 0 : Math.ceil(seconds * model.tokensPerSecond) * USUAL_BYTES
   return {
     judged: { ...judged, bounds: { ...bounds, input: { ...bounds.input, likely } } },

@@ -1,13 +1,10 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { type Failure, failure } from '../../core/failure'
-import type { BackendAnswer } from '../../core/models/backend'
-import { isTooDeep } from '../../core/models/json-depth'
+import { isJson } from '../../core/json'
 import type { Model } from '../../core/models/model'
-import { isJson } from '../../core/models/model-request'
-import type { Seen } from '../../core/models/model-wire'
 import { no, ok, type Result } from '../../core/result'
 import { limitFailure } from '../auth/authenticate'
-import type { Admitted } from '../call'
+import type { AuthenticatedCall } from '../call'
 import { HUNG_UP, toFailure } from '../call-upstream'
 import type { CreditUse, Reservation } from '../funding/funding'
 import type { FirstTurn } from '../idempotency/idempotency'
@@ -15,12 +12,13 @@ import { inTurn } from '../idempotency/idempotent-call'
 import { accountOf, spendable, tooDear } from '../paid-call'
 import { meteredStream } from '../stream'
 import { withFittingCap } from './fitting-cap'
+import type { BackendAnswer } from './model-backend'
 import {
   charge,
   drainOf,
   giveBack,
   type ModelCall,
-  type ModelCounter,
+  type ModelDeps,
   type ModelOutcome,
   reckoned,
   recordOf,
@@ -29,6 +27,8 @@ import {
   type ValidatedCall,
 } from './model-call'
 import { validateModelCall } from './validate-model-call'
+import { isTooDeep } from './wires/json-depth'
+import type { Seen } from './wires/model-wire'
 
 /** Most bytes of a plain answer; with pictures in it, a model's is longer than a search's. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -38,44 +38,48 @@ const NOTHING: Seen = { counts: null, isFinal: false, textBytes: 0 }
  * The second half of a call of a model, in the place that was taken for it: input, tokens, the first top-up, the most it can
  * cost, upstream, charge (spec-answers 2, 4, 9). What was taken is given back on every way out; a stream takes it along, to its end.
  */
-export async function serveModel(counter: ModelCounter, call: ModelCall): Promise<ModelOutcome> {
-  const judging = validateModelCall(counter, call)
+export async function serveModel(deps: ModelDeps, call: ModelCall): Promise<ModelOutcome> {
+  const judging = validateModelCall(deps, call)
   if (!judging.ok) return { kind: 'refused', failure: judging.error }
   const judged = judging.value
   const { model, most } = judged
-  const { admitted, wishes } = call
-  if (wishes.quote)
+  const { authenticated, options } = call
+  if (options.quote)
     return {
       kind: 'quoted',
       quote: { most, version: model.priceVersion, fixed: false },
-      balance: await spendable(counter, admitted),
+      balance: await spendable(deps, authenticated),
     }
-  if (wishes.maxPrice !== null && most > wishes.maxPrice) return tooDear(most, wishes.maxPrice)
-  return inTurn(counter.repeats, call, call.operation, judged.request.stream, (first) => bought(counter, judged, first))
+  if (options.maxPrice !== null && most > options.maxPrice) return tooDear(most, options.maxPrice)
+  return inTurn(deps.idempotency, call, call.operation, judged.request.stream, (first) => bought(deps, judged, first))
 }
 
 /** Tokens, money, upstream, charge. */
-async function bought(counter: ModelCounter, judged: ValidatedCall, first: FirstTurn | null): Promise<ModelOutcome> {
+async function bought(deps: ModelDeps, judged: ValidatedCall, first: FirstTurn | null): Promise<ModelOutcome> {
   const { call, bounds, subjects, family, model } = judged
-  const { admitted } = call
-  const asked = family && (await counter.limiter.countRequest([family]))
-  if (asked && !asked.ok) return { kind: 'refused', failure: limitFailure(asked.error, admitted.caller) }
+  const { authenticated } = call
+  const asked = family && (await deps.limiter.countRequest([family]))
+  if (asked && !asked.ok) return { kind: 'refused', failure: limitFailure(asked.error, authenticated.caller) }
   const { ticket } = call
-  const waits = drainsFull(counter, admitted, model)
-  if (waits) return { kind: 'refused', failure: waits, readings: await counter.limiter.read(subjects) }
+  const waits = drainsFull(deps, authenticated, model)
+  if (waits) return { kind: 'refused', failure: waits, readings: await deps.limiter.read(subjects) }
   const counted = await ticket.reserve(subjects, bounds.input.likely + bounds.output)
   if (!counted.ok)
-    return { kind: 'refused', failure: limitFailure(counted.error, admitted.caller), readings: counted.error.readings }
-  const drain = drainOf(counter, call, model)
-  const reserved = await reserveTokens(counter, { ...call, ...judged })
+    return {
+      kind: 'refused',
+      failure: limitFailure(counted.error, authenticated.caller),
+      readings: counted.error.readings,
+    }
+  const drain = drainOf(deps, call, model)
+  const reserved = await reserveTokens(deps, { ...call, ...judged })
   if (!reserved.ok) {
     await ticket.finish(0)
-    const problem = await withFittingCap(counter, judged, reserved.error)
-    return { kind: 'refused', failure: problem, readings: await counter.limiter.read(subjects) }
+    const problem = await withFittingCap(deps, judged, reserved.error)
+    return { kind: 'refused', failure: problem, readings: await deps.limiter.read(subjects) }
   }
-  const taken = { judged, reservation: reserved.value, ticket, first, drain, askedAt: counter.clock.now() }
+  const taken = { judged, reservation: reserved.value, ticket, first, drain, askedAt: deps.clock.now() }
   try {
-    return await forwarded(counter, taken)
+    return await forwarded(deps, taken)
   } catch (error) {
     await giveBack(taken, 0)
     throw error
@@ -83,25 +87,29 @@ async function bought(counter: ModelCounter, judged: ValidatedCall, first: First
 }
 
 /** Why an account whose calls go on without their callers must wait, or null. */
-export function drainsFull({ drains }: Pick<ModelCounter, 'drains'>, admitted: Admitted, model: Model): Failure | null {
-  const places = admitted.subjects[0]?.limits.concurrency ?? 1
-  return drains.refusal(accountOf(admitted), places, model)
+export function drainsFull(
+  { drains }: Pick<ModelDeps, 'drains'>,
+  authenticated: AuthenticatedCall,
+  model: Model,
+): Failure | null {
+  const places = authenticated.subjects[0]?.limits.concurrency ?? 1
+  return drains.refusal(accountOf(authenticated), places, model)
 }
 
 /** Makes sure of the money of a call that is charged by its tokens, the first top-up included. */
 export async function reserveTokens(
-  counter: Pick<ModelCounter, 'ledger' | 'funding' | 'creditBuysPaid'>,
+  deps: Pick<ModelDeps, 'ledger' | 'funding' | 'creditBuysPaid'>,
   {
-    admitted,
+    authenticated,
     operation,
     model,
     most,
-  }: Pick<ModelCall, 'admitted' | 'operation'> & Pick<ValidatedCall, 'model' | 'most'>,
+  }: Pick<ModelCall, 'authenticated' | 'operation'> & Pick<ValidatedCall, 'model' | 'most'>,
   /** What signup credit may buy beside the model. */
   beside: CreditUse = 'all',
 ): Promise<Result<Reservation, Failure>> {
-  if (admitted.caller.kind !== 'anonymous' && model.rechargeRequired) {
-    const balance = await counter.ledger.balance(admitted.caller.account.id)
+  if (authenticated.caller.kind !== 'anonymous' && model.rechargeRequired) {
+    const balance = await deps.ledger.balance(authenticated.caller.account.id)
     if (!balance || balance.toppedUp <= 0)
       return no(
         failure(
@@ -110,7 +118,7 @@ export async function reserveTokens(
         ),
       )
   }
-  const credit = !model.rechargeRequired || counter.creditBuysPaid ? beside : 'nothing'
+  const credit = !model.rechargeRequired || deps.creditBuysPaid ? beside : 'nothing'
   const quote = {
     most,
     version: model.priceVersion,
@@ -119,9 +127,9 @@ export async function reserveTokens(
       throw new Error('a model call is charged by its tokens')
     },
   }
-  return counter.funding.reserve(
+  return deps.funding.reserve(
     quote,
-    admitted,
+    authenticated,
     { name: operation, takesConcurrency: true, timeoutMs: 0 },
     credit,
     () => '',
@@ -129,54 +137,54 @@ export async function reserveTokens(
 }
 
 /** From here on a hang-up changes nothing; only the end of this process still breaks a call off. */
-async function forwarded(counter: ModelCounter, taken: Taken): Promise<ModelOutcome> {
+async function forwarded(deps: ModelDeps, taken: Taken): Promise<ModelOutcome> {
   const { call, request, model, cap } = taken.judged
-  if (call.hangUp.aborted) return refused(counter, taken, HUNG_UP)
+  if (call.hangUp.aborted) return refused(deps, taken, HUNG_UP)
   const shutdown = new AbortController()
   const over = Promise.withResolvers<void>()
-  counter.streams.add(taken, () => {
+  deps.streams.add(taken, () => {
     shutdown.abort()
     return over.promise
   })
   try {
-    const opened = await counter.backend.open(
+    const opened = await deps.backend.open(
       { model, wire: call.wire, request, path: call.path, cap, headers: call.headers },
       shutdown.signal,
     )
     if (opened.ok) taken.drain.at(opened.value.upstream)
-    if (shutdown.signal.aborted && !opened.ok) return brokenOff(counter, taken, SHUTTING_DOWN)
-    if (!opened.ok) return refused(counter, taken, toFailure(opened.error))
+    if (shutdown.signal.aborted && !opened.ok) return brokenOff(deps, taken, SHUTTING_DOWN)
+    if (!opened.ok) return refused(deps, taken, toFailure(opened.error))
     return request.stream
-      ? await streamed(counter, taken, opened.value)
-      : await plain(counter, taken, opened.value, shutdown.signal)
+      ? await streamed(deps, taken, opened.value)
+      : await plain(deps, taken, opened.value, shutdown.signal)
   } finally {
-    counter.streams.delete(taken)
+    deps.streams.delete(taken)
     over.resolve()
   }
 }
 
-async function refused(counter: ModelCounter, taken: Taken, problem: Failure): Promise<ModelOutcome> {
+async function refused(deps: ModelDeps, taken: Taken, problem: Failure): Promise<ModelOutcome> {
   await giveBack(taken, 0)
-  return { kind: 'refused', failure: problem, readings: await counter.limiter.read(taken.judged.subjects) }
+  return { kind: 'refused', failure: problem, readings: await deps.limiter.read(taken.judged.subjects) }
 }
 
 /** There is no answer to the end: a break to whoever waits, and charged by estimate to whoever left (spec-answers 4). */
-async function brokenOff(counter: ModelCounter, taken: Taken, problem: Failure): Promise<ModelOutcome> {
+async function brokenOff(deps: ModelDeps, taken: Taken, problem: Failure): Promise<ModelOutcome> {
   if (taken.judged.call.hangUp.aborted) {
-    const { judged, seen } = await reckoned(counter, taken, NOTHING)
+    const { judged, seen } = await reckoned(deps, taken, NOTHING)
     const kept = taken.first?.cut()
     const code = problem === SHUTTING_DOWN ? 'gateway_shutdown' : 'caller_hung_up'
-    const { tokens } = await charge(counter, judged, taken.reservation, seen, code, kept)
+    const { tokens } = await charge(deps, judged, taken.reservation, seen, code, kept)
     await giveBack(taken, tokens.input + tokens.output)
   }
-  return refused(counter, taken, problem)
+  return refused(deps, taken, problem)
 }
 
-async function streamed(counter: ModelCounter, taken: Taken, answer: BackendAnswer): Promise<ModelOutcome> {
+async function streamed(deps: ModelDeps, taken: Taken, answer: BackendAnswer): Promise<ModelOutcome> {
   const { judged, reservation } = taken
   // What is free leaves nothing to settle.
   const kept =
-    judged.most === 0 || (await reservation.keep?.(recordOf(counter, judged, NOTHING, 'gateway_restarted').record))
+    judged.most === 0 || (await reservation.keep?.(recordOf(deps, judged, NOTHING, 'gateway_restarted').record))
   if (!kept) {
     answer.close()
     await giveBack(taken, 0)
@@ -190,13 +198,13 @@ async function streamed(counter: ModelCounter, taken: Taken, answer: BackendAnsw
   return {
     kind: 'streaming',
     contentType: answer.contentType,
-    body: meteredStream(counter, taken, answer),
-    readings: await counter.limiter.read(judged.subjects),
+    body: meteredStream(deps, taken, answer),
+    readings: await deps.limiter.read(judged.subjects),
   }
 }
 
 async function plain(
-  counter: ModelCounter,
+  deps: ModelDeps,
   taken: Taken,
   answer: BackendAnswer,
   shutdown: AbortSignal,
@@ -205,18 +213,18 @@ async function plain(
   const body = await wholeBody(answer)
   answer.close()
   if (!body.ok) {
-    if (shutdown.aborted) return brokenOff(counter, taken, SHUTTING_DOWN)
-    counter.onTrouble(answer.upstream, body.error)
-    return brokenOff(counter, taken, body.error === LATE ? TOO_LATE : BROKEN)
+    if (shutdown.aborted) return brokenOff(deps, taken, SHUTTING_DOWN)
+    deps.onTrouble(answer.upstream, body.error)
+    return brokenOff(deps, taken, body.error === LATE ? TOO_LATE : BROKEN)
   }
   const seen = seenIn(judged, body.value)
   if (!seen) {
-    counter.onTrouble(answer.upstream, 'an answer that is no JSON object, or nests too deep')
+    deps.onTrouble(answer.upstream, 'an answer that is no JSON object, or nests too deep')
     const problem = failure('upstream_error', 'The model gave an answer that cannot be read. You were not charged.')
-    return refused(counter, taken, problem)
+    return refused(deps, taken, problem)
   }
   const { captured, tokens } = await charge(
-    counter,
+    deps,
     judged,
     reservation,
     seen,
@@ -230,7 +238,7 @@ async function plain(
     contentType: answer.contentType,
     body: body.value,
     cost: captured.value.cost,
-    readings: await counter.limiter.read(judged.subjects),
+    readings: await deps.limiter.read(judged.subjects),
   }
 }
 

@@ -1,32 +1,32 @@
 import { type Failure, failure } from '../../core/failure'
 import type { Subject } from '../../core/limits/limiter'
-import { removedBetas } from '../../core/models/betas'
 import { type Model, type ModelRoute, routesOf } from '../../core/models/model'
-import { boundsOf, type ModelRequest, type TokenBounds, unsold } from '../../core/models/model-request'
-import type { ModelWire, WirePath } from '../../core/models/model-wire'
 import { mostCost } from '../../core/models/token-price'
 import type { Money } from '../../core/money'
 import { no, ok, type Result } from '../../core/result'
 import { windowOf } from '../auth/authenticate'
 import type { KnownCaller } from '../call'
 import { countedOn } from '../call'
-import type { ModelCall, ModelCounter, ValidatedCall } from './model-call'
+import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
+import { removedBetas } from './wires/betas'
+import { boundsOf, type ModelRequest, type TokenBounds, unsold } from './wires/model-request'
+import type { ModelWire, WirePath } from './wires/model-wire'
 
 /** Judges the input of a model call that was read: its model, its bounds. Takes nothing. */
-export function validateModelCall(counter: ModelCounter, call: ModelCall): Result<ValidatedCall, Failure> {
-  const { admitted, wire, request } = call
-  const { caller } = admitted
+export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<ValidatedCall, Failure> {
+  const { authenticated, wire, request } = call
+  const { caller } = authenticated
   if (caller.kind === 'anonymous') throw new Error('the door let nobody known pass to a model')
-  const sold = soldModel(counter, caller, request.model, wire.route)
+  const sold = soldModel(deps, caller, request.model, wire.route)
   if (isSold(sold)) call.onModel(request.model)
   if (!sold.ok) return sold
   const model = sold.value
   call.onRemovedBetas(removedBetas(call.headers['anthropic-beta'], model.betas))
-  const bounded = boundedCall(counter, request, model)
+  const bounded = boundedCall(deps, request, model)
   if (!bounded.ok) return bounded
   const { cap, bounds, most } = bounded.value
   const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
-  const subjects = family ? [...admitted.subjects, family] : admitted.subjects
+  const subjects = family ? [...authenticated.subjects, family] : authenticated.subjects
   const tooMany = moreThanMinute(bounds.input.likely, bounds.output, subjects)
   if (tooMany) return no(tooMany)
   return ok({ call, request, model, cap, bounds, most, subjects, family })
@@ -41,27 +41,27 @@ export interface BoundedCall {
 
 /** What a body would come to at most, whoever calls. Takes nothing, asks nobody. */
 export function estimateModelCall(
-  counter: Pick<ModelCounter, 'catalogue' | 'defaultCap'>,
+  deps: Pick<ModelDeps, 'catalogue' | 'defaultCap'>,
   { wire, path, bytes }: { wire: ModelWire; path: WirePath; bytes: Uint8Array<ArrayBuffer> },
 ): Result<BoundedCall & { readonly model: Model }, Failure> {
   const read = wire.read(bytes, path)
   if (!read.ok) return read
-  const model = counter.catalogue.byId(read.value.model)
+  const model = deps.catalogue.byId(read.value.model)
   if (!model) return no(unknownModel(read.value.model))
   const spoken = onRoute(model, wire.route)
   if (!spoken.ok) return spoken
-  const bounded = boundedCall(counter, read.value, model)
+  const bounded = boundedCall(deps, read.value, model)
   return bounded.ok ? ok({ ...bounded.value, model }) : bounded
 }
 
 function boundedCall(
-  counter: Pick<ModelCounter, 'defaultCap'>,
+  deps: Pick<ModelDeps, 'defaultCap'>,
   request: ModelRequest,
   model: Model,
 ): Result<BoundedCall, Failure> {
   const own = unsold(request, model)
   if (own) return no(own)
-  const cap = request.cap ?? defaultCap(counter, model)
+  const cap = request.cap ?? defaultCap(deps, model)
   const bounds = boundsOf(request, model, cap)
   if (!bounds)
     return no(
@@ -83,7 +83,7 @@ function boundedCall(
 
 /** The model of this id, where the caller may call it on this route. */
 export function soldModel(
-  { catalogue }: Pick<ModelCounter, 'catalogue'>,
+  { catalogue }: Pick<ModelDeps, 'catalogue'>,
   caller: KnownCaller,
   id: string,
   route: ModelRoute,
@@ -124,8 +124,8 @@ export function isSold(sold: Result<Model, Failure>): boolean {
   return sold.ok || sold.error.code !== 'unknown_model'
 }
 
-function defaultCap(counter: Pick<ModelCounter, 'defaultCap'>, model: Model): number {
-  const cap = model.defaultOutputTokens ?? counter.defaultCap
+function defaultCap(deps: Pick<ModelDeps, 'defaultCap'>, model: Model): number {
+  const cap = model.defaultOutputTokens ?? deps.defaultCap
   return Math.min(cap, model.maxOutputTokens ?? cap)
 }
 

@@ -4,6 +4,13 @@ import { parseInput } from '../../core/catalogue/operation'
 import { type PriceStore, priceOf } from '../../core/catalogue/prices'
 import { type Failure, failure } from '../../core/failure'
 import type { Model } from '../../core/models/model'
+import { costOfLines, mostCost, tokenLines } from '../../core/models/token-price'
+import { least, type Money, micros } from '../../core/money'
+import type { CallOrigin, Provider, UpstreamFailure } from '../../core/providers/provider'
+import type { ChargeLine, TokenCounts, UsageSource } from '../../core/usage/call-record'
+import { callUpstream, toFailure } from '../call-upstream'
+import type { ModelDeps } from '../models/model-call'
+import { ask, questionBody } from './research-model'
 import {
   answerPrompt,
   type ChatTurn,
@@ -15,14 +22,7 @@ import {
   planPrompt,
   questionQueries,
   type ResearchSource,
-} from '../../core/models/research-prompts'
-import { costOfLines, mostCost, tokenLines } from '../../core/models/token-price'
-import { least, type Money, micros } from '../../core/money'
-import type { CallOrigin, Provider, UpstreamFailure } from '../../core/providers/provider'
-import type { ChargeLine, TokenCounts, UsageSource } from '../../core/usage/call-record'
-import { callUpstream, toFailure } from '../call-upstream'
-import type { ModelCounter } from '../models/model-call'
-import { ask, questionBody } from './research-model'
+} from './research-prompts'
 
 /** The whole of a job, and of one search. */
 export const MAX_RESEARCH_MS = 300_000
@@ -42,7 +42,7 @@ export interface ResearchAsked {
   readonly cap: number
 }
 
-export interface ResearchParts extends ModelCounter {
+export interface ResearchParts extends ModelDeps {
   readonly prices: PriceStore
   readonly search: Provider<LlmContextInput>
 }

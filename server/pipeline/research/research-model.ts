@@ -1,13 +1,14 @@
 import type { Clock } from '../../core/clock'
-import type { BackendAnswer, ModelBackend } from '../../core/models/backend'
-import { CHAT_COMPLETIONS } from '../../core/models/chat-completions-wire'
+import { isJson, listOf } from '../../core/json'
 import type { Model } from '../../core/models/model'
-import { boundsOf, isJson, listOf } from '../../core/models/model-request'
-import { type Metered, metered, USUAL_BYTES, type WirePath } from '../../core/models/model-wire'
-import type { ChatTurn } from '../../core/models/research-prompts'
-import { jsonOf, SseEvents } from '../../core/models/sse-events'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { no, ok, type Result } from '../../core/result'
+import type { BackendAnswer, ModelBackend } from '../models/model-backend'
+import { CHAT_COMPLETIONS } from '../models/wires/chat-completions-wire'
+import { boundsOf } from '../models/wires/model-request'
+import { type Metered, metered, USUAL_BYTES, type WirePath } from '../models/wires/model-wire'
+import { jsonOf, SseEvents } from '../models/wires/sse-events'
+import type { ChatTurn } from './research-prompts'
 
 const STREAM: WirePath = { model: null, stream: true, events: true }
 

@@ -1,6 +1,6 @@
 import { priceOf } from '../../core/catalogue/prices'
 import { type Failure, failure } from '../../core/failure'
-import type { IdempotencyRecord } from '../../core/idempotency/kept-answer'
+import type { IdempotencyRecord } from '../../core/idempotency/idempotency-record'
 import type { Readings, Ticket } from '../../core/limits/limiter'
 import { formatUsd, type Money } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
@@ -77,8 +77,8 @@ export const EVENTS = { 'content-type': 'text/event-stream' }
  * catalogue's price, each question at the model's. `X-Max-Price-USD` bounds it: fewer searches are made where all would cost more.
  */
 export async function serveResearch(parts: ResearchParts, call: ResearchCall): Promise<ResearchOutcome> {
-  const { admitted, wishes } = call
-  const { caller } = admitted
+  const { authenticated, options } = call
+  const { caller } = authenticated
   if (caller.kind === 'anonymous') throw new Error('the door let nobody known pass to a model')
   const model = soldModel(parts, caller, call.model, 'chat_completions')
   if (isSold(model)) call.onModel(call.model)
@@ -87,18 +87,18 @@ export async function serveResearch(parts: ResearchParts, call: ResearchCall): P
   const asked = affordable(
     { model: model.value, question: call.question, maxSearches: call.maxSearches, cap: call.cap },
     searchPrice,
-    wishes,
+    options,
   )
-  if (!asked) return tooDear(call, searchPrice, wishes)
+  if (!asked) return tooDear(call, searchPrice, options)
   const most = mostResearchCost(asked, searchPrice)
-  if (wishes.quote) {
+  if (options.quote) {
     const quote = { most, version: model.value.priceVersion, fixed: false }
-    return { kind: 'quoted', quote, balance: await spendable(parts, admitted) }
+    return { kind: 'quoted', quote, balance: await spendable(parts, authenticated) }
   }
   const likely = likelyResearchTokens(asked)
-  const tooMany = moreThanMinute(likely - asked.cap, asked.cap, admitted.subjects)
+  const tooMany = moreThanMinute(likely - asked.cap, asked.cap, authenticated.subjects)
   if (tooMany) return { kind: 'refused', failure: tooMany }
-  return inTurn(parts.repeats, call, OPERATION, call.stream, (first) =>
+  return inTurn(parts.idempotency, call, OPERATION, call.stream, (first) =>
     begun(parts, call, { asked, most, likely, first }),
   )
 }
@@ -109,22 +109,26 @@ async function begun(
   call: ResearchCall,
   { asked, most, likely, first }: Begun,
 ): Promise<ResearchOutcome> {
-  const { admitted } = call
+  const { authenticated } = call
   const { ticket } = call
-  const waits = drainsFull(parts, admitted, asked.model)
-  if (waits) return { kind: 'refused', failure: waits, readings: await parts.limiter.read(admitted.subjects) }
-  const counted = await ticket.reserve(admitted.subjects, likely)
+  const waits = drainsFull(parts, authenticated, asked.model)
+  if (waits) return { kind: 'refused', failure: waits, readings: await parts.limiter.read(authenticated.subjects) }
+  const counted = await ticket.reserve(authenticated.subjects, likely)
   if (!counted.ok)
-    return { kind: 'refused', failure: limitFailure(counted.error, admitted.caller), readings: counted.error.readings }
+    return {
+      kind: 'refused',
+      failure: limitFailure(counted.error, authenticated.caller),
+      readings: counted.error.readings,
+    }
   const drain = drainOf(parts, call, asked.model)
   const reserved = await reserveTokens(
     parts,
-    { admitted, operation: OPERATION, model: asked.model, most },
+    { authenticated, operation: OPERATION, model: asked.model, most },
     creditUse(parts.search.onCredit),
   )
   if (!reserved.ok) {
     await ticket.finish(0)
-    return { kind: 'refused', failure: reserved.error, readings: await parts.limiter.read(admitted.subjects) }
+    return { kind: 'refused', failure: reserved.error, readings: await parts.limiter.read(authenticated.subjects) }
   }
   const job = new Job(parts, call, asked, most, { ticket, reservation: reserved.value, first, drain })
   return call.stream ? job.streaming() : job.whole()
@@ -180,9 +184,9 @@ class Job {
     this.call = call
     this.most = most
     this.taken = taken
-    const { caller } = call.admitted
+    const { caller } = call.authenticated
     const account = caller.kind === 'anonymous' ? null : caller.account.id
-    const who = { account, origin: originOf(call.admitted) }
+    const who = { account, origin: originOf(call.authenticated) }
     // On signup credit only that part of the sources is asked which costs the operator nothing.
     const search = (taken.reservation.isCredit && parts.search.onCredit) || parts.search
     const ends = { signal: this.abort.signal, isLeft: () => this.isLeft }
@@ -202,10 +206,10 @@ class Job {
   }
 
   private async answered(): Promise<ResearchOutcome> {
-    const { admitted, wire } = this.call
+    const { authenticated, wire } = this.call
     const { first } = this.taken
     const problem = await this.work()
-    const read = () => this.parts.limiter.read(admitted.subjects)
+    const read = () => this.parts.limiter.read(authenticated.subjects)
     if (problem && !(this.isGone && this.research.hasBegun)) {
       await giveBack(this.taken, 0)
       return { kind: 'refused', failure: problem, readings: await read() }
@@ -227,7 +231,7 @@ class Job {
       kind: 'streaming',
       run: (tell) => this.told(tell),
       hangUp: () => this.leave(),
-      readings: await this.parts.limiter.read(this.call.admitted.subjects),
+      readings: await this.parts.limiter.read(this.call.authenticated.subjects),
     }
   }
 
@@ -284,12 +288,12 @@ class Job {
     if (problem && !this.isOwed) {
       const code = this.isShutdown ? 'gateway_shutdown' : problem.code
       const end = { status: 502, code, charged: null, now: this.parts.clock.now() }
-      this.parts.journal.note(callRecord(this.call.admitted, OPERATION, end))
+      this.parts.journal.note(callRecord(this.call.authenticated, OPERATION, end))
       await giveBack(this.taken, 0)
       this.tell({ kind: 'failed', failure: problem })
       return 'nothing'
     }
-    // Written before it is charged, so that the repeats get it too.
+    // Written before it is charged, so that the idempotency get it too.
     const last = this.written({ kind: 'done', state, cost: researchCost(state, this.most) })
     const kept = problem ? first?.cut() : first?.answer(this.given.whole(), EVENTS)
     const captured = await this.charge(this.code(problem), kept)
@@ -360,7 +364,7 @@ class Job {
     const priceVersion = model?.priceVersion ?? 'none'
     const charged = { cost, priceVersion, units: 1, unitPrice: cost, lines: state.lines }
     return {
-      ...callRecord(this.call.admitted, OPERATION, { status: 200, code, charged, now: this.parts.clock.now() }),
+      ...callRecord(this.call.authenticated, OPERATION, { status: 200, code, charged, now: this.parts.clock.now() }),
       tokens: state.tokens,
       model: this.call.model,
       usageSource: state.source,

@@ -19,12 +19,15 @@ import type { LinkingKey } from '../../core/social/linking'
 import type { SocialAction, SocialNetwork } from '../../core/social/network'
 import type { SocialScope } from '../../core/social/scopes'
 import type { SocialSession } from '../../core/social/session'
-import type { Admitted, KnownCaller } from '../call'
+import type { AuthenticatedCall, KnownCaller } from '../call'
 
 /** An operation that a linked account does, and the provider of one call of it. */
 export interface SocialSale {
   readonly operation: Operation
-  provider(social: SocialParts | null, admitted: Pick<Admitted, 'caller'>): Provider<Parameters<ParameterTable>>
+  provider(
+    social: SocialParts | null,
+    authenticated: Pick<AuthenticatedCall, 'caller'>,
+  ): Provider<Parameters<ParameterTable>>
 }
 
 /** What is sold of linked accounts: what each operation needs, and what it does at the network (spec-answers 7). */
@@ -73,7 +76,10 @@ function sale<T extends ParameterTable>(
   scope: SocialScope,
   action: (input: Parameters<T>, session: SocialSession) => SocialAction,
 ): SocialSale {
-  const provider = (social: SocialParts | null, { caller }: Pick<Admitted, 'caller'>): Provider<Parameters<T>> => ({
+  const provider = (
+    social: SocialParts | null,
+    { caller }: Pick<AuthenticatedCall, 'caller'>,
+  ): Provider<Parameters<T>> => ({
     name: `social:${social?.network.name ?? 'none'}`,
     ready: async () => social !== null,
     ...(social?.creditBuys === false && { onCredit: null }),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { buildIndex } from '../../../server/adapters/websearch/local/build-index'
+import { buildIndex } from '../../../server/adapters/websearch/local/build/build-index'
 import { type LocalWebsearch, openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
 import { countTokens } from '../../../server/adapters/websearch/passages/token-count'
 import type { LlmContextInput } from '../../../server/core/catalogue/llm-context'

@@ -1,4 +1,4 @@
-import type { ToWorker } from '../../../server/adapters/websearch/local/question'
+import type { ToWorker } from '../../../server/adapters/websearch/local/query/question'
 
 /** Stands in for the search thread: it answers with how many it has answered, keeps silent at "wait", dies at "die". */
 declare const self: Worker

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { IndexDocument, IndexImage } from '../../../server/adapters/websearch/local/index-document'
+import type { IndexDocument, IndexImage } from '../../../server/adapters/websearch/local/build/index-document'
 import type { ImageSearchInput } from '../../../server/core/catalogue/image-search'
 import type { LlmContextInput } from '../../../server/core/catalogue/llm-context'
 

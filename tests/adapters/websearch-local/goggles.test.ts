@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { PublishedGoggles } from '../../../server/adapters/websearch/goggles/published-goggles'
-import { buildIndex } from '../../../server/adapters/websearch/local/build-index'
+import { buildIndex } from '../../../server/adapters/websearch/local/build/build-index'
 import { type LocalWebsearch, openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
 import type { OutboundFetch } from '../../../server/core/outbound/outbound-fetch'
 import { no, ok } from '../../../server/core/result'

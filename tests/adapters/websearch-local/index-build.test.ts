@@ -1,10 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BuildProgress, buildIndex, indexFingerprint } from '../../../server/adapters/websearch/local/build-index'
-import { ensureIndex } from '../../../server/adapters/websearch/local/ensure-index'
+import {
+  type BuildProgress,
+  buildIndex,
+  indexFingerprint,
+} from '../../../server/adapters/websearch/local/build/build-index'
+import { ensureIndex } from '../../../server/adapters/websearch/local/build/ensure-index'
+import { lastDatedHeading } from '../../../server/adapters/websearch/local/build/package-documents'
 import { openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
-import { lastDatedHeading } from '../../../server/adapters/websearch/local/package-documents'
 import { SOMEBODY } from '../../support/somebody'
 import { bodyOf, type ContextBody } from './bodies'
 import { BASE_URL, contextInput, NOW, temporaryFolder, writeFiles, writeFixtureProject } from './fixture-index'

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { buildIndex } from '../../../server/adapters/websearch/local/build-index'
+import { buildIndex } from '../../../server/adapters/websearch/local/build/build-index'
 import { type IndexClient, openIndexClient } from '../../../server/adapters/websearch/local/index-client'
 import { startIndexThread } from '../../../server/adapters/websearch/local/index-thread'
 import { type LocalWebsearch, openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
-import type { Question } from '../../../server/adapters/websearch/local/question'
+import type { Question } from '../../../server/adapters/websearch/local/query/question'
 import { SOMEBODY } from '../../support/somebody'
 import {
   BASE_URL,

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { buildIndex } from '../../../server/adapters/websearch/local/build-index'
+import { buildIndex } from '../../../server/adapters/websearch/local/build/build-index'
 import { contextProvider } from '../../../server/adapters/websearch/local/context-provider'
 import {
   BACKLOG_MS,

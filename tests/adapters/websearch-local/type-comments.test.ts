@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { typeEntries } from '../../../server/adapters/websearch/local/type-comments'
+import { typeEntries } from '../../../server/adapters/websearch/local/build/type-comments'
 
 describe('doc comments', () => {
   test('stand with the declaration they describe, under its owner', () => {

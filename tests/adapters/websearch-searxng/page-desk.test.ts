@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { PageDesk } from '../../../server/adapters/websearch/searxng/page-desk'
+import { PageReader } from '../../../server/adapters/websearch/searxng/page-reader'
 import type { FoundPage } from '../../../server/adapters/websearch/searxng/page-wire'
 
 const never = new AbortController().signal
-let desk: PageDesk
+let desk: PageReader
 afterEach(() => desk.close())
 
 function page(text: string, isHtml = true, charset: string | null = null): FoundPage {
@@ -14,7 +14,7 @@ function page(text: string, isHtml = true, charset: string | null = null): Found
 
 describe('reading a page', () => {
   test('takes its main content, and what it says of itself before what the engine says', async () => {
-    desk = new PageDesk()
+    desk = new PageReader()
     const html = `<html><head><title>Own title</title><meta name="description" content="Own words">
       <meta property="og:site_name" content="The Site"><link rel="icon" href="/i.png"></head>
       <body><nav>menu menu</nav><article><h1>Quartz</h1><p>${'Quartz is a mineral of silicon and oxygen. '.repeat(8)}</p></article></body></html>`
@@ -32,7 +32,7 @@ describe('reading a page', () => {
   })
 
   test('stands with the excerpt where there are no bytes, or nothing in them', async () => {
-    desk = new PageDesk()
+    desk = new PageReader()
     const texts = async (found: FoundPage) => (await desk.read(found, never))?.page.passages.map(({ text }) => text)
     expect(await texts({ ...page(''), fetched: null })).toEqual(['The excerpt of the engine.'])
     expect(await texts(page('<html><body></body></html>'))).toEqual(['The excerpt of the engine.'])
@@ -44,7 +44,7 @@ describe('reading a page', () => {
   })
 
   test('reads other alphabets by the server’s word, the page’s, or UTF-8', async () => {
-    desk = new PageDesk()
+    desk = new PageReader()
     const latin = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
     const body = 'Mülleimer überall in der Straße. '.repeat(5)
     const first = async (bytes: Uint8Array<ArrayBuffer>, charset: string | null) => {
@@ -57,13 +57,13 @@ describe('reading a page', () => {
   })
 
   test('plain text and Markdown are cut as they are', async () => {
-    desk = new PageDesk()
+    desk = new PageReader()
     const read = await desk.read(page('# Title\n\nSome words on <b>tags</b>.', false), never)
     expect(read?.page.passages[0]).toMatchObject({ heading: 'Title' })
   })
 
   test('elements that stand in one another a thousand deep are read as text, at once', async () => {
-    desk = new PageDesk()
+    desk = new PageReader()
     const read = await desk.read(page(`<body>${'<div>'.repeat(1000)}The words at the bottom.</body>`), never)
     expect(read?.page.passages[0]?.text).toContain('The words at the bottom.')
   })
@@ -73,14 +73,14 @@ describe('the thread', () => {
   const hanging = new URL('./hanging-page-worker.ts', import.meta.url)
 
   test('a page that hangs it is given up, and the next one is read by another', async () => {
-    desk = new PageDesk({ workerUrl: hanging, mostMs: 500 })
+    desk = new PageReader({ workerUrl: hanging, mostMs: 500 })
     const [hung, after] = await Promise.all([desk.read(page('hang'), never), desk.read(page('fine'), never)])
     expect(hung).toBeNull()
     expect(after?.page.title).toBe('fine')
   })
 
   test('a page that ends it, and one it cannot read, are given up alone', async () => {
-    desk = new PageDesk({ workerUrl: hanging, mostMs: 2_000 })
+    desk = new PageReader({ workerUrl: hanging, mostMs: 2_000 })
     expect(await desk.read(page('throw'), never)).toBeNull()
     expect((await desk.read(page('fine'), never))?.page.title).toBe('fine')
     expect(await desk.read(page('exit'), never)).toBeNull()
@@ -88,7 +88,7 @@ describe('the thread', () => {
   })
 
   test('who gives up waits no longer, and what waits behind is read', async () => {
-    desk = new PageDesk({ workerUrl: hanging, mostMs: 500 })
+    desk = new PageReader({ workerUrl: hanging, mostMs: 500 })
     const abort = new AbortController()
     const hung = desk.read(page('hang'), abort.signal)
     const queued = desk.read(page('fine'), abort.signal)
@@ -101,7 +101,7 @@ describe('the thread', () => {
   })
 
   test('closed, it reads nothing more', async () => {
-    desk = new PageDesk({ workerUrl: hanging })
+    desk = new PageReader({ workerUrl: hanging })
     const waiting = desk.read(page('hang'), never)
     desk.close()
     expect(await waiting).toBeNull()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { ownPath } from '../../../dashboard/src/own-path'
+import { safeRedirect } from '../../../dashboard/src/safe-redirect'
 import { closeReconciled } from '../../http/owner/bench'
 import { type Harness, openHarness } from '../../support/harness'
 import { oauthApp } from '../../support/oauth'
@@ -76,12 +76,12 @@ describe(CHECKLIST.openRedirects, () => {
     ['no path', 'evil.example'],
     ['no text', ['/keys']],
   ])('after a sign-in %s is not gone to', (_, to) => {
-    expect(ownPath(to)).toBeUndefined()
+    expect(safeRedirect(to)).toBeUndefined()
   })
 
   test('after a sign-in a page of ours is', () => {
     for (const to of ['/', '/keys?status=revoked', '/usage#log', '/device?user_code=ABCD1234'])
-      expect(ownPath(to)).toBe(to)
+      expect(safeRedirect(to)).toBe(to)
   })
 
   test('the library takes no address elsewhere to come back to, in any of its fields', async () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
-import type { SectionedDocument } from '../../../server/adapters/websearch/local/package-documents'
+import type { SectionedDocument } from '../../../server/adapters/websearch/local/build/package-documents'
 
 export const CORPUS_FILE = resolve(import.meta.dir, '../../fixtures/search-corpus.jsonl.br')
 

@@ -1,7 +1,7 @@
 import type { Client } from '@libsql/client'
-import { anyOf } from '../../../server/adapters/websearch/local/full-text-query'
-import { IndexSpelling } from '../../../server/adapters/websearch/local/index-spelling'
-import { searchPassages } from '../../../server/adapters/websearch/local/search-passages'
+import { anyOf } from '../../../server/adapters/websearch/local/query/full-text-query'
+import { IndexSpelling } from '../../../server/adapters/websearch/local/query/index-spelling'
+import { searchPassages } from '../../../server/adapters/websearch/local/query/search-passages'
 import { searchTerms } from '../../../server/adapters/websearch/passages/search-terms'
 
 /** Over one index: the urls it gives for a question, best first. */

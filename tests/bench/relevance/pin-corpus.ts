@@ -1,7 +1,10 @@
 import { join, resolve } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
-import { installedPackages } from '../../../server/adapters/websearch/local/installed-packages'
-import { packageDocuments, type SectionedDocument } from '../../../server/adapters/websearch/local/package-documents'
+import { installedPackages } from '../../../server/adapters/websearch/local/build/installed-packages'
+import {
+  packageDocuments,
+  type SectionedDocument,
+} from '../../../server/adapters/websearch/local/build/package-documents'
 import { CORPUS_FILE } from './corpus'
 
 /**

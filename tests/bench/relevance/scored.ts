@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createClient } from '@libsql/client'
-import { type IndexCounts, IndexWriter } from '../../../server/adapters/websearch/local/index-writer'
+import { type IndexCounts, IndexWriter } from '../../../server/adapters/websearch/local/build/index-writer'
 import { pinnedCorpus } from './corpus'
 import type { Engine } from './engines'
 import judgements from './judgements.json' with { type: 'json' }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { CHAT_COMPLETIONS } from '../../../server/core/models/chat-completions-wire'
-import { GENERATE_CONTENT } from '../../../server/core/models/generate-content-wire'
-import { mayHideOutput } from '../../../server/core/models/hidden-output'
-import { MESSAGES } from '../../../server/core/models/messages-wire'
-import type { ModelWire } from '../../../server/core/models/model-wire'
+import { CHAT_COMPLETIONS } from '../../../server/pipeline/models/wires/chat-completions-wire'
+import { GENERATE_CONTENT } from '../../../server/pipeline/models/wires/generate-content-wire'
+import { mayHideOutput } from '../../../server/pipeline/models/wires/hidden-output'
+import { MESSAGES } from '../../../server/pipeline/models/wires/messages-wire'
+import type { ModelWire } from '../../../server/pipeline/models/wires/model-wire'
 
 const SAID = {
   chat: [CHAT_COMPLETIONS, { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { edited, inserted, objectMembers } from '../../../server/core/models/json-members'
+import { edited, inserted, objectMembers } from '../../../server/pipeline/models/wires/json-members'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (of: Uint8Array) => new TextDecoder().decode(of)

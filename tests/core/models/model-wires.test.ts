@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { CHAT_COMPLETIONS } from '../../../server/core/models/chat-completions-wire'
-import { GENERATE_CONTENT } from '../../../server/core/models/generate-content-wire'
-import { MESSAGES } from '../../../server/core/models/messages-wire'
 import type { Model, ModelUpstream } from '../../../server/core/models/model'
 import { parseModelEntry } from '../../../server/core/models/model-entry'
-import { ADDED_TOKENS, boundsOf } from '../../../server/core/models/model-request'
-import { type ModelWire, metered, type WirePath } from '../../../server/core/models/model-wire'
+import { CHAT_COMPLETIONS } from '../../../server/pipeline/models/wires/chat-completions-wire'
+import { GENERATE_CONTENT } from '../../../server/pipeline/models/wires/generate-content-wire'
+import { MESSAGES } from '../../../server/pipeline/models/wires/messages-wire'
+import { ADDED_TOKENS, boundsOf } from '../../../server/pipeline/models/wires/model-request'
+import { type ModelWire, metered, type WirePath } from '../../../server/pipeline/models/wires/model-wire'
 
 const bytes = (value: unknown) => new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value))
 const text = (of: Uint8Array) => new TextDecoder().decode(of)

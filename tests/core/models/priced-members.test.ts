@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { CHAT_COMPLETIONS } from '../../../server/core/models/chat-completions-wire'
-import { GENERATE_CONTENT } from '../../../server/core/models/generate-content-wire'
-import { MESSAGES } from '../../../server/core/models/messages-wire'
-import type { ModelWire } from '../../../server/core/models/model-wire'
+import { CHAT_COMPLETIONS } from '../../../server/pipeline/models/wires/chat-completions-wire'
+import { GENERATE_CONTENT } from '../../../server/pipeline/models/wires/generate-content-wire'
+import { MESSAGES } from '../../../server/pipeline/models/wires/messages-wire'
+import type { ModelWire } from '../../../server/pipeline/models/wires/model-wire'
 
 const messages = [{ role: 'user', content: 'Hello' }]
 const BODIES = new Map<ModelWire, object>([

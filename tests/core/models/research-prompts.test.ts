@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { citedSources, plannedQueries, questionQueries } from '../../../server/core/models/research-prompts'
+import { citedSources, plannedQueries, questionQueries } from '../../../server/pipeline/research/research-prompts'
 
 describe('the searches of a research', () => {
   test('are the lines of a plan, each once, without those that were made', () => {

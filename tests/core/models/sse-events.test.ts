@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test'
-import { JsonElements } from '../../../server/core/models/json-elements'
-import { SseEvents } from '../../../server/core/models/sse-events'
-import { WaitingBytes } from '../../../server/core/models/waiting-bytes'
+import { JsonElements } from '../../../server/pipeline/models/wires/json-elements'
+import { SseEvents } from '../../../server/pipeline/models/wires/sse-events'
+import { WaitingBytes } from '../../../server/pipeline/models/wires/waiting-bytes'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (parts: readonly Uint8Array[]) => parts.map((part) => new TextDecoder().decode(part)).join('')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { isTooDeep, MAX_DEPTH } from '../../../server/core/models/json-depth'
-import { StreamGuard, streamBounds } from '../../../server/core/models/stream-bounds'
+import { isTooDeep, MAX_DEPTH } from '../../../server/pipeline/models/wires/json-depth'
+import { StreamGuard, streamBounds } from '../../../server/pipeline/models/wires/stream-bounds'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 

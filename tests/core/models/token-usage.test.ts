@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { anthropicUsage, fromAnthropic, geminiUsage, openAiUsage } from '../../../server/core/models/token-usage'
+import {
+  anthropicUsage,
+  fromAnthropic,
+  geminiUsage,
+  openAiUsage,
+} from '../../../server/pipeline/models/wires/token-usage'
 
 const anthropic = (usage: unknown) => {
   const counts = anthropicUsage(usage)

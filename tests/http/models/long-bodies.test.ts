@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { BodyDesk } from '../../../server/adapters/models/body-desk'
-import { CHAT_COMPLETIONS } from '../../../server/core/models/chat-completions-wire'
+import { BodyParser } from '../../../server/adapters/models/body-parser'
 import { digestOf } from '../../../server/core/payments/binding'
+import { CHAT_COMPLETIONS } from '../../../server/pipeline/models/wires/chat-completions-wire'
 import { type Harness, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 
@@ -32,7 +32,7 @@ function inChunks(whole: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
 
 describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', () => {
   test('what is read of it is the same, to the byte', async () => {
-    const desk = new BodyDesk()
+    const desk = new BodyParser()
     for (const more of [`,"user":"${LONG_TEXT}"`, `,"stream":true,"user":"${LONG_TEXT}é\\"}{"`]) {
       const here = CHAT_COMPLETIONS.read(bytes(chat(more)), PATH)
       const there = await desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(more))), PATH)
@@ -43,14 +43,14 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
   })
 
   test('a short body of many parts is read there too', async () => {
-    const desk = new BodyDesk()
+    const desk = new BodyParser()
     const body = bytes(chat(`,"metadata":{${Array.from({ length: 20_000 }, (_, i) => `"m${i}":1`).join(',')}}`))
     const read = await desk.read(CHAT_COMPLETIONS, inChunks(body), PATH)
     expect(read).toMatchObject({ ok: true, value: { digest: expect.any(String) } })
   })
 
   test('nesting, members and a broken end behind the first MiB are refused as in a short body', async () => {
-    const desk = new BodyDesk()
+    const desk = new BodyParser()
     const refusal = async (more: string) => {
       const read = await desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(`,"user":"${LONG_TEXT}"${more}`))), PATH)
       return read.ok ? 'read' : read.error.code
@@ -63,7 +63,7 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
   })
 
   test('many at once are read one after the other; what finds no room is 503, and the next is read again', async () => {
-    const desk = new BodyDesk()
+    const desk = new BodyParser()
     const read = () => desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(`,"user":"${LONG_TEXT}"`))), PATH)
     const outcomes = await Promise.all(Array.from({ length: 20 }, read))
     expect(outcomes.filter(({ ok }) => ok).length).toBe(17)
@@ -73,7 +73,7 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
   })
 
   test('a thread that dies takes one body with it, and no other', async () => {
-    const desk = new BodyDesk(new URL('../../fixtures/dying-worker.ts', import.meta.url))
+    const desk = new BodyParser(new URL('../../fixtures/dying-worker.ts', import.meta.url))
     const read = () => desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(`,"user":"${LONG_TEXT}"`))), PATH)
     const outcomes = await Promise.all([read(), read()])
     expect(outcomes.map((outcome) => (outcome.ok ? 'read' : outcome.error.code))).toEqual([

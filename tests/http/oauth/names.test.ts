@@ -59,6 +59,6 @@ test('what an app called and spent is under its name in usage, log and CSV, also
 
 test('an app whose record is gone when it first calls is an app without a name, and its call is not refused for it', async () => {
   const account = await gateway.account(1)
-  const made = await gateway.core.connections.of(account, 'forgotten', '127.0.0.1')
+  const made = await gateway.core.appGrants.of(account, 'forgotten', '127.0.0.1')
   expect(made.name).toBe('App')
 })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { micros } from '../../../server/core/money'
 import { type Harness, openHarness } from '../../support/harness'
-import { type AccountBody, closeReconciled, IMAGES, keyDesk, type Owner, read, refusalOf } from './bench'
+import { type AccountBody, closeReconciled, IMAGES, keyBench, type Owner, read, refusalOf } from './bench'
 
 const PASSWORD = 'correct horse battery'
 
@@ -131,15 +131,15 @@ describe('a session', () => {
   })
 })
 
-let shared: ReturnType<ReturnType<typeof keyDesk>['create']> | undefined
+let shared: ReturnType<ReturnType<typeof keyBench>['create']> | undefined
 function sharedKey() {
-  shared ??= keyDesk(ada).create({ name: 'shared' })
+  shared ??= keyBench(ada).create({ name: 'shared' })
   return shared
 }
 
 describe('the balance', () => {
   test('shows what is held while a call is under way, then what it cost', async () => {
-    const { secret } = await keyDesk(bob).create()
+    const { secret } = await keyBench(bob).create()
     const { promise, resolve } = Promise.withResolvers<void>()
     const usual = gateway.images.answer
     let asked = () => {}
@@ -177,7 +177,7 @@ describe('the balance', () => {
     await topUp(1)
     expect(await accountOf(bob)).toMatchObject({ tier: 'growth', topped_up_micros_usd: 500_000_000 })
     const before = await accountOf(bob)
-    const { secret } = await keyDesk(bob).create()
+    const { secret } = await keyBench(bob).create()
     expect((await gateway.as(secret, IMAGES)).status).toBe(200)
     expect(await accountOf(bob)).toMatchObject({
       credit_micros_usd: before.credit_micros_usd - 5_000,

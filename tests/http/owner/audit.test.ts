@@ -7,7 +7,7 @@ import {
   auditRows,
   callWith,
   closeReconciled,
-  keyDesk,
+  keyBench,
   type Owner,
   read,
 } from './bench'
@@ -82,7 +82,7 @@ describe('the audit (spec-answers 3, 4)', () => {
   })
 
   test('has no row for what was refused or only read', async () => {
-    const { key } = await keyDesk(owner).create()
+    const { key } = await keyBench(owner).create()
     const before = await auditRows(gateway)
     await owner.api(`/api/keys/${key.id}`, { name: '' }, 'PATCH')
     await owner.api(`/api/keys/${key.id}/rotate`, { grace_period_seconds: -1 })
@@ -93,7 +93,7 @@ describe('the audit (spec-answers 3, 4)', () => {
   })
 
   test('is on disk when the change was answered, so that a crash loses none', async () => {
-    const { key } = await keyDesk(owner).create()
+    const { key } = await keyBench(owner).create()
     const client = createClient({ url: `file:${gateway.databaseFile}`, concurrency: 1 })
     try {
       const { rows } = await client.execute({ sql: 'SELECT action FROM audit_log WHERE key_id = ?', args: [key.id] })
@@ -104,7 +104,7 @@ describe('the audit (spec-answers 3, 4)', () => {
   })
 
   test('holds no secret, no hash of one, no session and no password', async () => {
-    const keys = keyDesk(owner)
+    const keys = keyBench(owner)
     const { key, secret } = await keys.create()
     const next = await keys.rotate(key.id)
     expect(await callWith(gateway, next.secret)).toBe('200')

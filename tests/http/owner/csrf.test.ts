@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { auditRows, closeReconciled, keyDesk, type MadeKey, type Owner, refusalOf } from './bench'
+import { auditRows, closeReconciled, keyBench, type MadeKey, type Owner, refusalOf } from './bench'
 
 const BASE_URL = 'https://gateway.example'
 
@@ -11,7 +11,7 @@ let made: MadeKey
 beforeAll(async () => {
   gateway = await openHarness({ env: { BASE_URL, PORT: '4321' } })
   owner = await gateway.owner()
-  made = await keyDesk(owner).create()
+  made = await keyBench(owner).create()
 })
 afterAll(() => closeReconciled(gateway))
 

@@ -3,7 +3,7 @@ import { MAX_PER_ACCOUNT } from '../../../server/adapters/stores/memory/events'
 import { type Listening, listen } from '../../../server/listen'
 import { eventSource } from '../../support/event-source'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
-import { type AccountBody, closeReconciled, IMAGES, keyDesk, type Owner, read, refusalOf } from './bench'
+import { type AccountBody, closeReconciled, IMAGES, keyBench, type Owner, read, refusalOf } from './bench'
 
 let gateway: Harness
 let web: Listening
@@ -45,7 +45,7 @@ const accountOf = async (who: Owner) => read<AccountBody>(who.api('/api/account'
 
 describe('GET /api/events', () => {
   test('needs the session cookie; a key is not looked at', async () => {
-    const { secret } = await keyDesk(owner).create()
+    const { secret } = await keyBench(owner).create()
     for (const headers of [{}, { authorization: `Bearer ${secret}` }])
       expect(await refusalOf(gateway.call('/api/events', { headers }))).toMatchObject({
         status: 401,
@@ -54,7 +54,7 @@ describe('GET /api/events', () => {
   })
 
   test('tells of a served call and of the balance after it', async () => {
-    const { key, secret } = await keyDesk(owner).create()
+    const { key, secret } = await keyBench(owner).create()
     const source = await listening(owner)
     const answer = await gateway.as(secret, IMAGES)
     expect(answer.status).toBe(200)
@@ -74,21 +74,21 @@ describe('GET /api/events', () => {
   })
 
   test('tells of a refused call, which cost nothing and moved no balance', async () => {
-    const { secret } = await keyDesk(owner).create()
+    const { secret } = await keyBench(owner).create()
     const source = await listening(owner)
     await gateway.as(secret, '/apis/v1/websearch/images/search')
     expect(await source.next()).toMatchObject({
       event: 'call',
       data: { status: 400, code: 'missing_parameter', cost_micros_usd: 0 },
     })
-    await keyDesk(owner).create()
+    await keyBench(owner).create()
     expect((await source.next())?.event).toBe('key')
     await source.close()
   })
 
   test('tells of every change to a key, of grants and of another tier', async () => {
     const source = await listening(owner)
-    const keys = keyDesk(owner)
+    const keys = keyBench(owner)
     const { key } = await keys.create()
     expect(await source.next()).toEqual({ event: 'key', data: { id: key.id } })
     for (const change of [
@@ -114,16 +114,16 @@ describe('GET /api/events', () => {
 
   test('tells nobody of another account', async () => {
     const source = await listening(other)
-    const { secret } = await keyDesk(owner).create()
+    const { secret } = await keyBench(owner).create()
     await gateway.as(secret, IMAGES)
-    const mine = await keyDesk(other).create()
+    const mine = await keyBench(other).create()
     expect(await source.next()).toEqual({ event: 'key', data: { id: mine.key.id } })
     await source.close()
   })
 
   test('holds no secret', async () => {
     const source = await listening(owner)
-    const { secret } = await keyDesk(owner).create()
+    const { secret } = await keyBench(owner).create()
     await gateway.as(secret, IMAGES)
     const seen = [await source.nextOf('key'), await source.nextOf('call'), await source.nextOf('balance')]
     expect(JSON.stringify(seen)).not.toContain(secret.slice(4))

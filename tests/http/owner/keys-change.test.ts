@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { callWith, closeReconciled, keyDesk, type Owner, refusalOf } from './bench'
+import { callWith, closeReconciled, keyBench, type Owner, refusalOf } from './bench'
 
 let gateway: Harness
 let owner: Owner
 let stranger: Owner
-let keys: ReturnType<typeof keyDesk>
+let keys: ReturnType<typeof keyBench>
 
 beforeAll(async () => {
   gateway = await openHarness()
   owner = await gateway.owner()
   stranger = await gateway.owner()
-  keys = keyDesk(owner)
+  keys = keyBench(owner)
 })
 afterAll(() => closeReconciled(gateway))
 

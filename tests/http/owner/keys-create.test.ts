@@ -2,18 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Harness, openHarness } from '../../support/harness'
-import { auditRows, callWith, closeReconciled, keyDesk, type MadeKey, type Owner, read, refusalOf } from './bench'
+import { auditRows, callWith, closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from './bench'
 
 let gateway: Harness
 let owner: Owner
 let stranger: Owner
-let keys: ReturnType<typeof keyDesk>
+let keys: ReturnType<typeof keyBench>
 
 beforeAll(async () => {
   gateway = await openHarness()
   owner = await gateway.owner()
   stranger = await gateway.owner()
-  keys = keyDesk(owner)
+  keys = keyBench(owner)
 })
 afterAll(() => closeReconciled(gateway))
 

@@ -4,7 +4,7 @@ import {
   callWith,
   closeReconciled,
   IMAGES,
-  keyDesk,
+  keyBench,
   type MadeKey,
   type Owner,
   read,
@@ -16,12 +16,12 @@ const DAY_MS = 86_400_000
 
 let gateway: Harness
 let owner: Owner
-let keys: ReturnType<typeof keyDesk>
+let keys: ReturnType<typeof keyBench>
 
 beforeAll(async () => {
   gateway = await openHarness()
   owner = await gateway.owner()
-  keys = keyDesk(owner)
+  keys = keyBench(owner)
 })
 beforeEach(() => signedInJustNow(gateway))
 afterAll(() => closeReconciled(gateway))

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { auditRows, callWith, closeReconciled, keyDesk, type Owner, refusalOf } from './bench'
+import { auditRows, callWith, closeReconciled, keyBench, type Owner, refusalOf } from './bench'
 
 let gateway: Harness
 let owner: Owner
-let keys: ReturnType<typeof keyDesk>
+let keys: ReturnType<typeof keyBench>
 
 beforeAll(async () => {
   gateway = await openHarness()
   owner = await gateway.owner()
-  keys = keyDesk(owner)
+  keys = keyBench(owner)
 })
 afterAll(() => closeReconciled(gateway))
 
@@ -78,7 +78,7 @@ describe('the status', () => {
 
   test('filters the list, and revoked keys are listed only when asked for', async () => {
     const lister = await gateway.owner()
-    const own = keyDesk(lister)
+    const own = keyBench(lister)
     const made = {
       active: await own.create(),
       disabled: await own.create(),
@@ -116,14 +116,14 @@ describe('the list', () => {
 
   beforeAll(async () => {
     lister = await gateway.owner()
-    const own = keyDesk(lister)
+    const own = keyBench(lister)
     for (let i = 0; i < 51; i++) ids.push((await own.create()).key.id)
     ids = ids.reverse()
   })
 
   /** All ids, page by page, and how long the pages were. */
   async function walk(query: string): Promise<{ seen: string[]; pages: number[] }> {
-    const own = keyDesk(lister)
+    const own = keyBench(lister)
     const seen: string[] = []
     const pages: number[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -151,7 +151,7 @@ describe('the list', () => {
   })
 
   test('goes on after its cursor, also when a key was made in between', async () => {
-    const own = keyDesk(lister)
+    const own = keyBench(lister)
     const first = await own.list('?limit=10')
     const { key } = await own.create()
     const second = await own.list(`?limit=10&cursor=${first.next_cursor}`)

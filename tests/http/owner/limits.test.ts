@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { callWith, closeReconciled, keyDesk, type Owner, read } from './bench'
+import { callWith, closeReconciled, keyBench, type Owner, read } from './bench'
 
 let gateway: Harness
 let owner: Owner
@@ -13,7 +13,7 @@ afterAll(() => closeReconciled(gateway))
 
 describe('GET /api/limits', () => {
   test("tells the tier, its caps, and each live key's own windows as they stand now (spec 8)", async () => {
-    const keys = keyDesk(owner)
+    const keys = keyBench(owner)
     const wide = await keys.create({ name: 'wide' })
     const narrow = await keys.create({ name: 'narrow', rpm_limit: 10, tpm_limit: 100 })
     const revoked = await keys.create({ name: 'revoked' })
@@ -40,7 +40,7 @@ describe('GET /api/limits', () => {
   })
 
   test('tells the same as the headers of a call', async () => {
-    const { key, secret } = await keyDesk(owner).create()
+    const { key, secret } = await keyBench(owner).create()
     const answer = await gateway.as(secret, '/v1/usage')
     const { keys } = await read<{ keys: { id: string; requests: unknown }[] }>(owner.api('/api/limits'))
     expect(keys.find((one) => one.id === key.id)?.requests).toEqual({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-gateway'
 import { anthropic, eventStream, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
-import { closeReconciled, keyDesk, type MadeKey, type Owner, read, refusalOf } from './bench'
+import { closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from './bench'
 
 let vendor: VendorDouble
 let gateway: ModelGateway
@@ -22,7 +22,7 @@ beforeAll(async () => {
     { CREDIT_BUYS_PAID_PROVIDERS: 'true' },
   )
   owner = await gateway.owner()
-  app = await keyDesk(owner).create({ name: 'app' })
+  app = await keyBench(owner).create({ name: 'app' })
 })
 afterAll(async () => {
   vendor.close()

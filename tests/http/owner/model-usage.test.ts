@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-gateway'
 import { openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
-import { closeReconciled, keyDesk, type MadeKey, type Owner, read } from './bench'
+import { closeReconciled, keyBench, type MadeKey, type Owner, read } from './bench'
 
 interface Report {
   readonly totals: Record<string, number>
@@ -33,7 +33,7 @@ beforeAll(async () => {
     { CREDIT_BUYS_PAID_PROVIDERS: 'true' },
   )
   owner = await gateway.owner()
-  app = await keyDesk(owner).create({ name: 'app' })
+  app = await keyBench(owner).create({ name: 'app' })
   const chat = async (body: object) => (await gateway.chat(app.secret, { max_tokens: 100, ...body })).status
   expect(await chat({ model: 'open' })).toBe(200)
   expect(await chat({ model: 'open' })).toBe(200)

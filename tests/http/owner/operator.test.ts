@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { type AccountBody, auditRows, callWith, closeReconciled, keyDesk, type Owner, read, refusalOf } from './bench'
+import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
 
 interface AccountLine {
   readonly id: string
@@ -106,7 +106,7 @@ describe('an operator', () => {
   test('gives limits that bind the next call, and takes them back', async () => {
     const limits = (body: unknown) => operator.api(`/api/operator/accounts/${id}/limits`, body)
     await read(limits({ limits: { rpm: 1, tpm: 1000, concurrency: 1 } }))
-    const { secret } = await keyDesk(owner).create()
+    const { secret } = await keyBench(owner).create()
     expect(await callWith(gateway, secret)).toBe('200')
     expect(await callWith(gateway, secret)).toBe('429 rate_limit_exceeded')
     expect(await read<unknown>(limits({ limits: null }))).toMatchObject({ account: { tier: 'free' } })
@@ -120,7 +120,7 @@ describe('an operator', () => {
     const body = await read<{ catalogue: unknown[]; prices: unknown[] }>(operator.api('/api/operator/prices'))
     expect(body.catalogue).toContainEqual({ operation: 'image-search', usd: '0.005' })
     expect(body.prices).toMatchObject([{ operation: 'image-search', account: id, usd: '0.004' }])
-    const { secret } = await keyDesk(owner).create()
+    const { secret } = await keyBench(owner).create()
     const answer = await gateway.as(secret, '/apis/v1/websearch/images/search?q=card')
     expect(answer.headers.get('x-cost-micros-usd')).toBe('4000')
     expect(await refusalOf(operator.api('/api/operator/prices', { operation: 'nothing', usd: '1' }))).toMatchObject({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { PRICE_NAMES } from '../../../server/core/catalogue/operations'
 import { type Harness, openHarness } from '../../support/harness'
-import { type AccountBody, closeReconciled, keyDesk, type Owner, read } from './bench'
+import { type AccountBody, closeReconciled, keyBench, type Owner, read } from './bench'
 
 interface PriceRow {
   readonly operation: string
@@ -44,7 +44,7 @@ describe('GET /api/prices', () => {
     await read(operator.api('/api/operator/prices', { operation: 'image-search', usd: '0.006' }))
     expect(await rowOf(owner, 'image-search')).toMatchObject({ amount_micros_usd: 4000, catalogue_micros_usd: 5000 })
     expect(await rowOf(operator, 'image-search')).toMatchObject({ amount_micros_usd: 6000 })
-    const { secret } = await keyDesk(owner).create()
+    const { secret } = await keyBench(owner).create()
     const answer = await gateway.as(secret, '/apis/v1/websearch/images/search?q=card')
     expect(answer.headers.get('x-cost-micros-usd')).toBe('4000')
   })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { closeReconciled, keyDesk, type MadeKey, type Owner, read, refusalOf } from './bench'
+import { closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from './bench'
 
 const HOUR = 3_600_000
 
@@ -10,7 +10,7 @@ let made: MadeKey
 beforeAll(async () => {
   gateway = await openHarness()
   owner = await gateway.owner()
-  made = await keyDesk(owner).create()
+  made = await keyBench(owner).create()
 })
 afterAll(() => closeReconciled(gateway))
 
@@ -19,7 +19,7 @@ const at = (path: string) => path.replace(':id', made.key.id)
 describe('a session that signed in more than 12 hours ago', () => {
   test('is asked to sign in again before it makes, rotates or revokes a key, or acts as operator', async () => {
     gateway.clock.advance(12 * HOUR)
-    await keyDesk(owner).create()
+    await keyBench(owner).create()
     gateway.clock.advance(1)
     const orders: [string, unknown][] = [
       ['/api/keys', { name: 'late' }],
@@ -41,8 +41,8 @@ describe('a session that signed in more than 12 hours ago', () => {
   test('may still read everything, switch keys off and on, and change their settings', async () => {
     for (const path of ['/api/keys', '/api/account', '/api/usage', '/api/limits', '/api/operator/accounts'])
       await read(owner.api(path))
-    for (const action of ['disable', 'enable'] as const) await keyDesk(owner).move(made.key.id, action)
-    await keyDesk(owner).change(made.key.id, { spending_limit: 3 })
+    for (const action of ['disable', 'enable'] as const) await keyBench(owner).move(made.key.id, action)
+    await keyBench(owner).change(made.key.id, { spending_limit: 3 })
   })
 
   test('goes on after signing in again', async () => {

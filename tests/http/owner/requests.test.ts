@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { callWith, closeReconciled, IMAGES, keyDesk, type MadeKey, type Owner, read, refusalOf } from './bench'
+import { callWith, closeReconciled, IMAGES, keyBench, type MadeKey, type Owner, read, refusalOf } from './bench'
 
 interface Row {
   readonly id: string
@@ -24,7 +24,7 @@ let started: number
 beforeAll(async () => {
   gateway = await openHarness()
   owner = await gateway.owner()
-  const keys = keyDesk(owner)
+  const keys = keyBench(owner)
   app = await keys.create({ name: 'app' })
   job = await keys.create({ name: 'job' })
   started = gateway.clock.now()
@@ -155,7 +155,7 @@ describe('GET /api/requests', () => {
   })
 
   test('shows what the door turned away, and no call of a key that is unknown or revoked', async () => {
-    const keys = keyDesk(owner)
+    const keys = keyBench(owner)
     const { key, secret } = await keys.create({ allowed_ips: ['10.0.0.1'] })
     expect(await callWith(gateway, secret)).toBe('403 ip_not_allowed')
     await keys.move(key.id, 'disable')

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eventSource } from '../../support/event-source'
 import { type Harness, openHarness } from '../../support/harness'
 import { linkKey } from '../../support/social/linked-key'
-import { type AccountBody, auditRows, callWith, closeReconciled, keyDesk, type Owner, read, refusalOf } from './bench'
+import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
 
 interface SettingsBody {
   readonly name: string
@@ -125,8 +125,8 @@ describe('sessions', () => {
 describe('the export', () => {
   test('holds everything of the owner and nothing of others, no secret, and is one JSON object', async () => {
     const [owner, other] = [await gateway.owner(), await gateway.owner()]
-    const { key, secret } = await keyDesk(owner).create({ spending_limit: 1 })
-    const strange = await keyDesk(other).create()
+    const { key, secret } = await keyBench(owner).create({ spending_limit: 1 })
+    const strange = await keyBench(other).create()
     for (let i = 0; i < 3; i++) await callWith(gateway, secret)
     await callWith(gateway, strange.secret)
     await gateway.core.stores.journal.drained()
@@ -149,8 +149,8 @@ describe('the export', () => {
 
   test('is read page by page, also when it is long', async () => {
     const owner = await gateway.owner()
-    const { key } = await keyDesk(owner).create()
-    for (let i = 0; i < 205; i++) await keyDesk(owner).change(key.id, { name: `name ${i}` })
+    const { key } = await keyBench(owner).create()
+    for (let i = 0; i < 205; i++) await keyBench(owner).change(key.id, { name: `name ${i}` })
     const body = await read<{ changes: { id: string }[] }>(owner.api('/api/settings/export'))
     expect(new Set(body.changes.map(({ id }) => id)).size).toBe(207)
   })
@@ -162,7 +162,7 @@ describe('closing the account', () => {
   test('revokes the keys, ends the sessions, forgets who it was, keeps the ledger, and names what is forfeited', async () => {
     const owner = await gateway.owner()
     const { id } = await accountOf(owner)
-    const { secret } = await keyDesk(owner).create()
+    const { secret } = await keyBench(owner).create()
     await callWith(gateway, secret)
     const stream = eventSource(await gateway.call('/api/events', { headers: { cookie: owner.cookie } }))
     await stream.nextOf('ping')
@@ -196,13 +196,13 @@ describe('closing the account', () => {
 
   test('ends the access of apps, and unlinks the social accounts of its keys', async () => {
     const owner = await gateway.owner()
-    const { key, secret } = await keyDesk(owner).create()
+    const { key, secret } = await keyBench(owner).create()
     await linkKey(gateway, secret)
     const { core } = gateway
     const pool = (await core.credentials.byId(key.id as `key_${string}`))?.poolId ?? 'pool_'
     const account = await core.accounts.byId((await accountOf(owner)).id as `acct_${string}`)
     if (!account) throw new Error('no account')
-    await core.connections.of(account, 'an-app', '127.0.0.1')
+    await core.appGrants.of(account, 'an-app', '127.0.0.1')
     expect(await core.stores.social.session(pool)).not.toBeNull()
     await read(close(owner))
     expect(await core.stores.social.session(pool)).toBeNull()
@@ -217,7 +217,7 @@ describe('closing the account', () => {
     await read(close(owner))
     const fresh = await gateway.owner(owner.email)
     expect((await accountOf(fresh)).id).not.toBe(id)
-    expect((await keyDesk(fresh).list()).keys).toEqual([])
+    expect((await keyBench(fresh).list()).keys).toEqual([])
   })
 
   test('needs the address repeated and a sign-in of the last ten minutes', async () => {

@@ -6,7 +6,7 @@ import {
   type AccountBody,
   callWith,
   closeReconciled,
-  keyDesk,
+  keyBench,
   type MadeKey,
   type Owner,
   read,
@@ -32,7 +32,7 @@ let made: MadeKey
 beforeAll(async () => {
   gateway = await openHarness()
   owner = await gateway.owner()
-  made = await keyDesk(owner).create()
+  made = await keyBench(owner).create()
 })
 afterAll(() => closeReconciled(gateway))
 
@@ -138,7 +138,7 @@ describe('GET /api/transactions', () => {
 describe('an empty account', () => {
   test('is told insufficient_balance, after the limit of its key', async () => {
     const poor = await gateway.owner()
-    const keys = keyDesk(poor)
+    const keys = keyBench(poor)
     const { secret } = await keys.create()
     const limited = await keys.create({ spending_limit: 0.001 })
     const { id } = await read<AccountBody>(poor.api('/api/account'))

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { CredentialStore } from '../../../server/core/credentials/store'
-import type { Statements } from '../../../server/core/ledger/statement'
+import type { AccountStatements } from '../../../server/core/ledger/account-statement'
 import type { Page } from '../../../server/core/page'
 import type { CallRecord } from '../../../server/core/usage/call-record'
 import type { UsageReports } from '../../../server/core/usage/reports'
@@ -23,7 +23,7 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
     credentials: parts.credentials as unknown as CredentialStore,
     apps: { byAccount: async () => [] },
     reports: parts.reports as unknown as UsageReports,
-    statements: {} as Statements,
+    statements: {} as AccountStatements,
     now: () => 0,
   })
   const answer = await routes.handle(new Request('http://127.0.0.1/api/usage.csv'))

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { callWith, closeReconciled, IMAGES, keyDesk, type MadeKey, type Owner, read, refusalOf } from './bench'
+import { callWith, closeReconciled, IMAGES, keyBench, type MadeKey, type Owner, read, refusalOf } from './bench'
 
 const CONTEXT = '/apis/v1/websearch/llm/context?q=card'
 
@@ -25,7 +25,7 @@ let started: number
 beforeAll(async () => {
   gateway = await openHarness()
   owner = await gateway.owner()
-  const keys = keyDesk(owner)
+  const keys = keyBench(owner)
   app = await keys.create({ name: 'app' })
   job = await keys.create({ name: 'job' })
   started = gateway.clock.now()
@@ -183,7 +183,7 @@ describe('GET /api/usage.csv', () => {
 
   test('puts a quote before what a spreadsheet would take for a formula, and quotes commas and quotes', async () => {
     const author = await gateway.owner()
-    const keys = keyDesk(author)
+    const keys = keyBench(author)
     const names = ['=1+1', '+1', '-1', '@SUM(A1)', 'a,"b"', '=HYPERLINK("x","y")', "it's"]
     for (const name of names) await callWith(gateway, (await keys.create({ name })).secret)
     const cells = (await lines(author)).slice(1, -1).reverse()
@@ -200,7 +200,7 @@ describe('GET /api/usage.csv', () => {
 
   test('streams more calls than one page holds, each once, also at one and the same moment', async () => {
     const busy = await gateway.owner()
-    const { key, secret } = await keyDesk(busy).create()
+    const { key, secret } = await keyBench(busy).create()
     const { id } = await read<{ id: string }>(busy.api('/api/account'))
     await gateway.gateway.control(
       new Request('http://gateway/limits', {

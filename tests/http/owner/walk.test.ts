@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { auditRows, closeReconciled, IMAGES, keyDesk, type MadeKey, type Owner, read } from './bench'
+import { auditRows, closeReconciled, IMAGES, keyBench, type MadeKey, type Owner, read } from './bench'
 
 /**
  * Every route of `/api`, taken from the app itself, so that a new one cannot be forgotten: a new path with an id must be given
@@ -27,7 +27,7 @@ beforeAll(async () => {
   await gateway.owner('operator@example.com')
   victim = await gateway.owner('victim@example.com')
   thief = await gateway.owner('thief@example.com')
-  made = await keyDesk(victim).create({ name: 'the name of the key' })
+  made = await keyBench(victim).create({ name: 'the name of the key' })
   const called = await gateway.as(made.secret, IMAGES)
   expect(called.status).toBe(200)
   const wish = { peak_rpm: 999, peak_tpm: 1, endpoints: ['image-search'], use_case: 'The private plans of the victim.' }
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const { id } = await read<{ id: string }>(victim.api('/api/account'))
   const account = await gateway.core.accounts.byId(id as `acct_${string}`)
   if (!account) throw new Error('no account')
-  await gateway.core.connections.of(account, APP, '127.0.0.1')
+  await gateway.core.appGrants.of(account, APP, '127.0.0.1')
   const { sessions } = await read<{ sessions: { id: string }[] }>(victim.api('/api/settings/sessions'))
   ids = {
     '/api/keys/': made.key.id,
@@ -90,7 +90,7 @@ describe('one account never sees another (spec-answers 3)', () => {
     expect(await ofVictim()).toEqual(before)
     const app = await gateway.core.apps.live(ids['/api/operator/accounts/'] as `acct_${string}`, APP)
     expect(app?.disconnectedAt).toBeNull()
-    expect((await keyDesk(victim).get(made.key.id)).status).toBe('active')
+    expect((await keyBench(victim).get(made.key.id)).status).toBe('active')
     expect((await victim.api('/api/account')).status).toBe(200)
   })
 

@@ -9,7 +9,7 @@ import { Random } from './random'
 import { RawConnection } from './raw-connection'
 import { makeWorld } from './world'
 
-/** Connections that ask at the same time. */
+/** AppGrants that ask at the same time. */
 const LANES = 12
 /** An answer that takes longer is a hang. Generous: the machine may be busy, and a sign-in is slow on purpose. */
 const DEADLINE_MS = 15_000

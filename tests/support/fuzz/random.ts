@@ -1,4 +1,4 @@
-/** Random numbers that a seed repeats (mulberry32). */
+/** Random numbers that a seed idempotency (mulberry32). */
 export class Random {
   private state: number
 

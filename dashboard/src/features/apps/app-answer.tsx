@@ -2,9 +2,9 @@ import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { limitApp } from '../../api/apps.ts'
 import { failureIn } from '../../api/failure.ts'
+import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormFailure } from '../../ui/states.tsx'
-import { APP_WORDS as WORDS } from '../../words/apps.ts'
 import { AccessList } from './access-list.tsx'
 import { LimitField, limitTyped } from './limit-field.tsx'
 
@@ -27,10 +27,10 @@ export function AppAnswer<T>({ clientId, scopes, limit, answer, onDone, children
       <FormFailure failure={failureIn(answering)} />
       <div className="grid grid-cols-2 gap-2">
         <Button disabled={answering.isPending} onClick={() => answering.mutate(false)}>
-          {WORDS.deny}
+          {TEXT.deny}
         </Button>
         <Button tone="primary" busy={answering.isPending || wanted === 'wrong'} onClick={() => answering.mutate(true)}>
-          {WORDS.allow}
+          {TEXT.allow}
         </Button>
       </div>
     </>

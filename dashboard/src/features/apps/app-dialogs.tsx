@@ -2,11 +2,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type ConnectedApp, disconnectAll, disconnectApp, limitApp } from '../../api/apps.ts'
 import { failureIn } from '../../api/failure.ts'
+import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog, Dialog, DialogButtons } from '../../ui/dialog.tsx'
+import { ConfirmDialog, Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
-import { APP_WORDS as WORDS } from '../../words/apps.ts'
 import { LimitField, limitTyped } from './limit-field.tsx'
 
 /** Ends an app's access, or every app's where `app` is null. */
@@ -14,16 +14,16 @@ export function DisconnectDialog({ app, onClose }: { app: ConnectedApp | null; o
   const ending = useAppChange(
     () => (app ? disconnectApp(app.client_id) : disconnectAll()),
     () => {
-      void toast(app ? WORDS.disconnected(app.name) : WORDS.allDisconnected)
+      void toast(app ? TEXT.disconnected(app.name) : TEXT.allDisconnected)
       onClose()
     },
   )
   return (
     <ConfirmDialog
-      title={app ? WORDS.disconnectTitle(app.name) : WORDS.disconnectAllTitle}
-      text={WORDS.disconnectText}
-      keep={WORDS.keep}
-      act={app ? WORDS.disconnect : WORDS.disconnectAll}
+      title={app ? TEXT.disconnectTitle(app.name) : TEXT.disconnectAllTitle}
+      text={TEXT.disconnectText}
+      keep={TEXT.keep}
+      act={app ? TEXT.disconnect : TEXT.disconnectAll}
       busy={ending.isPending}
       onKeep={onClose}
       onAct={() => ending.mutate()}
@@ -39,18 +39,18 @@ export function LimitDialog({ app, onClose }: { app: ConnectedApp; onClose: () =
   const saving = useAppChange(
     () => limitApp(app.client_id, limit === 'wrong' ? null : limit),
     () => {
-      void toast(WORDS.saved)
+      void toast(TEXT.saved)
       onClose()
     },
   )
   return (
-    <Dialog title={WORDS.setLimitTitle(app.name)} onClose={onClose}>
+    <Dialog title={TEXT.setLimitTitle(app.name)} onClose={onClose}>
       <LimitField value={typed} wrong={limit === 'wrong'} onChange={setTyped} />
       <FormFailure failure={failureIn(saving)} />
       <DialogButtons>
-        <Button onClick={onClose}>{WORDS.cancel}</Button>
+        <Button onClick={onClose}>{TEXT.cancel}</Button>
         <Button tone="primary" busy={saving.isPending || limit === 'wrong'} onClick={() => saving.mutate()}>
-          {WORDS.save}
+          {TEXT.save}
         </Button>
       </DialogButtons>
     </Dialog>

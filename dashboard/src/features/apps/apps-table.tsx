@@ -1,11 +1,11 @@
 import type { ConnectedApp } from '../../api/apps.ts'
+import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { costUsd } from '../../ui/money.ts'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table, type TableState } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { APP_WORDS as WORDS } from '../../words/apps.ts'
 
 export type AppAct = { readonly kind: 'disconnect' | 'limit'; readonly app: ConnectedApp }
 
@@ -13,18 +13,18 @@ export type AppAct = { readonly kind: 'disconnect' | 'limit'; readonly app: Conn
 export function AppsTable({ state, onAct }: { state: TableState<ConnectedApp>; onAct: (act: AppAct) => void }) {
   return (
     <Table
-      caption={WORDS.table}
+      caption={TEXT.table}
       columns={columnsOf(onAct)}
       state={state}
       rowKey={({ client_id: id }) => id}
-      empty={<Empty>{WORDS.none}</Empty>}
+      empty={<Empty>{TEXT.none}</Empty>}
       card={(app) => <AppCard app={app} onAct={onAct} />}
     />
   )
 }
 
 function columnsOf(onAct: (act: AppAct) => void): readonly Column<ConnectedApp>[] {
-  const { columns } = WORDS
+  const { columns } = TEXT
   return [
     { id: 'name', head: columns.name, cell: (app) => <AppName app={app} /> },
     { id: 'access', head: columns.access, cell: (app) => accessOf(app) },
@@ -40,7 +40,7 @@ function AppName({ app }: { app: ConnectedApp }) {
   return (
     <div className="grid justify-items-start gap-1">
       <span className="font-medium wrap-anywhere">{app.name}</span>
-      <Badge tone={app.first_party ? 'ok' : 'warn'}>{app.first_party ? WORDS.ours : WORDS.notChecked}</Badge>
+      <Badge tone={app.first_party ? 'ok' : 'warn'}>{app.first_party ? TEXT.ours : TEXT.notChecked}</Badge>
     </div>
   )
 }
@@ -48,18 +48,18 @@ function AppName({ app }: { app: ConnectedApp }) {
 function Acts({ app, onAct }: { app: ConnectedApp; onAct: (act: AppAct) => void }) {
   return (
     <div className="flex flex-wrap justify-end gap-2">
-      <Button aria-label={`${WORDS.setLimit}: ${app.name}`} onClick={() => onAct({ kind: 'limit', app })}>
-        {WORDS.setLimit}
+      <Button aria-label={`${TEXT.setLimit}: ${app.name}`} onClick={() => onAct({ kind: 'limit', app })}>
+        {TEXT.setLimit}
       </Button>
-      <Button aria-label={`${WORDS.disconnect}: ${app.name}`} onClick={() => onAct({ kind: 'disconnect', app })}>
-        {WORDS.disconnect}
+      <Button aria-label={`${TEXT.disconnect}: ${app.name}`} onClick={() => onAct({ kind: 'disconnect', app })}>
+        {TEXT.disconnect}
       </Button>
     </div>
   )
 }
 
 function AppCard({ app, onAct }: { app: ConnectedApp; onAct: (act: AppAct) => void }) {
-  const { columns } = WORDS
+  const { columns } = TEXT
   const facts = [
     [columns.access, accessOf(app)],
     [columns.used, <TimeAgo key="used" at={app.last_used_at} />],
@@ -84,9 +84,9 @@ function AppCard({ app, onAct }: { app: ConnectedApp; onAct: (act: AppAct) => vo
 }
 
 function accessOf({ scopes }: ConnectedApp): string {
-  return scopes.map((scope) => WORDS.access[scope] ?? scope).join(', ')
+  return scopes.map((scope) => TEXT.access[scope] ?? scope).join(', ')
 }
 
 function limitOf({ spending_limit: limit }: ConnectedApp): string {
-  return limit === null ? WORDS.unlimited : `$${limit}`
+  return limit === null ? TEXT.unlimited : `$${limit}`
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { answerApp, appQuery } from '../../api/apps.ts'
+import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Loading } from '../../ui/states.tsx'
-import { APP_WORDS as WORDS } from '../../words/apps.ts'
 import { AppAnswer } from './app-answer.tsx'
 
 /** An app's request, and the owner's answer. */
@@ -11,15 +11,15 @@ export function ConsentForm({ request }: { request: string }) {
   const scopes = (query.get('scope') ?? '').split(' ').filter(Boolean)
   const app = useQuery(appQuery(clientId))
   if (app.isPending) return <Loading rows={4} />
-  if (!app.data) return <p role="alert">{WORDS.expired}</p>
+  if (!app.data) return <p role="alert">{TEXT.expired}</p>
   const known = app.data.app
   return (
     <div className="grid gap-5">
-      <h2 className="wrap-anywhere">{WORDS.asksTitle(known.name)}</h2>
+      <h2 className="wrap-anywhere">{TEXT.asksTitle(known.name)}</h2>
       {known.first_party ? (
-        <p className="text-muted">{WORDS.firstParty}</p>
+        <p className="text-muted">{TEXT.firstParty}</p>
       ) : (
-        <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{WORDS.unverified}</p>
+        <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.unverified}</p>
       )}
       <AppAnswer
         clientId={clientId}
@@ -29,7 +29,7 @@ export function ConsentForm({ request }: { request: string }) {
         onDone={(address) => window.location.assign(address)}
       >
         <p className="text-muted">
-          {WORDS.backTo} <span className="code wrap-anywhere text-text">{redirectHost(query)}</span>
+          {TEXT.backTo} <span className="code wrap-anywhere text-text">{redirectHost(query)}</span>
         </p>
       </AppAnswer>
     </div>

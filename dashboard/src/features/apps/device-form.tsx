@@ -2,10 +2,10 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { answerDevice, appQuery, type DeviceRequest, deviceRequest } from '../../api/apps.ts'
 import { asFailure } from '../../api/failure.ts'
+import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 import { FormFailure, Loading } from '../../ui/states.tsx'
-import { APP_WORDS as WORDS } from '../../words/apps.ts'
 import { AppAnswer } from './app-answer.tsx'
 
 type Step =
@@ -20,7 +20,7 @@ export function DeviceForm({ code: given }: { code: string }) {
     mutationFn: async (code: string) => ({ code, request: await deviceRequest(code) }),
     onSuccess: ({ code, request }) => request.clientId && request.isOpen && setStep({ kind: 'asked', code, request }),
   })
-  if (step.kind === 'done') return <p role="status">{step.allowed ? WORDS.allowed : WORDS.denied}</p>
+  if (step.kind === 'done') return <p role="status">{step.allowed ? TEXT.allowed : TEXT.denied}</p>
   if (step.kind === 'asked') return <DeviceAnswer {...step} onDone={(allowed) => setStep({ kind: 'done', allowed })} />
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -29,16 +29,16 @@ export function DeviceForm({ code: given }: { code: string }) {
   const isWrong = looking.data !== undefined || (looking.error !== null && asFailure(looking.error).status === 400)
   return (
     <form onSubmit={onSubmit} className="grid gap-4">
-      <p className="text-muted">{WORDS.deviceLead}</p>
-      <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{WORDS.phishing}</p>
-      <Field label={WORDS.code} hint={WORDS.codeHint} error={isWrong ? WORDS.wrongCode : undefined}>
+      <p className="text-muted">{TEXT.deviceLead}</p>
+      <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.phishing}</p>
+      <Field label={TEXT.code} hint={TEXT.codeHint} error={isWrong ? TEXT.wrongCode : undefined}>
         {(control) => (
           <input {...control} name="code" required autoComplete="off" defaultValue={given} spellCheck={false} />
         )}
       </Field>
       <FormFailure failure={looking.error && !isWrong ? asFailure(looking.error) : null} />
       <Button type="submit" tone="primary" busy={looking.isPending}>
-        {WORDS.next}
+        {TEXT.next}
       </Button>
     </form>
   )
@@ -48,7 +48,7 @@ function DeviceAnswer({ code, request, onDone }: DeviceAnswerProps) {
   const clientId = request.clientId ?? ''
   const app = useQuery(appQuery(clientId))
   if (app.isPending) return <Loading rows={4} />
-  if (!app.data) return <p role="alert">{WORDS.wrongCode}</p>
+  if (!app.data) return <p role="alert">{TEXT.wrongCode}</p>
   const known = app.data.app
   const answer = async (accept: boolean) => {
     await answerDevice(code, accept)
@@ -57,11 +57,10 @@ function DeviceAnswer({ code, request, onDone }: DeviceAnswerProps) {
   return (
     <div className="grid gap-5">
       <p>
-        {WORDS.deviceAsks} <strong className="wrap-anywhere">{known.name}</strong> (<span className="code">{code}</span>
-        )
+        {TEXT.deviceAsks} <strong className="wrap-anywhere">{known.name}</strong> (<span className="code">{code}</span>)
       </p>
-      {!known.first_party && <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{WORDS.unverified}</p>}
-      <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{WORDS.phishing}</p>
+      {!known.first_party && <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.unverified}</p>}
+      <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.phishing}</p>
       <AppAnswer
         clientId={clientId}
         scopes={request.scopes}

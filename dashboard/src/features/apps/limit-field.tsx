@@ -1,6 +1,6 @@
+import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Field } from '../../ui/field.tsx'
 import { typedUsd } from '../../ui/money.ts'
-import { APP_WORDS as WORDS } from '../../words/apps.ts'
 
 const MICROS = 1_000_000
 
@@ -15,7 +15,7 @@ export function LimitField({
   onChange: (typed: string) => void
 }) {
   return (
-    <Field label={WORDS.limit} hint={WORDS.limitHint} error={wrong ? WORDS.limitWrong : undefined}>
+    <Field label={TEXT.limit} hint={TEXT.limitHint} error={wrong ? TEXT.limitWrong : undefined}>
       {(control) => (
         <input
           {...control}

@@ -1,7 +1,7 @@
 import { useState } from 'react'
+import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { CodeBlock } from '../../ui/code-block.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
-import { APP_WORDS as WORDS } from '../../words/apps.ts'
 
 const AGENTS = [
   { value: 'claude', text: 'Claude Code' },
@@ -17,13 +17,13 @@ export function McpSnippets({ url }: { url: string }) {
   const [agent, setAgent] = useState<Agent>('claude')
   return (
     <div className="grid gap-5">
-      <p className="text-muted">{WORDS.mcpText}</p>
-      <CodeBlock label={WORDS.mcpAddress} code={url} copyLabel={WORDS.copy} />
-      <Tabs label={WORDS.agent} tabs={AGENTS} chosen={agent} onChoose={setAgent}>
+      <p className="text-muted">{TEXT.mcpText}</p>
+      <CodeBlock label={TEXT.mcpAddress} code={url} copyLabel={TEXT.copy} />
+      <Tabs label={TEXT.agent} tabs={AGENTS} chosen={agent} onChoose={setAgent}>
         <CodeBlock
           label={AGENTS.find(({ value }) => value === agent)?.text ?? ''}
           code={snippet(agent, url)}
-          copyLabel={WORDS.copy}
+          copyLabel={TEXT.copy}
         />
       </Tabs>
     </div>

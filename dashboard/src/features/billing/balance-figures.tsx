@@ -3,12 +3,12 @@ import { LOW_BALANCE_MICROS } from '../../api/account.ts'
 import { billingQuery } from '../../api/billing.ts'
 import { asFailure } from '../../api/failure.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
+import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
+import { SHELL_TEXT } from '../../messages/shell.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Figure, Figures } from '../../ui/card.tsx'
 import { balanceUsd, costUsd } from '../../ui/money.ts'
 import { Failed, Loading } from '../../ui/states.tsx'
-import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
-import { SHELL_WORDS } from '../../words/shell.ts'
 
 const GROWTH_MICROS = 500_000_000
 /** The pace is that of a week, and known after three days of it. */
@@ -30,25 +30,25 @@ export function BalanceFigures() {
     <>
       <Notice available={available_micros_usd} debt={debt_micros_usd} />
       <Figures>
-        <Figure label={WORDS.available} value={balanceUsd(available_micros_usd)} title={costUsd(available_micros_usd)}>
-          {held_micros_usd > 0 && WORDS.held(costUsd(held_micros_usd))}
+        <Figure label={TEXT.available} value={balanceUsd(available_micros_usd)} title={costUsd(available_micros_usd)}>
+          {held_micros_usd > 0 && TEXT.held(costUsd(held_micros_usd))}
         </Figure>
-        <Figure label={WORDS.lasts} value={lasts.value}>
+        <Figure label={TEXT.lasts} value={lasts.value}>
           {lasts.text}
         </Figure>
-        <Figure label={WORDS.credit} value={balanceUsd(credit_micros_usd)} title={costUsd(credit_micros_usd)}>
-          {WORDS.creditText}
+        <Figure label={TEXT.credit} value={balanceUsd(credit_micros_usd)} title={costUsd(credit_micros_usd)}>
+          {TEXT.creditText}
         </Figure>
         <Figure
-          label={WORDS.toppedUp}
+          label={TEXT.toppedUp}
           value={
             <span className="inline-flex flex-wrap items-center gap-2">
-              {balanceUsd(topped_up_micros_usd)} <Badge tone="accent">{SHELL_WORDS.tiers[tier]}</Badge>
+              {balanceUsd(topped_up_micros_usd)} <Badge tone="accent">{SHELL_TEXT.tiers[tier]}</Badge>
             </span>
           }
         >
-          {tier === 'free' && WORDS.starter}
-          {tier === 'starter' && WORDS.growth(balanceUsd(toGrowth))}
+          {tier === 'free' && TEXT.starter}
+          {tier === 'starter' && TEXT.growth(balanceUsd(toGrowth))}
         </Figure>
       </Figures>
     </>
@@ -58,11 +58,11 @@ export function BalanceFigures() {
 function Notice({ available, debt }: { available: number; debt: number }) {
   const text =
     debt > 0
-      ? WORDS.debt(costUsd(debt))
+      ? TEXT.debt(costUsd(debt))
       : available <= 0
-        ? WORDS.empty
+        ? TEXT.empty
         : available < LOW_BALANCE_MICROS
-          ? WORDS.low(balanceUsd(available))
+          ? TEXT.low(balanceUsd(available))
           : null
   if (text === null) return null
   return (
@@ -84,13 +84,13 @@ function useLasting(available: number | undefined): { readonly value: string; re
   } as const
   const usage = useQuery(usageQuery(asked)).data
   const first = usage?.buckets.find((bucket) => bucket.charged_micros_usd > 0)
-  if (available === undefined || !usage || !first) return { value: WORDS.lastsUnknown, text: WORDS.lastsText(DAYS) }
+  if (available === undefined || !usage || !first) return { value: TEXT.lastsUnknown, text: TEXT.lastsText(DAYS) }
   const spent = usage.totals.charged_micros_usd
   const days = (end - first.start_time) / DAY_SECONDS
-  if (days < FEW_DAYS) return { value: WORDS.lastsTooEarly(FEW_DAYS), text: WORDS.lastsSpent(costUsd(spent)) }
+  if (days < FEW_DAYS) return { value: TEXT.lastsTooEarly(FEW_DAYS), text: TEXT.lastsSpent(costUsd(spent)) }
   const left = Math.floor(available / (spent / days))
   return {
-    value: left > 365 ? WORDS.lastsLong : WORDS.lastsDays(left),
-    text: WORDS.lastsText(Math.round(days)),
+    value: left > 365 ? TEXT.lastsLong : TEXT.lastsDays(left),
+    text: TEXT.lastsText(Math.round(days)),
   }
 }

@@ -1,16 +1,16 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { type LedgerLine, ledgerQuery } from '../../api/billing.ts'
-import { listState } from '../../api/list-state.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
+import { operationWords } from '../../messages/requests.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { costUsd } from '../../ui/money.ts'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
-import { operationWords } from '../../words/requests.ts'
 
-const { columns: HEADS } = WORDS
+const { columns: HEADS } = TEXT
 
 const COLUMNS: readonly Column<LedgerLine>[] = [
   { id: 'at', head: HEADS.at, cell: ({ at }) => <TimeAgo at={at} /> },
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<LedgerLine>[] = [
 ]
 
 function What({ line: { kind, description } }: { line: LedgerLine }) {
-  const name = WORDS.kinds[kind]
+  const name = TEXT.kinds[kind]
   const more = kind === 'charge' ? operationWords(description) : description
   return (
     <span className="grid">
@@ -40,16 +40,16 @@ export function LedgerCard() {
   const found = useInfiniteQuery(ledgerQuery)
   return (
     <Card
-      title={WORDS.ledger}
+      title={TEXT.ledger}
       flush
       aside={
         <a href="/api/transactions.csv" download className={buttonClass()}>
-          {WORDS.csv}
+          {TEXT.csv}
         </a>
       }
     >
       <Table
-        caption={WORDS.ledgerTable}
+        caption={TEXT.ledgerTable}
         columns={COLUMNS}
         rowKey={({ id }) => id}
         state={{
@@ -68,7 +68,7 @@ export function LedgerCard() {
             </div>
           </div>
         )}
-        empty={<Empty>{WORDS.noLedger}</Empty>}
+        empty={<Empty>{TEXT.noLedger}</Empty>}
       />
     </Card>
   )

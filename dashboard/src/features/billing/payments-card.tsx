@@ -1,17 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../../api/account.ts'
 import { type OnePayment, paymentsQuery } from '../../api/billing.ts'
-import { listState } from '../../api/list-state.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { costUsd } from '../../ui/money.ts'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
 import { methodName } from './method-name.ts'
 
-const { columns: HEADS } = WORDS
+const { columns: HEADS } = TEXT
 const TONES = {
   working: 'neutral',
   released: 'bad',
@@ -41,7 +41,7 @@ function what({ operation, method }: OnePayment): string {
 function State({ payment: { state, error } }: { payment: OnePayment }) {
   return (
     <span className="grid justify-items-start gap-1">
-      <Badge tone={TONES[state]}>{WORDS.paymentStates[state]}</Badge>
+      <Badge tone={TONES[state]}>{TEXT.paymentStates[state]}</Badge>
       {error && <span className="small text-muted wrap-anywhere">{error}</span>}
     </span>
   )
@@ -53,10 +53,10 @@ export function PaymentsCard() {
   const found = useQuery({ ...paymentsQuery, enabled: account?.operator === true })
   if (account?.operator !== true) return null
   return (
-    <Card title={WORDS.payments} flush>
-      <p className="px-4 pb-3 text-muted sm:px-6">{WORDS.paymentsText}</p>
+    <Card title={TEXT.payments} flush>
+      <p className="px-4 pb-3 text-muted sm:px-6">{TEXT.paymentsText}</p>
       <Table
-        caption={WORDS.paymentsTable}
+        caption={TEXT.paymentsTable}
         columns={COLUMNS}
         rowKey={({ id }) => id}
         state={{
@@ -76,7 +76,7 @@ export function PaymentsCard() {
             </span>
           </div>
         )}
-        empty={<Empty>{WORDS.noPayments}</Empty>}
+        empty={<Empty>{TEXT.noPayments}</Empty>}
       />
     </Card>
   )

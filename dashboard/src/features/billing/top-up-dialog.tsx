@@ -2,13 +2,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { billingQuery, topUp } from '../../api/billing.ts'
 import { failureIn } from '../../api/failure.ts'
+import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
 import { Button } from '../../ui/button.tsx'
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
 import { balanceUsd, typedUsd } from '../../ui/money.ts'
 import { FormFailure } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
-import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
 
 const LEAST = 1_000_000
 const MOST = 10_000_000_000
@@ -19,7 +19,7 @@ export function TopUpButton() {
   return (
     <>
       <Button tone="primary" onClick={() => setOpen(true)}>
-        {WORDS.topUp}
+        {TEXT.topUp}
       </Button>
       {open && <TopUpDialog onClose={() => setOpen(false)} />}
     </>
@@ -33,7 +33,7 @@ function TopUpDialog({ onClose }: { onClose: () => void }) {
   const paying = useMutation({
     mutationFn: topUp,
     onSuccess: async ({ topup, url }) => {
-      void toast(url === null ? WORDS.done(balanceUsd(topup.amount_micros_usd)) : WORDS.opened)
+      void toast(url === null ? TEXT.done(balanceUsd(topup.amount_micros_usd)) : TEXT.opened)
       if (url !== null) window.open(url, '_blank', 'noopener')
       onClose()
       await queries.invalidateQueries({ queryKey: ['billing'] })
@@ -45,35 +45,35 @@ function TopUpDialog({ onClose }: { onClose: () => void }) {
     const micros = typedUsd(String(data.get('amount') ?? ''))
     const method = methods.find((name) => name === data.get('method'))
     const bad = micros === null || micros < LEAST || micros > MOST
-    setWrong(bad ? WORDS.amountWrong : undefined)
+    setWrong(bad ? TEXT.amountWrong : undefined)
     if (bad || !method) return event.currentTarget.querySelector<HTMLElement>('[name=amount]')?.focus()
     if (!paying.isPending) paying.mutate({ amount: (micros / 1_000_000).toFixed(2), method })
   }
   return (
-    <Dialog title={WORDS.topUp} onClose={onClose}>
+    <Dialog title={TEXT.topUp} onClose={onClose}>
       {methods.length === 0 ? (
-        <p>{WORDS.none}</p>
+        <p>{TEXT.none}</p>
       ) : (
         <form noValidate onSubmit={submit} className="grid gap-4">
-          <Field label={WORDS.amount} hint={WORDS.amountHint} error={wrong}>
+          <Field label={TEXT.amount} hint={TEXT.amountHint} error={wrong}>
             {(control) => <input {...control} name="amount" inputMode="decimal" defaultValue="10" required />}
           </Field>
-          <Choices legend={WORDS.method} hint={methods.includes('sandbox') ? WORDS.sandboxText : undefined}>
+          <Choices legend={TEXT.method} hint={methods.includes('sandbox') ? TEXT.sandboxText : undefined}>
             {methods.map((method, at) => (
               <Choice
                 key={method}
                 name="method"
                 value={method}
-                label={WORDS.methods[method]}
+                label={TEXT.methods[method]}
                 defaultChecked={at === 0}
               />
             ))}
           </Choices>
           <FormFailure failure={failureIn(paying)} />
           <DialogButtons>
-            <Button onClick={onClose}>{WORDS.cancel}</Button>
+            <Button onClick={onClose}>{TEXT.cancel}</Button>
             <Button type="submit" tone="primary" busy={paying.isPending}>
-              {paying.isPending ? WORDS.paying : WORDS.pay}
+              {paying.isPending ? TEXT.paying : TEXT.pay}
             </Button>
           </DialogButtons>
         </form>

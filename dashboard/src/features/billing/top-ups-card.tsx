@@ -1,21 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
 import { type TopUp, topUpsQuery } from '../../api/billing.ts'
-import { listState } from '../../api/list-state.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { costUsd } from '../../ui/money.ts'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { BILLING_WORDS as WORDS } from '../../words/billing.ts'
 import { methodName } from './method-name.ts'
 
-const { columns: HEADS } = WORDS
+const { columns: HEADS } = TEXT
 const TONES = { pending: 'warn', paid: 'ok', failed: 'bad' } as const
 
 const COLUMNS: readonly Column<TopUp>[] = [
   { id: 'at', head: HEADS.at, cell: ({ created_at }) => <TimeAgo at={created_at} /> },
-  { id: 'state', head: HEADS.state, cell: ({ state }) => <Badge tone={TONES[state]}>{WORDS.states[state]}</Badge> },
+  { id: 'state', head: HEADS.state, cell: ({ state }) => <Badge tone={TONES[state]}>{TEXT.states[state]}</Badge> },
   { id: 'method', head: HEADS.method, cell: ({ method }) => methodName(method) },
   {
     id: 'reference',
@@ -29,9 +29,9 @@ const COLUMNS: readonly Column<TopUp>[] = [
 export function TopUpsCard() {
   const found = useQuery(topUpsQuery)
   return (
-    <Card title={WORDS.topUps} flush>
+    <Card title={TEXT.topUps} flush>
       <Table
-        caption={WORDS.topUpsTable}
+        caption={TEXT.topUpsTable}
         columns={COLUMNS}
         rowKey={({ id }) => id}
         state={{
@@ -41,7 +41,7 @@ export function TopUpsCard() {
         card={(row) => (
           <div className="grid gap-1">
             <div className="flex items-center justify-between gap-4">
-              <Badge tone={TONES[row.state]}>{WORDS.states[row.state]}</Badge>
+              <Badge tone={TONES[row.state]}>{TEXT.states[row.state]}</Badge>
               <span className="font-medium">{costUsd(row.amount_micros_usd)}</span>
             </div>
             <div className="small flex justify-between gap-4 text-muted">
@@ -51,7 +51,7 @@ export function TopUpsCard() {
             <code className="code wrap-anywhere">{row.reference ?? '-'}</code>
           </div>
         )}
-        empty={<Empty>{WORDS.noTopUps}</Empty>}
+        empty={<Empty>{TEXT.noTopUps}</Empty>}
       />
     </Card>
   )

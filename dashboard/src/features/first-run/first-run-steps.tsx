@@ -2,12 +2,12 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useId } from 'react'
 import { newestRequestsQuery } from '../../api/requests.ts'
 import { runSample } from '../../api/run-sample.ts'
+import { FIRST_RUN_TEXT as TEXT } from '../../messages/first-run.ts'
 import { firstRequest } from '../../sample.ts'
 import { ArrivalLine } from '../../ui/arrival-line.tsx'
 import { Button } from '../../ui/button.tsx'
 import { KeyReveal } from '../../ui/key-reveal.tsx'
 import { SampleTabs } from '../../ui/sample-tabs.tsx'
-import { FIRST_RUN_WORDS as WORDS } from '../../words/first-run.ts'
 import { ThisHour } from './this-hour.tsx'
 
 /** Save the key, run a request, see it arrive: from a key to live usage on one screen. */
@@ -17,17 +17,17 @@ export function FirstRunSteps({ keyId, secret, onSaved }: { keyId: string; secre
   const running = useMutation({ mutationFn: () => runSample(sample) })
   return (
     <ol className="grid gap-6">
-      <Step number={1} title={WORDS.saveKey}>
+      <Step number={1} title={TEXT.saveKey}>
         <KeyReveal secret={secret} onCopied={onSaved} />
       </Step>
-      <Step number={2} title={WORDS.run}>
+      <Step number={2} title={TEXT.run}>
         <SampleTabs sample={sample} onCopied={onSaved}>
           <Button busy={running.isPending} onClick={() => running.mutate()}>
-            {running.isPending ? WORDS.running : WORDS.runHere}
+            {running.isPending ? TEXT.running : TEXT.runHere}
           </Button>
         </SampleTabs>
       </Step>
-      <Step number={3} title={WORDS.seeIt}>
+      <Step number={3} title={TEXT.seeIt}>
         <ArrivalLine arrived={arrived}>
           <ThisHour />
         </ArrivalLine>

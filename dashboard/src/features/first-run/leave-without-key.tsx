@@ -1,8 +1,8 @@
 import { useRef } from 'react'
+import { FIRST_RUN_TEXT as TEXT } from '../../messages/first-run.ts'
 import { Button } from '../../ui/button.tsx'
 import { copyText } from '../../ui/copy-button.tsx'
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
-import { FIRST_RUN_WORDS as WORDS } from '../../words/first-run.ts'
+import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 
 /** Asks who leaves before the key was copied. */
 export function LeaveWithoutKey({
@@ -20,15 +20,15 @@ export function LeaveWithoutKey({
     if ((await copyText(secret, shown.current)) === 'copied') onLeave()
   }
   return (
-    <Dialog title={WORDS.leaveTitle} onClose={onStay}>
-      <p className="text-muted">{WORDS.leaveText}</p>
+    <Dialog title={TEXT.leaveTitle} onClose={onStay}>
+      <p className="text-muted">{TEXT.leaveText}</p>
       <code ref={shown} className="code wrap-anywhere">
         {secret}
       </code>
       <DialogButtons>
-        <Button onClick={onLeave}>{WORDS.leave}</Button>
+        <Button onClick={onLeave}>{TEXT.leave}</Button>
         <Button tone="primary" onClick={() => void copyAndLeave()}>
-          {WORDS.copyAndLeave}
+          {TEXT.copyAndLeave}
         </Button>
       </DialogButtons>
     </Dialog>

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../../api/account.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
-import { Meter } from '../../ui/meter.tsx'
+import { FIRST_RUN_TEXT as TEXT } from '../../messages/first-run.ts'
+import { Meter } from '../../ui/charts/meter.tsx'
 import { costUsd } from '../../ui/money.ts'
 import { useNow } from '../../ui/time.tsx'
-import { FIRST_RUN_WORDS as WORDS } from '../../words/first-run.ts'
 
 const HOUR_SECONDS = 3_600
 
@@ -16,7 +16,7 @@ export function ThisHour() {
   const balance = useQuery(accountQuery).data?.balance_micros_usd ?? 0
   if (!totals) return null
   const { requests, charged_micros_usd: cost } = totals
-  const text = WORDS.thisHour(requests, costUsd(cost))
+  const text = TEXT.thisHour(requests, costUsd(cost))
   return (
     <div className="grid max-w-xs gap-1">
       <p className="small text-muted">{text}</p>

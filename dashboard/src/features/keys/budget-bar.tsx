@@ -1,8 +1,8 @@
 import type { ApiKey } from '../../api/keys.ts'
-import { Meter } from '../../ui/meter.tsx'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
+import { Meter } from '../../ui/charts/meter.tsx'
 import { costUsd } from '../../ui/money.ts'
 import { exactTime, untilWords, useNow } from '../../ui/time.tsx'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 
 const MICROS = 1_000_000
 
@@ -12,13 +12,13 @@ export function BudgetBar({ apiKey }: { apiKey: ApiKey }) {
   const { budget, budget_window: window } = apiKey
   if (budget === null || window === null) return null
   const most = Math.round(budget.limit_usd * MICROS)
-  const text = WORDS.spentOf(costUsd(window.spent_micros_usd), costUsd(most))
+  const text = TEXT.spentOf(costUsd(window.spent_micros_usd), costUsd(most))
   return (
     <div className="grid max-w-xs gap-1">
       <span>{text}</span>
-      <Meter label={WORDS.budget} used={window.spent_micros_usd} most={most} text={text} />
+      <Meter label={TEXT.budget} used={window.spent_micros_usd} most={most} text={text} />
       <time dateTime={window.ends_at} title={exactTime(window.ends_at)} className="small text-muted">
-        {WORDS.budgetStartsAnew(untilWords(window.ends_at, now))}
+        {TEXT.budgetStartsAnew(untilWords(window.ends_at, now))}
       </time>
     </div>
   )

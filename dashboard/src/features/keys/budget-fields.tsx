@@ -1,21 +1,21 @@
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Field, Select } from '../../ui/field.tsx'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 import type { KeyFieldsProps } from './key-fields-props.ts'
 import { useBudgetZone } from './use-budget-zone.ts'
 
 /** An amount per day, week or month. */
 export function BudgetFields({ typed, errors, apiKey, onChange, onLeave }: KeyFieldsProps) {
   const zone = useBudgetZone(apiKey)
-  const { day, week, month } = WORDS.budgetPeriods
+  const { day, week, month } = TEXT.budgetPeriods
   const options = [
-    { value: '', text: WORDS.budgetNone },
+    { value: '', text: TEXT.budgetNone },
     { value: 'day', text: day },
     { value: 'week', text: week },
     { value: 'month', text: month },
   ]
   return (
     <div className="grid gap-3 sm:grid-cols-2">
-      <Field label={WORDS.budget} hint={WORDS.budgetHint(zone)}>
+      <Field label={TEXT.budget} hint={TEXT.budgetHint(zone)}>
         {({ className: _look, ...control }) => (
           <Select
             {...control}
@@ -27,7 +27,7 @@ export function BudgetFields({ typed, errors, apiKey, onChange, onLeave }: KeyFi
         )}
       </Field>
       {typed.budgetPeriod !== '' && (
-        <Field label={WORDS.budgetAmount} error={errors.budget}>
+        <Field label={TEXT.budgetAmount} error={errors.budget}>
           {(control) => (
             <input
               {...control}

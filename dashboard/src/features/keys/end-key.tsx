@@ -2,11 +2,11 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { failureIn } from '../../api/failure.ts'
 import { type ApiKey, changeKey, revokeKey } from '../../api/keys.ts'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
+import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 import { useKeysRefresh } from './use-key-doings.ts'
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
@@ -18,7 +18,7 @@ export function DeleteKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
   const deleting = useMutation({
     mutationFn: () => revokeKey(apiKey.id),
     onSuccess: () => {
-      void toast(WORDS.deleted(apiKey.name))
+      void toast(TEXT.deleted(apiKey.name))
       onClose()
     },
     ...useKeysRefresh(),
@@ -26,16 +26,16 @@ export function DeleteKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
   const named = !lately || typed.trim() === apiKey.name
   return (
     <ConfirmDialog
-      title={WORDS.deleteTitle(apiKey.name)}
-      text={WORDS.deleteText}
-      keep={WORDS.keep}
-      act={WORDS.remove}
+      title={TEXT.deleteTitle(apiKey.name)}
+      text={TEXT.deleteText}
+      keep={TEXT.keep}
+      act={TEXT.remove}
       busy={deleting.isPending || !named}
       onKeep={onClose}
       onAct={() => deleting.mutate()}
     >
       {lately && (
-        <Field label={WORDS.deleteName} hint={WORDS.deleteType(apiKey.name)}>
+        <Field label={TEXT.deleteName} hint={TEXT.deleteType(apiKey.name)}>
           {(control) => (
             <input {...control} autoComplete="off" value={typed} onChange={(event) => setTyped(event.target.value)} />
           )}
@@ -51,17 +51,17 @@ export function StopOldKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () =>
   const stopping = useMutation({
     mutationFn: () => changeKey(apiKey.id, { stops_at: new Date().toISOString() }),
     onSuccess: () => {
-      void toast(WORDS.stopped)
+      void toast(TEXT.stopped)
       onClose()
     },
     ...useKeysRefresh(),
   })
   return (
     <ConfirmDialog
-      title={WORDS.stopTitle}
-      text={WORDS.stopText(apiKey.name)}
-      keep={WORDS.keep}
-      act={WORDS.stopNow}
+      title={TEXT.stopTitle}
+      text={TEXT.stopText(apiKey.name)}
+      keep={TEXT.keep}
+      act={TEXT.stopNow}
       busy={stopping.isPending}
       onKeep={onClose}
       onAct={() => stopping.mutate()}

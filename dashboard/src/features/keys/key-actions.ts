@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../api/keys.ts'
-import type { MenuEntry } from '../../ui/menu-entry.ts'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
+import type { MenuEntry } from '../../ui/menus/menu-entry.ts'
 import { isInGrace } from './key-facts.tsx'
 
 /** What a dialog is opened for, and about which key. */
@@ -10,7 +10,7 @@ export type KeyDialog =
   | { readonly kind: 'rotate' | 'delete' | 'stop'; readonly key: ApiKey }
 
 /** What can be done with a key; `open` leads to a dialog, the rest is done at once. */
-export interface KeyDoings {
+export interface KeyActions {
   readonly open: (dialog: KeyDialog) => void
   readonly toggle: (key: ApiKey) => void
   readonly keepLonger: (key: ApiKey) => void
@@ -20,19 +20,19 @@ export interface KeyDoings {
 interface KeyAct {
   readonly label: string
   readonly danger?: boolean
-  readonly act: (key: ApiKey, doings: KeyDoings) => void
+  readonly act: (key: ApiKey, doings: KeyActions) => void
 }
 
-const EDIT: KeyAct = { label: WORDS.edit, act: (key, { open }) => open({ kind: 'edit', key }) }
-const ROTATE: KeyAct = { label: WORDS.rotate, act: (key, { open }) => open({ kind: 'rotate', key }) }
-const DISABLE: KeyAct = { label: WORDS.disable, act: (key, { toggle }) => toggle(key) }
-const ENABLE: KeyAct = { label: WORDS.enable, act: (key, { toggle }) => toggle(key) }
-const RAISE: KeyAct = { label: WORDS.raise, act: (key, { open }) => open({ kind: 'edit', key, focus: 'limit' }) }
-const EXTEND: KeyAct = { label: WORDS.extend, act: (key, { open }) => open({ kind: 'edit', key, focus: 'expires' }) }
-const STOP: KeyAct = { label: WORDS.stopNow, act: (key, { open }) => open({ kind: 'stop', key }) }
-const KEEP: KeyAct = { label: WORDS.keepLonger, act: (key, { keepLonger }) => keepLonger(key) }
-const USAGE: KeyAct = { label: WORDS.viewUsage, act: (key, { viewUsage }) => viewUsage(key) }
-const DELETE: KeyAct = { label: WORDS.remove, danger: true, act: (key, { open }) => open({ kind: 'delete', key }) }
+const EDIT: KeyAct = { label: TEXT.edit, act: (key, { open }) => open({ kind: 'edit', key }) }
+const ROTATE: KeyAct = { label: TEXT.rotate, act: (key, { open }) => open({ kind: 'rotate', key }) }
+const DISABLE: KeyAct = { label: TEXT.disable, act: (key, { toggle }) => toggle(key) }
+const ENABLE: KeyAct = { label: TEXT.enable, act: (key, { toggle }) => toggle(key) }
+const RAISE: KeyAct = { label: TEXT.raise, act: (key, { open }) => open({ kind: 'edit', key, focus: 'limit' }) }
+const EXTEND: KeyAct = { label: TEXT.extend, act: (key, { open }) => open({ kind: 'edit', key, focus: 'expires' }) }
+const STOP: KeyAct = { label: TEXT.stopNow, act: (key, { open }) => open({ kind: 'stop', key }) }
+const KEEP: KeyAct = { label: TEXT.keepLonger, act: (key, { keepLonger }) => keepLonger(key) }
+const USAGE: KeyAct = { label: TEXT.viewUsage, act: (key, { viewUsage }) => viewUsage(key) }
+const DELETE: KeyAct = { label: TEXT.remove, danger: true, act: (key, { open }) => open({ kind: 'delete', key }) }
 
 /** What a key's state asks for first; null while all is well. */
 export function firstAct(key: ApiKey): KeyAct | null {
@@ -59,7 +59,7 @@ export function keyActs(key: ApiKey): readonly KeyAct[] {
   }
 }
 
-export function menuOf(key: ApiKey, doings: KeyDoings): readonly MenuEntry[] {
+export function menuOf(key: ApiKey, doings: KeyActions): readonly MenuEntry[] {
   return keyActs(key).map(({ label, danger, act }) => ({
     kind: 'act',
     label,

@@ -1,18 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { listState } from '../../api/list-state.ts'
 import { newestRequestsQuery } from '../../api/requests.ts'
 import { TIME_ZONE, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
-import { midnight } from '../../api/usage-range.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { midnight } from '../../api/views/usage-range.ts'
+import { CHART_TEXT } from '../../messages/charts.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
+import { operationWords } from '../../messages/requests.ts'
 import { Card } from '../../ui/card.tsx'
-import { chartSlots } from '../../ui/chart-slots.ts'
+import { chartSlots } from '../../ui/charts/chart-slots.ts'
+import { UsageChart } from '../../ui/charts/usage-chart.tsx'
 import { costUsd } from '../../ui/money.ts'
-import { NewestRequests } from '../../ui/newest-requests.tsx'
+import { NewestRequests } from '../../ui/requests/newest-requests.tsx'
 import { useNow } from '../../ui/time.tsx'
-import { UsageChart } from '../../ui/usage-chart.tsx'
-import { CHART_WORDS } from '../../words/charts.ts'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
-import { operationWords } from '../../words/requests.ts'
 
 const ROWS = 10
 
@@ -24,13 +24,13 @@ export function KeyActivity({ id }: { id: string }) {
     <>
       <KeySpendChart id={id} />
       <NewestRequests
-        title={WORDS.requests}
-        caption={WORDS.requestsTable}
+        title={TEXT.requests}
+        caption={TEXT.requestsTable}
         keyLabel={keyLabel}
         state={{ rows: newest.data, ...listState(newest) }}
         all={
           <Link to="/usage" search={{ key: id, tab: 'requests' }} className="text-accent">
-            {WORDS.allRequests}
+            {TEXT.allRequests}
           </Link>
         }
       />
@@ -45,11 +45,11 @@ function KeySpendChart({ id }: { id: string }) {
   if (!series || !total.data || total.data.totals.charged_micros_usd === 0) return null
   const values = (at: number) => series.map(({ buckets: sums }) => sums[at]?.charged_micros_usd ?? 0)
   return (
-    <Card title={WORDS.spendChart}>
+    <Card title={TEXT.spendChart}>
       <UsageChart
-        title={WORDS.spendChart}
+        title={TEXT.spendChart}
         slots={chartSlots(buckets, values, now)}
-        series={series.map(({ name }) => (name === null ? CHART_WORDS.other : operationWords(name)))}
+        series={series.map(({ name }) => (name === null ? CHART_TEXT.other : operationWords(name)))}
         format={(value) => costUsd(Math.round(value))}
         zone={TIME_ZONE}
       />

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../../api/account.ts'
 import type { ApiKey } from '../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
-import { Meter } from '../../ui/meter.tsx'
+import { Meter } from '../../ui/charts/meter.tsx'
 import { balanceUsd, costUsd } from '../../ui/money.ts'
 import { untilWords, useNow } from '../../ui/time.tsx'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 
 const MICROS = 1_000_000
 
@@ -26,20 +26,20 @@ export function isInGrace(key: ApiKey): key is ApiKey & { stops_at: string } {
 export function KeyStatusBadge({ apiKey }: { apiKey: ApiKey }) {
   const now = useNow()
   if (isInGrace(apiKey) && apiKey.status === 'active')
-    return <Badge tone="warn">{WORDS.replaced(untilWords(apiKey.stops_at, now))}</Badge>
-  return <Badge tone={TONES[apiKey.status]}>{WORDS.statuses[apiKey.status]}</Badge>
+    return <Badge tone="warn">{TEXT.replaced(untilWords(apiKey.stops_at, now))}</Badge>
+  return <Badge tone={TONES[apiKey.status]}>{TEXT.statuses[apiKey.status]}</Badge>
 }
 
 /** What the key has spent of what it may, in words and as a bar. */
 export function KeySpend({ apiKey }: { apiKey: ApiKey }) {
   const { spent_micros_usd: spent, spending_limit: limit } = apiKey
-  if (limit === null) return <span className="whitespace-nowrap">{WORDS.noLimit(costUsd(spent))}</span>
+  if (limit === null) return <span className="whitespace-nowrap">{TEXT.noLimit(costUsd(spent))}</span>
   const most = Math.round(limit * MICROS)
-  const text = WORDS.spentOf(costUsd(spent), costUsd(most))
+  const text = TEXT.spentOf(costUsd(spent), costUsd(most))
   return (
     <div className="grid min-w-32 gap-1">
       <span className="whitespace-nowrap">{text}</span>
-      <Meter label={WORDS.limitUsed} used={spent} most={most} text={text} />
+      <Meter label={TEXT.limitUsed} used={spent} most={most} text={text} />
     </div>
   )
 }
@@ -60,17 +60,17 @@ export function useKeyLeft({ remaining_micros_usd: left, budget_window: window }
   if (balance === undefined) return { amount: '-', bound: '' }
   const ofBudget = window?.remaining_micros_usd ?? Number.POSITIVE_INFINITY
   const ofLimit = left ?? Number.POSITIVE_INFINITY
-  if (ofBudget < Math.min(ofLimit, balance)) return { amount: costUsd(ofBudget), bound: WORDS.boundByBudget }
-  if (ofLimit < balance) return { amount: costUsd(ofLimit), bound: WORDS.boundByLimit }
-  return { amount: balanceUsd(balance), bound: WORDS.boundByBalance }
+  if (ofBudget < Math.min(ofLimit, balance)) return { amount: costUsd(ofBudget), bound: TEXT.boundByBudget }
+  if (ofLimit < balance) return { amount: costUsd(ofLimit), bound: TEXT.boundByLimit }
+  return { amount: balanceUsd(balance), bound: TEXT.boundByBalance }
 }
 
 type KeyLeftover = { amount: string; bound: string }
 
 export function keyIps({ allowed_ips: ips }: ApiKey): string {
   const [first] = ips
-  if (first === undefined) return WORDS.anyIp
-  return ips.length === 1 ? first : WORDS.moreIps(first, ips.length - 1)
+  if (first === undefined) return TEXT.anyIp
+  return ips.length === 1 ? first : TEXT.moreIps(first, ips.length - 1)
 }
 
 export function keyHint({ prefix, last4 }: Pick<ApiKey, 'prefix' | 'last4'>): string {

@@ -1,8 +1,8 @@
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Button } from '../../ui/button.tsx'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
 import { costUsd, typedUsd } from '../../ui/money.ts'
 import { dayWords } from '../../ui/time.tsx'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 import type { KeyFieldsProps } from './key-fields-props.ts'
 import { ipsIn, leavesOut } from './key-form-values.ts'
 import { NarrowerFields } from './narrower-fields.tsx'
@@ -12,7 +12,7 @@ export function KeyFields(props: KeyFieldsProps) {
   const { typed, errors, onChange, onLeave } = props
   return (
     <>
-      <Field label={WORDS.name} hint={WORDS.nameHint} error={errors.name}>
+      <Field label={TEXT.name} hint={TEXT.nameHint} error={errors.name}>
         {(control) => (
           <input
             {...control}
@@ -37,21 +37,21 @@ function LimitFields({ typed, errors, apiKey, focus, onChange, onLeave }: KeyFie
   const spent = apiKey?.spent_micros_usd ?? 0
   const below = apiKey !== null && amount !== null && amount <= spent && spent > 0
   return (
-    <Choices legend={WORDS.limit} hint={WORDS.limitHint}>
+    <Choices legend={TEXT.limit} hint={TEXT.limitHint}>
       <Choice
         name="limited"
-        label={WORDS.limitNone}
+        label={TEXT.limitNone}
         checked={!typed.limited}
         onChange={() => onChange({ limited: false })}
       />
       <Choice
         name="limited"
-        label={WORDS.limitStop}
+        label={TEXT.limitStop}
         checked={typed.limited}
         onChange={() => onChange({ limited: true })}
       />
       {typed.limited && (
-        <Field label={WORDS.limitAmount} error={errors.limit}>
+        <Field label={TEXT.limitAmount} error={errors.limit}>
           {(control) => (
             <input
               {...control}
@@ -68,7 +68,7 @@ function LimitFields({ typed, errors, apiKey, focus, onChange, onLeave }: KeyFie
       )}
       {below && (
         <p role="status" className="small text-warn">
-          {WORDS.limitBelow(costUsd(spent))}
+          {TEXT.limitBelow(costUsd(spent))}
         </p>
       )}
     </Choices>
@@ -79,7 +79,7 @@ function IpField({ typed, errors, ip, onChange, onLeave }: KeyFieldsProps) {
   const entries = ipsIn(typed.ips)
   return (
     <div className="grid gap-2">
-      <Field label={WORDS.ips} hint={WORDS.ipsHint} error={errors.ips}>
+      <Field label={TEXT.ips} hint={TEXT.ipsHint} error={errors.ips}>
         {(control) => (
           <textarea
             {...control}
@@ -95,12 +95,12 @@ function IpField({ typed, errors, ip, onChange, onLeave }: KeyFieldsProps) {
       </Field>
       {leavesOut(entries, ip) && (
         <p role="status" className="small text-warn">
-          {WORDS.mineMissing}
+          {TEXT.mineMissing}
         </p>
       )}
       {ip !== null && !entries.includes(ip) && (
         <div>
-          <Button onClick={() => onChange({ ips: [...entries, ip].join('\n') })}>{WORDS.addMine(ip)}</Button>
+          <Button onClick={() => onChange({ ips: [...entries, ip].join('\n') })}>{TEXT.addMine(ip)}</Button>
         </div>
       )}
     </div>
@@ -110,15 +110,15 @@ function IpField({ typed, errors, ip, onChange, onLeave }: KeyFieldsProps) {
 function ExpiryFields({ typed, errors, apiKey, focus, onChange, onLeave }: KeyFieldsProps) {
   const at = apiKey?.expires_at ?? null
   const options = [
-    ...(at === null ? [] : [{ value: 'keep', text: WORDS.expiresKeep(dayWords(at)) }]),
-    { value: '', text: WORDS.expiresNever },
-    { value: '30', text: WORDS.expiresIn(30) },
-    { value: '90', text: WORDS.expiresIn(90) },
-    { value: 'date', text: WORDS.expiresOn },
+    ...(at === null ? [] : [{ value: 'keep', text: TEXT.expiresKeep(dayWords(at)) }]),
+    { value: '', text: TEXT.expiresNever },
+    { value: '30', text: TEXT.expiresIn(30) },
+    { value: '90', text: TEXT.expiresIn(90) },
+    { value: 'date', text: TEXT.expiresOn },
   ]
   return (
     <div className="grid gap-3 sm:grid-cols-2">
-      <Field label={WORDS.expires}>
+      <Field label={TEXT.expires}>
         {({ className: _look, ...control }) => (
           <Select
             {...control}
@@ -131,7 +131,7 @@ function ExpiryFields({ typed, errors, apiKey, focus, onChange, onLeave }: KeyFi
         )}
       </Field>
       {typed.expires === 'date' && (
-        <Field label={WORDS.expiresDate} error={errors.expiresDate}>
+        <Field label={TEXT.expiresDate} error={errors.expiresDate}>
           {(control) => (
             <input
               {...control}

@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import type { ApiKey } from '../../api/keys.ts'
 import { limitsQuery } from '../../api/limits.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Figure, Figures } from '../../ui/card.tsx'
 import { costUsd, grouped, shortCount } from '../../ui/money.ts'
 import { useNow } from '../../ui/time.tsx'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 import { KeySpend, useKeyLeft } from './key-facts.tsx'
 
 const HOUR_SECONDS = 3_600
@@ -24,33 +24,33 @@ export function KeyFigures({ apiKey }: { apiKey: ApiKey }) {
   const day = useQuery(usageQuery(asked)).data?.totals
   const live = useQuery(limitsQuery).data?.keys.find(({ id }) => id === apiKey.id)
   const rates = live && [
-    { name: WORDS.rates.requests, used: live.requests.limit - live.requests.remaining, most: live.requests.limit },
-    { name: WORDS.rates.tokens, used: live.tokens.limit - live.tokens.remaining, most: live.tokens.limit },
+    { name: TEXT.rates.requests, used: live.requests.limit - live.requests.remaining, most: live.requests.limit },
+    { name: TEXT.rates.tokens, used: live.tokens.limit - live.tokens.remaining, most: live.tokens.limit },
     {
-      name: WORDS.rates.concurrency,
+      name: TEXT.rates.concurrency,
       used: live.concurrency.limit - live.concurrency.remaining,
       most: live.concurrency.limit,
     },
   ]
   return (
     <Figures>
-      <Figure label={WORDS.columns.spent} value={costUsd(apiKey.spent_micros_usd)}>
+      <Figure label={TEXT.columns.spent} value={costUsd(apiKey.spent_micros_usd)}>
         {apiKey.spending_limit !== null && <KeySpend apiKey={apiKey} />}
       </Figure>
-      <Figure label={WORDS.columns.left} value={left.amount}>
+      <Figure label={TEXT.columns.left} value={left.amount}>
         {left.bound}
       </Figure>
       <Figure
-        label={WORDS.requests24h}
+        label={TEXT.requests24h}
         value={day ? shortCount(day.requests) : '-'}
         {...(day && { title: grouped(day.requests) })}
       >
         {day && costUsd(day.charged_micros_usd)}
       </Figure>
-      <Figure label={WORDS.rate} value={rates?.[0] ? grouped(rates[0].used) : '-'}>
+      <Figure label={TEXT.rate} value={rates?.[0] ? grouped(rates[0].used) : '-'}>
         {rates?.map(({ name, used, most }) => (
           <span key={name} className="block">
-            {name}: {WORDS.rateOf(grouped(used), shortCount(most))}
+            {name}: {TEXT.rateOf(grouped(used), shortCount(most))}
           </span>
         ))}
       </Figure>

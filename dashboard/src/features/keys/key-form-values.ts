@@ -1,8 +1,8 @@
 import { parseAddress } from '../../../../server/core/credentials/address.ts'
 import { Allowlist, MAX_ALLOWED_IPS } from '../../../../server/core/credentials/allowlist.ts'
 import type { ApiKey, KeySettings } from '../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { typedUsd } from '../../ui/money.ts'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 import { ENDPOINTS, type Endpoint } from './endpoints.ts'
 
 const MICROS = 1_000_000
@@ -43,18 +43,18 @@ function entriesIn(text: string): string[] {
 export function judgeKey(typed: KeyTyped): KeyErrors {
   const name = typed.name.trim()
   const errors: KeyErrors = {}
-  if (name === '') errors.name = WORDS.nameNeeded
-  else if ([...name].length > 64) errors.name = WORDS.nameLong
-  if (typed.limited && !isAmount(typed.limit)) errors.limit = WORDS.limitWrong
+  if (name === '') errors.name = TEXT.nameNeeded
+  else if ([...name].length > 64) errors.name = TEXT.nameLong
+  if (typed.limited && !isAmount(typed.limit)) errors.limit = TEXT.limitWrong
   const ips = ipsIn(typed.ips)
   const parsed = Allowlist.parse(ips)
-  if (ips.length > MAX_ALLOWED_IPS) errors.ips = WORDS.ipsMany
-  else if (!parsed.ok) errors.ips = WORDS.ipWrong(parsed.error.entry, parsed.error.rule)
-  if (typed.expires === 'date' && !(Date.parse(typed.expiresDate) > Date.now())) errors.expiresDate = WORDS.expiresWrong
-  if (typed.budgetPeriod !== '' && !isAmount(typed.budget)) errors.budget = WORDS.budgetWrong
+  if (ips.length > MAX_ALLOWED_IPS) errors.ips = TEXT.ipsMany
+  else if (!parsed.ok) errors.ips = TEXT.ipWrong(parsed.error.entry, parsed.error.rule)
+  if (typed.expires === 'date' && !(Date.parse(typed.expiresDate) > Date.now())) errors.expiresDate = TEXT.expiresWrong
+  if (typed.budgetPeriod !== '' && !isAmount(typed.budget)) errors.budget = TEXT.budgetWrong
   for (const cap of ['rpm', 'tpm'] as const)
-    if (typed[cap].trim() !== '' && !/^[1-9]\d{0,8}$/.test(typed[cap].trim())) errors[cap] = WORDS.capWrong
-  if (entriesIn(typed.models).length > MAX_MODELS) errors.models = WORDS.modelsMany
+    if (typed[cap].trim() !== '' && !/^[1-9]\d{0,8}$/.test(typed[cap].trim())) errors[cap] = TEXT.capWrong
+  if (entriesIn(typed.models).length > MAX_MODELS) errors.models = TEXT.modelsMany
   return errors
 }
 

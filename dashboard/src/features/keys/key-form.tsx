@@ -3,12 +3,12 @@ import { type FormEvent, useState } from 'react'
 import { accountQuery } from '../../api/account.ts'
 import { type ApiFailure, asFailure, failureIn } from '../../api/failure.ts'
 import { type ApiKey, changeKey, createKey } from '../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
+import { UI_TEXT } from '../../messages/ui.ts'
 import { Button } from '../../ui/button.tsx'
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
-import { KIT_WORDS } from '../../words/kit.ts'
 import { KeyFields } from './key-fields.tsx'
 import { judgeKey, type KeyErrors, type KeyTyped, settingsOf, typedOf } from './key-form-values.ts'
 import { useBudgetZone } from './use-budget-zone.ts'
@@ -33,7 +33,7 @@ export function KeyForm({ apiKey, focus, onClose, onMade }: KeyFormProps) {
     },
     onSuccess: ({ made, changed }) => {
       if (made) return onMade(made)
-      void toast(WORDS.changed(changed.name))
+      void toast(TEXT.changed(changed.name))
       onClose()
     },
     onError: (error) => setErrors(refusedFields(asFailure(error), typed)),
@@ -52,7 +52,7 @@ export function KeyForm({ apiKey, focus, onClose, onMade }: KeyFormProps) {
   }
   const failure = failureIn(saving)
   const wrongCount = Object.keys(errors).length
-  const title = apiKey ? WORDS.edit : WORDS.create
+  const title = apiKey ? TEXT.edit : TEXT.create
   return (
     <Dialog title={title} onClose={onClose}>
       <form noValidate onSubmit={submit} className="grid gap-4">
@@ -66,13 +66,13 @@ export function KeyForm({ apiKey, focus, onClose, onMade }: KeyFormProps) {
           onLeave={(field) => setErrors((before) => judgedAgain(before, field, typed))}
         />
         <p role="status" className="sr-only">
-          {wrongCount > 0 && KIT_WORDS.summary(wrongCount)}
+          {wrongCount > 0 && UI_TEXT.summary(wrongCount)}
         </p>
         {wrongCount === 0 && <FormFailure failure={failure} />}
         <DialogButtons>
-          <Button onClick={onClose}>{WORDS.cancel}</Button>
+          <Button onClick={onClose}>{TEXT.cancel}</Button>
           <Button type="submit" tone="primary" busy={saving.isPending}>
-            {apiKey ? WORDS.save : WORDS.create}
+            {apiKey ? TEXT.save : TEXT.create}
           </Button>
         </DialogButtons>
       </form>
@@ -116,7 +116,7 @@ function refusedFields(failure: ApiFailure, typed: KeyTyped): KeyErrors {
   const errors: KeyErrors = {}
   for (const { param, rule } of failure.fields) {
     const field = places[param]
-    if (field) errors[field] = rule.includes('another key') ? WORDS.nameTaken(typed.name.trim()) : `${param} ${rule}.`
+    if (field) errors[field] = rule.includes('another key') ? TEXT.nameTaken(typed.name.trim()) : `${param} ${rule}.`
   }
   return errors
 }

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { TimeAgo, useNow } from '../../ui/time.tsx'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 import { isInGrace } from './key-facts.tsx'
 
 const HOUR_MS = 3_600_000
@@ -14,10 +14,10 @@ export function KeyGrace({ apiKey }: { apiKey: ApiKey }) {
   return (
     <p className={quiet ? 'rounded-xl bg-ok-soft px-4 py-3 text-ok' : 'rounded-xl bg-warn-soft px-4 py-3 text-warn'}>
       {quiet ? (
-        WORDS.oldQuiet
+        TEXT.oldQuiet
       ) : (
         <>
-          {WORDS.oldUsed} <TimeAgo at={used} />
+          {TEXT.oldUsed} <TimeAgo at={used} />
         </>
       )}
     </p>

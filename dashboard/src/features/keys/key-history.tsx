@@ -1,18 +1,18 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { type KeyChange, keyHistoryQuery } from '../../api/keys.ts'
-import { listState } from '../../api/list-state.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Card } from '../../ui/card.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 
-const { historyColumns: HEADS } = WORDS
+const { historyColumns: HEADS } = TEXT
 
 const COLUMNS: readonly Column<KeyChange>[] = [
   { id: 'what', head: HEADS.what, cell: (change) => <span className="font-medium">{whatHappened(change)}</span> },
   { id: 'at', head: HEADS.at, cell: ({ at }) => <TimeAgo at={at} /> },
-  { id: 'by', head: HEADS.by, cell: ({ by }) => WORDS.actors[by] },
+  { id: 'by', head: HEADS.by, cell: ({ by }) => TEXT.actors[by] },
   { id: 'ip', head: HEADS.ip, cell: ({ ip }) => <span className="code">{ip ?? '-'}</span> },
 ]
 
@@ -20,22 +20,22 @@ const COLUMNS: readonly Column<KeyChange>[] = [
 export function KeyHistory({ id }: { id: string }) {
   const history = useInfiniteQuery(keyHistoryQuery(id))
   return (
-    <Card title={WORDS.history} flush>
+    <Card title={TEXT.history} flush>
       <Table
-        caption={WORDS.historyTable}
+        caption={TEXT.historyTable}
         columns={COLUMNS}
         rowKey={(change) => change.id}
         state={{
           rows: history.data?.pages.flatMap((page) => page.history),
           ...listState(history),
         }}
-        empty={<Empty>{WORDS.noHistory}</Empty>}
+        empty={<Empty>{TEXT.noHistory}</Empty>}
       />
     </Card>
   )
 }
 
 function whatHappened({ action, settings }: KeyChange): string {
-  if (action === 'change') return WORDS.changedWhat(settings.map((name) => WORDS.settingNames[name] ?? name).join(', '))
-  return WORDS.actions[action] ?? action
+  if (action === 'change') return TEXT.changedWhat(settings.map((name) => TEXT.settingNames[name] ?? name).join(', '))
+  return TEXT.actions[action] ?? action
 }

@@ -2,12 +2,12 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { clsx } from 'clsx'
 import { useState } from 'react'
 import { type KeyStatus, type KeysAsked as KeysView, keyNamesQuery, keysQuery } from '../../api/keys.ts'
-import { listState } from '../../api/list-state.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Button } from '../../ui/button.tsx'
 import { INPUT } from '../../ui/field.tsx'
 import { Empty } from '../../ui/states.tsx'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
-import type { KeyDoings } from './key-actions.ts'
+import type { KeyActions } from './key-actions.ts'
 import { KeysTable } from './keys-table.tsx'
 
 /** All keys: searched, filtered, sorted, and what can be done with them. */
@@ -42,7 +42,7 @@ export function KeysList({ view, onView, doings }: KeysListProps) {
   )
 }
 
-type KeysListProps = { view: KeysView; onView: (view: KeysView) => void; doings: KeyDoings }
+type KeysListProps = { view: KeysView; onView: (view: KeysView) => void; doings: KeyActions }
 
 /** The same column again turns it round; another starts with its usual end. */
 function sortedBy(by: string, sort: string, down: boolean): Pick<KeysView, 'sort' | 'order'> {
@@ -65,8 +65,8 @@ function Search({ q, onSearch }: { q: string; onSearch: (q: string) => void }) {
     >
       <input
         type="search"
-        aria-label={WORDS.search}
-        placeholder={WORDS.search}
+        aria-label={TEXT.search}
+        placeholder={TEXT.search}
         className={clsx(INPUT, 'max-w-80')}
         value={typed}
         onChange={(event) => {
@@ -84,13 +84,13 @@ function Chips({ counts, chosen, onChoose }: ChipsProps) {
   const all = counts && counts.active + counts.exhausted + counts.disabled + counts.expired
   return (
     <fieldset className="flex flex-wrap gap-1">
-      <legend className="sr-only">{WORDS.filter}</legend>
-      <Chip text={WORDS.all} count={all} pressed={chosen === undefined} onPress={() => onChoose(undefined)} />
+      <legend className="sr-only">{TEXT.filter}</legend>
+      <Chip text={TEXT.all} count={all} pressed={chosen === undefined} onPress={() => onChoose(undefined)} />
       {CHIPS.filter((status) => status !== 'revoked' || (counts?.revoked ?? 0) > 0 || chosen === 'revoked').map(
         (status) => (
           <Chip
             key={status}
-            text={WORDS.statuses[status]}
+            text={TEXT.statuses[status]}
             count={counts?.[status]}
             pressed={chosen === status}
             onPress={() => onChoose(status)}
@@ -127,16 +127,16 @@ function Chip({ text, count, pressed, onPress }: ChipProps) {
 type ChipProps = { text: string; count: number | undefined; pressed: boolean; onPress: () => void }
 
 function NoKeys({ filtered, onClear, onCreate }: { filtered: boolean; onClear: () => void; onCreate: () => void }) {
-  if (filtered) return <Empty action={<Button onClick={onClear}>{WORDS.clear}</Button>}>{WORDS.noneFound}</Empty>
+  if (filtered) return <Empty action={<Button onClick={onClear}>{TEXT.clear}</Button>}>{TEXT.noneFound}</Empty>
   return (
     <Empty
       action={
         <Button tone="primary" onClick={onCreate}>
-          {WORDS.create}
+          {TEXT.create}
         </Button>
       }
     >
-      {WORDS.none}
+      {TEXT.none}
     </Empty>
   )
 }

@@ -2,20 +2,20 @@ import { Link } from '@tanstack/react-router'
 import { Ellipsis } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { ApiKey } from '../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
+import { UI_TEXT } from '../../messages/ui.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
-import { Menu } from '../../ui/menu.tsx'
+import { Menu } from '../../ui/menus/menu.tsx'
 import { type Column, type Sorting, Table, type TableState } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
-import { KIT_WORDS } from '../../words/kit.ts'
-import { firstAct, type KeyDoings, menuOf } from './key-actions.ts'
+import { firstAct, type KeyActions, menuOf } from './key-actions.ts'
 import { KeyLeft, KeySpend, KeyStatusBadge, keyHint, keyIps } from './key-facts.tsx'
 
 /** Keys and what can be done with them; on a phone one card each. */
 export function KeysTable({ state, doings, empty, sorting, onSort, names }: KeysTableProps) {
   return (
     <Table
-      caption={WORDS.table}
+      caption={TEXT.table}
       columns={columnsOf(doings, names)}
       state={state}
       rowKey={({ id }) => id}
@@ -30,7 +30,7 @@ export function KeysTable({ state, doings, empty, sorting, onSort, names }: Keys
 
 type KeysTableProps = {
   state: TableState<ApiKey>
-  doings: KeyDoings
+  doings: KeyActions
   empty: ReactNode
   sorting: Sorting
   onSort: (by: string) => void
@@ -38,8 +38,8 @@ type KeysTableProps = {
   names: ReadonlyMap<string, string>
 }
 
-function columnsOf(doings: KeyDoings, names: ReadonlyMap<string, string>): readonly Column<ApiKey>[] {
-  const { columns } = WORDS
+function columnsOf(doings: KeyActions, names: ReadonlyMap<string, string>): readonly Column<ApiKey>[] {
+  const { columns } = TEXT
   return [
     { id: 'name', head: columns.name, sortable: true, cell: (key) => <KeyName apiKey={key} names={names} /> },
     { id: 'status', head: columns.status, sortable: true, cell: (key) => <KeyStatusBadge apiKey={key} /> },
@@ -65,12 +65,12 @@ function KeyName({ apiKey, names }: { apiKey: ApiKey; names: ReadonlyMap<string,
         {apiKey.name}
       </Link>
       <span className="code text-muted">{keyHint(apiKey)}</span>
-      {replaced !== null && <span className="small text-muted">{WORDS.replaces(replaced)}</span>}
+      {replaced !== null && <span className="small text-muted">{TEXT.replaces(replaced)}</span>}
     </div>
   )
 }
 
-function Acts({ apiKey, doings }: { apiKey: ApiKey; doings: KeyDoings }) {
+function Acts({ apiKey, doings }: { apiKey: ApiKey; doings: KeyActions }) {
   const first = firstAct(apiKey)
   return (
     <div className="flex items-center justify-end gap-1">
@@ -86,7 +86,7 @@ function Acts({ apiKey, doings }: { apiKey: ApiKey; doings: KeyDoings }) {
       <Menu
         entries={menuOf(apiKey, doings)}
         trigger={
-          <IconButton label={KIT_WORDS.actionsOf(apiKey.name)}>
+          <IconButton label={UI_TEXT.actionsOf(apiKey.name)}>
             <Ellipsis size={16} aria-hidden />
           </IconButton>
         }
@@ -95,7 +95,15 @@ function Acts({ apiKey, doings }: { apiKey: ApiKey; doings: KeyDoings }) {
   )
 }
 
-function KeyCard({ apiKey, doings, names }: { apiKey: ApiKey; doings: KeyDoings; names: ReadonlyMap<string, string> }) {
+function KeyCard({
+  apiKey,
+  doings,
+  names,
+}: {
+  apiKey: ApiKey
+  doings: KeyActions
+  names: ReadonlyMap<string, string>
+}) {
   return (
     <div className="grid gap-3">
       <div className="flex items-start justify-between gap-2">
@@ -105,7 +113,7 @@ function KeyCard({ apiKey, doings, names }: { apiKey: ApiKey; doings: KeyDoings;
       <KeySpend apiKey={apiKey} />
       <div className="flex items-center justify-between gap-2">
         <span className="small text-muted">
-          {WORDS.columns.used}: <TimeAgo at={apiKey.last_used_at} />
+          {TEXT.columns.used}: <TimeAgo at={apiKey.last_used_at} />
         </span>
         <Acts apiKey={apiKey} doings={doings} />
       </div>

@@ -1,6 +1,6 @@
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
+import { operationWords } from '../../messages/requests.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
-import { operationWords } from '../../words/requests.ts'
 import { BudgetFields } from './budget-fields.tsx'
 import { ENDPOINTS } from './endpoints.ts'
 import type { KeyFieldsProps } from './key-fields-props.ts'
@@ -16,7 +16,7 @@ export function NarrowerFields(props: KeyFieldsProps) {
       apiKey.allowed_endpoints.length + apiKey.allowed_models.length > 0)
   return (
     <details className="grid gap-4" open={hasOne}>
-      <summary className="font-medium">{WORDS.more}</summary>
+      <summary className="font-medium">{TEXT.more}</summary>
       <div className="grid gap-4 pt-4">
         <BudgetFields {...props} />
         <EndpointFields {...props} />
@@ -32,7 +32,7 @@ export function NarrowerFields(props: KeyFieldsProps) {
 
 function EndpointFields({ typed, errors, onChange }: KeyFieldsProps) {
   return (
-    <Choices legend={WORDS.endpoints} hint={WORDS.endpointsHint} error={errors.endpoints}>
+    <Choices legend={TEXT.endpoints} hint={TEXT.endpointsHint} error={errors.endpoints}>
       <div className="grid gap-x-3 gap-y-2 sm:grid-cols-2">
         {ENDPOINTS.map((name) => (
           <Choice
@@ -55,7 +55,7 @@ function EndpointFields({ typed, errors, onChange }: KeyFieldsProps) {
 
 function ModelsField({ typed, errors, onChange, onLeave }: KeyFieldsProps) {
   return (
-    <Field label={WORDS.models} hint={WORDS.modelsHint} error={errors.models}>
+    <Field label={TEXT.models} hint={TEXT.modelsHint} error={errors.models}>
       {(control) => (
         <textarea
           {...control}
@@ -74,7 +74,7 @@ function ModelsField({ typed, errors, onChange, onLeave }: KeyFieldsProps) {
 
 function CapField({ typed, errors, cap, onChange, onLeave }: KeyFieldsProps & { cap: 'rpm' | 'tpm' }) {
   return (
-    <Field label={WORDS[cap]} hint={WORDS.capHint} error={errors[cap]}>
+    <Field label={TEXT[cap]} hint={TEXT.capHint} error={errors[cap]}>
       {(control) => (
         <input
           {...control}

@@ -2,11 +2,11 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { failureIn } from '../../api/failure.ts'
 import { type ApiKey, rotateKey } from '../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Button } from '../../ui/button.tsx'
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { Choice, Choices } from '../../ui/field.tsx'
 import { FormFailure } from '../../ui/states.tsx'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
 import type { MadeKey } from './key-form.tsx'
 import { useKeysRefresh } from './use-key-doings.ts'
 
@@ -23,10 +23,10 @@ export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
   })
   const used = apiKey.last_used_at !== null && Date.now() - Date.parse(apiKey.last_used_at) < HOUR_MS
   return (
-    <Dialog title={`${WORDS.rotateTitle}: ${apiKey.name}`} onClose={onClose}>
-      <p className="text-muted">{WORDS.rotateText}</p>
-      <Choices legend={WORDS.oldStops}>
-        {Object.entries(WORDS.graces).map(([seconds, label]) => (
+    <Dialog title={`${TEXT.rotateTitle}: ${apiKey.name}`} onClose={onClose}>
+      <p className="text-muted">{TEXT.rotateText}</p>
+      <Choices legend={TEXT.oldStops}>
+        {Object.entries(TEXT.graces).map(([seconds, label]) => (
           <Choice
             key={seconds}
             name="grace"
@@ -38,14 +38,14 @@ export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
       </Choices>
       {grace === 0 && used && (
         <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-          {WORDS.usedJustNow}
+          {TEXT.usedJustNow}
         </p>
       )}
       <FormFailure failure={failureIn(rotating)} />
       <DialogButtons>
-        <Button onClick={onClose}>{WORDS.cancel}</Button>
+        <Button onClick={onClose}>{TEXT.cancel}</Button>
         <Button tone="primary" busy={rotating.isPending} onClick={() => rotating.mutate()}>
-          {WORDS.rotate}
+          {TEXT.rotate}
         </Button>
       </DialogButtons>
     </Dialog>

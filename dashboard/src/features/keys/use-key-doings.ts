@@ -2,10 +2,10 @@ import { type InfiniteData, useMutation, useQueryClient } from '@tanstack/react-
 import { useNavigate } from '@tanstack/react-router'
 import { asFailure } from '../../api/failure.ts'
 import { type ApiKey, changeKey, disableKey, enableKey } from '../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { failureText } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
-import { KEY_WORDS as WORDS } from '../../words/keys.ts'
-import type { KeyDialog, KeyDoings } from './key-actions.ts'
+import type { KeyActions, KeyDialog } from './key-actions.ts'
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
@@ -14,13 +14,13 @@ interface ListPage {
 }
 
 /** What can be done with keys, wherever they are shown. */
-export function useKeyDoings(open: (dialog: KeyDialog) => void): KeyDoings {
+export function useKeyActions(open: (dialog: KeyDialog) => void): KeyActions {
   const navigate = useNavigate()
   const toggle = useToggle()
   const later = useMutation({
     mutationFn: (key: ApiKey) => changeKey(key.id, { stops_at: new Date(Date.now() + WEEK_MS).toISOString() }),
-    onSuccess: () => toast(WORDS.kept),
-    onError: (error) => toast(WORDS.notDone(failureText(asFailure(error))), { bad: true }),
+    onSuccess: () => toast(TEXT.kept),
+    onError: (error) => toast(TEXT.notDone(failureText(asFailure(error))), { bad: true }),
     ...useKeysRefresh(),
   })
   return {
@@ -59,11 +59,11 @@ function useToggle() {
     },
     onError: (error, _asked, context) => {
       for (const [queryKey, data] of context?.before ?? []) queries.setQueryData(queryKey, data)
-      void toast(WORDS.notDone(failureText(asFailure(error))), { bad: true })
+      void toast(TEXT.notDone(failureText(asFailure(error))), { bad: true })
     },
     onSuccess: (_answer, { key, off, withUndo }) => {
-      const undo = { label: WORDS.undo, act: () => mutation.mutate({ key, off: !off, withUndo: false }) }
-      void toast(off ? WORDS.disabled : WORDS.enabled, { action: withUndo ? undo : null })
+      const undo = { label: TEXT.undo, act: () => mutation.mutate({ key, off: !off, withUndo: false }) }
+      void toast(off ? TEXT.disabled : TEXT.enabled, { action: withUndo ? undo : null })
     },
     onSettled,
   })

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { asFailure } from '../../api/failure.ts'
 import { type LimitRequest, limitRequestsQuery } from '../../api/limit-requests.ts'
+import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { grouped } from '../../ui/money.ts'
 import { Failed, Loading } from '../../ui/states.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { LIMIT_WORDS as WORDS } from '../../words/limits.ts'
 import { RequestForm } from './request-form.tsx'
 
 const TONES = { pending: 'warn', approved: 'ok', declined: 'bad' } as const
@@ -16,12 +16,12 @@ export function IncreaseCard() {
   const asked = useQuery(limitRequestsQuery)
   const requests = asked.data?.requests
   return (
-    <Card title={WORDS.request}>
+    <Card title={TEXT.request}>
       {asked.error && <Failed failure={asFailure(asked.error)} onTryAgain={() => void asked.refetch()} />}
       {requests === undefined && !asked.error && <Loading />}
       {requests && !requests.some(({ status }) => status === 'pending') && <RequestForm />}
       {requests && requests.length > 0 && (
-        <ul aria-label={WORDS.history} className="grid gap-3">
+        <ul aria-label={TEXT.history} className="grid gap-3">
           {requests.map((request) => (
             <Asked key={request.id} request={request} />
           ))}
@@ -36,15 +36,15 @@ function Asked({ request }: { request: LimitRequest }) {
   return (
     <li className="grid gap-1 border-t border-line pt-3 first:border-t-0 first:pt-0">
       <div className="flex flex-wrap items-center gap-2">
-        <Badge tone={TONES[status]}>{WORDS.states[status]}</Badge>
-        <span className="font-medium">{WORDS.asked(grouped(request.peak_rpm), grouped(request.peak_tpm))}</span>
+        <Badge tone={TONES[status]}>{TEXT.states[status]}</Badge>
+        <span className="font-medium">{TEXT.asked(grouped(request.peak_rpm), grouped(request.peak_tpm))}</span>
         <span className="small text-muted">
           <TimeAgo at={at} />
         </span>
       </div>
       <p className="text-muted wrap-anywhere">{useCase}</p>
-      {reason && <p className="wrap-anywhere">{WORDS.operatorSays(reason)}</p>}
-      {status === 'pending' && <p className="small text-muted">{WORDS.pendingText}</p>}
+      {reason && <p className="wrap-anywhere">{TEXT.operatorSays(reason)}</p>}
+      {status === 'pending' && <p className="small text-muted">{TEXT.pendingText}</p>}
     </li>
   )
 }

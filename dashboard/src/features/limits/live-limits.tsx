@@ -2,18 +2,18 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { limitsQuery } from '../../api/limits.ts'
-import { listState } from '../../api/list-state.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { Meter } from '../../ui/meter.tsx'
+import { Meter } from '../../ui/charts/meter.tsx'
 import { grouped, shortCount } from '../../ui/money.ts'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { LIMIT_WORDS as WORDS } from '../../words/limits.ts'
 
 type Live = NonNullable<ReturnType<typeof useLimits>['data']>['keys'][number]
 
-const { columns: HEADS } = WORDS
+const { columns: HEADS } = TEXT
 
 const COLUMNS: readonly Column<Live>[] = [
   { id: 'key', head: HEADS.key, cell: ({ name }) => <span className="font-medium wrap-anywhere">{name}</span> },
@@ -46,9 +46,9 @@ export function LiveLimits() {
     return () => clearTimeout(timer)
   }, [reset, limits.refetch])
   return (
-    <Card title={WORDS.live} flush>
+    <Card title={TEXT.live} flush>
       <Table
-        caption={WORDS.liveTable}
+        caption={TEXT.liveTable}
         columns={COLUMNS}
         rowKey={({ id }) => id}
         state={{
@@ -69,11 +69,11 @@ export function LiveLimits() {
           <Empty
             action={
               <Link to="/keys" className={buttonClass()}>
-                {WORDS.createKey}
+                {TEXT.createKey}
               </Link>
             }
           >
-            {WORDS.noKeys}
+            {TEXT.noKeys}
           </Empty>
         }
       />
@@ -83,10 +83,10 @@ export function LiveLimits() {
 
 function Reading({ of, what, reading }: { of: string; what: string; reading: { limit: number; remaining: number } }) {
   const used = Math.max(0, reading.limit - reading.remaining)
-  const text = WORDS.usedOf(grouped(used), grouped(reading.limit))
+  const text = TEXT.usedOf(grouped(used), grouped(reading.limit))
   return (
     <div className="grid min-w-28 gap-1" title={text}>
-      <span>{WORDS.usedOf(shortCount(used), shortCount(reading.limit))}</span>
+      <span>{TEXT.usedOf(shortCount(used), shortCount(reading.limit))}</span>
       <Meter label={`${what}, ${of}`} used={used} most={reading.limit} text={text} />
     </div>
   )
@@ -99,7 +99,7 @@ function Resets({ at }: { at: number }) {
     const timer = setInterval(() => setLeft(secondsTo(at)), 1000)
     return () => clearInterval(timer)
   }, [at])
-  return <span className="text-muted">{WORDS.resetIn(left)}</span>
+  return <span className="text-muted">{TEXT.resetIn(left)}</span>
 }
 
 function secondsTo(at: number): number {

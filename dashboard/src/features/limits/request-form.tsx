@@ -4,13 +4,13 @@ import { accountQuery } from '../../api/account.ts'
 import { failureIn } from '../../api/failure.ts'
 import { requestLimits } from '../../api/limit-requests.ts'
 import { limitsQuery } from '../../api/limits.ts'
+import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
 import { Button } from '../../ui/button.tsx'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
 import { grouped } from '../../ui/money.ts'
 import { FormFailure } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
 import { WorkspaceId } from '../../ui/workspace-id.tsx'
-import { LIMIT_WORDS as WORDS } from '../../words/limits.ts'
 
 type Place = 'rpm' | 'tpm' | 'endpoints' | 'useCase'
 type Errors = Partial<Record<Place, string>>
@@ -18,8 +18,8 @@ type Errors = Partial<Record<Place, string>>
 const ENDPOINTS = [
   { value: 'image-search', text: 'Image search' },
   { value: 'llm-context', text: 'LLM context' },
-  { value: 'models', text: WORDS.models },
-  { value: 'social', text: WORDS.social },
+  { value: 'models', text: TEXT.models },
+  { value: 'social', text: TEXT.social },
 ]
 
 /** Asks for higher limits. What was typed stays when it is refused. */
@@ -32,7 +32,7 @@ export function RequestForm() {
   const sending = useMutation({
     mutationFn: requestLimits,
     onSuccess: async () => {
-      void toast(WORDS.sent)
+      void toast(TEXT.sent)
       await queries.invalidateQueries({ queryKey: ['limits'] })
     },
   })
@@ -48,22 +48,22 @@ export function RequestForm() {
   }
   return (
     <form ref={form} noValidate onSubmit={submit} className="grid max-w-2xl gap-4">
-      <p className="text-muted">{WORDS.requestText}</p>
+      <p className="text-muted">{TEXT.requestText}</p>
       <WorkspaceId id={workspace} />
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label={WORDS.peakRpm} hint={now && WORDS.aboveNow(grouped(now.requests_per_minute))} error={errors.rpm}>
+        <Field label={TEXT.peakRpm} hint={now && TEXT.aboveNow(grouped(now.requests_per_minute))} error={errors.rpm}>
           {(control) => <input {...control} name="rpm" inputMode="numeric" required />}
         </Field>
-        <Field label={WORDS.peakTpm} hint={now && WORDS.aboveNow(grouped(now.tokens_per_minute))} error={errors.tpm}>
+        <Field label={TEXT.peakTpm} hint={now && TEXT.aboveNow(grouped(now.tokens_per_minute))} error={errors.tpm}>
           {(control) => <input {...control} name="tpm" inputMode="numeric" required />}
         </Field>
       </div>
-      <Choices legend={WORDS.endpoints} error={errors.endpoints}>
+      <Choices legend={TEXT.endpoints} error={errors.endpoints}>
         {ENDPOINTS.map(({ value, text }) => (
           <Choice key={value} type="checkbox" name="endpoints" value={value} label={text} />
         ))}
       </Choices>
-      <Field label={WORDS.useCase} hint={WORDS.useCaseHint} error={errors.useCase}>
+      <Field label={TEXT.useCase} hint={TEXT.useCaseHint} error={errors.useCase}>
         {({ className, ...control }) => (
           <textarea
             {...control}
@@ -77,7 +77,7 @@ export function RequestForm() {
       </Field>
       <FormFailure failure={failureIn(sending)} />
       <Button type="submit" tone="primary" busy={sending.isPending} className="justify-self-start">
-        {WORDS.submit}
+        {TEXT.submit}
       </Button>
     </form>
   )
@@ -104,10 +104,10 @@ function judge({ rpm, tpm, endpoints, useCase }: Typed, now: { rpm: number; tpm:
   const wrong = (count: number) => !(count >= 1)
   const enough = now !== null && rpm <= now.rpm && tpm <= now.tpm
   return {
-    ...(enough && { rpm: WORDS.oneAbove(grouped(now.rpm), grouped(now.tpm)) }),
-    ...(wrong(rpm) && { rpm: WORDS.wholeNumber }),
-    ...(wrong(tpm) && { tpm: WORDS.wholeNumber }),
-    ...(endpoints.length === 0 && { endpoints: WORDS.oneEndpoint }),
-    ...([...useCase].length < 20 && { useCase: WORDS.useCaseShort }),
+    ...(enough && { rpm: TEXT.oneAbove(grouped(now.rpm), grouped(now.tpm)) }),
+    ...(wrong(rpm) && { rpm: TEXT.wholeNumber }),
+    ...(wrong(tpm) && { tpm: TEXT.wholeNumber }),
+    ...(endpoints.length === 0 && { endpoints: TEXT.oneEndpoint }),
+    ...([...useCase].length < 20 && { useCase: TEXT.useCaseShort }),
   }
 }

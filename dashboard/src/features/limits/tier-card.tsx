@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../../api/account.ts'
 import { asFailure } from '../../api/failure.ts'
 import { limitsQuery } from '../../api/limits.ts'
+import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
+import { SHELL_TEXT } from '../../messages/shell.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
-import { Meter } from '../../ui/meter.tsx'
+import { Meter } from '../../ui/charts/meter.tsx'
 import { balanceUsd, grouped } from '../../ui/money.ts'
 import { Failed, Loading } from '../../ui/states.tsx'
-import { LIMIT_WORDS as WORDS } from '../../words/limits.ts'
-import { SHELL_WORDS } from '../../words/shell.ts'
 
 const GROWTH_MICROS = 500_000_000
 
@@ -18,7 +18,7 @@ export function TierCard() {
   const account = useQuery(accountQuery).data
   if (limits.data === undefined || account === undefined)
     return (
-      <Card title={WORDS.yourTier} flush>
+      <Card title={TEXT.yourTier} flush>
         {limits.error ? (
           <Failed failure={asFailure(limits.error)} onTryAgain={() => void limits.refetch()} />
         ) : (
@@ -29,12 +29,12 @@ export function TierCard() {
   const { tier } = limits.data
   const { requests_per_minute: rpm, tokens_per_minute: tpm, concurrency } = limits.data.limits
   return (
-    <Card title={WORDS.yourTier} aside={<Badge tone="accent">{SHELL_WORDS.tiers[tier]}</Badge>}>
-      <p>{WORDS.perKey}</p>
+    <Card title={TEXT.yourTier} aside={<Badge tone="accent">{SHELL_TEXT.tiers[tier]}</Badge>}>
+      <p>{TEXT.perKey}</p>
       <dl className="flex flex-wrap gap-x-8 gap-y-2">
-        <Cap label={WORDS.tierColumns.rpm} value={rpm} />
-        <Cap label={WORDS.tierColumns.tpm} value={tpm} />
-        <Cap label={WORDS.tierColumns.concurrency} value={concurrency} />
+        <Cap label={TEXT.tierColumns.rpm} value={rpm} />
+        <Cap label={TEXT.tierColumns.tpm} value={tpm} />
+        <Cap label={TEXT.tierColumns.concurrency} value={concurrency} />
       </dl>
       <NextTier tier={tier} toppedUp={account.topped_up_micros_usd} />
     </Card>
@@ -50,21 +50,21 @@ function Cap({ label, value }: { label: string; value: number }) {
   )
 }
 
-function NextTier({ tier, toppedUp }: { tier: keyof typeof WORDS.how; toppedUp: number }) {
-  if (tier === 'enterprise') return <p className="text-muted">{WORDS.enterprise}</p>
-  if (tier === 'growth') return <p className="text-muted">{WORDS.growth}</p>
+function NextTier({ tier, toppedUp }: { tier: keyof typeof TEXT.how; toppedUp: number }) {
+  if (tier === 'enterprise') return <p className="text-muted">{TEXT.enterprise}</p>
+  if (tier === 'growth') return <p className="text-muted">{TEXT.growth}</p>
   if (tier === 'free')
     return (
       <p className="text-muted">
-        {WORDS.firstTopUp} {WORDS.orRequest}
+        {TEXT.firstTopUp} {TEXT.orRequest}
       </p>
     )
-  const words = WORDS.toGrowth(balanceUsd(toppedUp))
+  const words = TEXT.toGrowth(balanceUsd(toppedUp))
   return (
     <div className="grid gap-2">
-      <Meter label={WORDS.toGrowthMeter} used={toppedUp} most={GROWTH_MICROS} text={words} />
+      <Meter label={TEXT.toGrowthMeter} used={toppedUp} most={GROWTH_MICROS} text={words} />
       <p className="text-muted">
-        {words} {WORDS.orRequest}
+        {words} {TEXT.orRequest}
       </p>
     </div>
   )

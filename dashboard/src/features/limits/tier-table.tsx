@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { TIER_LIMITS } from '../../../../server/core/limits/tier.ts'
 import { limitsQuery } from '../../api/limits.ts'
+import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
+import { SHELL_TEXT } from '../../messages/shell.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { grouped } from '../../ui/money.ts'
 import { type Column, known, Table } from '../../ui/table.tsx'
-import { LIMIT_WORDS as WORDS } from '../../words/limits.ts'
-import { SHELL_WORDS } from '../../words/shell.ts'
 
-type Tier = keyof typeof WORDS.how
+type Tier = keyof typeof TEXT.how
 interface Row {
   readonly tier: Tier
   readonly rpm: string
@@ -22,10 +22,10 @@ const TIERS: readonly Row[] = [
     const { rpm, tpm, concurrency } = TIER_LIMITS[tier]
     return { tier, rpm: grouped(rpm), tpm: grouped(tpm), concurrency: grouped(concurrency) }
   }),
-  { tier: 'enterprise', rpm: WORDS.custom, tpm: WORDS.custom, concurrency: WORDS.custom },
+  { tier: 'enterprise', rpm: TEXT.custom, tpm: TEXT.custom, concurrency: TEXT.custom },
 ]
 
-const { tierColumns: HEADS } = WORDS
+const { tierColumns: HEADS } = TEXT
 
 /** What each tier gives, and which one this is. */
 export function TierTable() {
@@ -36,20 +36,20 @@ export function TierTable() {
       head: HEADS.tier,
       cell: ({ tier }) => (
         <span className="flex items-center gap-2 font-medium">
-          {SHELL_WORDS.tiers[tier]}
-          {tier === current && <Badge tone="accent">{WORDS.current}</Badge>}
+          {SHELL_TEXT.tiers[tier]}
+          {tier === current && <Badge tone="accent">{TEXT.current}</Badge>}
         </span>
       ),
     },
     { id: 'rpm', head: HEADS.rpm, numeric: true, cell: ({ rpm }) => rpm },
     { id: 'tpm', head: HEADS.tpm, numeric: true, cell: ({ tpm }) => tpm },
     { id: 'concurrency', head: HEADS.concurrency, numeric: true, cell: ({ concurrency }) => concurrency },
-    { id: 'how', head: HEADS.how, cell: ({ tier }) => <span className="text-muted">{WORDS.how[tier]}</span> },
+    { id: 'how', head: HEADS.how, cell: ({ tier }) => <span className="text-muted">{TEXT.how[tier]}</span> },
   ]
   return (
-    <Card title={WORDS.tiers} flush>
+    <Card title={TEXT.tiers} flush>
       <Table
-        caption={WORDS.tierTable}
+        caption={TEXT.tierTable}
         columns={columns}
         rowKey={({ tier }) => tier}
         card={(row) => (

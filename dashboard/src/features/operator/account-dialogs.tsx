@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { type AccountLine, type Caps, grant, setLimits } from '../../api/operator.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
-import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
 import { CapsFields, capsIn } from './caps-fields.tsx'
 import { OrderForm, textOf } from './order-form.tsx'
 import { useOrder } from './use-order.ts'
@@ -18,31 +18,31 @@ function GrantDialog({ account, onClose }: DialogProps) {
   const [reference] = useState(() => crypto.randomUUID())
   const order = useOrder(
     (typed: { usd: string; note: string }) => grant(account.id, { ...typed, reference }),
-    ({ usd }) => WORDS.granted(usd),
+    ({ usd }) => TEXT.granted(usd),
     onClose,
   )
   return (
     <OrderForm
-      title={WORDS.grant}
+      title={TEXT.grant}
       order={order}
       onClose={onClose}
       read={(form) => {
         const [usd, note] = [textOf(form, 'usd'), textOf(form, 'note')]
         const wrong = {
-          ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) || Number(usd) === 0 ? { usd: WORDS.amountWrong } : {}),
-          ...(note === '' && { note: WORDS.noteNeeded }),
+          ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) || Number(usd) === 0 ? { usd: TEXT.amountWrong } : {}),
+          ...(note === '' && { note: TEXT.noteNeeded }),
         }
         return Object.keys(wrong).length > 0 ? { wrong } : { typed: { usd, note } }
       }}
     >
       {(errors) => (
         <>
-          <p className="text-muted wrap-anywhere">{WORDS.grantText(account.email ?? account.id)}</p>
-          <Field label={WORDS.amount} hint={WORDS.amountHint} error={errors['usd']}>
+          <p className="text-muted wrap-anywhere">{TEXT.grantText(account.email ?? account.id)}</p>
+          <Field label={TEXT.amount} hint={TEXT.amountHint} error={errors['usd']}>
             {(control) => <input {...control} name="usd" inputMode="decimal" required />}
           </Field>
-          <Field label={WORDS.note} hint={WORDS.noteHint} error={errors['note']}>
-            {(control) => <input {...control} name="note" defaultValue={WORDS.noteDefault} maxLength={200} required />}
+          <Field label={TEXT.note} hint={TEXT.noteHint} error={errors['note']}>
+            {(control) => <input {...control} name="note" defaultValue={TEXT.noteDefault} maxLength={200} required />}
           </Field>
         </>
       )}
@@ -52,19 +52,19 @@ function GrantDialog({ account, onClose }: DialogProps) {
 
 function LimitsDialog({ account, onClose }: DialogProps) {
   const [own, setOwn] = useState(true)
-  const order = useOrder((limits: Caps | null) => setLimits(account.id, limits), WORDS.limitsSet, onClose)
+  const order = useOrder((limits: Caps | null) => setLimits(account.id, limits), TEXT.limitsSet, onClose)
   return (
     <OrderForm
-      title={WORDS.limits}
+      title={TEXT.limits}
       order={order}
       onClose={onClose}
       read={(form) => (own ? capsIn(form) : { typed: null })}
     >
       {(errors) => (
         <>
-          <Choices legend={WORDS.limitsText(account.email ?? account.id)}>
-            <Choice name="how" value="own" checked={own} onChange={() => setOwn(true)} label={WORDS.ownLimits} />
-            <Choice name="how" value="tier" checked={!own} onChange={() => setOwn(false)} label={WORDS.tierLimits} />
+          <Choices legend={TEXT.limitsText(account.email ?? account.id)}>
+            <Choice name="how" value="own" checked={own} onChange={() => setOwn(true)} label={TEXT.ownLimits} />
+            <Choice name="how" value="tier" checked={!own} onChange={() => setOwn(false)} label={TEXT.tierLimits} />
           </Choices>
           {own && <CapsFields caps={account.limits} errors={errors} />}
         </>

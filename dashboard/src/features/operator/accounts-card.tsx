@@ -1,25 +1,25 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Ellipsis } from 'lucide-react'
 import { type FormEvent, lazy, Suspense, useState } from 'react'
-import { listState } from '../../api/list-state.ts'
 import { type AccountLine, accountsQuery } from '../../api/operator.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
+import { SHELL_TEXT } from '../../messages/shell.ts'
+import { UI_TEXT } from '../../messages/ui.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { Menu } from '../../ui/menu.tsx'
+import { Menu } from '../../ui/menus/menu.tsx'
 import { costUsd, grouped } from '../../ui/money.ts'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { KIT_WORDS } from '../../words/kit.ts'
-import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
-import { SHELL_WORDS } from '../../words/shell.ts'
 
 const AccountDialog = lazy(() =>
   import('./account-dialogs.tsx').then(({ AccountDialog }) => ({ default: AccountDialog })),
 )
 
-const { accountColumns: HEADS } = WORDS
+const { accountColumns: HEADS } = TEXT
 const MICROS = 1_000_000
 type Doing = { what: 'grant' | 'limits'; account: AccountLine } | null
 
@@ -30,9 +30,9 @@ export function AccountsCard() {
   const accounts = useInfiniteQuery(accountsQuery(search))
   const menu = (account: AccountLine) => <AccountMenu account={account} onChoose={setDoing} />
   return (
-    <Card title={WORDS.accounts} flush aside={<Search onSearch={setSearch} search={search} />}>
+    <Card title={TEXT.accounts} flush aside={<Search onSearch={setSearch} search={search} />}>
       <Table
-        caption={WORDS.accountTable}
+        caption={TEXT.accountTable}
         columns={columnsWith(menu)}
         rowKey={({ id }) => id}
         state={{
@@ -44,13 +44,13 @@ export function AccountsCard() {
             <div className="grid min-w-0 gap-1">
               <Who account={account} />
               <span className="text-muted">
-                {SHELL_WORDS.tiers[account.tier]} · {balanceOf(account)} · {limitsOf(account)}
+                {SHELL_TEXT.tiers[account.tier]} · {balanceOf(account)} · {limitsOf(account)}
               </span>
             </div>
             {menu(account)}
           </div>
         )}
-        empty={<Empty action={<Button onClick={() => setSearch('')}>{WORDS.clear}</Button>}>{WORDS.noAccounts}</Empty>}
+        empty={<Empty action={<Button onClick={() => setSearch('')}>{TEXT.clear}</Button>}>{TEXT.noAccounts}</Empty>}
       />
       {doing && (
         <Suspense>
@@ -64,7 +64,7 @@ export function AccountsCard() {
 function columnsWith(menu: Column<AccountLine>['cell']): readonly Column<AccountLine>[] {
   return [
     { id: 'who', head: HEADS.who, cell: (account) => <Who account={account} /> },
-    { id: 'tier', head: HEADS.tier, cell: ({ tier }) => SHELL_WORDS.tiers[tier] },
+    { id: 'tier', head: HEADS.tier, cell: ({ tier }) => SHELL_TEXT.tiers[tier] },
     {
       id: 'limits',
       head: HEADS.limits,
@@ -89,7 +89,7 @@ function Who({ account }: { account: AccountLine }) {
     <span className="grid min-w-0">
       <span className="flex flex-wrap items-center gap-2 font-medium wrap-anywhere">
         {account.email ?? account.id}
-        {account.operator && <Badge>{WORDS.operator}</Badge>}
+        {account.operator && <Badge>{TEXT.operator}</Badge>}
       </span>
       <span className="code text-muted wrap-anywhere">{account.id}</span>
     </span>
@@ -100,11 +100,11 @@ function AccountMenu({ account, onChoose }: { account: AccountLine; onChoose: (d
   return (
     <Menu
       entries={[
-        { kind: 'act', label: WORDS.grant, onSelect: () => onChoose({ what: 'grant', account }) },
-        { kind: 'act', label: WORDS.limits, onSelect: () => onChoose({ what: 'limits', account }) },
+        { kind: 'act', label: TEXT.grant, onSelect: () => onChoose({ what: 'grant', account }) },
+        { kind: 'act', label: TEXT.limits, onSelect: () => onChoose({ what: 'limits', account }) },
       ]}
       trigger={
-        <IconButton label={KIT_WORDS.actionsOf(account.email ?? account.id)}>
+        <IconButton label={UI_TEXT.actionsOf(account.email ?? account.id)}>
           <Ellipsis size={16} aria-hidden />
         </IconButton>
       }
@@ -123,12 +123,12 @@ function Search({ search, onSearch }: { search: string; onSearch: (text: string)
         <input
           name="search"
           type="search"
-          aria-label={WORDS.search}
-          placeholder={WORDS.searchHint}
+          aria-label={TEXT.search}
+          placeholder={TEXT.searchHint}
           defaultValue={search}
           className="control w-72 max-w-full border border-line-strong bg-surface px-3 text-base placeholder:text-muted sm:text-sm"
         />
-        <Button type="submit">{WORDS.search}</Button>
+        <Button type="submit">{TEXT.search}</Button>
       </form>
     </search>
   )

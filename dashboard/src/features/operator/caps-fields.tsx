@@ -1,6 +1,6 @@
 import type { Caps } from '../../api/operator.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Field } from '../../ui/field.tsx'
-import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
 import { type Read, textOf } from './order-form.tsx'
 
 const NAMES = ['rpm', 'tpm', 'concurrency'] as const
@@ -10,7 +10,7 @@ export function CapsFields({ caps, errors }: { caps: Caps; errors: Readonly<Reco
   return (
     <div className="grid gap-4 sm:grid-cols-3">
       {NAMES.map((name) => (
-        <Field key={name} label={WORDS[name]} error={errors[name]}>
+        <Field key={name} label={TEXT[name]} error={errors[name]}>
           {(control) => <input {...control} name={name} inputMode="numeric" defaultValue={caps[name]} required />}
         </Field>
       ))}
@@ -21,7 +21,7 @@ export function CapsFields({ caps, errors }: { caps: Caps; errors: Readonly<Reco
 export function capsIn(form: FormData): Read<Caps> {
   const counts = NAMES.map((name) => Number(textOf(form, name).replace(/[\s,]/g, '') || Number.NaN))
   const wrong = NAMES.filter((_, at) => !(Number.isSafeInteger(counts[at]) && Number(counts[at]) > 0))
-  if (wrong.length > 0) return { wrong: Object.fromEntries(wrong.map((name) => [name, WORDS.countWrong])) }
+  if (wrong.length > 0) return { wrong: Object.fromEntries(wrong.map((name) => [name, TEXT.countWrong])) }
   const [rpm = 0, tpm = 0, concurrency = 0] = counts
   return { typed: { rpm, tpm, concurrency } }
 }

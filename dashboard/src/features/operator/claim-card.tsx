@@ -2,11 +2,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { accountQuery, claimOperator } from '../../api/account.ts'
 import { asFailure } from '../../api/failure.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Field } from '../../ui/field.tsx'
 import { FormFailure } from '../../ui/states.tsx'
-import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
 
 /** The form for the one-time token that makes this account operator. The token is never in an address. */
 export function ClaimCard() {
@@ -22,15 +22,15 @@ export function ClaimCard() {
     claiming.mutate(String(new FormData(event.currentTarget).get('token')).trim())
   }
   return (
-    <Card title={WORDS.claim}>
+    <Card title={TEXT.claim}>
       <form onSubmit={onSubmit} className="grid max-w-md gap-4">
-        <Field label={WORDS.claimToken} hint={WORDS.claimText} error={isWrong ? WORDS.claimWrong : undefined}>
+        <Field label={TEXT.claimToken} hint={TEXT.claimText} error={isWrong ? TEXT.claimWrong : undefined}>
           {(control) => <input {...control} name="token" required autoComplete="off" spellCheck={false} />}
         </Field>
         <FormFailure failure={isWrong ? null : failure} />
         <div>
           <Button type="submit" tone="primary" busy={claiming.isPending}>
-            {WORDS.claim}
+            {TEXT.claim}
           </Button>
         </div>
       </form>

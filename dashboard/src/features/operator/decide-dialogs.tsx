@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { approve, type Caps, decline, type WaitingRequest } from '../../api/operator.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
-import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
 import { CapsFields, capsIn } from './caps-fields.tsx'
 import { OrderForm, textOf } from './order-form.tsx'
 import { useOrder } from './use-order.ts'
@@ -17,12 +17,12 @@ function ApproveDialog({ request, onClose }: DialogProps) {
   const [own, setOwn] = useState(false)
   const order = useOrder(
     (body: { reason?: string; limits?: Caps }) => approve(request.id, body),
-    WORDS.approved,
+    TEXT.approved,
     onClose,
   )
   return (
     <OrderForm
-      title={WORDS.approve}
+      title={TEXT.approve}
       order={order}
       onClose={onClose}
       read={(form) => {
@@ -36,14 +36,14 @@ function ApproveDialog({ request, onClose }: DialogProps) {
       {(errors) => (
         <>
           <Asked request={request} />
-          <Choices legend={WORDS.approveText}>
-            <Choice name="how" value="growth" checked={!own} onChange={() => setOwn(false)} label={WORDS.toGrowth} />
-            <Choice name="how" value="own" checked={own} onChange={() => setOwn(true)} label={WORDS.ownLimits} />
+          <Choices legend={TEXT.approveText}>
+            <Choice name="how" value="growth" checked={!own} onChange={() => setOwn(false)} label={TEXT.toGrowth} />
+            <Choice name="how" value="own" checked={own} onChange={() => setOwn(true)} label={TEXT.ownLimits} />
           </Choices>
           {own && (
             <CapsFields errors={errors} caps={{ rpm: request.peak_rpm, tpm: request.peak_tpm, concurrency: 50 }} />
           )}
-          <Field label={WORDS.reasonOptional} hint={WORDS.reasonHint}>
+          <Field label={TEXT.reasonOptional} hint={TEXT.reasonHint}>
             {(control) => <input {...control} name="reason" maxLength={1000} />}
           </Field>
         </>
@@ -53,21 +53,21 @@ function ApproveDialog({ request, onClose }: DialogProps) {
 }
 
 function DeclineDialog({ request, onClose }: DialogProps) {
-  const order = useOrder((reason: string) => decline(request.id, reason), WORDS.declined, onClose)
+  const order = useOrder((reason: string) => decline(request.id, reason), TEXT.declined, onClose)
   return (
     <OrderForm
-      title={WORDS.decline}
+      title={TEXT.decline}
       order={order}
       onClose={onClose}
       read={(form) => {
         const reason = textOf(form, 'reason')
-        return reason === '' ? { wrong: { reason: WORDS.reasonNeeded } } : { typed: reason }
+        return reason === '' ? { wrong: { reason: TEXT.reasonNeeded } } : { typed: reason }
       }}
     >
       {(errors) => (
         <>
           <Asked request={request} />
-          <Field label={WORDS.reason} hint={WORDS.reasonHint} error={errors['reason']}>
+          <Field label={TEXT.reason} hint={TEXT.reasonHint} error={errors['reason']}>
             {({ className, ...control }) => (
               <textarea {...control} className={`${className} h-auto py-2`} name="reason" rows={3} maxLength={1000} />
             )}

@@ -1,10 +1,10 @@
 import type { UseMutationResult } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { failureIn } from '../../api/failure.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Button } from '../../ui/button.tsx'
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/states.tsx'
-import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
 
 /** What was typed, or what is wrong with it by the name of the control. */
 export type Read<T> = { readonly typed: T } | { readonly wrong: Readonly<Record<string, string>> }
@@ -34,7 +34,7 @@ export function OrderForm<T>({ title, order, read, onClose, children }: OrderFor
         {children(errors)}
         <FormFailure failure={failureIn(order)} />
         <DialogButtons>
-          <Button onClick={onClose}>{WORDS.cancel}</Button>
+          <Button onClick={onClose}>{TEXT.cancel}</Button>
           <Button type="submit" tone="primary" busy={order.isPending}>
             {title}
           </Button>

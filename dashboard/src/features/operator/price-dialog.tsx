@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { setPrice } from '../../api/operator.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
-import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
 import { OrderForm, textOf } from './order-form.tsx'
 import { useOrder } from './use-order.ts'
 
@@ -10,27 +10,27 @@ export function PriceDialog({ operations, onClose }: { operations: readonly stri
   const [one, setOne] = useState(false)
   const order = useOrder(
     (typed: { operation: string; usd: string; account?: string }) => setPrice(typed),
-    WORDS.priceSet,
+    TEXT.priceSet,
     onClose,
   )
   return (
     <OrderForm
-      title={WORDS.price}
+      title={TEXT.price}
       order={order}
       onClose={onClose}
       read={(form) => {
         const [operation, usd, account] = [textOf(form, 'operation'), textOf(form, 'usd'), textOf(form, 'account')]
         const wrong = {
-          ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) && { usd: WORDS.amountWrong }),
-          ...(one && account === '' && { account: WORDS.accountNeeded }),
+          ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) && { usd: TEXT.amountWrong }),
+          ...(one && account === '' && { account: TEXT.accountNeeded }),
         }
         return Object.keys(wrong).length > 0 ? { wrong } : { typed: { operation, usd, ...(one && { account }) } }
       }}
     >
       {(errors) => (
         <>
-          <p className="text-muted">{WORDS.priceText}</p>
-          <Field label={WORDS.operation}>
+          <p className="text-muted">{TEXT.priceText}</p>
+          <Field label={TEXT.operation}>
             {(control) => (
               <Select
                 {...control}
@@ -39,15 +39,15 @@ export function PriceDialog({ operations, onClose }: { operations: readonly stri
               />
             )}
           </Field>
-          <Field label={WORDS.amount} hint={WORDS.priceHint} error={errors['usd']}>
+          <Field label={TEXT.amount} hint={TEXT.priceHint} error={errors['usd']}>
             {(control) => <input {...control} name="usd" inputMode="decimal" required />}
           </Field>
-          <Choices legend={WORDS.forWhom}>
-            <Choice name="who" value="all" checked={!one} onChange={() => setOne(false)} label={WORDS.everybody} />
-            <Choice name="who" value="one" checked={one} onChange={() => setOne(true)} label={WORDS.oneAccount} />
+          <Choices legend={TEXT.forWhom}>
+            <Choice name="who" value="all" checked={!one} onChange={() => setOne(false)} label={TEXT.everybody} />
+            <Choice name="who" value="one" checked={one} onChange={() => setOne(true)} label={TEXT.oneAccount} />
           </Choices>
           {one && (
-            <Field label={WORDS.accountId} error={errors['account']}>
+            <Field label={TEXT.accountId} error={errors['account']}>
               {(control) => <input {...control} name="account" autoComplete="off" spellCheck={false} />}
             </Field>
           )}

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { asFailure } from '../../api/failure.ts'
-import { listState } from '../../api/list-state.ts'
 import { pricesQuery, setPrice } from '../../api/operator.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
 import { useOrder } from './use-order.ts'
 
 const PriceDialog = lazy(() => import('./price-dialog.tsx').then(({ PriceDialog }) => ({ default: PriceDialog })))
@@ -20,7 +20,7 @@ interface Row {
   readonly own: boolean
 }
 
-const { priceColumns: HEADS } = WORDS
+const { priceColumns: HEADS } = TEXT
 
 /** What is sold for how much: the catalogue's prices, and the operator's own before them. */
 export function PricesCard() {
@@ -28,7 +28,7 @@ export function PricesCard() {
   const [setting, setSetting] = useState(false)
   const takingBack = useOrder(
     ({ operation, account }: Row) => setPrice({ operation, usd: null, ...(account !== null && { account }) }),
-    WORDS.takenBack,
+    TEXT.takenBack,
     () => undefined,
   )
   const columns: readonly Column<Row>[] = [
@@ -41,13 +41,13 @@ export function PricesCard() {
       id: 'who',
       head: HEADS.who,
       cell: ({ account }) =>
-        account === null ? WORDS.everybody : <span className="code wrap-anywhere">{account}</span>,
+        account === null ? TEXT.everybody : <span className="code wrap-anywhere">{account}</span>,
     },
     { id: 'usd', head: HEADS.usd, numeric: true, cell: ({ usd }) => `$${usd}` },
     {
       id: 'from',
       head: HEADS.from,
-      cell: ({ own }) => <Badge tone={own ? 'accent' : 'neutral'}>{own ? WORDS.yours : WORDS.catalogue}</Badge>,
+      cell: ({ own }) => <Badge tone={own ? 'accent' : 'neutral'}>{own ? TEXT.yours : TEXT.catalogue}</Badge>,
     },
     {
       id: 'act',
@@ -57,11 +57,11 @@ export function PricesCard() {
       cell: (row) =>
         row.own ? (
           <Button
-            aria-label={`${WORDS.takeBack}: ${row.operation}, ${row.account ?? WORDS.everybody}`}
+            aria-label={`${TEXT.takeBack}: ${row.operation}, ${row.account ?? TEXT.everybody}`}
             busy={takingBack.isPending}
             onClick={() => takingBack.mutate(row)}
           >
-            {WORDS.takeBack}
+            {TEXT.takeBack}
           </Button>
         ) : null,
     },
@@ -69,17 +69,17 @@ export function PricesCard() {
   const rows = prices.data && rowsOf(prices.data)
   return (
     <Card
-      title={WORDS.prices}
+      title={TEXT.prices}
       flush
       aside={
         <Button busy={rows === undefined} onClick={() => setSetting(true)}>
-          {WORDS.price}
+          {TEXT.price}
         </Button>
       }
     >
       {takingBack.error && <FormFailure failure={asFailure(takingBack.error)} />}
       <Table
-        caption={WORDS.priceTable}
+        caption={TEXT.priceTable}
         columns={columns}
         rowKey={({ operation, account, own }) => `${operation} ${account} ${own}`}
         state={{

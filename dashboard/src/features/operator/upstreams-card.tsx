@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { listState } from '../../api/list-state.ts'
 import { type UpstreamLine, upstreamsQuery } from '../../api/operator.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { grouped } from '../../ui/money.ts'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { exactTime, TimeAgo, useNow } from '../../ui/time.tsx'
-import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
 
-const { upstreamColumns: HEADS } = WORDS
+const { upstreamColumns: HEADS } = TEXT
 const TONES: Record<UpstreamLine['breaker'], Tone> = { closed: 'ok', open: 'bad', probing: 'warn' }
 const MAX_NAMED = 3
 
@@ -26,9 +26,9 @@ export function UpstreamsCard() {
     { id: 'underWay', head: HEADS.underWay, numeric: true, cell: ({ under_way: count }) => grouped(count) },
   ]
   return (
-    <Card title={WORDS.upstreams} flush>
+    <Card title={TEXT.upstreams} flush>
       <Table
-        caption={WORDS.upstreamTable}
+        caption={TEXT.upstreamTable}
         columns={columns}
         rowKey={({ name }) => name}
         state={{
@@ -36,7 +36,7 @@ export function UpstreamsCard() {
           ...listState(upstreams),
         }}
         card={(line) => <UpstreamCard line={line} />}
-        empty={<Empty>{WORDS.noUpstreams}</Empty>}
+        empty={<Empty>{TEXT.noUpstreams}</Empty>}
       />
     </Card>
   )
@@ -48,20 +48,20 @@ function Name({ name, models }: UpstreamLine) {
     <>
       <span className="font-medium wrap-anywhere">{name}</span>
       <span className="small block text-muted wrap-anywhere" title={models.join(', ')}>
-        {WORDS.serves(named.join(', '), models.length - named.length)}
+        {TEXT.serves(named.join(', '), models.length - named.length)}
       </span>
     </>
   )
 }
 
 function State({ breaker }: UpstreamLine) {
-  return <Badge tone={TONES[breaker]}>{WORDS.breakers[breaker]}</Badge>
+  return <Badge tone={TONES[breaker]}>{TEXT.breakers[breaker]}</Badge>
 }
 
 function NextTry({ next_try_at: at, breaker }: UpstreamLine) {
   const now = useNow()
   if (at === null) return '-'
-  return breaker === 'probing' || Date.parse(at) <= now ? WORDS.nextCall : WORDS.nextTryOf(exactTime(at))
+  return breaker === 'probing' || Date.parse(at) <= now ? TEXT.nextCall : TEXT.nextTryOf(exactTime(at))
 }
 
 /** On a phone. */

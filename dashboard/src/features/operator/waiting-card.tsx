@@ -1,18 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
-import { listState } from '../../api/list-state.ts'
 import { type WaitingRequest, waitingQuery } from '../../api/operator.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { grouped } from '../../ui/money.ts'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { OPERATOR_WORDS as WORDS } from '../../words/operator.ts'
 
 const DecideDialog = lazy(() => import('./decide-dialogs.tsx').then(({ DecideDialog }) => ({ default: DecideDialog })))
 
-const { waitingColumns: HEADS } = WORDS
+const { waitingColumns: HEADS } = TEXT
 
 /** Requests that wait for the operator's word. */
 export function WaitingCard() {
@@ -21,20 +21,20 @@ export function WaitingCard() {
   const answer = (request: WaitingRequest) => (
     <div className="flex justify-end gap-2">
       <Button
-        aria-label={`${WORDS.approveShort}: ${request.email}`}
+        aria-label={`${TEXT.approveShort}: ${request.email}`}
         onClick={() => setDeciding({ how: 'approve', request })}
       >
-        {WORDS.approveShort}
+        {TEXT.approveShort}
       </Button>
       <Button
-        aria-label={`${WORDS.declineShort}: ${request.email}`}
+        aria-label={`${TEXT.declineShort}: ${request.email}`}
         onClick={() => setDeciding({ how: 'decline', request })}
       >
-        {WORDS.declineShort}
+        {TEXT.declineShort}
       </Button>
     </div>
   )
-  const asks = ({ peak_rpm: rpm, peak_tpm: tpm }: WaitingRequest) => WORDS.asks(grouped(rpm), grouped(tpm))
+  const asks = ({ peak_rpm: rpm, peak_tpm: tpm }: WaitingRequest) => TEXT.asks(grouped(rpm), grouped(tpm))
   const columns: readonly Column<WaitingRequest>[] = [
     {
       id: 'who',
@@ -51,9 +51,9 @@ export function WaitingCard() {
     { id: 'act', head: HEADS.act, silent: true, cell: answer },
   ]
   return (
-    <Card title={WORDS.waiting} flush>
+    <Card title={TEXT.waiting} flush>
       <Table
-        caption={WORDS.waitingTable}
+        caption={TEXT.waitingTable}
         columns={columns}
         rowKey={({ id }) => id}
         state={{
@@ -68,7 +68,7 @@ export function WaitingCard() {
             {answer(request)}
           </div>
         )}
-        empty={<Empty>{WORDS.noneWaiting}</Empty>}
+        empty={<Empty>{TEXT.noneWaiting}</Empty>}
       />
       {deciding && (
         <Suspense>

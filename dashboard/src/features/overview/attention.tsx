@@ -2,11 +2,11 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { type ApiKey, keysQuery } from '../../api/keys.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
+import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { percent } from '../../ui/money.ts'
 import { untilWords, useNow } from '../../ui/time.tsx'
-import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
 
 const HOUR_SECONDS = 3_600
 const DAY_MS = 86_400_000
@@ -28,9 +28,9 @@ export function Attention() {
   const refused = useRefusedShare(now)
   const notices = [...used.flatMap((key) => noticesOf(key, now)), ...refused]
   return (
-    <Card title={WORDS.attention}>
+    <Card title={TEXT.attention}>
       {notices.length === 0 ? (
-        <p className="text-muted">{WORDS.nothing}</p>
+        <p className="text-muted">{TEXT.nothing}</p>
       ) : (
         <ul className="grid gap-2">
           {notices.map(({ id, text, button, to }) => (
@@ -52,20 +52,20 @@ function noticesOf(key: ApiKey, now: number): readonly Notice[] {
   const notice = (what: string, text: string): Notice => ({
     id: `${id} ${what}`,
     text,
-    button: WORDS.viewKey,
+    button: TEXT.viewKey,
     to: { to: '/keys/$id', params: { id } },
   })
-  if (status === 'exhausted') return [notice('exhausted', WORDS.exhausted(name))]
+  if (status === 'exhausted') return [notice('exhausted', TEXT.exhausted(name))]
   if (status !== 'active') return []
   const most = limit === null ? null : limit * MICROS
   const soon = (at: string) => Date.parse(at) - now < 7 * DAY_MS
   const lately = key.last_used_at !== null && now - Date.parse(key.last_used_at) < DAY_MS
   return [
     ...(most !== null && spent >= most * NEAR_LIMIT
-      ? [notice('near', WORDS.nearLimit(name, percent(spent, most)))]
+      ? [notice('near', TEXT.nearLimit(name, percent(spent, most)))]
       : []),
-    ...(expires !== null && soon(expires) ? [notice('expires', WORDS.expiring(name, untilWords(expires, now)))] : []),
-    ...(stops !== null && lately ? [notice('old', WORDS.oldInUse(name, untilWords(stops, now)))] : []),
+    ...(expires !== null && soon(expires) ? [notice('expires', TEXT.expiring(name, untilWords(expires, now)))] : []),
+    ...(stops !== null && lately ? [notice('old', TEXT.oldInUse(name, untilWords(stops, now)))] : []),
   ]
 }
 
@@ -85,12 +85,12 @@ function useRefusedShare(now: number): readonly Notice[] {
     .reduce((sum, { requests }) => sum + requests, 0)
   const all = data?.totals.requests ?? 0
   if (all === 0 || refused / all <= MANY_REFUSED) return []
-  const text = WORDS.refused(percent(refused, all))
+  const text = TEXT.refused(percent(refused, all))
   return [
     {
       id: 'refused',
       text,
-      button: WORDS.viewRequests,
+      button: TEXT.viewRequests,
       to: { to: '/usage', search: { tab: 'requests', range: '24h' } },
     },
   ]

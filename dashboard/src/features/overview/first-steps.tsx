@@ -3,17 +3,17 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keysQuery } from '../../api/keys.ts'
 import { newestRequestsQuery } from '../../api/requests.ts'
+import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { keepMark, keptMark } from '../../ui/kept-mark.ts'
-import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
+import { keepMark, localMark } from '../../ui/local-storage.ts'
 
 const PLACE = 'first-steps-hidden'
 
 /** What a new owner does first, until it is done or hidden. */
 export function FirstSteps() {
-  const [hidden, setHidden] = useState(() => keptMark(PLACE) !== null)
+  const [hidden, setHidden] = useState(() => localMark(PLACE) !== null)
   const requests = useQuery(newestRequestsQuery(10)).data
   const keys = useInfiniteQuery(keysQuery({ sort: 'last_used' })).data?.pages[0]?.keys
   if (hidden || !requests || !keys) return null
@@ -26,16 +26,16 @@ export function FirstSteps() {
   }
   return (
     <Card
-      title={WORDS.steps}
+      title={TEXT.steps}
       aside={
         <Button tone="quiet" onClick={hide}>
-          {WORDS.hide}
+          {TEXT.hide}
         </Button>
       }
     >
       <ol className="grid gap-3">
-        <Step text={WORDS.stepRequest} done={called} to="/keys" act={WORDS.stepAct.request} />
-        <Step text={WORDS.stepLimit} done={limited} to="/keys" act={WORDS.stepAct.limit} />
+        <Step text={TEXT.stepRequest} done={called} to="/keys" act={TEXT.stepAct.request} />
+        <Step text={TEXT.stepLimit} done={limited} to="/keys" act={TEXT.stepAct.limit} />
       </ol>
     </Card>
   )
@@ -44,7 +44,7 @@ export function FirstSteps() {
 function Step({ text, done, to, act }: { text: string; done: boolean; to: '/keys'; act: string }) {
   return (
     <li className="flex items-center gap-3">
-      <Badge tone={done ? 'ok' : 'neutral'}>{done ? WORDS.stepDone : WORDS.stepOpen}</Badge>
+      <Badge tone={done ? 'ok' : 'neutral'}>{done ? TEXT.stepDone : TEXT.stepOpen}</Badge>
       <span className={done ? 'text-muted' : ''}>{text}</span>
       {!done && (
         <Link to={to} className="text-accent underline">

@@ -2,11 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../../api/account.ts'
 import { keyCountsQuery } from '../../api/keys.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
-import { midnight } from '../../api/usage-range.ts'
+import { midnight } from '../../api/views/usage-range.ts'
+import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
 import { Figure, Figures } from '../../ui/card.tsx'
 import { balanceUsd, costUsd, grouped, percent, shortCount } from '../../ui/money.ts'
 import { useNow } from '../../ui/time.tsx'
-import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
 
 /** What is left, and what today cost. "Today" is the viewer's. */
 export function OverviewFigures() {
@@ -16,29 +16,29 @@ export function OverviewFigures() {
   return (
     <Figures>
       <Figure
-        label={WORDS.balance}
+        label={TEXT.balance}
         value={account ? balanceUsd(account.balance_micros_usd) : '-'}
         {...(account && { title: costUsd(account.balance_micros_usd) })}
       >
-        {account && account.held_micros_usd > 0 && WORDS.held(costUsd(account.held_micros_usd))}
+        {account && account.held_micros_usd > 0 && TEXT.held(costUsd(account.held_micros_usd))}
       </Figure>
-      <Figure label={WORDS.spendToday} value={today ? costUsd(today.charged_micros_usd) : '-'} />
+      <Figure label={TEXT.spendToday} value={today ? costUsd(today.charged_micros_usd) : '-'} />
       <Figure
-        label={WORDS.requestsToday}
+        label={TEXT.requestsToday}
         value={today ? shortCount(today.requests) : '-'}
         {...(today && { title: grouped(today.requests) })}
       >
         {today && today.requests > 0 && failedWords(today.failed_requests, today.requests)}
       </Figure>
-      <Figure label={WORDS.keys} value={counts ? grouped(counts.active) : '-'}>
-        {counts && WORDS.ofAll(counts.active + counts.disabled + counts.expired + counts.exhausted)}
+      <Figure label={TEXT.keys} value={counts ? grouped(counts.active) : '-'}>
+        {counts && TEXT.ofAll(counts.active + counts.disabled + counts.expired + counts.exhausted)}
       </Figure>
     </Figures>
   )
 }
 
 function failedWords(failed: number, all: number): string {
-  return failed === 0 ? WORDS.noneFailed : WORDS.failed(percent(failed, all))
+  return failed === 0 ? TEXT.noneFailed : TEXT.failed(percent(failed, all))
 }
 
 function useToday() {

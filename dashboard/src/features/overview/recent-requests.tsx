@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { listState } from '../../api/list-state.ts'
 import { newestRequestsQuery } from '../../api/requests.ts'
 import { useKeyLabels } from '../../api/usage.ts'
-import { NewestRequests } from '../../ui/newest-requests.tsx'
-import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
+import { NewestRequests } from '../../ui/requests/newest-requests.tsx'
 
 const ROWS = 10
 
@@ -14,13 +14,13 @@ export function RecentRequests() {
   const keyLabel = useKeyLabels()
   return (
     <NewestRequests
-      title={WORDS.recent}
-      caption={WORDS.recentTable}
+      title={TEXT.recent}
+      caption={TEXT.recentTable}
       keyLabel={keyLabel}
       state={{ rows: newest.data, ...listState(newest) }}
       all={
         <Link to="/usage" search={{ tab: 'requests' }} className="text-accent">
-          {WORDS.allRequests}
+          {TEXT.allRequests}
         </Link>
       }
     />

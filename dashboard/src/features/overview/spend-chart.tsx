@@ -1,13 +1,13 @@
 import { TIME_ZONE, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
-import { midnight } from '../../api/usage-range.ts'
+import { midnight } from '../../api/views/usage-range.ts'
+import { CHART_TEXT } from '../../messages/charts.ts'
+import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
 import { Card } from '../../ui/card.tsx'
-import { chartSlots } from '../../ui/chart-slots.ts'
+import { chartSlots } from '../../ui/charts/chart-slots.ts'
+import { UsageChart } from '../../ui/charts/usage-chart.tsx'
 import { costUsd } from '../../ui/money.ts'
 import { Loading } from '../../ui/states.tsx'
 import { useNow } from '../../ui/time.tsx'
-import { UsageChart } from '../../ui/usage-chart.tsx'
-import { CHART_WORDS } from '../../words/charts.ts'
-import { OVERVIEW_WORDS as WORDS } from '../../words/overview.ts'
 
 /** What each key spent per day of a week. */
 export function SpendChart() {
@@ -18,14 +18,14 @@ export function SpendChart() {
   const spent = total.data?.totals.charged_micros_usd
   const values = (at: number) => (series ?? []).map(({ buckets: sums }) => sums[at]?.charged_micros_usd ?? 0)
   return (
-    <Card title={WORDS.spendChart}>
-      {spent === 0 && <p className="text-muted">{WORDS.noSpend}</p>}
+    <Card title={TEXT.spendChart}>
+      {spent === 0 && <p className="text-muted">{TEXT.noSpend}</p>}
       {spent === undefined && <Loading />}
       {series && spent !== undefined && spent > 0 && (
         <UsageChart
-          title={WORDS.spendChart}
+          title={TEXT.spendChart}
           slots={chartSlots(buckets, values, now)}
-          series={series.map(({ name }) => (name === null ? CHART_WORDS.other : keyLabel(name)))}
+          series={series.map(({ name }) => (name === null ? CHART_TEXT.other : keyLabel(name)))}
           format={(value) => costUsd(Math.round(value))}
           zone={TIME_ZONE}
         />

@@ -1,8 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { keysQuery } from '../../api/keys.ts'
 import type { TryCharge } from '../../api/try-call.ts'
+import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
-import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
 
 /** Who pays: chosen, and for a pasted key typed. */
 export interface Charging {
@@ -33,22 +33,22 @@ export function ChargeTo({ charging, onChange, keysOnly = false }: ChargeToProps
     />
   )
   return (
-    <Choices legend={WORDS.charge}>
-      {choice('own', WORDS.own)}
+    <Choices legend={TEXT.charge}>
+      {choice('own', TEXT.own)}
       {charging.kind === 'own' &&
         (isKnown && chosen === null ? (
-          <p className="small text-warn">{WORDS.noKeys}</p>
+          <p className="small text-warn">{TEXT.noKeys}</p>
         ) : (
           <Select
-            label={WORDS.ownKey}
+            label={TEXT.ownKey}
             options={keys.map(({ id, name, last4 }) => ({ value: id, text: `${name} …${last4}` }))}
             value={chosen?.id ?? ''}
             onChange={(event) => onChange({ ...charging, keyId: event.target.value })}
           />
         ))}
-      {choice('pasted', WORDS.pasted)}
+      {choice('pasted', TEXT.pasted)}
       {charging.kind === 'pasted' && (
-        <Field label={WORDS.pastedKey} hint={WORDS.pastedHint}>
+        <Field label={TEXT.pastedKey} hint={TEXT.pastedHint}>
           {(control) => (
             <input
               {...control}
@@ -60,7 +60,7 @@ export function ChargeTo({ charging, onChange, keysOnly = false }: ChargeToProps
           )}
         </Field>
       )}
-      {!keysOnly && choice('nobody', WORDS.nobody)}
+      {!keysOnly && choice('nobody', TEXT.nobody)}
     </Choices>
   )
 }

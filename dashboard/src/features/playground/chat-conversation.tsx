@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'react'
 import type { ChatTurn } from '../../api/chat-wires.ts'
+import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { CHAT_WORDS as WORDS } from '../../words/chat.ts'
 
 /** What was said, and what is being said, as plain text: nothing that a model writes is taken for markup. */
 export function ChatConversation({ turns, writing, model, onClear }: ConversationProps) {
@@ -14,14 +14,14 @@ export function ChatConversation({ turns, writing, model, onClear }: Conversatio
     if (log.current) log.current.scrollTop = log.current.scrollHeight
   }, [length])
   return (
-    <Card title={WORDS.conversation} aside={turns.length > 0 && <Button onClick={onClear}>{WORDS.clear}</Button>}>
+    <Card title={TEXT.conversation} aside={turns.length > 0 && <Button onClick={onClear}>{TEXT.clear}</Button>}>
       {shown.length === 0 ? (
-        <p className="text-muted">{WORDS.empty}</p>
+        <p className="text-muted">{TEXT.empty}</p>
       ) : (
         <div
           ref={log}
           role="log"
-          aria-label={WORDS.conversation}
+          aria-label={TEXT.conversation}
           // Read out when it is whole, not word by word.
           aria-busy={writing !== null}
           tabIndex={0}
@@ -30,11 +30,11 @@ export function ChatConversation({ turns, writing, model, onClear }: Conversatio
           {shown.map(({ role, text }, at) => (
             // A conversation only grows at its end.
             <article key={`${at} ${role}`} className="grid gap-1">
-              <h3 className="small text-muted">{role === 'user' ? WORDS.you : model}</h3>
+              <h3 className="small text-muted">{role === 'user' ? TEXT.you : model}</h3>
               <p className="wrap-anywhere whitespace-pre-wrap">
                 {text}
                 {writing !== null && at === shown.length - 1 && (
-                  <span className="text-muted"> {writing === '' ? `${WORDS.writing} …` : '…'}</span>
+                  <span className="text-muted"> {writing === '' ? `${TEXT.writing} …` : '…'}</span>
                 )}
               </p>
             </article>

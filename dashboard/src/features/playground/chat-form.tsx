@@ -1,9 +1,9 @@
 import type { FormEvent, KeyboardEvent, ReactNode } from 'react'
 import type { OfferedModel } from '../../api/models.ts'
+import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Choice, Field } from '../../ui/field.tsx'
-import { CHAT_WORDS as WORDS } from '../../words/chat.ts'
 import { type ChatSettings, maxTokensProblem, mostWords, temperatureProblem } from './chat-settings.ts'
 
 /** Everything that a message is sent with. Ctrl or Cmd with Enter sends too; while an answer comes, the button stops it. */
@@ -17,10 +17,10 @@ export function ChatForm(props: ChatFormProps) {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) props.onSend()
   }
   return (
-    <Card title={WORDS.chat}>
+    <Card title={TEXT.chat}>
       <form noValidate onSubmit={submit} onKeyDown={onKey} className="grid gap-4">
         {props.choice}
-        <Field label={WORDS.system}>
+        <Field label={TEXT.system}>
           {(control) => (
             <textarea
               {...control}
@@ -34,9 +34,9 @@ export function ChatForm(props: ChatFormProps) {
         <Settings model={model} settings={settings} onSettings={onSettings} />
         {props.charge}
         <Field
-          label={WORDS.message}
-          hint={WORDS.messageHint}
-          error={shown && draft.trim() === '' ? WORDS.messageNeeded : undefined}
+          label={TEXT.message}
+          hint={TEXT.messageHint}
+          error={shown && draft.trim() === '' ? TEXT.messageNeeded : undefined}
         >
           {(control) => (
             <textarea
@@ -50,8 +50,8 @@ export function ChatForm(props: ChatFormProps) {
         </Field>
         {busy ? (
           <>
-            <Button onClick={props.onStop}>{WORDS.stop}</Button>
-            <p className="text-muted text-sm">{WORDS.stopHint}</p>
+            <Button onClick={props.onStop}>{TEXT.stop}</Button>
+            <p className="text-muted text-sm">{TEXT.stopHint}</p>
           </>
         ) : (
           <Button type="submit" tone="primary">
@@ -84,12 +84,8 @@ function Settings({ model, settings, onSettings }: Pick<ChatFormProps, 'model' |
   const { temperature, maxTokens, stream } = settings
   return (
     <fieldset className="grid gap-4 sm:grid-cols-2">
-      <legend className="sr-only">{WORDS.settings}</legend>
-      <Field
-        label={WORDS.temperature}
-        hint={WORDS.temperatureHint}
-        error={temperatureProblem(temperature) ?? undefined}
-      >
+      <legend className="sr-only">{TEXT.settings}</legend>
+      <Field label={TEXT.temperature} hint={TEXT.temperatureHint} error={temperatureProblem(temperature) ?? undefined}>
         {(control) => (
           <input
             {...control}
@@ -101,8 +97,8 @@ function Settings({ model, settings, onSettings }: Pick<ChatFormProps, 'model' |
         )}
       </Field>
       <Field
-        label={WORDS.maxTokens}
-        hint={WORDS.maxTokensHint(mostWords(model))}
+        label={TEXT.maxTokens}
+        hint={TEXT.maxTokensHint(mostWords(model))}
         error={maxTokensProblem(maxTokens, model) ?? undefined}
       >
         {(control) => (
@@ -117,7 +113,7 @@ function Settings({ model, settings, onSettings }: Pick<ChatFormProps, 'model' |
       </Field>
       <Choice
         type="checkbox"
-        label={WORDS.stream}
+        label={TEXT.stream}
         checked={stream}
         onChange={() => onSettings({ ...settings, stream: !stream })}
       />

@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { ExplainedCall } from '../../api/chat.ts'
+import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
+import { FAILURE_TEXT } from '../../messages/failures.ts'
+import { REQUEST_TEXT } from '../../messages/requests.ts'
 import { Card } from '../../ui/card.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { costUsd, grouped } from '../../ui/money.ts'
 import { CodeFailure, FormFailure } from '../../ui/states.tsx'
-import { CHAT_WORDS as WORDS } from '../../words/chat.ts'
-import { FAILURE_WORDS } from '../../words/failures.ts'
-import { REQUEST_WORDS } from '../../words/requests.ts'
 import type { ChatOutcome } from './use-chat.ts'
 
 /** How the last call ended: why it stopped, what it took, what it cost and how that came about. */
@@ -15,13 +15,13 @@ export function ChatResult({ outcome }: { outcome: ChatOutcome }) {
   const { end, explained } = outcome
   const { failure } = end
   return (
-    <Card title={WORDS.result}>
+    <Card title={TEXT.result}>
       {failure &&
-        (FAILURE_WORDS[failure.code]?.button ? <CodeFailure code={failure.code} /> : <FormFailure failure={failure} />)}
-      {end.stopped && <p>{end.text === '' ? WORDS.stoppedEarly : WORDS.stopped}</p>}
-      {end.capped && <p>{WORDS.capped}</p>}
-      {explained === undefined && <p role="status">{WORDS.asking}</p>}
-      {explained === null && <p role="status">{failure && end.text === '' ? WORDS.nothing : WORDS.unknown}</p>}
+        (FAILURE_TEXT[failure.code]?.button ? <CodeFailure code={failure.code} /> : <FormFailure failure={failure} />)}
+      {end.stopped && <p>{end.text === '' ? TEXT.stoppedEarly : TEXT.stopped}</p>}
+      {end.capped && <p>{TEXT.capped}</p>}
+      {explained === undefined && <p role="status">{TEXT.asking}</p>}
+      {explained === null && <p role="status">{failure && end.text === '' ? TEXT.nothing : TEXT.unknown}</p>}
       {explained && <Explained outcome={outcome} call={explained} />}
     </Card>
   )
@@ -32,25 +32,25 @@ function Explained({ outcome: { end }, call }: { outcome: ChatOutcome; call: Exp
   const first = end.firstMs === null || end.firstMs === end.ms ? null : grouped(end.firstMs)
   const facts: readonly (readonly [string, ReactNode] | null)[] = [
     [
-      WORDS.cost,
+      TEXT.cost,
       <span key="cost" role="status" className="font-medium">
-        {call.cost_micros_usd > 0 ? WORDS.charged(costUsd(call.cost_micros_usd)) : WORDS.nothing}
+        {call.cost_micros_usd > 0 ? TEXT.charged(costUsd(call.cost_micros_usd)) : TEXT.nothing}
       </span>,
     ],
-    [WORDS.tokens, WORDS.inOut(grouped(input), grouped(output))],
-    read + written === 0 ? null : [REQUEST_WORDS.cache, WORDS.cached(grouped(read), grouped(written))],
-    call.usage_source === null ? null : [WORDS.counted, WORDS.source[call.usage_source]],
-    [WORDS.time, WORDS.took(grouped(end.ms), first)],
+    [TEXT.tokens, TEXT.inOut(grouped(input), grouped(output))],
+    read + written === 0 ? null : [REQUEST_TEXT.cache, TEXT.cached(grouped(read), grouped(written))],
+    call.usage_source === null ? null : [TEXT.counted, TEXT.source[call.usage_source]],
+    [TEXT.time, TEXT.took(grouped(end.ms), first)],
     call.charge === null
       ? null
       : [
-          WORDS.reckoned,
+          TEXT.reckoned,
           <span key="sum" className="small wrap-anywhere">
             {call.charge.arithmetic}
           </span>,
         ],
     [
-      WORDS.request,
+      TEXT.request,
       <span key="id" className="code wrap-anywhere">
         {call.id}
       </span>,
@@ -70,13 +70,13 @@ function Explained({ outcome: { end }, call }: { outcome: ChatOutcome; call: Exp
         )}
       </dl>
       <div className="flex flex-wrap items-center gap-3">
-        <CopyButton label={REQUEST_WORDS.copyId} text={call.id} />
+        <CopyButton label={REQUEST_TEXT.copyId} text={call.id} />
         <Link
           to="/usage"
           search={{ tab: 'requests', range: '24h', ...(call.model !== null && { model: call.model }) }}
           className="text-accent underline"
         >
-          {WORDS.log}
+          {TEXT.log}
         </Link>
       </div>
     </>

@@ -1,7 +1,7 @@
 import { type ChatAsk, type ChatTurn, ENDPOINT_TYPES, type EndpointType } from '../../api/chat-wires.ts'
 import type { OfferedModel } from '../../api/models.ts'
+import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { costUsd, grouped } from '../../ui/money.ts'
-import { CHAT_WORDS as WORDS } from '../../words/chat.ts'
 
 /** What stands in the fields beside the conversation, as it was typed. */
 export interface ChatSettings {
@@ -36,14 +36,14 @@ export function typeOf(model: OfferedModel, chosen: EndpointType): EndpointType 
 /** What is wrong with a typed setting, or null. The server judges once more. */
 export function temperatureProblem(typed: string): string | null {
   const value = Number(typed)
-  return typed.trim() === '' || (value >= 0 && value <= HOTTEST) ? null : WORDS.temperatureWrong
+  return typed.trim() === '' || (value >= 0 && value <= HOTTEST) ? null : TEXT.temperatureWrong
 }
 
 export function maxTokensProblem(typed: string, model: OfferedModel): string | null {
   const value = Number(typed)
   const most = model.max_output_tokens
   const fits = Number.isSafeInteger(value) && value >= 1 && (most === null || value <= most)
-  return typed.trim() === '' || fits ? null : WORDS.maxTokensWrong(mostWords(model))
+  return typed.trim() === '' || fits ? null : TEXT.maxTokensWrong(mostWords(model))
 }
 
 export function mostWords({ max_output_tokens: most }: OfferedModel): string | null {

@@ -3,10 +3,10 @@ import { useState } from 'react'
 import { CHAT_WIRES, type ChatAsk, type EndpointType } from '../../api/chat-wires.ts'
 import { asFailure } from '../../api/failure.ts'
 import { estimateQuery, modelsQuery, type OfferedModel } from '../../api/models.ts'
+import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { Card } from '../../ui/card.tsx'
 import { costUsd } from '../../ui/money.ts'
 import { Failed, Loading } from '../../ui/states.tsx'
-import { CHAT_WORDS as WORDS } from '../../words/chat.ts'
 import { ChargeTo, chargeOf, NOT_CHOSEN, usePayingKeys } from './charge-to.tsx'
 import { ChatCodeCard } from './chat-code-card.tsx'
 import { ChatConversation } from './chat-conversation.tsx'
@@ -27,8 +27,8 @@ export function Chat({ chosen, onModel }: { chosen: string | undefined; onModel:
   if (query.isPending) return <Loading rows={6} />
   if (!model)
     return (
-      <Card title={WORDS.chat}>
-        <p className="text-muted">{WORDS.none}</p>
+      <Card title={TEXT.chat}>
+        <p className="text-muted">{TEXT.none}</p>
       </Card>
     )
   return <Conversation models={models} model={model} onModel={onModel} />
@@ -73,14 +73,14 @@ function Conversation({ models, model, onModel }: ConversationProps) {
         draft={draft}
         shown={shown}
         busy={busy}
-        sendWords={most === 0 ? WORDS.sendFree : WORDS.send(most === null ? null : costUsd(most))}
+        sendWords={most === 0 ? TEXT.sendFree : TEXT.send(most === null ? null : costUsd(most))}
         choice={
           <ModelChoice models={models} model={model} settings={settings} onModel={onModel} onSettings={setSettings} />
         }
         charge={
           <>
             <ChargeTo keysOnly charging={charging} onChange={setCharging} />
-            {forbidden && <p className="small text-warn">{WORDS.notAllowed}</p>}
+            {forbidden && <p className="small text-warn">{TEXT.notAllowed}</p>}
           </>
         }
         onSettings={setSettings}

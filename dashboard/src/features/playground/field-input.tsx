@@ -1,6 +1,6 @@
 import type { OperationField } from '../../api/operations.ts'
+import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { type ControlProps, Field } from '../../ui/field.tsx'
-import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
 import { countCharacters, countWords, problemOf } from './form-values.ts'
 
 /** One field of an operation, as its document describes it. What is left empty is not sent. */
@@ -32,12 +32,12 @@ function Input({ field, value, control, onChange }: InputProps) {
       type === 'choice'
         ? choices.map((choice) => [choice, choice])
         : [
-            ['true', WORDS.yes],
-            ['false', WORDS.no],
+            ['true', TEXT.yes],
+            ['false', TEXT.no],
           ]
     return (
       <select {...control} name={name} value={value} onChange={(event) => onChange(event.target.value)}>
-        <option value="">{WORDS.unset(fallback)}</option>
+        <option value="">{TEXT.unset(fallback)}</option>
         {options.map(([option, words]) => (
           <option key={option} value={option}>
             {words}
@@ -66,7 +66,7 @@ function Input({ field, value, control, onChange }: InputProps) {
       {...(isNumber && { type: 'number', step: type === 'integer' ? 1 : 'any' })}
       {...(isNumber && least !== null && { min: least })}
       {...(isNumber && most !== null && { max: most })}
-      placeholder={fallback === null ? undefined : WORDS.unset(fallback)}
+      placeholder={fallback === null ? undefined : TEXT.unset(fallback)}
       value={value}
       onChange={(event) => onChange(event.target.value)}
     />
@@ -81,13 +81,13 @@ function Hint({ field, value }: { field: OperationField; value: string }) {
     mostCharacters !== null &&
       type === 'text' &&
       mostWords !== null &&
-      WORDS.characters(countCharacters(value), mostCharacters),
-    mostWords !== null && WORDS.words(countWords(value), mostWords),
+      TEXT.characters(countCharacters(value), mostCharacters),
+    mostWords !== null && TEXT.words(countWords(value), mostWords),
   ].filter((count) => count !== false)
-  const range = type === 'integer' || type === 'number' ? WORDS.between(least, most) : ''
+  const range = type === 'integer' || type === 'number' ? TEXT.between(least, most) : ''
   return (
     <>
-      {description.replaceAll('`', '')} {range} {type === 'list' && WORDS.listHint}
+      {description.replaceAll('`', '')} {range} {type === 'list' && TEXT.listHint}
       {counts.length > 0 && <span className="block">{counts.join(' · ')}</span>}
     </>
   )

@@ -1,6 +1,6 @@
 import type { GatewayOperation, OperationField } from '../../api/operations.ts'
 import type { TryCall } from '../../api/try-call.ts'
-import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
+import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 
 /** What was typed, by the name of the field; nothing for a field that is not sent. */
 export type Typed = Readonly<Record<string, string>>
@@ -17,14 +17,14 @@ export function countCharacters(text: string): number {
 /** What is wrong with a field, or null. The server judges once more. */
 export function problemOf(field: OperationField, value: string | undefined): string | null {
   const { required, type, least, most, mostCharacters, mostWords } = field
-  if (value === undefined || value.trim() === '') return required ? WORDS.needed : null
+  if (value === undefined || value.trim() === '') return required ? TEXT.needed : null
   if (type === 'integer' || type === 'number') {
     const number = Number(value)
-    if (!Number.isFinite(number) || (type === 'integer' && !Number.isInteger(number))) return WORDS.notNumber
-    if ((least !== null && number < least) || (most !== null && number > most)) return WORDS.between(least, most)
+    if (!Number.isFinite(number) || (type === 'integer' && !Number.isInteger(number))) return TEXT.notNumber
+    if ((least !== null && number < least) || (most !== null && number > most)) return TEXT.between(least, most)
   }
-  if (mostCharacters !== null && countCharacters(value) > mostCharacters) return WORDS.tooLong
-  return mostWords !== null && countWords(value) > mostWords ? WORDS.tooLong : null
+  if (mostCharacters !== null && countCharacters(value) > mostCharacters) return TEXT.tooLong
+  return mostWords !== null && countWords(value) > mostWords ? TEXT.tooLong : null
 }
 
 /** The call that the form describes; null while its body is no JSON. */

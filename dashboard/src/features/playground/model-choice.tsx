@@ -3,21 +3,21 @@ import { Link } from '@tanstack/react-router'
 import { accountQuery } from '../../api/account.ts'
 import { ENDPOINT_TYPES } from '../../api/chat-wires.ts'
 import type { OfferedModel } from '../../api/models.ts'
+import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { Field } from '../../ui/field.tsx'
 import { grouped } from '../../ui/money.ts'
-import { CHAT_WORDS as WORDS } from '../../words/chat.ts'
 import { type ChatSettings, isFree, priceWords, typeOf, typesOf } from './chat-settings.ts'
 
 /** Which model, what it costs, and in which wire it is spoken to where it speaks several. */
 export function ModelChoice({ models, model, settings, onModel, onSettings }: ModelChoiceProps) {
   const types = typesOf(model)
   const groups = [
-    [WORDS.free, models.filter(isFree)],
-    [WORDS.paid, models.filter((one) => !isFree(one))],
+    [TEXT.free, models.filter(isFree)],
+    [TEXT.paid, models.filter((one) => !isFree(one))],
   ] as const
   return (
     <>
-      <Field label={WORDS.model} hint={<ModelFacts model={model} />}>
+      <Field label={TEXT.model} hint={<ModelFacts model={model} />}>
         {(control) => (
           <select {...control} value={model.id} onChange={(event) => onModel(event.target.value)}>
             {groups
@@ -37,7 +37,7 @@ export function ModelChoice({ models, model, settings, onModel, onSettings }: Mo
         )}
       </Field>
       {types.length > 1 && (
-        <Field label={WORDS.format} hint={WORDS.formatHint}>
+        <Field label={TEXT.format} hint={TEXT.formatHint}>
           {(control) => (
             <select
               {...control}
@@ -49,7 +49,7 @@ export function ModelChoice({ models, model, settings, onModel, onSettings }: Mo
             >
               {types.map((type) => (
                 <option key={type} value={type}>
-                  {WORDS.formats[type]}
+                  {TEXT.formats[type]}
                 </option>
               ))}
             </select>
@@ -75,14 +75,14 @@ function ModelFacts({ model }: { model: OfferedModel }) {
   const mustTopUp = model.recharge_required && account !== undefined && account.topped_up_micros_usd === 0
   return (
     <>
-      {isFree(model) ? WORDS.isFree : WORDS.prices(priceWords(pricing.input), priceWords(pricing.output))}.{' '}
-      {!isFree(model) && `${WORDS.cachePrice(priceWords(pricing.cache_read), priceWords(pricing.cache_write))}. `}
-      {context !== null && `${WORDS.context(grouped(context))}.`}
+      {isFree(model) ? TEXT.isFree : TEXT.prices(priceWords(pricing.input), priceWords(pricing.output))}.{' '}
+      {!isFree(model) && `${TEXT.cachePrice(priceWords(pricing.cache_read), priceWords(pricing.cache_write))}. `}
+      {context !== null && `${TEXT.context(grouped(context))}.`}
       {mustTopUp && (
         <span className="block text-warn">
-          {WORDS.needsTopUp}{' '}
+          {TEXT.needsTopUp}{' '}
           <Link to="/billing" className="text-accent underline">
-            {WORDS.topUp}
+            {TEXT.topUp}
           </Link>
         </span>
       )}

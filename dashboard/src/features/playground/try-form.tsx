@@ -1,9 +1,9 @@
 import type { FormEvent, KeyboardEvent } from 'react'
 import type { GatewayOperation } from '../../api/operations.ts'
+import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Field } from '../../ui/field.tsx'
-import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
 import { ChargeTo, type Charging } from './charge-to.tsx'
 import { FieldInput } from './field-input.tsx'
 import type { Typed } from './form-values.ts'
@@ -37,7 +37,7 @@ export function TryForm(props: TryFormProps) {
       <form noValidate onSubmit={submit} onKeyDown={onKey} className="grid gap-4">
         {first.map(input)}
         {operation.exampleBody !== null && (
-          <Field label={WORDS.body} error={bodyWrong ? WORDS.bodyWrong : undefined}>
+          <Field label={TEXT.body} error={bodyWrong ? TEXT.bodyWrong : undefined}>
             {(control) => (
               <textarea
                 {...control}
@@ -52,13 +52,13 @@ export function TryForm(props: TryFormProps) {
         )}
         {more.length > 0 && (
           <details>
-            <summary className="min-h-9 content-center font-medium">{WORDS.more(more.length)}</summary>
+            <summary className="min-h-9 content-center font-medium">{TEXT.more(more.length)}</summary>
             <div className="grid gap-4 pt-3">{more.map(input)}</div>
           </details>
         )}
         <ChargeTo charging={charging} onChange={props.onCharging} />
         <Button type="submit" tone="primary" busy={busy || waitSeconds > 0}>
-          {busy ? WORDS.sending : waitSeconds > 0 ? WORDS.wait(waitSeconds) : WORDS.send(price.words)}
+          {busy ? TEXT.sending : waitSeconds > 0 ? TEXT.wait(waitSeconds) : TEXT.send(price.words)}
         </Button>
         {price.notes.map((note) => (
           <p key={note} className="small text-muted">

@@ -3,11 +3,11 @@ import { useState } from 'react'
 import { failureIn } from '../../api/failure.ts'
 import type { GatewayOperation } from '../../api/operations.ts'
 import { tryCall } from '../../api/try-call.ts'
+import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import type { Sample } from '../../sample.ts'
 import { Card } from '../../ui/card.tsx'
 import { SampleTabs } from '../../ui/sample-tabs.tsx'
 import { useCountdown } from '../../ui/use-countdown.ts'
-import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
 import { type Charging, chargeOf, NOT_CHOSEN, usePayingKeys } from './charge-to.tsx'
 import { callOf, problemOf, type Typed } from './form-values.ts'
 import { TryForm } from './try-form.tsx'
@@ -51,8 +51,8 @@ export function TryOperation({ operation, typed, onTyped }: TryOperationProps) {
       <div className="grid min-w-0 grid-cols-1 content-start gap-6">
         <TryResult answer={trying.data ?? null} failure={failureIn(trying)} />
         {call && (
-          <Card title={WORDS.code}>
-            <p className="text-muted">{WORDS.codeText}</p>
+          <Card title={TEXT.code}>
+            <p className="text-muted">{TEXT.codeText}</p>
             <SampleTabs sample={sampleOf(call, charging)} />
           </Card>
         )}

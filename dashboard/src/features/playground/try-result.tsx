@@ -1,14 +1,14 @@
 import { useState } from 'react'
 import type { ApiFailure } from '../../api/failure.ts'
 import type { TryAnswer } from '../../api/try-call.ts'
+import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
+import { UI_TEXT } from '../../messages/ui.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { CodeBlock } from '../../ui/code-block.tsx'
 import { costUsd } from '../../ui/money.ts'
 import { CodeFailure, FormFailure } from '../../ui/states.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
-import { KIT_WORDS } from '../../words/kit.ts'
-import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
 import { ImageGrid } from './image-grid.tsx'
 import { imagesIn } from './images-in.ts'
 
@@ -17,9 +17,9 @@ type View = 'images' | 'json' | 'headers'
 /** How the call ended: status, time, cost, headers in words, and the answer. */
 export function TryResult({ answer, failure }: { answer: TryAnswer | null; failure: ApiFailure | null }) {
   return (
-    <Card title={WORDS.result}>
+    <Card title={TEXT.result}>
       <FormFailure failure={failure} />
-      {answer === null && failure === null && <p className="text-muted">{WORDS.none}</p>}
+      {answer === null && failure === null && <p className="text-muted">{TEXT.none}</p>}
       {answer && <Shown answer={answer} />}
     </Card>
   )
@@ -31,28 +31,26 @@ function Shown({ answer }: { answer: TryAnswer }) {
   const view = chosen === 'images' && images.length === 0 ? 'json' : chosen
   const code = Reflect.get(Object(Reflect.get(Object(answer.json), 'error')), 'code')
   const tabs = [
-    ...(images.length > 0 ? [{ value: 'images' as const, text: `${WORDS.image} ${images.length}` }] : []),
-    { value: 'json' as const, text: WORDS.json },
-    { value: 'headers' as const, text: WORDS.headers },
+    ...(images.length > 0 ? [{ value: 'images' as const, text: `${TEXT.image} ${images.length}` }] : []),
+    { value: 'json' as const, text: TEXT.json },
+    { value: 'headers' as const, text: TEXT.headers },
   ]
   return (
     <div className="grid min-w-0 gap-4">
       <p role="status" className="flex flex-wrap items-center gap-3">
         <Badge tone={answer.status < 400 ? 'ok' : answer.status < 500 ? 'warn' : 'bad'}>{answer.status}</Badge>
-        <span>{WORDS.latency(answer.ms)}</span>
-        <span>{answer.costMicros ? WORDS.cost(costUsd(answer.costMicros)) : WORDS.free}</span>
-        {answer.requestId && (
-          <span className="code text-muted wrap-anywhere">{KIT_WORDS.request(answer.requestId)}</span>
-        )}
+        <span>{TEXT.latency(answer.ms)}</span>
+        <span>{answer.costMicros ? TEXT.cost(costUsd(answer.costMicros)) : TEXT.free}</span>
+        {answer.requestId && <span className="code text-muted wrap-anywhere">{UI_TEXT.request(answer.requestId)}</span>}
       </p>
       {typeof code === 'string' && <CodeFailure code={code} />}
-      <Tabs label={WORDS.views} tabs={tabs} chosen={view} onChoose={setChosen}>
+      <Tabs label={TEXT.views} tabs={tabs} chosen={view} onChoose={setChosen}>
         {view === 'images' && <ImageGrid images={images} />}
         {view === 'json' && (
           <CodeBlock
-            label={WORDS.answer}
+            label={TEXT.answer}
             code={answer.json === undefined ? answer.text : JSON.stringify(answer.json, null, 2)}
-            copyLabel={KIT_WORDS.copyAnswer}
+            copyLabel={UI_TEXT.copyAnswer}
             tall
           />
         )}
@@ -70,8 +68,8 @@ function Headers({ headers }: { headers: TryAnswer['headers'] }) {
           <dt className="code text-muted">{name}</dt>
           <dd className="wrap-anywhere">
             {value}
-            {WORDS.explained[name] !== undefined && (
-              <span className="small block text-muted">{WORDS.explained[name]}</span>
+            {TEXT.explained[name] !== undefined && (
+              <span className="small block text-muted">{TEXT.explained[name]}</span>
             )}
           </dd>
         </div>

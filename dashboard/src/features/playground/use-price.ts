@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import type { GatewayOperation } from '../../api/operations.ts'
 import { type OwnPrice, pricesQuery } from '../../api/prices.ts'
+import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { costUsd } from '../../ui/money.ts'
-import { PLAYGROUND_WORDS as WORDS } from '../../words/playground.ts'
 import type { Charging } from './charge-to.tsx'
 
 /** What a request costs before it is sent, at the account's own price. Null where nobody pays, or nothing is charged by the piece. */
@@ -13,14 +13,14 @@ export function usePrice({ name }: GatewayOperation, { kind }: Charging): { word
   if (kind === 'nobody' || !price) return { words: null, notes: [] }
   const withAddress = of(`${name}-with-address`)
   const notes = [
-    ...(withAddress ? [WORDS.withAddress(costUsd(withAddress.amount_micros_usd))] : []),
+    ...(withAddress ? [TEXT.withAddress(costUsd(withAddress.amount_micros_usd))] : []),
     ...(price.amount_micros_usd === price.catalogue_micros_usd
       ? []
-      : [WORDS.ownPrice(costUsd(price.catalogue_micros_usd))]),
+      : [TEXT.ownPrice(costUsd(price.catalogue_micros_usd))]),
   ]
   return { words: inWords(price), notes }
 }
 
 function inWords({ amount_micros_usd: amount, unit }: OwnPrice): string {
-  return unit === 'request' ? costUsd(amount) : WORDS.perUnit(costUsd(amount), unit)
+  return unit === 'request' ? costUsd(amount) : TEXT.perUnit(costUsd(amount), unit)
 }

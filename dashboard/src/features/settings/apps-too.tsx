@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { appsQuery } from '../../api/apps.ts'
+import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Choice } from '../../ui/field.tsx'
-import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
 
 /** How many apps have access. */
 export function useAppCount(): number {
@@ -17,9 +17,9 @@ export function AppsToo({ count, checked, onChange }: AppsTooProps) {
         type="checkbox"
         checked={checked}
         onChange={(event) => onChange(event.currentTarget.checked)}
-        label={WORDS.appsToo(count)}
+        label={TEXT.appsToo(count)}
       />
-      <p className="small text-muted">{WORDS.appsTooHint}</p>
+      <p className="small text-muted">{TEXT.appsTooHint}</p>
     </div>
   )
 }

@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { accountQuery } from '../../api/account.ts'
 import { EXPORT_PATH } from '../../api/settings.ts'
+import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
 
 const DeleteAccount = lazy(() =>
   import('./delete-account.tsx').then(({ DeleteAccount }) => ({ default: DeleteAccount })),
@@ -15,14 +15,14 @@ export function DataCard() {
   const account = useQuery(accountQuery).data
   const [leaving, setLeaving] = useState(false)
   return (
-    <Card title={WORDS.data}>
-      <p>{WORDS.exportText}</p>
+    <Card title={TEXT.data}>
+      <p>{TEXT.exportText}</p>
       <a href={EXPORT_PATH} download className={buttonClass('plain', 'justify-self-start')}>
-        {WORDS.exportData}
+        {TEXT.exportData}
       </a>
-      <p className="border-t border-line pt-4">{WORDS.deleteText}</p>
+      <p className="border-t border-line pt-4">{TEXT.deleteText}</p>
       <Button onClick={() => setLeaving(true)} className="justify-self-start">
-        {WORDS.deleteAccount}
+        {TEXT.deleteAccount}
       </Button>
       {leaving && account && (
         <Suspense>

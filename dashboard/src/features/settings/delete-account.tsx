@@ -3,11 +3,11 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { failureIn } from '../../api/failure.ts'
 import { closeAccount } from '../../api/settings.ts'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
+import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
 import { balanceUsd } from '../../ui/money.ts'
 import { FormFailure } from '../../ui/states.tsx'
-import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
 
 /** The last question: says what is forfeited, and takes the address typed as the answer. */
 export function DeleteAccount({ email, balance, onKeep }: { email: string; balance: number; onKeep: () => void }) {
@@ -24,23 +24,23 @@ export function DeleteAccount({ email, balance, onKeep }: { email: string; balan
   })
   const act = () => {
     const matches = typed.trim().toLowerCase() === email.toLowerCase()
-    setWrong(matches ? undefined : WORDS.deleteMismatch)
+    setWrong(matches ? undefined : TEXT.deleteMismatch)
     if (matches) closing.mutate(typed)
   }
   return (
     <ConfirmDialog
-      title={WORDS.deleteAccount}
-      text={WORDS.deleteText}
-      keep={WORDS.keepAccount}
-      act={WORDS.deleteAccount}
+      title={TEXT.deleteAccount}
+      text={TEXT.deleteText}
+      keep={TEXT.keepAccount}
+      act={TEXT.deleteAccount}
       busy={closing.isPending}
       onKeep={onKeep}
       onAct={act}
     >
       <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-        {balance > 0 ? WORDS.deleteForfeits(balanceUsd(balance)) : WORDS.deleteNothing}
+        {balance > 0 ? TEXT.deleteForfeits(balanceUsd(balance)) : TEXT.deleteNothing}
       </p>
-      <Field label={WORDS.deleteConfirm(email)} error={wrong}>
+      <Field label={TEXT.deleteConfirm(email)} error={wrong}>
         {(control) => (
           <input
             {...control}

@@ -1,4 +1,4 @@
-import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
+import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 
 /** The first that a browser's own name for itself holds, from the most particular: nearly all say Safari, and Edge says Chrome. */
 const BROWSERS = [
@@ -22,9 +22,9 @@ const SYSTEMS = [
 
 /** "Firefox on Windows"; for a script its own first word. */
 export function deviceWords(agent: string | null): string {
-  if (!agent) return WORDS.unknownDevice
+  if (!agent) return TEXT.unknownDevice
   const browser = BROWSERS.find(([mark]) => agent.includes(mark))?.[1]
   const system = SYSTEMS.find(([mark]) => agent.includes(mark))?.[1]
-  if (browser && system) return WORDS.device(browser, system)
-  return browser ?? agent.split(/[\s(]/, 1)[0]?.slice(0, 40) ?? WORDS.unknownDevice
+  if (browser && system) return TEXT.device(browser, system)
+  return browser ?? agent.split(/[\s(]/, 1)[0]?.slice(0, 40) ?? TEXT.unknownDevice
 }

@@ -2,12 +2,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { failureIn } from '../../api/failure.ts'
 import { changeEmail, settingsQuery } from '../../api/settings.ts'
+import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Field } from '../../ui/field.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
-import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
 
 /** The address to sign in with. */
 export function EmailCard() {
@@ -17,7 +17,7 @@ export function EmailCard() {
   const changing = useMutation({
     mutationFn: changeEmail,
     onSuccess: async ({ outcome }) => {
-      if (outcome === 'changed') void toast(WORDS.emailChanged)
+      if (outcome === 'changed') void toast(TEXT.emailChanged)
       await queries.invalidateQueries({ queryKey: ['settings'] })
       await queries.invalidateQueries({ queryKey: ['account'] })
     },
@@ -27,29 +27,25 @@ export function EmailCard() {
     const form = event.currentTarget
     const email = String(new FormData(form).get('email') ?? '').trim()
     const isAddress = /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email)
-    setWrong(isAddress ? undefined : WORDS.emailNeeded)
+    setWrong(isAddress ? undefined : TEXT.emailNeeded)
     if (!isAddress) return form.querySelector<HTMLInputElement>('[name=email]')?.focus()
     if (!changing.isPending) changing.mutate(email, { onSuccess: () => form.reset() })
   }
   if (settings === undefined) return null
   const sent = changing.data?.outcome === 'sent'
   return (
-    <Card title={WORDS.email}>
-      <p className="wrap-anywhere">{WORDS.emailNow(settings.email)}</p>
+    <Card title={TEXT.email}>
+      <p className="wrap-anywhere">{TEXT.emailNow(settings.email)}</p>
       <form noValidate onSubmit={submit} className="grid max-w-lg gap-4">
-        <Field
-          label={WORDS.newEmail}
-          hint={settings.sends_mail ? WORDS.emailConfirmed : WORDS.emailAtOnce}
-          error={wrong}
-        >
+        <Field label={TEXT.newEmail} hint={settings.sends_mail ? TEXT.emailConfirmed : TEXT.emailAtOnce} error={wrong}>
           {(control) => <input {...control} name="email" type="email" autoComplete="email" required />}
         </Field>
         <p role="status" className={sent ? 'rounded-md bg-ok-soft px-3 py-2 text-ok' : 'sr-only'}>
-          {sent && WORDS.emailSent(changing.variables ?? '')}
+          {sent && TEXT.emailSent(changing.variables ?? '')}
         </p>
         <FormFailure failure={failureIn(changing)} />
         <Button type="submit" busy={changing.isPending} className="justify-self-start">
-          {WORDS.changeEmail}
+          {TEXT.changeEmail}
         </Button>
       </form>
     </Card>

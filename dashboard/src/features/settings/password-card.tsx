@@ -3,12 +3,12 @@ import { type FormEvent, useState } from 'react'
 import { accountQuery } from '../../api/account.ts'
 import { asFailure, failureIn } from '../../api/failure.ts'
 import { changePassword } from '../../api/settings.ts'
+import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { PasswordField } from '../../ui/field.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
-import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
 import { AppsToo, useAppCount } from './apps-too.tsx'
 
 const LEAST_CHARACTERS = 12
@@ -25,12 +25,12 @@ export function PasswordCard() {
   const changing = useMutation({
     mutationFn: ({ current, next }: { current: string; next: string }) => changePassword(current, next, !appsToo),
     onSuccess: async () => {
-      void toast(WORDS.passwordChanged)
+      void toast(TEXT.passwordChanged)
       await queries.invalidateQueries({ queryKey: ['settings'] })
       await queries.invalidateQueries({ queryKey: ['apps'] })
     },
     onError: (error) => {
-      if (asFailure(error).code === 'invalid_password') setErrors({ current: WORDS.wrongPassword })
+      if (asFailure(error).code === 'invalid_password') setErrors({ current: TEXT.wrongPassword })
     },
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -39,8 +39,8 @@ export function PasswordCard() {
     const data = new FormData(form)
     const typed = { current: String(data.get('current') ?? ''), next: String(data.get('next') ?? '') }
     const wrong: Errors = {
-      ...(typed.current === '' && { current: WORDS.passwordNeeded }),
-      ...(typed.next.length < LEAST_CHARACTERS && { next: WORDS.passwordShort }),
+      ...(typed.current === '' && { current: TEXT.passwordNeeded }),
+      ...(typed.next.length < LEAST_CHARACTERS && { next: TEXT.passwordShort }),
     }
     setErrors(wrong)
     const [first] = Object.keys(wrong)
@@ -49,30 +49,30 @@ export function PasswordCard() {
   }
   const failure = failureIn(changing)
   return (
-    <Card title={WORDS.password}>
-      <p className="text-muted">{WORDS.passwordText}</p>
+    <Card title={TEXT.password}>
+      <p className="text-muted">{TEXT.passwordText}</p>
       <form noValidate onSubmit={submit} className="grid max-w-lg gap-4">
         {/* Tells a password manager whose password this is. */}
         <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
         <PasswordField
-          label={WORDS.currentPassword}
+          label={TEXT.currentPassword}
           name="current"
           autoComplete="current-password"
           required
           error={errors.current}
         />
         <PasswordField
-          label={WORDS.newPassword}
+          label={TEXT.newPassword}
           name="next"
           autoComplete="new-password"
           required
-          hint={WORDS.passwordShort}
+          hint={TEXT.passwordShort}
           error={errors.next}
         />
         <AppsToo count={apps} checked={appsToo} onChange={setAppsToo} />
         <FormFailure failure={failure?.code === 'invalid_password' ? null : failure} />
         <Button type="submit" busy={changing.isPending} className="justify-self-start">
-          {WORDS.changePassword}
+          {TEXT.changePassword}
         </Button>
       </form>
     </Card>

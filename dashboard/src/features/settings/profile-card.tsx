@@ -2,13 +2,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { asFailure, failureIn } from '../../api/failure.ts'
 import { changeSettings, settingsQuery } from '../../api/settings.ts'
+import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { Failed, FormFailure, Loading } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
 import { WorkspaceId } from '../../ui/workspace-id.tsx'
-import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
 
 const BROWSER_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 const ZONES = Intl.supportedValuesOf('timeZone')
@@ -17,7 +17,7 @@ const ZONES = Intl.supportedValuesOf('timeZone')
 export function ProfileCard() {
   const settings = useQuery(settingsQuery)
   return (
-    <Card title={WORDS.profile} flush={settings.data === undefined}>
+    <Card title={TEXT.profile} flush={settings.data === undefined}>
       {settings.data ? (
         <ProfileForm key={settings.data.workspace_id} {...settings.data} />
       ) : settings.error ? (
@@ -36,7 +36,7 @@ function ProfileForm({ name, timezone, workspace_id: workspace }: ProfileProps) 
     mutationFn: changeSettings,
     onSuccess: async (saved) => {
       queries.setQueryData(settingsQuery.queryKey, saved)
-      void toast(WORDS.saved)
+      void toast(TEXT.saved)
       await queries.invalidateQueries({ queryKey: ['account'] })
     },
   })
@@ -45,26 +45,26 @@ function ProfileForm({ name, timezone, workspace_id: workspace }: ProfileProps) 
     const form = new FormData(event.currentTarget)
     const typed = String(form.get('name') ?? '').trim()
     const zone = String(form.get('timezone') ?? '')
-    setWrong(typed === '' ? WORDS.nameNeeded : undefined)
+    setWrong(typed === '' ? TEXT.nameNeeded : undefined)
     if (typed === '') return event.currentTarget.querySelector<HTMLInputElement>('[name=name]')?.focus()
     if (!saving.isPending) saving.mutate({ name: typed, timezone: zone === '' ? null : zone })
   }
   const known = timezone !== null && !ZONES.includes(timezone) ? [timezone, ...ZONES] : ZONES
   return (
     <form noValidate onSubmit={submit} className="grid max-w-lg gap-4">
-      <Field label={WORDS.name} error={wrong}>
+      <Field label={TEXT.name} error={wrong}>
         {(control) => (
           <input {...control} name="name" defaultValue={name} autoComplete="name" maxLength={200} required />
         )}
       </Field>
-      <Field label={WORDS.timezone} hint={WORDS.timezoneHint}>
+      <Field label={TEXT.timezone} hint={TEXT.timezoneHint}>
         {(control) => (
           <Select
             {...control}
             name="timezone"
             defaultValue={timezone ?? ''}
             options={[
-              { value: '', text: WORDS.browserZone(BROWSER_ZONE) },
+              { value: '', text: TEXT.browserZone(BROWSER_ZONE) },
               ...known.map((zone) => ({ value: zone, text: zone.replaceAll('_', ' ') })),
             ]}
           />
@@ -73,7 +73,7 @@ function ProfileForm({ name, timezone, workspace_id: workspace }: ProfileProps) 
       <WorkspaceId id={workspace} />
       <FormFailure failure={failureIn(saving)} />
       <Button type="submit" tone="primary" busy={saving.isPending} className="justify-self-start">
-        {WORDS.save}
+        {TEXT.save}
       </Button>
     </form>
   )

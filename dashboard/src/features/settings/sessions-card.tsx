@@ -1,21 +1,21 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { asFailure } from '../../api/failure.ts'
-import { listState } from '../../api/list-state.ts'
 import { endOtherSessions, endSession, type SessionLine, sessionsQuery } from '../../api/settings.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
 import { failureText } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.ts'
-import { SETTINGS_WORDS as WORDS } from '../../words/settings.ts'
 import { AppsToo, useAppCount } from './apps-too.tsx'
 import { deviceWords } from './device-words.ts'
 
-const { sessionColumns: HEADS } = WORDS
+const { sessionColumns: HEADS } = TEXT
 
 /** Where the owner is signed in, and the way to end it there. */
 export function SessionsCard() {
@@ -32,7 +32,7 @@ export function SessionsCard() {
   ]
   return (
     <Card
-      title={WORDS.sessions}
+      title={TEXT.sessions}
       flush
       aside={
         rows && rows.length > 1 ? (
@@ -40,13 +40,13 @@ export function SessionsCard() {
             busy={endingOthers.isPending}
             onClick={() => (apps > 0 ? setAsking(true) : endingOthers.mutate({ keepsApps: true }))}
           >
-            {WORDS.endOthers}
+            {TEXT.endOthers}
           </Button>
         ) : null
       }
     >
       <Table
-        caption={WORDS.sessionTable}
+        caption={TEXT.sessionTable}
         columns={columns}
         rowKey={({ id }) => id}
         state={{
@@ -83,10 +83,10 @@ function EndOthers({ apps, busy, onKeep, onAct }: EndOthersProps) {
   const [appsToo, setAppsToo] = useState(true)
   return (
     <ConfirmDialog
-      title={WORDS.endOthers}
-      text={WORDS.endOthersText}
-      keep={WORDS.keepSessions}
-      act={WORDS.endOthers}
+      title={TEXT.endOthers}
+      text={TEXT.endOthersText}
+      keep={TEXT.keepSessions}
+      act={TEXT.endOthers}
       busy={busy}
       onKeep={onKeep}
       onAct={() => onAct(!appsToo)}
@@ -107,22 +107,22 @@ function useEnding() {
       await queries.invalidateQueries({ queryKey: ['apps'] })
     },
   }
-  const ending = useMutation({ mutationFn: endSession, onSuccess: () => void toast(WORDS.sessionEnded), ...after })
+  const ending = useMutation({ mutationFn: endSession, onSuccess: () => void toast(TEXT.sessionEnded), ...after })
   const endingOthers = useMutation({
     mutationFn: ({ keepsApps }: { keepsApps: boolean }) => endOtherSessions(keepsApps),
-    onSuccess: ({ ended, apps_disconnected: apps }) => void toast(WORDS.othersEnded(ended, apps)),
+    onSuccess: ({ ended, apps_disconnected: apps }) => void toast(TEXT.othersEnded(ended, apps)),
     ...after,
   })
   const action = (session: SessionLine) =>
     session.current ? (
-      <Badge tone="accent">{WORDS.thisOne}</Badge>
+      <Badge tone="accent">{TEXT.thisOne}</Badge>
     ) : (
       <Button
         busy={ending.isPending && ending.variables === session.id}
         onClick={() => ending.mutate(session.id)}
-        aria-label={`${WORDS.endSession}: ${deviceWords(session.user_agent)}`}
+        aria-label={`${TEXT.endSession}: ${deviceWords(session.user_agent)}`}
       >
-        {WORDS.endSession}
+        {TEXT.endSession}
       </Button>
     )
   return { endingOthers, action }

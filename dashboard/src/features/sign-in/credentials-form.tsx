@@ -1,11 +1,11 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { asFailure, failureIn } from '../../api/failure.ts'
+import { SIGN_IN_TEXT as TEXT } from '../../messages/sign-in.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field, PasswordField } from '../../ui/field.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { useCountdown } from '../../ui/use-countdown.ts'
-import { SIGN_IN_WORDS as WORDS } from '../../words/sign-in.ts'
 
 const LEAST_CHARACTERS = 12
 
@@ -33,28 +33,28 @@ export function CredentialsForm({ purpose, submit, onDone, email = '', children 
   const signingUp = purpose === 'sign-up'
   return (
     <form noValidate onSubmit={onSubmit} className="grid gap-4">
-      <Field label={WORDS.email} error={errors.email}>
+      <Field label={TEXT.email} error={errors.email}>
         {(control) => (
           <input {...control} name="email" type="email" autoComplete="username" required defaultValue={email} />
         )}
       </Field>
       <PasswordField
-        label={WORDS.password}
+        label={TEXT.password}
         name="password"
         required
         autoComplete={signingUp ? 'new-password' : 'current-password'}
-        hint={signingUp ? WORDS.passwordHint : undefined}
+        hint={signingUp ? TEXT.passwordHint : undefined}
         error={errors.password}
       />
       {countdown.left > 0 ? (
         <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-          {WORDS.waitFor(countdown.left)}
+          {TEXT.waitFor(countdown.left)}
         </p>
       ) : (
         <FormFailure failure={failureIn(sending)} />
       )}
       <Button type="submit" tone="primary" busy={sending.isPending || countdown.left > 0}>
-        {signingUp ? WORDS.signUp : WORDS.signIn}
+        {signingUp ? TEXT.signUp : TEXT.signIn}
       </Button>
       {children}
     </form>
@@ -71,10 +71,10 @@ type CredentialsFormProps = {
 
 function judge({ email, password }: { email: string; password: string }, purpose: 'sign-in' | 'sign-up'): Errors {
   return {
-    ...(!email.includes('@') && { email: WORDS.emailNeeded }),
-    ...(password === '' && { password: WORDS.passwordNeeded }),
+    ...(!email.includes('@') && { email: TEXT.emailNeeded }),
+    ...(password === '' && { password: TEXT.passwordNeeded }),
     ...(purpose === 'sign-up' &&
       password !== '' &&
-      password.length < LEAST_CHARACTERS && { password: WORDS.passwordShort }),
+      password.length < LEAST_CHARACTERS && { password: TEXT.passwordShort }),
   }
 }

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { socialQuery } from '../../api/social.ts'
+import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { Card } from '../../ui/card.tsx'
-import { SOCIAL_WORDS as WORDS } from '../../words/social.ts'
 import { SocialBadge } from './social-state.tsx'
 
 /** The account that a key acts as. Nothing where no network is set up, or the key is shown under its successor. */
@@ -12,16 +12,16 @@ export function KeyAccount({ keyId }: { keyId: string }) {
   if (!account) return null
   return (
     <Card
-      title={WORDS.card}
+      title={TEXT.card}
       aside={
         <Link to="/social" className="text-accent">
-          {WORDS.manage}
+          {TEXT.manage}
         </Link>
       }
     >
       <p className="flex flex-wrap items-center gap-3">
         <SocialBadge account={account} />
-        {account.account && <span>{WORDS.actsAs(account.account.username, account.account.name)}</span>}
+        {account.account && <span>{TEXT.actsAs(account.account.username, account.account.name)}</span>}
       </p>
     </Card>
   )

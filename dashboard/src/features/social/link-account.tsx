@@ -2,11 +2,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { failureIn } from '../../api/failure.ts'
 import { type SocialAccount, type SocialAccounts, type StartedLink, socialQuery, startLink } from '../../api/social.ts'
+import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { Button } from '../../ui/button.tsx'
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
 import { FormFailure } from '../../ui/states.tsx'
-import { SOCIAL_WORDS as WORDS } from '../../words/social.ts'
 import { WaitForApproval } from './wait-for-approval.tsx'
 
 /** Every permission needs these two (spec-answers 7): the gateway adds them, so they are no choice. */
@@ -37,7 +37,7 @@ function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
   const choosable = social.scopes.filter(({ name }) => !ALWAYS.includes(name))
   const nothing = !choosable.some(({ name }) => scopes.includes(name))
   return (
-    <Dialog title={WORDS.linkTitle} onClose={onClose}>
+    <Dialog title={TEXT.linkTitle} onClose={onClose}>
       <form
         className="grid gap-4"
         onSubmit={(event) => {
@@ -46,7 +46,7 @@ function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
           if (!nothing && !starting.isPending) starting.mutate()
         }}
       >
-        <Field label={WORDS.key}>
+        <Field label={TEXT.key}>
           {(control) => (
             <Select
               {...control}
@@ -57,9 +57,9 @@ function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
           )}
         </Field>
         <Choices
-          legend={WORDS.permissions}
-          hint={WORDS.permissionsHint}
-          error={pressed && nothing ? WORDS.onePermission : undefined}
+          legend={TEXT.permissions}
+          hint={TEXT.permissionsHint}
+          error={pressed && nothing ? TEXT.onePermission : undefined}
         >
           {social.scopes.map(({ name, meaning }) => (
             <Choice
@@ -76,9 +76,9 @@ function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
         </Choices>
         <FormFailure failure={failureIn(starting)} />
         <DialogButtons>
-          <Button onClick={onClose}>{WORDS.cancel}</Button>
+          <Button onClick={onClose}>{TEXT.cancel}</Button>
           <Button type="submit" tone="primary" busy={starting.isPending}>
-            {WORDS.goOn}
+            {TEXT.goOn}
           </Button>
         </DialogButtons>
       </form>

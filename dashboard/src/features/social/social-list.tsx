@@ -1,14 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import type { SocialAccount, SocialAccounts } from '../../api/social.ts'
+import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, Table, type TableState } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { SOCIAL_WORDS as WORDS } from '../../words/social.ts'
 import { meaningOf, SocialBadge, socialState } from './social-state.tsx'
 
 /** What can be done with an account. */
-export interface SocialDoings {
+export interface LinkActions {
   readonly link: (account: SocialAccount) => void
   readonly unlink: (account: SocialAccount) => void
 }
@@ -18,7 +18,7 @@ export function SocialList({ state, scopes, doings }: SocialListProps) {
   return (
     <section className="min-w-0 rounded-xl border border-line bg-surface">
       <Table
-        caption={WORDS.table}
+        caption={TEXT.table}
         columns={columnsOf(scopes, doings)}
         state={state}
         rowKey={({ key }) => key.id}
@@ -26,11 +26,11 @@ export function SocialList({ state, scopes, doings }: SocialListProps) {
           <Empty
             action={
               <Link to="/keys" className={buttonClass()}>
-                {WORDS.makeKey}
+                {TEXT.makeKey}
               </Link>
             }
           >
-            {WORDS.none}
+            {TEXT.none}
           </Empty>
         }
         card={(account) => <SocialCard account={account} scopes={scopes} doings={doings} />}
@@ -42,13 +42,13 @@ export function SocialList({ state, scopes, doings }: SocialListProps) {
 type SocialListProps = {
   state: TableState<SocialAccount>
   scopes: SocialAccounts['scopes']
-  doings: SocialDoings
+  doings: LinkActions
 }
 
-type CellProps = { account: SocialAccount; scopes: SocialAccounts['scopes']; doings: SocialDoings }
+type CellProps = { account: SocialAccount; scopes: SocialAccounts['scopes']; doings: LinkActions }
 
-function columnsOf(scopes: SocialAccounts['scopes'], doings: SocialDoings): readonly Column<SocialAccount>[] {
-  const { columns } = WORDS
+function columnsOf(scopes: SocialAccounts['scopes'], doings: LinkActions): readonly Column<SocialAccount>[] {
+  const { columns } = TEXT
   return [
     { id: 'key', head: columns.key, cell: (account) => <KeyName account={account} /> },
     { id: 'account', head: columns.account, cell: (account) => <Handle account={account} /> },
@@ -96,7 +96,7 @@ function KeyName({ account: { key } }: Pick<CellProps, 'account'>) {
 }
 
 function Handle({ account: { account } }: Pick<CellProps, 'account'>) {
-  if (account === null) return <span className="text-muted">{WORDS.noAccount}</span>
+  if (account === null) return <span className="text-muted">{TEXT.noAccount}</span>
   return (
     <span className="wrap-anywhere" title={account.name}>
       @{account.username}
@@ -107,7 +107,7 @@ function Handle({ account: { account } }: Pick<CellProps, 'account'>) {
 function Permissions({ account, scopes }: CellProps) {
   if (account.account === null) return <span className="text-muted">-</span>
   const names = account.scopes.map((scope) => meaningOf(scopes, scope)).join(', ')
-  return <span title={names}>{WORDS.granted(account.scopes.length, scopes.length)}</span>
+  return <span title={names}>{TEXT.granted(account.scopes.length, scopes.length)}</span>
 }
 
 function Status({ account, scopes }: CellProps) {
@@ -116,7 +116,7 @@ function Status({ account, scopes }: CellProps) {
     <div className="grid justify-items-start gap-1">
       <SocialBadge account={account} />
       {socialState(account) === 'missing' && missing !== null && (
-        <span className="small text-muted">{WORDS.lacks(meaningOf(scopes, missing))}</span>
+        <span className="small text-muted">{TEXT.lacks(meaningOf(scopes, missing))}</span>
       )}
     </div>
   )
@@ -124,20 +124,20 @@ function Status({ account, scopes }: CellProps) {
 
 function Doings({ account, doings }: CellProps) {
   const { name } = account.key
-  const act = WORDS.mend[socialState(account)]
+  const act = TEXT.mend[socialState(account)]
   return (
     <div className="flex flex-wrap justify-end gap-2 max-sm:justify-start">
-      <Button aria-label={WORDS.mendOf(act, name)} onClick={() => doings.link(account)}>
+      <Button aria-label={TEXT.mendOf(act, name)} onClick={() => doings.link(account)}>
         {act}
       </Button>
       {(account.account !== null || account.link?.state === 'waiting') && (
         <Button
           tone="quiet"
-          aria-label={WORDS.unlinkOf(name)}
+          aria-label={TEXT.unlinkOf(name)}
           className="text-bad"
           onClick={() => doings.unlink(account)}
         >
-          {account.account === null ? WORDS.stopWaiting : WORDS.unlink}
+          {account.account === null ? TEXT.stopWaiting : TEXT.unlink}
         </Button>
       )}
     </div>

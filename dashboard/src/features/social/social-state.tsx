@@ -1,8 +1,8 @@
 import type { SocialAccount, SocialAccounts } from '../../api/social.ts'
+import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
-import { SOCIAL_WORDS as WORDS } from '../../words/social.ts'
 
-export type SocialState = keyof typeof WORDS.statuses
+export type SocialState = keyof typeof TEXT.statuses
 
 const TONES: Readonly<Record<SocialState, Tone>> = {
   linked: 'ok',
@@ -28,7 +28,7 @@ export function socialState({ state, link, missing_scope: missing }: SocialAccou
 
 export function SocialBadge({ account }: { account: SocialAccount }) {
   const state = socialState(account)
-  return <Badge tone={TONES[state]}>{WORDS.statuses[state]}</Badge>
+  return <Badge tone={TONES[state]}>{TEXT.statuses[state]}</Badge>
 }
 
 /** A permission in words. */

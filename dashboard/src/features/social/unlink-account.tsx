@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { failureIn } from '../../api/failure.ts'
 import { type SocialAccount, socialQuery, unlink } from '../../api/social.ts'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
+import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.ts'
-import { SOCIAL_WORDS as WORDS } from '../../words/social.ts'
 
 /** Asks once more before a key acts as nobody. */
 export function UnlinkAccount({ account, onClose }: { account: SocialAccount; onClose: () => void }) {
@@ -13,17 +13,17 @@ export function UnlinkAccount({ account, onClose }: { account: SocialAccount; on
   const unlinking = useMutation({
     mutationFn: () => unlink(account.key.id),
     onSuccess: () => {
-      void toast(WORDS.unlinked(username))
+      void toast(TEXT.unlinked(username))
       onClose()
     },
     onSettled: () => queries.invalidateQueries({ queryKey: socialQuery.queryKey }),
   })
   return (
     <ConfirmDialog
-      title={WORDS.unlinkTitle(username)}
-      text={WORDS.unlinkText}
-      keep={WORDS.keep}
-      act={WORDS.unlink}
+      title={TEXT.unlinkTitle(username)}
+      text={TEXT.unlinkText}
+      keep={TEXT.keep}
+      act={TEXT.unlink}
       busy={unlinking.isPending}
       onKeep={onClose}
       onAct={() => unlinking.mutate()}

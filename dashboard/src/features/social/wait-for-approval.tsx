@@ -3,12 +3,12 @@ import { ExternalLink } from 'lucide-react'
 import { useEffect } from 'react'
 import { failureIn } from '../../api/failure.ts'
 import { type SocialAccount, type StartedLink, socialQuery, unlink } from '../../api/social.ts'
+import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/states.tsx'
 import { useCountdown } from '../../ui/use-countdown.ts'
-import { SOCIAL_WORDS as WORDS } from '../../words/social.ts'
 
 /** Waits until the person in the other tab has decided; the list of accounts, kept fresh by events, tells how. */
 export function WaitForApproval({ asked: { keyId, link }, onAgain, onClose }: WaitProps) {
@@ -26,7 +26,7 @@ type WaitProps = {
   onClose: () => void
 }
 
-type End = 'linked' | keyof typeof WORDS.ends
+type End = 'linked' | keyof typeof TEXT.ends
 
 /** How long a link lives (spec 3): it began so long before it expires. */
 const LINK_LIFETIME_MS = 10 * 60 * 1000
@@ -62,24 +62,24 @@ function Waiting({ keyId, link, onClose }: { keyId: string; link: StartedLink; o
     },
   })
   return (
-    <Dialog title={WORDS.waitingTitle} onClose={onClose} firm>
-      <p>{WORDS.waitingText}</p>
+    <Dialog title={TEXT.waitingTitle} onClose={onClose} firm>
+      <p>{TEXT.waitingText}</p>
       <p className="text-[1.125rem] font-semibold" role="timer">
-        {WORDS.left(`${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`)}
+        {TEXT.left(`${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`)}
       </p>
       <div className="flex flex-wrap items-center gap-2">
         <a className={buttonClass('primary')} href={link.auth_url} target="_blank" rel="noopener noreferrer">
           <ExternalLink size={16} aria-hidden />
-          {WORDS.openAgain}
+          {TEXT.openAgain}
         </a>
-        <CopyButton label={WORDS.copyLink} text={link.auth_url} />
+        <CopyButton label={TEXT.copyLink} text={link.auth_url} />
       </div>
-      <p className="small text-muted">{WORDS.copyHint}</p>
+      <p className="small text-muted">{TEXT.copyHint}</p>
       <FormFailure failure={failureIn(cancelling)} />
       <DialogButtons>
-        <Button onClick={onClose}>{WORDS.keepWaiting}</Button>
+        <Button onClick={onClose}>{TEXT.keepWaiting}</Button>
         <Button busy={cancelling.isPending} onClick={() => cancelling.mutate()}>
-          {WORDS.stopWaiting}
+          {TEXT.stopWaiting}
         </Button>
       </DialogButtons>
     </Dialog>
@@ -89,26 +89,26 @@ function Waiting({ keyId, link, onClose }: { keyId: string; link: StartedLink; o
 function NowLinked({ account, onClose }: { account: SocialAccount; onClose: () => void }) {
   const who = account.account
   return (
-    <Dialog title={WORDS.linkedTitle(who?.username ?? '')} onClose={onClose}>
-      <p role="status">{WORDS.linkedText(who?.name ?? '', account.key.name)}</p>
-      <p className="text-muted">{WORDS.wrongAccount}</p>
+    <Dialog title={TEXT.linkedTitle(who?.username ?? '')} onClose={onClose}>
+      <p role="status">{TEXT.linkedText(who?.name ?? '', account.key.name)}</p>
+      <p className="text-muted">{TEXT.wrongAccount}</p>
       <DialogButtons>
         <Button tone="primary" onClick={onClose}>
-          {WORDS.done}
+          {TEXT.done}
         </Button>
       </DialogButtons>
     </Dialog>
   )
 }
 
-function Ended({ end, onAgain, onClose }: { end: keyof typeof WORDS.ends; onAgain: () => void; onClose: () => void }) {
+function Ended({ end, onAgain, onClose }: { end: keyof typeof TEXT.ends; onAgain: () => void; onClose: () => void }) {
   return (
-    <Dialog title={WORDS.linkTitle} onClose={onClose}>
-      <p role="status">{WORDS.ends[end]}</p>
+    <Dialog title={TEXT.linkTitle} onClose={onClose}>
+      <p role="status">{TEXT.ends[end]}</p>
       <DialogButtons>
-        <Button onClick={onClose}>{WORDS.cancel}</Button>
+        <Button onClick={onClose}>{TEXT.cancel}</Button>
         <Button tone="primary" onClick={onAgain}>
-          {end === 'expired' ? WORDS.mend.expired : WORDS.mend.refused}
+          {end === 'expired' ? TEXT.mend.expired : TEXT.mend.refused}
         </Button>
       </DialogButtons>
     </Dialog>

@@ -1,5 +1,5 @@
 import type { UsageSums } from '../../api/usage.ts'
-import type { UsageView } from '../../api/usage-view.ts'
+import type { UsageView } from '../../api/views/usage-view.ts'
 import { costUsd, shortCount } from '../../ui/money.ts'
 
 /** What a chart shows of the sums of a bucket. */

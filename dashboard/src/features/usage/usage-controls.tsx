@@ -1,20 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { keyNamesQuery } from '../../api/keys.ts'
 import { askedOf, NO_MODEL, type UsageFilter, usageQuery, useKeyLabels } from '../../api/usage.ts'
-import type { UsageSpan } from '../../api/usage-range.ts'
-import { GROUPS, isFiltered, MEASURES, NO_FILTER, RANGES, type UsageView } from '../../api/usage-view.ts'
+import type { UsageSpan } from '../../api/views/usage-range.ts'
+import { GROUPS, isFiltered, MEASURES, NO_FILTER, RANGES, type UsageView } from '../../api/views/usage-view.ts'
+import { operationWords } from '../../messages/requests.ts'
+import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field, Select } from '../../ui/field.tsx'
-import { operationWords } from '../../words/requests.ts'
-import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
 
 /** Which span, which calls. All of it stands in the address. */
 export function UsageControls({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
   return (
     <div className="flex flex-wrap items-end gap-2">
       <Select
-        label={WORDS.range}
-        options={RANGES.map((value) => ({ value, text: WORDS.ranges[value] }))}
+        label={TEXT.range}
+        options={RANGES.map((value) => ({ value, text: TEXT.ranges[value] }))}
         value={view.range}
         onChange={(event) => onView({ range: RANGES.find((name) => name === event.target.value) ?? '7d' })}
       />
@@ -22,7 +22,7 @@ export function UsageControls({ view, span, onView }: UsageControlsProps & { spa
       <Filters view={view} span={span} onView={onView} />
       {isFiltered(view) && (
         <Button tone="quiet" onClick={() => onView(NO_FILTER)}>
-          {WORDS.clear}
+          {TEXT.clear}
         </Button>
       )}
     </div>
@@ -34,7 +34,7 @@ type UsageControlsProps = { view: UsageView; onView: (part: Partial<UsageView>) 
 function Dates({ view, onView }: UsageControlsProps) {
   return (
     <>
-      <Field label={WORDS.from}>
+      <Field label={TEXT.from}>
         {(control) => (
           <input
             {...control}
@@ -44,7 +44,7 @@ function Dates({ view, onView }: UsageControlsProps) {
           />
         )}
       </Field>
-      <Field label={WORDS.to}>
+      <Field label={TEXT.to}>
         {(control) => (
           <input
             {...control}
@@ -70,15 +70,15 @@ function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan 
   return (
     <>
       <Select
-        label={WORDS.keyFilter}
-        options={[{ value: '', text: WORDS.allKeys }, ...ids.map((id) => ({ value: id, text: label(id) }))]}
+        label={TEXT.keyFilter}
+        options={[{ value: '', text: TEXT.allKeys }, ...ids.map((id) => ({ value: id, text: label(id) }))]}
         value={view.key ?? ''}
         onChange={(event) => chosen({ key: event.target.value || undefined })}
       />
       <Select
-        label={WORDS.operationFilter}
+        label={TEXT.operationFilter}
         options={[
-          { value: '', text: WORDS.allOperations },
+          { value: '', text: TEXT.allOperations },
           ...operations.map((value) => ({ value, text: operationWords(value) })),
         ]}
         value={view.operation ?? ''}
@@ -86,15 +86,15 @@ function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan 
       />
       {models.length > 0 && (
         <Select
-          label={WORDS.modelFilter}
-          options={[{ value: '', text: WORDS.allModels }, ...models.map((value) => ({ value, text: value }))]}
+          label={TEXT.modelFilter}
+          options={[{ value: '', text: TEXT.allModels }, ...models.map((value) => ({ value, text: value }))]}
           value={view.model ?? ''}
           onChange={(event) => chosen({ model: event.target.value || undefined })}
         />
       )}
       <Select
-        label={WORDS.statusFilter}
-        options={[{ value: '', text: WORDS.allStatuses }, ...statuses.map((value) => ({ value, text: value }))]}
+        label={TEXT.statusFilter}
+        options={[{ value: '', text: TEXT.allStatuses }, ...statuses.map((value) => ({ value, text: value }))]}
         value={view.status === undefined ? '' : String(view.status)}
         onChange={(event) => chosen({ status: event.target.value === '' ? undefined : Number(event.target.value) })}
       />
@@ -121,14 +121,14 @@ export function ChartControls({ view, onView }: UsageControlsProps) {
   return (
     <div className="flex flex-wrap gap-2">
       <Select
-        label={WORDS.measure}
-        options={MEASURES.map((value) => ({ value, text: WORDS.measures[value] }))}
+        label={TEXT.measure}
+        options={MEASURES.map((value) => ({ value, text: TEXT.measures[value] }))}
         value={view.measure}
         onChange={(event) => onView({ measure: MEASURES.find((name) => name === event.target.value) ?? 'spend' })}
       />
       <Select
-        label={WORDS.group}
-        options={GROUPS.map((value) => ({ value, text: `${WORDS.group} ${WORDS.groups[value].toLowerCase()}` }))}
+        label={TEXT.group}
+        options={GROUPS.map((value) => ({ value, text: `${TEXT.group} ${TEXT.groups[value].toLowerCase()}` }))}
         value={view.group}
         onChange={(event) => onView({ group: GROUPS.find((name) => name === event.target.value) ?? 'key' })}
       />

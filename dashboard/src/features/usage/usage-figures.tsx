@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { askedOf, type UsageFilter, type UsageSums, usageQuery } from '../../api/usage.ts'
-import { spanBefore, type UsageSpan } from '../../api/usage-range.ts'
+import { spanBefore, type UsageSpan } from '../../api/views/usage-range.ts'
+import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Figure, Figures } from '../../ui/card.tsx'
 import { costUsd, grouped, percent, shortCount } from '../../ui/money.ts'
-import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
 
 /** The sums of the span, each against the span of the same length before. */
 export function UsageFigures({ span, filter }: { span: UsageSpan; filter: UsageFilter }) {
@@ -13,26 +13,26 @@ export function UsageFigures({ span, filter }: { span: UsageSpan; filter: UsageF
   const average = now && succeeded(now) > 0 ? Math.round(now.charged_micros_usd / succeeded(now)) : null
   return (
     <Figures>
-      <Figure label={WORDS.spend} value={now ? costUsd(now.charged_micros_usd) : '-'}>
+      <Figure label={TEXT.spend} value={now ? costUsd(now.charged_micros_usd) : '-'}>
         {change(now?.charged_micros_usd, before?.charged_micros_usd)}
       </Figure>
       <Figure
-        label={WORDS.requests}
+        label={TEXT.requests}
         value={now ? shortCount(now.requests) : '-'}
         {...(now && { title: grouped(now.requests) })}
       >
         {change(now?.requests, before?.requests)}
       </Figure>
-      <Figure label={WORDS.success} value={now ? percent(succeeded(now), now.requests) : '-'} />
-      <Figure label={WORDS.average} value={average === null ? '-' : costUsd(average)} />
+      <Figure label={TEXT.success} value={now ? percent(succeeded(now), now.requests) : '-'} />
+      <Figure label={TEXT.average} value={average === null ? '-' : costUsd(average)} />
     </Figures>
   )
 }
 
 function change(now: number | undefined, before: number | undefined): string | null {
   if (now === undefined || before === undefined) return null
-  if (before === 0) return WORDS.noBefore
-  if (now === before) return WORDS.same
+  if (before === 0) return TEXT.noBefore
+  if (now === before) return TEXT.same
   const share = Math.round(((now - before) / before) * 100)
-  return WORDS.since(`${share >= 0 ? '+' : '-'}${Math.abs(share)} %`)
+  return TEXT.since(`${share >= 0 ? '+' : '-'}${Math.abs(share)} %`)
 }

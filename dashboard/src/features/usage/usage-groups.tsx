@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 import { NO_MODEL, narrowed, type UsageFilter, type UsageReport } from '../../api/usage.ts'
-import type { UsageView } from '../../api/usage-view.ts'
+import type { UsageView } from '../../api/views/usage-view.ts'
+import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { costUsd, percent, shortCount } from '../../ui/money.ts'
 import { type Column, known, Table } from '../../ui/table.tsx'
-import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
 import { SumRow } from './sum-row.tsx'
 
 type Group = NonNullable<UsageReport['groups']>[number]
@@ -13,14 +13,14 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
   const all = groups ?? []
   const sum = (of: (group: Group) => number) => all.reduce((total, group) => total + of(group), 0)
   const spent = sum((group) => group.charged_micros_usd)
-  const { columns } = WORDS
+  const { columns } = TEXT
   const table: readonly Column<Group>[] = [
     {
       id: 'name',
       head: columns.name,
       cell: ({ name }) =>
         name === NO_MODEL ? (
-          WORDS.noModel
+          TEXT.noModel
         ) : (
           <GroupName label={label(String(name))} onNarrow={() => onNarrow(narrowed(by, String(name)))} />
         ),
@@ -40,7 +40,7 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
   ]
   return (
     <Table
-      caption={WORDS.groupsOf(WORDS.groups[by])}
+      caption={TEXT.groupsOf(TEXT.groups[by])}
       columns={table}
       rowKey={({ name }) => String(name)}
       state={known(groups)}
@@ -64,7 +64,7 @@ export function GroupName({ label, onNarrow }: { label: string; onNarrow: () => 
     <button
       type="button"
       className="min-h-6 min-w-32 rounded-md text-left font-medium wrap-anywhere text-accent hover:underline"
-      aria-label={WORDS.show(label)}
+      aria-label={TEXT.show(label)}
       onClick={onNarrow}
     >
       {label}

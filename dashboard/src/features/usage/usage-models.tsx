@@ -2,17 +2,17 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { asFailure } from '../../api/failure.ts'
 import { askedOf, NO_MODEL, TIME_ZONE, type UsageReport, type UsageSums, usageQuery } from '../../api/usage.ts'
-import type { UsageSpan } from '../../api/usage-range.ts'
-import { type UsageView, viewFilter } from '../../api/usage-view.ts'
+import type { UsageSpan } from '../../api/views/usage-range.ts'
+import { type UsageView, viewFilter } from '../../api/views/usage-view.ts'
+import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card, Figure, Figures } from '../../ui/card.tsx'
-import { chartSlots } from '../../ui/chart-slots.ts'
+import { chartSlots } from '../../ui/charts/chart-slots.ts'
+import { UsageChart } from '../../ui/charts/usage-chart.tsx'
 import { costUsd, grouped, percent, shortCount } from '../../ui/money.ts'
 import { Empty, Failed, Loading } from '../../ui/states.tsx'
 import { type Column, known, Table } from '../../ui/table.tsx'
 import { useNow } from '../../ui/time.tsx'
-import { UsageChart } from '../../ui/usage-chart.tsx'
-import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
 import { SumRow } from './sum-row.tsx'
 import { GroupName } from './usage-groups.tsx'
 
@@ -20,10 +20,10 @@ type Group = NonNullable<UsageReport['groups']>[number]
 
 /** The kinds of tokens, as they are priced: input that met no cache, read from one, written to one, output. */
 const KINDS: readonly (readonly [string, (sums: UsageSums) => number])[] = [
-  [WORDS.kind.plain, (sums) => sums.input_tokens - sums.cache_read_tokens - sums.cache_write_tokens],
-  [WORDS.kind.read, (sums) => sums.cache_read_tokens],
-  [WORDS.kind.write, (sums) => sums.cache_write_tokens],
-  [WORDS.kind.output, (sums) => sums.output_tokens],
+  [TEXT.kind.plain, (sums) => sums.input_tokens - sums.cache_read_tokens - sums.cache_write_tokens],
+  [TEXT.kind.read, (sums) => sums.cache_read_tokens],
+  [TEXT.kind.write, (sums) => sums.cache_write_tokens],
+  [TEXT.kind.output, (sums) => sums.output_tokens],
 ]
 
 /** What models took and gave over a span: tokens by kind over time, and each model with its cache and its cost. */
@@ -40,15 +40,15 @@ export function UsageModels({ view, span, onView }: UsageModelsProps) {
     )
   if (models.length === 0)
     return (
-      <Card title={WORDS.byModel} flush>
+      <Card title={TEXT.byModel} flush>
         <Empty
           action={
             <Link to="/playground" search={{ view: 'chat' }} className={buttonClass()}>
-              {WORDS.tryModel}
+              {TEXT.tryModel}
             </Link>
           }
         >
-          {WORDS.noModels}
+          {TEXT.noModels}
         </Empty>
       </Card>
     )
@@ -59,16 +59,16 @@ export function UsageModels({ view, span, onView }: UsageModelsProps) {
         <Failed failure={asFailure(report.error)} onTryAgain={() => void report.refetch()} oldShown={true} />
       )}
       <ModelFigures models={models} />
-      <Card title={WORDS.kinds}>
+      <Card title={TEXT.kinds}>
         <UsageChart
-          title={WORDS.kinds}
+          title={TEXT.kinds}
           slots={slots}
           series={KINDS.map(([name]) => name)}
           format={(value) => shortCount(Math.round(value))}
           zone={TIME_ZONE}
         />
       </Card>
-      <Card title={WORDS.byModel} flush>
+      <Card title={TEXT.byModel} flush>
         <ModelTable models={models} onNarrow={(model) => onView({ model, tab: 'requests' })} />
       </Card>
     </>
@@ -91,20 +91,20 @@ function ModelFigures({ models }: { models: readonly Group[] }) {
   const read = sumOf(models, (group) => group.cache_read_tokens)
   return (
     <Figures>
-      <Figure label={WORDS.inputTokens} value={shortCount(input)} title={grouped(input)} />
-      <Figure label={WORDS.outputTokens} value={shortCount(output)} title={grouped(output)} />
-      <Figure label={WORDS.cacheShare} value={percent(read, input)}>
-        {WORDS.cacheShareOf(shortCount(read), shortCount(input))}
+      <Figure label={TEXT.inputTokens} value={shortCount(input)} title={grouped(input)} />
+      <Figure label={TEXT.outputTokens} value={shortCount(output)} title={grouped(output)} />
+      <Figure label={TEXT.cacheShare} value={percent(read, input)}>
+        {TEXT.cacheShareOf(shortCount(read), shortCount(input))}
       </Figure>
-      <Figure label={WORDS.modelSpend} value={costUsd(sumOf(models, (group) => group.charged_micros_usd))}>
-        {WORDS.modelCalls(shortCount(sumOf(models, (group) => group.requests)))}
+      <Figure label={TEXT.modelSpend} value={costUsd(sumOf(models, (group) => group.charged_micros_usd))}>
+        {TEXT.modelCalls(shortCount(sumOf(models, (group) => group.requests)))}
       </Figure>
     </Figures>
   )
 }
 
 /** The figures of a model, in the order of the columns behind its name. */
-const FIGURES: readonly { id: keyof typeof WORDS.modelColumns; of: (group: Group) => number; money?: true }[] = [
+const FIGURES: readonly { id: keyof typeof TEXT.modelColumns; of: (group: Group) => number; money?: true }[] = [
   { id: 'requests', of: (group) => group.requests },
   { id: 'failed', of: (group) => group.failed_requests },
   { id: 'input', of: (group) => group.input_tokens },
@@ -115,7 +115,7 @@ const FIGURES: readonly { id: keyof typeof WORDS.modelColumns; of: (group: Group
 ]
 
 function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: (model: string) => void }) {
-  const heads = WORDS.modelColumns
+  const heads = TEXT.modelColumns
   const figure = (value: number, money: true | undefined) =>
     money ? costUsd(value) : <span title={grouped(value)}>{shortCount(value)}</span>
   const hits = (groups: readonly Group[]) =>
@@ -142,7 +142,7 @@ function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: 
   const sums = [...FIGURES.map(({ of, money }) => figure(sumOf(models, of), money)), hits(models)]
   return (
     <Table
-      caption={WORDS.modelTable}
+      caption={TEXT.modelTable}
       columns={columns}
       rowKey={({ name }) => String(name)}
       state={known(models)}

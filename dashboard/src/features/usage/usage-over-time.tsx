@@ -1,15 +1,15 @@
 import { asFailure } from '../../api/failure.ts'
 import { NO_MODEL, TIME_ZONE, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
-import type { UsageSpan } from '../../api/usage-range.ts'
-import { type UsageView, viewFilter } from '../../api/usage-view.ts'
+import type { UsageSpan } from '../../api/views/usage-range.ts'
+import { type UsageView, viewFilter } from '../../api/views/usage-view.ts'
+import { CHART_TEXT } from '../../messages/charts.ts'
+import { operationWords } from '../../messages/requests.ts'
+import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Card } from '../../ui/card.tsx'
-import { chartSlots } from '../../ui/chart-slots.ts'
+import { chartSlots } from '../../ui/charts/chart-slots.ts'
+import { UsageChart } from '../../ui/charts/usage-chart.tsx'
 import { Empty, Failed, Loading } from '../../ui/states.tsx'
 import { useNow } from '../../ui/time.tsx'
-import { UsageChart } from '../../ui/usage-chart.tsx'
-import { CHART_WORDS } from '../../words/charts.ts'
-import { operationWords } from '../../words/requests.ts'
-import { USAGE_WORDS as WORDS } from '../../words/usage.ts'
 import { measured, measureWords } from './measures.ts'
 import { ChartControls } from './usage-controls.tsx'
 import { UsageGroups } from './usage-groups.tsx'
@@ -21,14 +21,14 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
   const now = useNow()
   const label = (name: string) =>
     view.group === 'key' ? keyLabel(name) : view.group === 'operation' ? operationWords(name) : name
-  const named = (name: string) => (name === NO_MODEL ? WORDS.noModel : label(name))
-  const names = (series ?? []).map(({ name }) => (name === null ? CHART_WORDS.other : named(name)))
+  const named = (name: string) => (name === NO_MODEL ? TEXT.noModel : label(name))
+  const names = (series ?? []).map(({ name }) => (name === null ? CHART_TEXT.other : named(name)))
   const slots = chartSlots(
     buckets,
     (at) => (series ?? []).map(({ buckets: sums }) => measured(view.measure, sums[at])),
     now,
   )
-  const title = WORDS.chartOf(WORDS.measures[view.measure], WORDS.groups[view.group])
+  const title = TEXT.chartOf(TEXT.measures[view.measure], TEXT.groups[view.group])
   return (
     <>
       <Card title={title} aside={<ChartControls view={view} onView={onView} />}>
@@ -36,7 +36,7 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
           <Failed failure={asFailure(total.error)} onTryAgain={() => void total.refetch()} oldShown={!!total.data} />
         )}
         {!total.data && !total.error && <Loading rows={6} />}
-        {total.data && total.data.totals.requests === 0 && <p className="text-muted">{WORDS.none}</p>}
+        {total.data && total.data.totals.requests === 0 && <p className="text-muted">{TEXT.none}</p>}
         {series && total.data && total.data.totals.requests > 0 && (
           <UsageChart
             title={title}
@@ -47,13 +47,13 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
           />
         )}
       </Card>
-      <Card title={WORDS.groupsTable} flush>
+      <Card title={TEXT.groupsTable} flush>
         <UsageGroups
           groups={total.data ? groups : undefined}
           by={view.group}
           label={label}
           onNarrow={(part) => onView({ ...part, tab: 'requests' })}
-          empty={<Empty>{WORDS.none}</Empty>}
+          empty={<Empty>{TEXT.none}</Empty>}
         />
       </Card>
     </>

@@ -1,11 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { listState } from '../../api/list-state.ts'
 import { type RequestsAsked, requestsQuery } from '../../api/requests.ts'
 import { useKeyLabels } from '../../api/usage.ts'
+import { listState } from '../../api/views/list-state.ts'
+import { REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { Button } from '../../ui/button.tsx'
-import { RequestLog } from '../../ui/request-log.tsx'
+import { RequestLog } from '../../ui/requests/request-log.tsx'
 import { Empty } from '../../ui/states.tsx'
-import { REQUEST_WORDS as WORDS } from '../../words/requests.ts'
 
 /** The request log of a filter, page by page, without end. */
 export function UsageRequests({ asked, filtered, onClear }: UsageRequestsProps) {
@@ -14,7 +14,7 @@ export function UsageRequests({ asked, filtered, onClear }: UsageRequestsProps) 
   return (
     <section className="min-w-0 rounded-xl border border-line bg-surface pt-2">
       <RequestLog
-        caption={WORDS.table}
+        caption={TEXT.table}
         keyLabel={keyLabel}
         state={{
           rows: log.data?.pages.flatMap(({ requests }) => requests),
@@ -22,9 +22,9 @@ export function UsageRequests({ asked, filtered, onClear }: UsageRequestsProps) 
         }}
         empty={
           filtered ? (
-            <Empty action={<Button onClick={onClear}>{WORDS.clear}</Button>}>{WORDS.noneMatch}</Empty>
+            <Empty action={<Button onClick={onClear}>{TEXT.clear}</Button>}>{TEXT.noneMatch}</Empty>
           ) : (
-            <Empty>{WORDS.none}</Empty>
+            <Empty>{TEXT.none}</Empty>
           )
         }
       />

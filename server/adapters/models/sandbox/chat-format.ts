@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../../core/models/model-request'
+import { isJson, type Json, listOf } from '../../../core/json'
 import type { Prompt, Tool, Turn } from './prompt'
 import type { Said, SandboxFormat } from './sandbox-format'
 
@@ -8,7 +8,7 @@ export const CHAT_FORMAT: SandboxFormat = {
     const choice = body['tool_choice']
     const named = isJson(choice) && isJson(choice['function']) ? String(choice['function']['name']) : null
     return {
-      turns: listOf(body['messages']).filter(isJson).map(turnOf),
+      turns: listOf(body['messages']).filter(isJson).map(firstTurn),
       tools: listOf(body['tools']).flatMap(toolOf),
       toolChoice: choice === 'none' ? 'none' : choice === 'required' || named !== null ? { name: named } : 'auto',
     }
@@ -44,7 +44,7 @@ export const CHAT_FORMAT: SandboxFormat = {
   },
 }
 
-function turnOf(message: Json): Turn {
+function firstTurn(message: Json): Turn {
   const role = message['role']
   const roles = { system: 'system', developer: 'system', assistant: 'assistant', tool: 'tool' } as const
   return { role: roles[role as keyof typeof roles] ?? 'user', text: textOf(message['content']) }

@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../../core/models/model-request'
+import { isJson, type Json, listOf } from '../../../core/json'
 import type { Prompt, Reply, Turn } from './prompt'
 import type { Said, SandboxFormat } from './sandbox-format'
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../../core/models/model-request'
+import type { Json } from '../../../core/json'
 import type { Prompt, Reply } from './prompt'
 
 /** What a sandbox model said, before it is written in a wire's way. */

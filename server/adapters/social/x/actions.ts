@@ -1,3 +1,4 @@
+import { isJson } from '../../../core/json'
 import type { Actor, Done, SocialAction } from '../../../core/social/network'
 import type { WireRequest } from './wire'
 
@@ -67,7 +68,7 @@ export function requestOf({ userId }: Actor, action: SocialAction): ActionReques
 export function doneOf(action: SocialAction, body: JsonObject): Done | null {
   if (action.kind === 'messages') return messagesOf(body, action.most)
   const { data } = body
-  if (!isObject(data)) return null
+  if (!isJson(data)) return null
   const done = {
     follow: data['following'] === true || data['pending_follow'] === true,
     unfollow: data['following'] === false,
@@ -84,14 +85,14 @@ export function doneOf(action: SocialAction, body: JsonObject): Done | null {
 /** Events of the network, put together by their conversation, newest first as they came. None has no `data` at all. */
 function messagesOf(body: JsonObject, most: number): Done | null {
   const { data = [], meta } = body
-  if (!Array.isArray(data) || (data.length === 0 && !isObject(meta))) return null
+  if (!Array.isArray(data) || (data.length === 0 && !isJson(meta))) return null
   const threads = new Map<string, JsonObject[]>()
-  const messages = data.filter((event) => isObject(event) && event['event_type'] === 'MessageCreate').slice(0, most)
+  const messages = data.filter((event) => isJson(event) && event['event_type'] === 'MessageCreate').slice(0, most)
   for (const { id, text, sender_id, dm_conversation_id, created_at } of messages) {
     const conversation = String(dm_conversation_id)
     threads.set(conversation, [...(threads.get(conversation) ?? []), { id, text, sender_id, created_at }])
   }
-  const next = isObject(meta) && typeof meta['next_token'] === 'string' ? meta['next_token'] : null
+  const next = isJson(meta) && typeof meta['next_token'] === 'string' ? meta['next_token'] : null
   return {
     items: messages.length,
     data: {
@@ -100,8 +101,4 @@ function messagesOf(body: JsonObject, most: number): Done | null {
       next_token: next,
     },
   }
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

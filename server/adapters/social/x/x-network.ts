@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/clock'
+import { isJson } from '../../../core/json'
 import { no, ok, type Result } from '../../../core/result'
 import type {
   Actor,
@@ -11,7 +12,7 @@ import type {
   SocialNetwork,
 } from '../../../core/social/network'
 import type { NetworkName, SocialUser } from '../../../core/social/session'
-import { doneOf, isObject, requestOf } from './actions'
+import { doneOf, requestOf } from './actions'
 import { jsonObject, onlyErrors, problemOf, refused } from './problems'
 import { type Answered, type Sent, send, type Transport, type WireRequest } from './wire'
 
@@ -84,7 +85,7 @@ export class XNetwork implements SocialNetwork {
     const answer = await this.asUser(accessToken, request, signal)
     if (!answer.ok) return answer
     const { data } = answer.value.body
-    if (!isObject(data) || typeof data['id'] !== 'string' || typeof data['username'] !== 'string')
+    if (!isJson(data) || typeof data['id'] !== 'string' || typeof data['username'] !== 'string')
       return no({ kind: 'unavailable', reason: 'an account without an id' })
     const { id, username, name } = data
     return ok({ id, username, name: typeof name === 'string' ? name : username })
@@ -99,7 +100,7 @@ export class XNetwork implements SocialNetwork {
     const done = doneOf(action, body)
     if (done) return ok(done)
     if (Array.isArray(body['errors'])) return no(onlyErrors(sent, body))
-    if (isObject(body['data'])) return no(refused(sent, 400, `the network did not do it: ${action.kind}`))
+    if (isJson(body['data'])) return no(refused(sent, 400, `the network did not do it: ${action.kind}`))
     const reason = `a ${sent.status} that is no answer to ${action.kind}`
     return no({ kind: request.method === 'GET' ? 'unavailable' : 'unknown', reason })
   }

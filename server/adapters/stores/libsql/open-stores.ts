@@ -6,6 +6,7 @@ import type { Clock } from '../../../core/clock'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import type { DurableHold } from '../../../core/ledger/journal'
 import { LibsqlAccountSettings } from './account-settings'
+import { LibsqlAccountStatements } from './account-statements'
 import { LibsqlAccounts } from './accounts'
 import { LibsqlAuditTrail } from './audit-trail'
 import { LibsqlBookings } from './bookings'
@@ -14,15 +15,14 @@ import { databaseFile, lockDatabaseFile } from './driver/database-file'
 import { sqlClient } from './driver/sql-client'
 import { Connection } from './driver/worker-connection'
 import { WriteQueue } from './driver/write-queue'
+import { LibsqlIdempotencyRecords } from './idempotency-records'
 import { type OpenJournal, openJournal } from './journal/open-journal'
-import { LibsqlKeptAnswers } from './kept-answers'
 import { LibsqlLimitRequests } from './limit-requests'
 import { LibsqlModels } from './models'
 import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
 import { keptHolds } from './schema/usage'
 import { LibsqlSocial } from './social'
-import { LibsqlStatements } from './statements'
 import { LibsqlUsageReports } from './usage-reports'
 
 export interface StoreOptions {
@@ -56,9 +56,9 @@ export interface Stores {
   /** Holds of streams that the process before us did not end; the counters hold them again. */
   readonly keptHolds: readonly DurableHold[]
   readonly reports: LibsqlUsageReports
-  readonly statements: LibsqlStatements
+  readonly statements: LibsqlAccountStatements
   readonly paymentClaims: LibsqlPaymentClaims
-  readonly keptAnswers: LibsqlKeptAnswers
+  readonly keptAnswers: LibsqlIdempotencyRecords
   /** Resolves when the tables have what was committed so far. Rejects when the database does not take it. */
   applied(): Promise<void>
   /** Whether the database answers now. */
@@ -163,9 +163,9 @@ async function openHeld(
     models,
     keptHolds: kept,
     reports: new LibsqlUsageReports(db, options.isCounted, applied),
-    statements: new LibsqlStatements(db, applied),
+    statements: new LibsqlAccountStatements(db, applied),
     paymentClaims: new LibsqlPaymentClaims(db),
-    keptAnswers: new LibsqlKeptAnswers(db, applied),
+    keptAnswers: new LibsqlIdempotencyRecords(db, applied),
     applied,
     ready: () =>
       reader.send({ op: 'batch', mode: 'read', statements: [{ sql: 'SELECT 1', args: [] }] }).then(

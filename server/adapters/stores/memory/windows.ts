@@ -8,7 +8,7 @@ interface Minute {
   tokens: number
 }
 
-interface Counter {
+interface WindowCounter {
   places: number
   /** The minutes that were asked for last. */
   minutes: readonly Minute[]
@@ -32,7 +32,7 @@ const CAPS: readonly (readonly [Dimension, keyof Limits])[] = [
  * the clock wherever it goes: one call while it is far ahead changes nothing of this minute.
  */
 export class MemoryWindows implements WindowStore {
-  private readonly counters = new Map<string, Counter>()
+  private readonly counters = new Map<string, WindowCounter>()
   private sweptMinute = 0
   private sweeps = 0
 
@@ -83,7 +83,7 @@ export class MemoryWindows implements WindowStore {
   }
 }
 
-function windowOf(counter: Counter, minute: number): Minute {
+function windowOf(counter: WindowCounter, minute: number): Minute {
   const known = counter.minutes.find((one) => one.minute === minute)
   if (known) return known
   const opened = { minute, requests: 0, tokens: 0 }
@@ -93,6 +93,6 @@ function windowOf(counter: Counter, minute: number): Minute {
   return opened
 }
 
-function usage({ places }: Counter, window: Minute | undefined): Usage {
+function usage({ places }: WindowCounter, window: Minute | undefined): Usage {
   return { requests: window?.requests ?? 0, tokens: window?.tokens ?? 0, places }
 }

@@ -1,3 +1,4 @@
+import { isJson } from '../../../core/json'
 import type { ProviderAnswer } from '../../../core/providers/provider'
 import { jsonOf, member } from '../json-body'
 
@@ -13,16 +14,12 @@ export function imageBody(bytes: Uint8Array<ArrayBuffer>): ProviderAnswer | null
 export function contextBody(bytes: Uint8Array<ArrayBuffer>, q: string): ProviderAnswer | null {
   const value = jsonOf(bytes)
   if (!isContext(value)) return null
-  if (isObject(member(value, 'query'))) return { body: bytes }
+  if (isJson(member(value, 'query'))) return { body: bytes }
   const text = new TextDecoder().decode(bytes)
   return { body: `{"query":${JSON.stringify({ original: q })},${text.slice(text.indexOf('{') + 1)}` }
 }
 
 function isContext(body: unknown): boolean {
   const isGrounded = Array.isArray(member(member(body, 'grounding'), 'generic'))
-  return isGrounded && isObject(member(body, 'sources')) && member(body, 'error') === undefined
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isGrounded && isJson(member(body, 'sources')) && member(body, 'error') === undefined
 }

@@ -1,12 +1,12 @@
 import type { LlmContextInput } from '../../../core/catalogue/llm-context'
 import type { Provider } from '../../../core/providers/provider'
 import { ok } from '../../../core/result'
-import { contextWishes } from '../context-wishes'
+import { contextSearchOptions } from '../context-search-options'
 import type { PublishedGoggles } from '../goggles/published-goggles'
-import type { ContextQuestion } from './context-answer'
 import type { IndexClient } from './index-client'
 import { isIndexReady } from './index-readiness'
-import type { Whereabouts } from './search-places'
+import type { ContextQuestion } from './query/context-answer'
+import type { Whereabouts } from './query/search-places'
 
 /** LLM context search over the local index. `now` gives milliseconds, for how long ago a page was published. */
 export function contextProvider(
@@ -31,7 +31,7 @@ export function contextProvider(
 }
 
 function questionOf(input: LlmContextInput, goggles: readonly string[], nowMs: number): ContextQuestion {
-  const { mostAdult, published, threshold, most } = contextWishes(input, nowMs)
+  const { mostAdult, published, threshold, most } = contextSearchOptions(input, nowMs)
   return {
     q: input.q,
     spellcheck: input.spellcheck,

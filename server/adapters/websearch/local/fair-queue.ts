@@ -5,7 +5,7 @@ export interface QueueBounds {
 }
 
 /** What finds no place, and which of the two bounds it was. */
-export interface TurnedAway<T> {
+export interface Displaced<T> {
   readonly item: T
   readonly by: keyof QueueBounds
 }
@@ -32,7 +32,7 @@ export class FairQueue<T extends object> {
    * Adds an item at the end of its caller's line. Where all places are taken, the last of the longest line makes room, unless
    * the caller's own is as long. Gives what found no place, the item itself or another one.
    */
-  add(caller: string, item: T): TurnedAway<T> | null {
+  add(caller: string, item: T): Displaced<T> | null {
     const { perCaller, inAll } = this.#bounds
     const own = this.#lines.get(caller)?.size ?? 0
     if (own >= perCaller) return { item, by: 'perCaller' }

@@ -3,7 +3,7 @@ import { failure } from '../../../core/failure'
 import { no } from '../../../core/result'
 import { FairQueue, type QueueBounds } from './fair-queue'
 import { type Answer, type IndexThread, type StartThread, startIndexThread } from './index-thread'
-import type { Question } from './question'
+import type { Question } from './query/question'
 
 export interface IndexClient {
   /**

@@ -4,9 +4,9 @@ import { copyFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Client, createClient } from '@libsql/client'
+import { IndexWriter } from './build/index-writer'
 import { WITHOUT_BUILT_IN } from './index-schema'
-import { IndexWriter } from './index-writer'
-import { selectRows } from './select-rows'
+import { selectRows } from './query/select-rows'
 
 /** A file that is being written and older than this was left behind by a process that died. */
 const STALE_MS = 10 * 60_000

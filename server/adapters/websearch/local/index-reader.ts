@@ -4,12 +4,12 @@ import { type Client, createClient } from '@libsql/client'
 import { ok, type Result } from '../../../core/result'
 import { RuleBooks } from '../goggles/rule-books'
 import { searchTerms } from '../passages/search-terms'
-import { contextAnswer } from './context-answer'
-import { imageAnswer } from './image-answer'
-import { IndexSpelling } from './index-spelling'
-import type { Question } from './question'
-import { searchImages } from './search-images'
-import { searchPassages } from './search-passages'
+import { contextAnswer } from './query/context-answer'
+import { imageAnswer } from './query/image-answer'
+import { IndexSpelling } from './query/index-spelling'
+import type { Question } from './query/question'
+import { searchImages } from './query/search-images'
+import { searchPassages } from './query/search-passages'
 
 /**
  * Answers questions from an index file, which it never changes. A file put in the old one's place is taken up by the next

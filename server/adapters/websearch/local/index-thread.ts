@@ -1,7 +1,7 @@
 import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { no, ok, type Result } from '../../../core/result'
 import { brokenGoggle } from '../goggles/broken-goggle'
-import type { FromWorker, Question, ToWorker } from './question'
+import type { FromWorker, Question, ToWorker } from './query/question'
 
 export type Answer = Result<ProviderAnswer, UpstreamFailure>
 

@@ -1,5 +1,5 @@
 import { IndexReader } from './index-reader'
-import type { FromWorker, Question, ToWorker } from './question'
+import type { FromWorker, Question, ToWorker } from './query/question'
 
 /** A thread of the index's searches. It is given the next question when it has answered the one before. */
 declare const self: Worker

@@ -4,12 +4,12 @@ import type { Clock } from '../../../core/clock'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { no, ok, type Result } from '../../../core/result'
-import { contextWishes } from '../context-wishes'
+import { contextSearchOptions } from '../context-search-options'
 import { brokenGoggle } from '../goggles/broken-goggle'
 import type { PublishedGoggles } from '../goggles/published-goggles'
 import { RuleBooks } from '../goggles/rule-books'
 import { fetchPages } from './fetch-pages'
-import type { PageDesk } from './page-desk'
+import type { PageReader } from './page-reader'
 import type { AnswerTask, FoundPage, ReadPage } from './page-wire'
 import type { RobotsRules } from './robots-rules'
 import type { SearxngClient, SearxngQuestion, SearxngResult, SearxngSearch } from './searxng-client'
@@ -21,7 +21,7 @@ export interface ContextSearchOptions {
   /** Fetches the pages that were found, which strangers name. */
   readonly fetchPage: OutboundFetch
   readonly robots: RobotsRules
-  readonly desk: PageDesk
+  readonly desk: PageReader
   readonly goggles: PublishedGoggles
   readonly clock: Clock
   readonly baseUrl: string
@@ -121,7 +121,7 @@ export class ContextSearch {
     await fetchPages(found.slice(0, most), fetchPage, robots, soon, take)
     for (const page of found.slice(most)) if (page.excerpt !== '') take(page)
     const read = await Promise.all(reading)
-    const { mostAdult, published } = contextWishes(input, this.#options.clock.now())
+    const { mostAdult, published } = contextSearchOptions(input, this.#options.clock.now())
     return read.filter(
       (one) => one !== null && one.adult <= mostAdult && isWithin(one.page.published, published, input.freshness),
     )
@@ -134,7 +134,7 @@ export class ContextSearch {
     pages: readonly (ReadPage | null)[],
   ): AnswerTask {
     const nowMs = this.#options.clock.now()
-    const { threshold, most } = contextWishes(input, nowMs)
+    const { threshold, most } = contextSearchOptions(input, nowMs)
     return {
       q: input.q,
       altered,

@@ -8,7 +8,7 @@ import type { PublishedGoggles } from '../goggles/published-goggles'
 import { RecentHealth } from '../recent-health'
 import { ContextSearch } from './context-search'
 import { imageBody } from './image-body'
-import { PageDesk, type PageDeskOptions } from './page-desk'
+import { PageReader, type PageReaderOptions } from './page-reader'
 import { RobotsRules } from './robots-rules'
 import { SearxngClient, type SearxngResult } from './searxng-client'
 import { searchableWords, searxngLanguage, searxngSafesearch } from './searxng-query'
@@ -30,7 +30,7 @@ export interface SearxngWebsearchOptions {
   readonly baseUrl: string
   /** For the whole of a call, below its deadline. */
   readonly budgetMs: number
-  readonly pages?: PageDeskOptions
+  readonly pages?: PageReaderOptions
 }
 
 interface SearxngWebsearch {
@@ -46,7 +46,7 @@ const MAX_IMAGE_PAGES = 5
 export function openSearxngWebsearch(options: SearxngWebsearchOptions): SearxngWebsearch {
   const { clock, goggles, baseUrl, budgetMs, strictEngines, fetchPage } = options
   const client = new SearxngClient(options.searxngUrl, options.fetch)
-  const desk = new PageDesk(options.pages)
+  const desk = new PageReader(options.pages)
   const robots = new RobotsRules(fetchPage, clock, options.agent)
   const contexts = new ContextSearch({
     client,

@@ -3,7 +3,7 @@ import { no, ok, type Result } from '../../../core/result'
 import type { SearxngClient, SearxngQuestion, SearxngResult, SearxngSearch } from './searxng-client'
 import { nearestCorrection, searchableWords } from './searxng-query'
 
-export interface SearxngWish {
+export interface SearxngOptions {
   readonly question: SearxngQuestion
   readonly spellcheck: boolean
   /** Results that are enough. */
@@ -20,7 +20,7 @@ export interface SearxngWish {
  */
 export async function searxngSearch(
   client: SearxngClient,
-  wish: SearxngWish,
+  wish: SearxngOptions,
   signal: AbortSignal,
 ): Promise<Result<SearxngSearch, UpstreamFailure>> {
   const end = performance.now() + wish.timeoutMs

@@ -6,7 +6,7 @@ import type { Group } from '../journal/group-statements'
 const MAX_NOTES = 10_000
 
 /** What goes along with the next commit, best effort: calls that moved no money, and when keys were last used. */
-export class Asides {
+export class BestEffortWrites {
   private notes: CallRecord[] = []
   private readonly used = new Map<KeyId, number>()
   dropped = 0

@@ -1,7 +1,7 @@
 import type { KeyId } from '../../../../core/ids'
 import type { AppendOutcome, Journal, JournalRecord } from '../../../../core/ledger/journal'
 import type { CallRecord } from '../../../../core/usage/call-record'
-import { Asides } from '../driver/best-effort-writes'
+import { BestEffortWrites } from '../driver/best-effort-writes'
 import type { DatabaseError } from '../driver/worker-connection'
 import type { GroupSink } from './group-sink'
 import type { Group } from './group-statements'
@@ -34,7 +34,7 @@ export class GroupCommit implements Journal {
   /** In the order of arrival, so that the first one is the first to lose patience. */
   private readonly unanswered = new Set<Waiting>()
   private patience: ReturnType<typeof setTimeout> | null = null
-  private readonly asides = new Asides()
+  private readonly asides = new BestEffortWrites()
   private running = false
   private scheduled = false
   private idle: (() => void)[] = []

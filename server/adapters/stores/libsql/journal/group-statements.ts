@@ -1,4 +1,4 @@
-import type { IdempotencyRecord } from '../../../../core/idempotency/kept-answer'
+import type { IdempotencyRecord } from '../../../../core/idempotency/idempotency-record'
 import type { KeyId } from '../../../../core/ids'
 import type { LedgerEntry } from '../../../../core/ledger/entry'
 import type { DurableHold, JournalRecord } from '../../../../core/ledger/journal'

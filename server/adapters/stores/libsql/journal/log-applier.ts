@@ -1,7 +1,7 @@
 import type { KeyId } from '../../../../core/ids'
 import type { JournalRecord } from '../../../../core/ledger/journal'
 import type { CallRecord } from '../../../../core/usage/call-record'
-import { Asides } from '../driver/best-effort-writes'
+import { BestEffortWrites } from '../driver/best-effort-writes'
 import { DatabaseError, databaseError } from '../driver/worker-connection'
 import type { WriteQueue } from '../driver/write-queue'
 import { type Group, groupStatements } from './group-statements'
@@ -45,7 +45,7 @@ const MAX_RETRY_MS = 8000
  */
 export class Applier {
   private readonly options: ApplierOptions
-  private readonly asides = new Asides()
+  private readonly asides = new BestEffortWrites()
   private readonly groups: SyncedGroup[] = []
   private records = 0
   private last: number

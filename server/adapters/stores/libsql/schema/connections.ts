@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { AccountId, ConnectionId, PoolId } from '../../../../core/ids'
+import type { AccountId, AppGrantId, PoolId } from '../../../../core/ids'
 import { instant } from '../driver/columns'
 import { accounts } from './accounts'
 import { pools } from './keys'
@@ -9,7 +9,7 @@ import { pools } from './keys'
 export const connections = sqliteTable(
   'connections',
   {
-    id: text().$type<ConnectionId>().primaryKey(),
+    id: text().$type<AppGrantId>().primaryKey(),
     accountId: text('account_id')
       .$type<AccountId>()
       .notNull()

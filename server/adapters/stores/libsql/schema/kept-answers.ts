@@ -1,5 +1,5 @@
 import { index, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { KeptState } from '../../../../core/idempotency/kept-answer'
+import type { IdempotencyState } from '../../../../core/idempotency/idempotency-record'
 import type { AccountId, RequestId } from '../../../../core/ids'
 import { instant } from '../driver/columns'
 
@@ -11,7 +11,7 @@ export const keptAnswers = sqliteTable(
     operation: text().notNull(),
     key: text().notNull(),
     fingerprint: text().notNull(),
-    state: text().$type<KeptState>().notNull(),
+    state: text().$type<IdempotencyState>().notNull(),
     requestId: text('request_id').$type<RequestId>().notNull(),
     body: text(),
     headers: text({ mode: 'json' }).$type<Readonly<Record<string, string>>>().notNull(),

@@ -1,4 +1,4 @@
-import type { IndexDocument, IndexImage } from '../index-document'
+import type { IndexDocument, IndexImage } from '../build/index-document'
 
 /** What one file or page of an operator's source gives to the index. */
 export interface OwnContent {

@@ -1,9 +1,9 @@
 import type { Client } from '@libsql/client'
 import { parseMarkdown } from '../../passages/markdown-sections'
-import type { IndexDocument } from '../index-document'
-import type { IndexWriter } from '../index-writer'
-import type { SectionedDocument } from '../package-documents'
-import { selectRows } from '../select-rows'
+import type { IndexDocument } from '../build/index-document'
+import type { IndexWriter } from '../build/index-writer'
+import type { SectionedDocument } from '../build/package-documents'
+import { selectRows } from '../query/select-rows'
 import type { OwnContent, SourceSettings } from './own-content'
 
 /** A source as the index keeps it. Times are UNIX seconds. */

@@ -1,0 +1,64 @@
+import type { UsageFilter } from '../usage.ts'
+import { customSpan, type RangeName, spanOf, type UsageSpan } from './usage-range.ts'
+
+/** What of usage is shown; it stands in the address of the page, so that a link shows the same. */
+export interface UsageView {
+  readonly range: RangeName | 'custom'
+  readonly group: (typeof GROUPS)[number]
+  readonly measure: (typeof MEASURES)[number]
+  readonly tab: (typeof TABS)[number]
+  readonly key?: string | undefined
+  readonly operation?: string | undefined
+  readonly status?: number | undefined
+  readonly model?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+export const RANGES = ['1h', '24h', '7d', '30d', '90d', 'custom'] as const
+export const GROUPS = ['key', 'operation', 'status', 'model'] as const
+export const MEASURES = ['spend', 'requests', 'errors', 'tokens', 'input', 'output', 'cached'] as const
+export const TABS = ['chart', 'models', 'requests'] as const
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+const MAX_DAYS = 366
+const DAY_SECONDS = 86_400
+
+/** Out of the address of the page; what is none of ours is left out. */
+export function usageView(search: Record<string, unknown>): UsageView {
+  const text = (name: string) =>
+    typeof search[name] === 'string' ? search[name].slice(0, 128) || undefined : undefined
+  const day = (name: string) => (DAY.test(text(name) ?? '') ? text(name) : undefined)
+  const status = Number(search['status'])
+  return {
+    range: RANGES.find((value) => value === search['range']) ?? '7d',
+    group: GROUPS.find((value) => value === search['group']) ?? 'key',
+    measure: MEASURES.find((value) => value === search['measure']) ?? 'spend',
+    tab: TABS.find((value) => value === search['tab']) ?? 'chart',
+    key: text('key'),
+    operation: text('operation'),
+    model: text('model'),
+    status: Number.isInteger(status) && status >= 100 && status <= 599 ? status : undefined,
+    from: day('from'),
+    to: day('to'),
+  }
+}
+
+/** The span of a view, or null when its own dates are none. */
+export function viewSpan({ range, from, to }: UsageView, nowMs: number): UsageSpan | null {
+  if (range !== 'custom') return spanOf(range, nowMs)
+  if (from === undefined || to === undefined) return null
+  const span = customSpan(from, to)
+  return span.end > span.start && span.end - span.start <= MAX_DAYS * DAY_SECONDS ? span : null
+}
+
+export function viewFilter({ key, operation, status, model }: UsageView): UsageFilter {
+  return { key, operation, status, model }
+}
+
+/** Leaves out every filter, and nothing else of a view. */
+export const NO_FILTER = { key: undefined, operation: undefined, status: undefined, model: undefined } as const
+
+export function isFiltered(view: UsageView): boolean {
+  return Object.values(viewFilter(view)).some((value) => value !== undefined)
+}

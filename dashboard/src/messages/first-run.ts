@@ -1,0 +1,27 @@
+/** The first run, and the moment a key is shown. */
+export const FIRST_RUN_TEXT = {
+  lead: 'Three steps, and the first request is on the screen.',
+  keyName: 'My first key',
+  saveKey: 'Save your key',
+  onlyTime: 'This is the only time the full key is shown.',
+  key: 'API key',
+  copyKey: 'Copy key',
+  run: 'Run this',
+  runHere: 'Run it here instead',
+  running: 'Running',
+  seeIt: 'See it arrive',
+  waiting: 'Waiting for the first request',
+  received: (status: number, cost: string, ms: number) => `First request received · ${status} · ${cost} · ${ms} ms`,
+  failed: (status: number, code: string) => `The first request was answered ${status} ${code}.`,
+  thisHour: (requests: number, cost: string) =>
+    `This hour: ${requests} ${requests === 1 ? 'request' : 'requests'}, ${cost}`,
+  toDashboard: 'Go to dashboard',
+  making: 'Making your key',
+  alreadyTitle: 'Your first key is made',
+  already: 'It was shown once, when it was made. If you did not save it, make another one.',
+  toKeys: 'View keys',
+  leaveTitle: 'Leave without the key',
+  leaveText: 'You have not copied the key. You can make a new one at any time.',
+  copyAndLeave: 'Copy key and leave',
+  leave: 'Leave without it',
+} as const

@@ -1,0 +1,62 @@
+import { lazy, Suspense } from 'react'
+import { CHART_TEXT as TEXT } from '../../messages/charts.ts'
+import type { ChartSlot } from './stacked-bars.tsx'
+
+const StackedBars = lazy(() => import('./stacked-bars.tsx').then(({ StackedBars }) => ({ default: StackedBars })))
+
+/** A chart, its time zone, and its numbers as a table. The code of charts comes after the figures are painted. */
+export function UsageChart({ title, slots, series, format, zone }: UsageChartProps) {
+  return (
+    <div className="grid min-w-0 gap-3">
+      <Suspense fallback={<div className="h-60" />}>
+        <StackedBars title={title} slots={slots} series={series} format={format} />
+      </Suspense>
+      <p className="small text-muted">{TEXT.zone(zone)}</p>
+      <details>
+        <summary className="small min-h-9 content-center text-muted">{TEXT.asTable}</summary>
+        {/* A region that scrolls must be reachable by keyboard. */}
+        <div role="region" aria-label={`${title}: ${TEXT.asTable}`} tabIndex={0} className="max-h-96 overflow-auto">
+          <table className="w-full text-left">
+            <caption className="sr-only">{title}</caption>
+            <thead className="small text-muted">
+              <tr>
+                {[TEXT.time, ...series, TEXT.total].map((head, at) => (
+                  <th
+                    key={head}
+                    scope="col"
+                    className={`px-3 py-2 font-medium whitespace-nowrap ${at > 0 ? 'text-right' : ''}`}
+                  >
+                    {head}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {slots.map(({ key, label, values }) => (
+                <tr key={key} className="border-t border-line">
+                  <th scope="row" className="px-3 py-1.5 font-normal whitespace-nowrap">
+                    {label}
+                  </th>
+                  {values.map((value, at) => (
+                    <td key={series[at]} className="px-3 py-1.5 text-right">
+                      {format(value)}
+                    </td>
+                  ))}
+                  <td className="px-3 py-1.5 text-right">{format(values.reduce((sum, value) => sum + value, 0))}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </div>
+  )
+}
+
+type UsageChartProps = {
+  title: string
+  slots: readonly ChartSlot[]
+  series: readonly string[]
+  format: (value: number) => string
+  zone: string
+}

@@ -1,0 +1,20 @@
+import type { ComponentProps, ReactNode } from 'react'
+import { REQUEST_TEXT } from '../../messages/requests.ts'
+import { Card } from '../card.tsx'
+import { Empty } from '../states.tsx'
+import { RequestLog } from './request-log.tsx'
+
+/** The last requests of something, in short, and the way to all of them. */
+export function NewestRequests({ title, all, ...log }: NewestRequestsProps) {
+  return (
+    <Card title={title} flush aside={all}>
+      <RequestLog {...log} short empty={<Empty>{REQUEST_TEXT.none}</Empty>} />
+    </Card>
+  )
+}
+
+type NewestRequestsProps = {
+  title: string
+  /** The link to all of them. */
+  all: ReactNode
+} & Pick<ComponentProps<typeof RequestLog>, 'caption' | 'keyLabel' | 'state'>

@@ -1,0 +1,107 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { operationWords, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
+import { Button } from '../button.tsx'
+import { costUsd, shortCount } from '../money.ts'
+import { type Column, Table, type TableState } from '../table.tsx'
+import { exactTime, TimeAgo } from '../time.tsx'
+import { type RequestRow, StatusBadge } from './request-row.tsx'
+
+const RequestSheet = lazy(() => import('./request-sheet.tsx').then(({ RequestSheet }) => ({ default: RequestSheet })))
+
+/** Calls, newest first; each opens at the side with all that is known of it. */
+export function RequestLog({ caption, state, keyLabel, short = false, empty }: RequestLogProps) {
+  const [opened, setOpened] = useState<RequestRow | null>(null)
+  return (
+    <>
+      <Table
+        caption={caption}
+        columns={columnsOf(keyLabel, short, setOpened)}
+        state={state}
+        rowKey={({ id }) => id}
+        card={(row) => <RequestCard row={row} keyLabel={keyLabel} onOpen={setOpened} />}
+        empty={empty}
+      />
+      {opened && (
+        <Suspense>
+          <RequestSheet row={opened} keyLabel={keyLabel} onClose={() => setOpened(null)} />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
+type RequestLogProps = {
+  caption: string
+  state: TableState<RequestRow>
+  keyLabel: (id: string) => string
+  /** Without tokens, source and id. */
+  short?: boolean
+  empty: ReactNode
+}
+
+function columnsOf(
+  keyLabel: (id: string) => string,
+  short: boolean,
+  open: (row: RequestRow) => void,
+): readonly Column<RequestRow>[] {
+  const { columns } = TEXT
+  const long: readonly Column<RequestRow>[] = short
+    ? []
+    : [
+        { id: 'tokens', head: columns.tokens, numeric: true, cell: tokenWords },
+        { id: 'ip', head: columns.ip, cell: ({ ip }) => <span className="code whitespace-nowrap">{ip}</span> },
+      ]
+  return [
+    { id: 'at', head: columns.at, cell: ({ at }) => <TimeAgo at={at} /> },
+    { id: 'key', head: columns.key, cell: ({ key_id: id }) => keyLabel(id) },
+    { id: 'operation', head: columns.operation, cell: (row) => <Called {...row} /> },
+    { id: 'status', head: columns.status, cell: (row) => <StatusBadge {...row} /> },
+    ...long,
+    { id: 'cost', head: columns.cost, numeric: true, cell: (row) => costUsd(row.cost_micros_usd) },
+    { id: 'latency', head: columns.latency, numeric: true, cell: (row) => TEXT.latency(row.latency_ms) },
+    { id: 'more', head: columns.more, silent: true, numeric: true, cell: (row) => <Opener row={row} onOpen={open} /> },
+  ]
+}
+
+/** What was called, and of a call of a model which. */
+function Called({ operation, model }: Pick<RequestRow, 'operation' | 'model'>) {
+  return (
+    <>
+      {operationWords(operation)}
+      {model !== null && <span className="code block text-muted wrap-anywhere">{model}</span>}
+    </>
+  )
+}
+
+function tokenWords({ input_tokens: input, output_tokens: output }: RequestRow): string {
+  return input + output === 0 ? '-' : TEXT.tokens(shortCount(input), shortCount(output))
+}
+
+function Opener({ row, onOpen }: { row: RequestRow; onOpen: (row: RequestRow) => void }) {
+  return (
+    <Button tone="quiet" aria-label={TEXT.detailsOf(exactTime(row.at))} onClick={() => onOpen(row)}>
+      {TEXT.details}
+    </Button>
+  )
+}
+
+function RequestCard({ row, keyLabel, onOpen }: CardProps) {
+  return (
+    <div className="grid gap-2">
+      <div className="flex items-center justify-between gap-2">
+        <span className="min-w-0 font-medium">
+          <Called {...row} />
+        </span>
+        <StatusBadge {...row} />
+      </div>
+      <div className="flex items-center justify-between gap-2">
+        <span className="small text-muted">
+          {keyLabel(row.key_id)} · <TimeAgo at={row.at} /> · {costUsd(row.cost_micros_usd)}
+        </span>
+        <Opener row={row} onOpen={onOpen} />
+      </div>
+    </div>
+  )
+}
+
+type CardProps = { row: RequestRow; keyLabel: (id: string) => string; onOpen: (row: RequestRow) => void }

@@ -1,0 +1,31 @@
+import { Badge } from '../badge.tsx'
+
+/** One call as the log shows it. */
+export interface RequestRow {
+  readonly id: string
+  readonly client_request_id: string | null
+  readonly at: string
+  readonly key_id: string
+  readonly operation: string
+  readonly model: string | null
+  readonly status: number
+  readonly code: string | null
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cache_read_tokens: number
+  readonly cache_write_tokens: number
+  readonly usage_source: 'exact' | 'estimated' | null
+  readonly cost_micros_usd: number
+  readonly latency_ms: number
+  readonly ip: string
+}
+
+/** How a call ended: the status, and the code of a failure. */
+export function StatusBadge({ status, code }: Pick<RequestRow, 'status' | 'code'>) {
+  return (
+    <span className="flex items-center gap-2">
+      <Badge tone={status < 400 ? 'ok' : status < 500 ? 'warn' : 'bad'}>{status}</Badge>
+      {code !== null && <span className="code text-muted">{code}</span>}
+    </span>
+  )
+}

@@ -1,0 +1,61 @@
+import type { ReactNode } from 'react'
+import { operationWords, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
+import { CopyButton } from '../copy-button.tsx'
+import { Dialog } from '../dialogs/dialog.tsx'
+import { costUsd, grouped } from '../money.ts'
+import { CodeFailure } from '../states.tsx'
+import { exactTime } from '../time.tsx'
+import { type RequestRow, StatusBadge } from './request-row.tsx'
+
+/** Everything that is known of one call. */
+export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
+  const { columns } = TEXT
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    [columns.at, exactTime(row.at)],
+    [columns.status, <StatusBadge key="status" {...row} />],
+    [columns.operation, operationWords(row.operation)],
+    ...(row.model === null ? [] : [[columns.model, <Code key="model">{row.model}</Code>] as const]),
+    [columns.key, keyLabel(row.key_id)],
+    [columns.cost, costUsd(row.cost_micros_usd)],
+    ...tokenFacts(row),
+    [columns.latency, TEXT.latency(row.latency_ms)],
+    [columns.ip, <Code key="ip">{row.ip}</Code>],
+    [columns.id, <Code key="id">{row.id}</Code>],
+    ...(row.client_request_id === null
+      ? []
+      : [[TEXT.clientId, <Code key="own">{row.client_request_id}</Code>] as const]),
+  ]
+  return (
+    <Dialog side title={TEXT.sheet} onClose={onClose}>
+      {row.code !== null && <CodeFailure code={row.code} />}
+      <dl className="grid gap-3">
+        {facts.map(([name, value]) => (
+          <div key={name} className="grid gap-x-4 border-b border-line pb-3 sm:grid-cols-[10rem_minmax(0,1fr)]">
+            <dt className="text-muted">{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <div>
+        <CopyButton label={TEXT.copyId} text={row.id} />
+      </div>
+      <p className="small text-muted">{TEXT.noBodies}</p>
+    </Dialog>
+  )
+}
+
+type RequestSheetProps = { row: RequestRow; keyLabel: (id: string) => string; onClose: () => void }
+
+/** The tokens of a call of a model: how many, which of them met a cache, and who counted. */
+function tokenFacts(row: RequestRow): readonly (readonly [string, ReactNode])[] {
+  const { input_tokens: input, output_tokens: output, cache_read_tokens: read, cache_write_tokens: written } = row
+  return [
+    [TEXT.columns.tokens, TEXT.tokens(grouped(input), grouped(output))],
+    ...(read + written === 0 ? [] : [[TEXT.cache, TEXT.cached(grouped(read), grouped(written))] as const]),
+    ...(row.usage_source === null ? [] : [[TEXT.counted, TEXT.source[row.usage_source]] as const]),
+  ]
+}
+
+function Code({ children }: { children: ReactNode }) {
+  return <span className="code wrap-anywhere">{children}</span>
+}

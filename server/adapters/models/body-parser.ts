@@ -1,0 +1,122 @@
+import { type Failure, failure } from '../../core/failure'
+import { BODY_BOUNDS, isWithin } from '../../core/json-bounds'
+import { no, ok, type Result } from '../../core/result'
+import { type BodyReader, type ReadModelBody, SHORT_BODY_BYTES } from '../../pipeline/models/body-reader'
+import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
+import type { FromBodyThread, ToBodyThread } from './body-wire'
+
+/** What has no more parts is read at once; so few bytes have no more. */
+const FEW_PARTS = { ...BODY_BOUNDS, parts: 10_000 }
+const FEW_BYTES = 16 * 1024
+/** Long bodies that may wait for the thread. */
+const MAX_WAITING = 16
+/** No body of 32 MiB takes so long. */
+const MAX_MS = 15_000
+/** After so long without a body the thread ends, and its memory with it. */
+const IDLE_MS = 10_000
+
+type Outcome = Result<ReadModelBody, Failure>
+
+interface Waiting {
+  readonly task: ToBodyThread
+  readonly settle: (outcome: Outcome) => void
+}
+
+/**
+ * Reads bodies of model calls: a short one at once, one that is long or of many parts on a thread of its own, one at a time. To and fro goes the body's
+ * memory itself; what comes beside it is a handful of facts.
+ */
+export class BodyParser implements BodyReader {
+  private readonly workerUrl: URL
+  private readonly waiting: Waiting[] = []
+  private worker: Worker | null = null
+  private current: Waiting | null = null
+  private timer: ReturnType<typeof setTimeout> | null = null
+
+  constructor(workerUrl = new URL('./body-worker.ts', import.meta.url)) {
+    this.workerUrl = workerUrl
+  }
+
+  async read(wire: ModelWire, chunks: readonly Uint8Array<ArrayBuffer>[], path: WirePath): Promise<Outcome> {
+    const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0)
+    if (length > SHORT_BODY_BYTES) return this.readBeside({ route: wire.route, path, chunks: chunks.map(alone) })
+    const bytes = Buffer.concat(chunks, length)
+    if (!isQuick(bytes)) return this.readBeside({ route: wire.route, path, chunks: [alone(bytes)] })
+    const read = wire.read(bytes, path)
+    return read.ok ? ok({ request: read.value, digest: null }) : read
+  }
+
+  private readBeside(task: ToBodyThread): Promise<Outcome> {
+    if (this.waiting.length >= MAX_WAITING) return Promise.resolve(NO_ROOM)
+    return new Promise((settle) => {
+      this.waiting.push({ task, settle })
+      this.next()
+    })
+  }
+
+  private next(): void {
+    if (this.current) return
+    const next = this.waiting.shift()
+    this.watch(next ? MAX_MS : IDLE_MS)
+    if (!next) return
+    this.worker ??= this.started()
+    this.current = next
+    this.worker.postMessage(
+      next.task,
+      next.task.chunks.map(({ buffer }) => buffer),
+    )
+  }
+
+  private started(): Worker {
+    const worker = new Worker(this.workerUrl)
+    worker.onmessage = ({ data }: MessageEvent<FromBodyThread>) => {
+      if (this.worker === worker) this.settle(outcomeOf(data))
+    }
+    worker.onerror = (event) => {
+      event.preventDefault()
+      if (this.worker === worker) this.end()
+    }
+    return worker
+  }
+
+  private settle(outcome: Outcome): void {
+    const { current } = this
+    this.current = null
+    current?.settle(outcome)
+    this.next()
+  }
+
+  /** Ends the thread when nothing happens for so long. */
+  private watch(ms: number): void {
+    if (this.timer) clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.end(), ms)
+    this.timer.unref()
+  }
+
+  /** What the thread had is given up; the next body starts another one. */
+  private end(): void {
+    this.worker?.terminate()
+    this.worker = null
+    if (this.current) this.settle(NO_ROOM)
+  }
+}
+
+function outcomeOf({ read, digest, buffer }: FromBodyThread): Outcome {
+  return read.ok ? ok({ request: { ...read.value, bytes: new Uint8Array(buffer) }, digest }) : read
+}
+
+/** Whether this is read in a few milliseconds: a parser is slow with names, however short. */
+function isQuick(bytes: Uint8Array): boolean {
+  return bytes.byteLength < FEW_BYTES || isWithin(bytes, FEW_PARTS)
+}
+
+/** These bytes in memory of their own, which can go to another thread. */
+function alone(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return bytes.byteLength === bytes.buffer.byteLength ? new Uint8Array(bytes.buffer) : new Uint8Array(bytes)
+}
+
+const NO_ROOM: Outcome = no(
+  failure('service_unavailable', 'Too many long bodies wait to be read. Try again. Nothing was charged.', {
+    retryAfterSeconds: 1,
+  }),
+)

@@ -1,0 +1,142 @@
+import { type Model, type ModelUpstream, speaks, upstreamName } from '../../core/models/model'
+import type { UpstreamFailure } from '../../core/providers/provider'
+import { no, ok, type Result } from '../../core/result'
+import type { BackendAnswer, BackendCall, ModelBackend, UpstreamState } from '../../pipeline/models/model-backend'
+import { Breaker } from './breaker'
+import { type Opened, openHttp } from './http-upstream'
+import { openSandbox } from './sandbox/sandbox-upstream'
+import type { Refusal } from './vendor'
+
+export interface UpstreamRouterOptions {
+  /** Our key by the name of its variable; null when it is not set. */
+  readonly keyOf: (env: string) => string | null
+  readonly now: () => number
+  readonly onTrouble: (upstream: string, reason: string) => void
+  /** Waits before one more try. */
+  readonly pause?: (ms: number) => Promise<void>
+}
+
+/** A vendor that wants longer is not waited for: its caller is told. */
+const MAX_PAUSE_MS = 2_000
+
+/** The upstreams of all models: in order of preference, past those that fail, each with its places and its breaker. */
+export class UpstreamRouter implements ModelBackend {
+  private readonly options: UpstreamRouterOptions
+  private readonly breakers = new Map<string, Breaker>()
+  private readonly names = new WeakMap<ModelUpstream, string>()
+
+  constructor(options: UpstreamRouterOptions) {
+    this.options = options
+  }
+
+  states(models: readonly Model[]): readonly UpstreamState[] {
+    const served = new Map([...this.breakers.keys()].map((name) => [name, new Set<string>()]))
+    for (const { id, upstreams } of models)
+      for (const upstream of upstreams) {
+        const name = this.nameOf(upstream)
+        served.set(name, (served.get(name) ?? new Set()).add(id))
+      }
+    return [...served].map(([name, ids]) => {
+      // One that was never called is as a new one is.
+      const { state, underWay, failures, failingSince, nextTryAt } =
+        this.breakers.get(name) ?? new Breaker(this.options.now)
+      return { name, breaker: state, underWay, failures, failingSince, nextTryAt, models: [...ids] }
+    })
+  }
+
+  async open(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, UpstreamFailure>> {
+    const first = await this.round(call, signal)
+    if (first.ok || first.error.retryAfter === null || signal.aborted) return told(first)
+    // Nothing was sent to the caller, and the vendor, or the missing connection, says that one more try is safe.
+    const ms = first.error.retryAfter * 1000 * (1 + Math.random() / 4)
+    if (ms > MAX_PAUSE_MS) return told(first)
+    await (this.options.pause ?? Bun.sleep)(ms)
+    return signal.aborted ? told(first) : told(await this.round(call, signal))
+  }
+
+  /** Asks each upstream once, until one answers or says that asking another is no use. */
+  private async round(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, Refusal>> {
+    let last: Refusal = refusal('unavailable', 'no upstream can be asked', null)
+    for (const upstream of call.model.upstreams.filter((one) => speaks(one, call.wire.route))) {
+      const tried = await this.attempt(upstream, call, signal)
+      if (tried.ok) return tried
+      last = tried.error
+      if (!last.goOn || signal.aborted) break
+    }
+    return no(last)
+  }
+
+  private async attempt(
+    upstream: ModelUpstream,
+    call: BackendCall,
+    signal: AbortSignal,
+  ): Promise<Result<BackendAnswer, Refusal>> {
+    const name = this.nameOf(upstream)
+    const key = upstream.keyEnv === null ? null : this.options.keyOf(upstream.keyEnv)
+    if (upstream.keyEnv !== null && key === null) {
+      this.options.onTrouble(name, `${upstream.keyEnv} is not set`)
+      return no(refusal('unavailable', 'our key is not set', null))
+    }
+    const breaker = this.breakerOf(name)
+    const entered = breaker.enter(upstream.concurrency)
+    if (entered === 'open') return no(refusal('unavailable', 'its breaker is open', null))
+    if (entered === 'full') return no(refusal('rate_limited', 'all places are taken', null))
+    const abort = new AbortController()
+    const hangUp = () => abort.abort()
+    signal.addEventListener('abort', hangUp, { once: true })
+    let open = true
+    const close = () => {
+      if (!open) return
+      open = false
+      signal.removeEventListener('abort', hangUp)
+      breaker.leave()
+      abort.abort()
+    }
+    const opened = await this.called(upstream, key, call, abort, breaker.isKnown)
+    if (!opened.ok) {
+      close()
+      if (signal.aborted || !opened.error.isFault) breaker.undecided()
+      else breaker.failed()
+      if (!signal.aborted) this.options.onTrouble(name, opened.error.failure.reason)
+      return opened
+    }
+    breaker.succeeded()
+    return ok({ ...opened.value, upstream: name, idleMs: upstream.idleMs, drainMs: upstream.firstByteMs, close })
+  }
+
+  private async called(
+    upstream: ModelUpstream,
+    key: string | null,
+    call: BackendCall,
+    abort: AbortController,
+    isKnown: boolean,
+  ): Promise<Result<Opened, Refusal>> {
+    return upstream.kind === 'sandbox'
+      ? openSandbox(upstream.model, call)
+      : openHttp(upstream, key, call, abort, isKnown)
+  }
+
+  private nameOf(upstream: ModelUpstream): string {
+    const known = this.names.get(upstream)
+    if (known !== undefined) return known
+    const name = upstreamName(upstream)
+    this.names.set(upstream, name)
+    return name
+  }
+
+  private breakerOf(name: string): Breaker {
+    const known = this.breakers.get(name)
+    if (known) return known
+    const breaker = new Breaker(this.options.now)
+    this.breakers.set(name, breaker)
+    return breaker
+  }
+}
+
+function refusal(kind: UpstreamFailure['kind'], reason: string, retryAfter: number | null): Refusal {
+  return { failure: { kind, reason }, goOn: true, isFault: false, retryAfter }
+}
+
+function told(outcome: Result<BackendAnswer, Refusal>): Result<BackendAnswer, UpstreamFailure> {
+  return outcome.ok ? outcome : no(outcome.error.failure)
+}

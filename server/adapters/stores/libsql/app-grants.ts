@@ -1,0 +1,104 @@
+import { desc, eq, inArray } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AppGrant, AppGrantStore, AppGrantUse } from '../../../core/accounts/app-grant'
+import type { AuditEntry } from '../../../core/audit'
+import type { AccountId, AppGrantId } from '../../../core/ids'
+import type { Money } from '../../../core/money'
+import { auditRow } from './audit-row'
+import { auditLog } from './schema/accounts'
+import { connections } from './schema/connections'
+import { pools } from './schema/keys'
+
+/** A use is written again only when the stored one is older than this. */
+const TOUCH_EVERY_MS = 30_000
+
+/**
+ * AppGrants, those in use kept in memory and written through. Their pools are restored with all pools at the start; a
+ * connection itself is read when it is first asked for.
+ */
+export class LibsqlAppGrants implements AppGrantStore {
+  private readonly db: LibSQLDatabase
+  private readonly onTrouble: (reason: string) => void
+  private readonly known = new Map<string, AppGrant>()
+  private readonly used = new Map<AppGrantId, AppGrantUse & { readonly written: number }>()
+
+  constructor(db: LibSQLDatabase, onTrouble: (reason: string) => void) {
+    this.db = db
+    this.onTrouble = onTrouble
+  }
+
+  async live(account: AccountId, clientId: string): Promise<AppGrant | null> {
+    const name = `${account} ${clientId}`
+    const known = this.known.get(name)
+    if (known) return known
+    const found = (await this.byAccount(account)).find(
+      (one) => one.clientId === clientId && one.disconnectedAt === null,
+    )
+    if (found) this.known.set(name, found)
+    return found ?? null
+  }
+
+  async byId(id: AppGrantId): Promise<AppGrant | null> {
+    const [row] = await this.db.select().from(connections).where(eq(connections.id, id))
+    return row ? connectionOf(row) : null
+  }
+
+  async byAccount(account: AccountId): Promise<readonly AppGrant[]> {
+    const rows = await this.db
+      .select()
+      .from(connections)
+      .where(eq(connections.accountId, account))
+      .orderBy(desc(connections.id))
+    return rows.map(connectionOf)
+  }
+
+  async lastUse(id: AppGrantId): Promise<AppGrantUse | null> {
+    const use = this.used.get(id)
+    if (use) return { at: use.at, address: use.address }
+    const [row] = await this.db.select().from(connections).where(eq(connections.id, id))
+    return row?.lastUsedAt == null ? null : { at: row.lastUsedAt, address: row.lastAddress ?? '' }
+  }
+
+  touch(id: AppGrantId, use: AppGrantUse): void {
+    const before = this.used.get(id)
+    const isDue = !before || before.address !== use.address || use.at - before.written >= TOUCH_EVERY_MS
+    this.used.set(id, { ...use, written: isDue ? use.at : (before?.written ?? use.at) })
+    if (!isDue) return
+    const write = this.db
+      .update(connections)
+      .set({ lastUsedAt: use.at, lastAddress: use.address })
+      .where(eq(connections.id, id))
+    // Best effort: a use that was not written is written again half a minute later.
+    write.then(undefined, (error: unknown) => this.onTrouble(error instanceof Error ? error.name : String(error)))
+  }
+
+  async create(grant: AppGrant, limit: Money | null, audit: AuditEntry): Promise<void> {
+    const { poolId, accountId } = grant
+    await this.db.batch([
+      this.db.insert(pools).values({ id: poolId, accountId, limit }),
+      this.db.insert(connections).values(grant),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+    this.known.set(`${accountId} ${grant.clientId}`, grant)
+  }
+
+  async setLimit({ poolId }: AppGrant, limit: Money | null, audit: AuditEntry): Promise<void> {
+    await this.db.batch([
+      this.db.update(pools).set({ limit }).where(eq(pools.id, poolId)),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+  }
+
+  async disconnect(ended: readonly AppGrant[], at: number, audits: readonly AuditEntry[]): Promise<void> {
+    const ids = ended.map(({ id }) => id)
+    await this.db.batch([
+      this.db.update(connections).set({ disconnectedAt: at }).where(inArray(connections.id, ids)),
+      ...audits.map((audit) => this.db.insert(auditLog).values(auditRow(audit))),
+    ])
+    for (const { accountId, clientId } of ended) this.known.delete(`${accountId} ${clientId}`)
+  }
+}
+
+function connectionOf({ lastUsedAt: _at, lastAddress: _from, ...row }: typeof connections.$inferSelect): AppGrant {
+  return row
+}

@@ -1,0 +1,34 @@
+import { type FreshnessWindow, freshnessWindow } from '../../core/catalogue/freshness'
+import type { LlmContextInput } from '../../core/catalogue/llm-context'
+import type { ContextBudget } from './passages/context-budget'
+import type { AdultLevel } from './passages/page-content'
+import type { ThresholdMode } from './passages/relevance-floor'
+
+/** What a call of LLM context wants of any source that cuts and ranks pages itself. */
+export interface ContextSearchOptions {
+  readonly threshold: ThresholdMode
+  readonly mostAdult: AdultLevel
+  /** When a page must have been published; null for any time. */
+  readonly published: FreshnessWindow | null
+  readonly most: ContextBudget
+}
+
+/** The version whose documents name a default of `context_threshold_mode`; later ones name none, and then what has a word of the question is in. */
+const FIRST_VERSION = '2026-02-06'
+/** `moderate` drops what is explicit, `strict` adult themes as well. */
+const MAX_ADULT = { off: 2, moderate: 1, strict: 0 } as const
+
+export function contextSearchOptions(input: LlmContextInput, nowMs: number): ContextSearchOptions {
+  return {
+    threshold: input.context_threshold_mode ?? (input['api-version'] === FIRST_VERSION ? 'balanced' : 'disabled'),
+    mostAdult: MAX_ADULT[input.safesearch ?? 'off'],
+    published: input.freshness === undefined ? null : freshnessWindow(input.freshness, nowMs),
+    most: {
+      urls: input.maximum_number_of_urls,
+      snippets: input.maximum_number_of_snippets,
+      snippetsPerUrl: input.maximum_number_of_snippets_per_url,
+      tokens: input.maximum_number_of_tokens,
+      tokensPerUrl: input.maximum_number_of_tokens_per_url,
+    },
+  }
+}

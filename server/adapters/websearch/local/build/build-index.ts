@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { beginDraft, hasBuiltIn, readIndex } from '../index-file'
+import { BUILDER_VERSION, WITHOUT_BUILT_IN } from '../index-schema'
+import { keptOf, sectioned } from '../own/own-tables'
+import { iconImages } from './icon-images'
+import type { IndexDocument, IndexImage } from './index-document'
+import { whileAlone } from './index-lock'
+import type { IndexCounts, IndexWriter } from './index-writer'
+import { type InstalledPackage, installedPackages, readManifest } from './installed-packages'
+import { ownPage, packageDocuments } from './package-documents'
+import { projectDocuments, projectFiles } from './project-documents'
+
+/** What an index is made of. Plain data, so that it can be sent to a worker. */
+export interface IndexSources {
+  /** The node_modules folder whose packages are indexed. */
+  readonly nodeModules: string
+  /** The folder whose README.md and docs are indexed. */
+  readonly projectRoot: string
+  readonly extraDocuments?: readonly IndexDocument[]
+  readonly extraImages?: readonly IndexImage[]
+}
+
+export interface BuildProgress {
+  readonly done: number
+  readonly total: number
+  /** What was just indexed. */
+  readonly what: string
+}
+
+/** Names what an index of these sources would hold. The same sources give the same text, on every start. */
+export async function indexFingerprint(sources: IndexSources): Promise<string> {
+  const [packages, project] = await Promise.all([
+    installedPackages(sources.nodeModules),
+    projectFiles(sources.projectRoot),
+  ])
+  return fingerprintOf(sources, packages, project)
+}
+
+/** What of an index file is asked for, beside what it is made of. */
+export interface BuildOptions {
+  readonly indexPath: string
+  /** Whether what every install brings is in it; as in the present index when absent, and yes where there is none. */
+  readonly builtIn?: boolean
+}
+
+/**
+ * Builds the index file anew and puts it at `indexPath` in one step: a reader has the old one or the new one, never a part.
+ * Works on the calling thread for seconds; a process that serves calls `ensureIndex` instead.
+ */
+export function buildIndex(
+  sources: IndexSources & BuildOptions,
+  onProgress: (progress: BuildProgress) => void = () => {},
+): Promise<IndexCounts> {
+  return mkdir(dirname(sources.indexPath), { recursive: true }).then(() =>
+    whileAlone(sources.indexPath, () => buildAlone(sources, onProgress)),
+  )
+}
+
+async function buildAlone(
+  sources: IndexSources & BuildOptions,
+  onProgress: (progress: BuildProgress) => void,
+): Promise<IndexCounts> {
+  const builtAt = new Date().toISOString()
+  const builtIn = sources.builtIn ?? (await hasBuiltIn(sources.indexPath))
+  const draft = await beginDraft(sources.indexPath, false)
+  try {
+    // First what operators added: of two documents with one address the first is kept.
+    await readIndex(sources.indexPath, async (client) => (await keptOf(client)).copyTo(draft.writer))
+    const packages = await installedPackages(sources.nodeModules)
+    const project = await projectFiles(sources.projectRoot)
+    if (builtIn) await writeAll(draft.writer, sources, packages, onProgress)
+    return await draft.publish({
+      fingerprint: fingerprintOf(sources, packages, project),
+      built_at: builtAt,
+      ...(builtIn ? {} : { [WITHOUT_BUILT_IN]: '1' }),
+    })
+  } catch (problem) {
+    await draft.discard()
+    throw problem
+  }
+}
+
+async function writeAll(
+  writer: IndexWriter,
+  sources: IndexSources,
+  packages: readonly InstalledPackage[],
+  onProgress: (progress: BuildProgress) => void,
+): Promise<void> {
+  const total = packages.length + 3
+  let done = 0
+  const tell = (what: string): void => onProgress({ done: ++done, total, what })
+  for (const document of sources.extraDocuments ?? []) await writer.addDocument(sectioned(document))
+  for (const image of sources.extraImages ?? []) await writer.addImage(image)
+  tell('documents handed in')
+  for (const document of await projectDocuments(sources.projectRoot)) await writer.addDocument(document)
+  tell('documents of this project')
+  const typed = new Set(packages.filter((installed) => installed.hasTypes).map((installed) => installed.name))
+  const rank = await closeness(sources.projectRoot)
+  for (const installed of [...packages].sort((a, b) => rank(a) - rank(b))) {
+    for (const found of await packageDocuments(installed, typed, rank(installed) < DISTANT)) {
+      const taken = writer.has(found.document.url) && found.document.kind === 'readme'
+      const document = taken ? { ...found.document, url: ownPage(installed) } : found.document
+      await writer.addDocument({ ...found, document })
+    }
+    tell(installed.name)
+  }
+  for (const image of await iconImages(sources.nodeModules)) await writer.addImage(image)
+  tell('icons')
+}
+
+/** The rank of a package that the project does not run with: its page and guides are enough. */
+const DISTANT = 2
+
+/**
+ * What the project asked for itself comes first: of packages that share a homepage it is the one to stand there. Types of
+ * a package follow the package.
+ */
+async function closeness(projectRoot: string): Promise<(installed: InstalledPackage) => number> {
+  const { dependencies, devDependencies } = await readManifest(projectRoot)
+  return ({ name }) => {
+    if (isMember(dependencies, name)) return 0
+    if (isMember(dependencies, name.replace(/^@types\//, ''))) return 1
+    return isMember(devDependencies, name) ? DISTANT : DISTANT + 1
+  }
+}
+
+function isMember(members: unknown, name: string): boolean {
+  return typeof members === 'object' && members !== null && Object.hasOwn(members, name)
+}
+
+function fingerprintOf(
+  sources: IndexSources,
+  packages: readonly InstalledPackage[],
+  project: readonly { path: string; markdown: string }[],
+): string {
+  const named = packages.map((installed) => [installed.name, installed.version])
+  const content = [BUILDER_VERSION, named, project, sources.extraDocuments ?? [], sources.extraImages ?? []]
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex')
+}

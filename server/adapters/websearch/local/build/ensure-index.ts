@@ -1,0 +1,54 @@
+import { hasBuiltIn, readIndex } from '../index-file'
+import { selectRows } from '../query/select-rows'
+import { type BuildOptions, type BuildProgress, type IndexSources, indexFingerprint } from './build-index'
+import type { IndexCounts } from './index-writer'
+
+export type BuildRequest = IndexSources & BuildOptions
+export type BuildAnswer =
+  | { readonly progress: BuildProgress }
+  | { readonly counts: IndexCounts }
+  | { readonly problem: string }
+
+export interface EnsureIndexOptions extends BuildRequest {
+  readonly onProgress?: (progress: BuildProgress) => void
+}
+
+/**
+ * Has an index of these sources at `indexPath`, with what is wished. Does nothing when the one there is it; otherwise builds
+ * on a thread of its own, so that the caller goes on serving, and puts the new file in place in one step. Answers what was
+ * built, or null when nothing had to be. A failed build throws and leaves the old file as it was.
+ */
+export async function ensureIndex(options: EnsureIndexOptions): Promise<IndexCounts | null> {
+  const { onProgress = () => {}, ...request } = options
+  const wanted = await indexFingerprint(request)
+  const { indexPath, builtIn } = request
+  const isWished = builtIn === undefined || builtIn === (await hasBuiltIn(indexPath))
+  if (isWished && (await storedFingerprint(indexPath)) === wanted) return null
+  return buildInWorker(request, onProgress)
+}
+
+/** The fingerprint an index file was built under; null when there is no file, or it is not an index. */
+async function storedFingerprint(indexPath: string): Promise<string | null> {
+  return readIndex(indexPath, async (client) => {
+    const sql = "SELECT value FROM meta WHERE key = 'fingerprint'"
+    const [row] = await selectRows<{ readonly value: string }>(client, sql, [])
+    return row?.value ?? null
+  })
+}
+
+function buildInWorker(request: BuildRequest, onProgress: (progress: BuildProgress) => void): Promise<IndexCounts> {
+  const worker = new Worker(new URL('./build-worker.ts', import.meta.url))
+  return new Promise<IndexCounts>((resolve, reject) => {
+    worker.onmessage = ({ data }: MessageEvent<BuildAnswer>) => {
+      if ('progress' in data) onProgress(data.progress)
+      else if ('counts' in data) resolve(data.counts)
+      else reject(new Error(`the search index could not be built: ${data.problem}`))
+    }
+    worker.onerror = (event) => {
+      event.preventDefault()
+      reject(new Error(`the search index could not be built: ${event.message}`))
+    }
+    worker.addEventListener('close', () => reject(new Error('the search index could not be built: the thread ended')))
+    worker.postMessage(request)
+  }).finally(() => worker.terminate())
+}

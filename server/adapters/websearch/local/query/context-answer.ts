@@ -1,0 +1,98 @@
+import type { Client } from '@libsql/client'
+import { no, ok, type Result } from '../../../../core/result'
+import type { RuleBooks } from '../../goggles/rule-books'
+import { contextBody } from '../../passages/context-body'
+import { type ContextBudget, withinBudget } from '../../passages/context-budget'
+import type { RankedPage } from '../../passages/ranked-page'
+import { aboveFloor, type ThresholdMode } from '../../passages/relevance-floor'
+import { searchTerms } from '../../passages/search-terms'
+import { type Correct, spelled } from './index-spelling'
+import type { DocumentFilter } from './passage-matches'
+import type { Region } from './region-weight'
+import { type PassageSearch, searchAtPlace, searchPassages } from './search-passages'
+import type { Whereabouts } from './search-places'
+
+/** What of an LLM context call the index answers. */
+export interface ContextQuestion {
+  readonly q: string
+  readonly spellcheck: boolean
+  readonly count: number
+  readonly filter: DocumentFilter
+  readonly region: Region
+  /** Where local recall looks; null without it. */
+  readonly where: Whereabouts | null
+  readonly threshold: ThresholdMode
+  readonly withMetadata: boolean
+  readonly apiVersion: string
+  readonly most: ContextBudget
+  /** Texts of goggles that were judged before. */
+  readonly goggles: readonly string[]
+}
+
+/** Places take at most half of the pages of an answer, and no more than this. */
+const MAX_PLACES = 10
+
+/** Documents that are weighed against each other, where a call considers 50 at most; goggles choose among more. */
+const LEAST_CANDIDATES = 30
+const GOGGLE_CANDIDATES = 200
+/** Snippets are seldom smaller: no more of them are weighed than a budget of tokens has room for. */
+const LEAST_SNIPPET_TOKENS = 100
+
+/** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2); else the rule that the goggles break. */
+export async function contextAnswer(
+  client: Client,
+  question: ContextQuestion,
+  baseUrl: string,
+  nowMs: number,
+  { books, correct }: { readonly books: RuleBooks; readonly correct: Correct },
+): Promise<Result<string, string>> {
+  const { withMetadata, apiVersion, threshold, most, goggles } = question
+  const query = await spelled(question, correct)
+  const search = {
+    ...question,
+    terms: searchTerms(query.altered ?? query.original),
+    documents: goggles.length > 0 ? GOGGLE_CANDIDATES : Math.max(LEAST_CANDIDATES, Math.ceil(1.5 * question.count)),
+    passages: Math.ceil(Math.min(1.5 * most.snippets, most.tokens / LEAST_SNIPPET_TOKENS)),
+  }
+  const places = await placesOf(client, search, question)
+  const taken = new Set(places.map(({ url }) => url))
+  const ordered = reranked(await searchPassages(client, search), goggles, books)
+  if (!ordered.ok) return no(ordered.error)
+  const found = ordered.value.filter(({ url }) => !taken.has(url))
+  const considered = aboveFloor(found.slice(0, question.count), threshold)
+  const grounding = withinBudget([...places, ...considered], most)
+  return ok(
+    contextBody({
+      query,
+      places: grounding.filter(({ page }) => taken.has(page.url)),
+      generic: grounding.filter(({ page }) => !taken.has(page.url)),
+      withMetadata,
+      apiVersion,
+      baseUrl,
+      nowMs,
+    }),
+  )
+}
+
+/** Local recall stays strict, whatever `safesearch` says (spec 4.2). */
+async function placesOf(
+  client: Client,
+  search: PassageSearch,
+  { where, filter, threshold, most }: ContextQuestion,
+): Promise<RankedPage[]> {
+  if (where === null) return []
+  const found = await searchAtPlace(client, { ...search, filter: { ...filter, mostAdult: 0 } }, where)
+  return aboveFloor(found, threshold).slice(0, Math.min(MAX_PLACES, Math.ceil(most.urls / 2)))
+}
+
+/** Goggles choose among all that was found, more than is asked for, so that they can bring some up. */
+function reranked(
+  found: readonly RankedPage[],
+  goggles: readonly string[],
+  books: RuleBooks,
+): Result<readonly RankedPage[], string> {
+  if (goggles.length === 0) return ok(found)
+  return books.of(goggles).rerank(found, ({ url, title, description, passages }) => {
+    return { url, title, description, content: passages.map(({ text }) => text).join('\n') }
+  })
+}

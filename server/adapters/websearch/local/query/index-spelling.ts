@@ -1,0 +1,82 @@
+import type { Client } from '@libsql/client'
+import { searchTerms, wordsOf } from '../../passages/search-terms'
+import { selectRows } from './select-rows'
+import { type KnownWord, Speller } from './speller'
+
+/** What a vocabulary is kept for: pages and pictures have words of their own. */
+export type Vocabulary = 'documents' | 'images'
+
+/** The corrected form of a question; null when it is right as it is. */
+export type Correct = (q: string) => Promise<string | null>
+
+/** In a large index, what stands in one document only is as likely a mistake as a word. */
+const LARGE = 500
+
+/** Spelling by the words of one index file. The words are read with the first question that needs them. */
+export class IndexSpelling {
+  readonly #client: Client
+  readonly #spellers = new Map<Vocabulary, Speller>()
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  async corrected(q: string, vocabulary: Vocabulary): Promise<string | null> {
+    const words = [...new Set(wordsOf(q).map((word) => word.toLowerCase()))]
+    const spelled = await this.#counts(`SELECT word, ${vocabulary} AS n FROM vocabulary WHERE word IN`, words)
+    const terms = words.flatMap((word) => searchTerms(word))
+    const stemmed =
+      vocabulary === 'images'
+        ? new Map<string, number>()
+        : await this.#counts(
+            'SELECT stem AS word, passages AS n FROM stems WHERE stem IN',
+            terms.map(({ stem }) => stem),
+          )
+    const stems = new Map(terms.map(({ word, stem }) => [word, stemmed.get(stem) ?? 0]))
+    const speller = await this.#speller(vocabulary)
+    return speller.corrected(q, (word) => ({ documents: spelled.get(word) ?? 0, byStem: stems.get(word) ?? 0 }))
+  }
+
+  async #counts(sql: string, words: readonly string[]): Promise<Map<string, number>> {
+    const rows = await selectRows<{ readonly word: string; readonly n: number }>(
+      this.#client,
+      `${sql} (SELECT value FROM json_each(?))`,
+      [JSON.stringify(words)],
+    )
+    return new Map(rows.map(({ word, n }) => [word, n]))
+  }
+
+  async #speller(vocabulary: Vocabulary): Promise<Speller> {
+    const made = this.#spellers.get(vocabulary) ?? (await this.#read(vocabulary))
+    this.#spellers.set(vocabulary, made)
+    return made
+  }
+
+  async #read(vocabulary: Vocabulary): Promise<Speller> {
+    const [size] = await selectRows<{ readonly value: string }>(this.#client, 'SELECT value FROM meta WHERE key = ?', [
+      vocabulary,
+    ])
+    const least = Number(size?.value ?? 0) > LARGE && vocabulary === 'documents' ? 3 : 1
+    // As two lists in one row: the driver takes long over many rows.
+    const [lists] = await selectRows<{ readonly words: string; readonly counts: string }>(
+      this.#client,
+      `SELECT json_group_array(word) AS words, json_group_array(${vocabulary}) AS counts FROM vocabulary WHERE ${vocabulary} >= ?`,
+      [least],
+    )
+    const counts = JSON.parse(lists?.counts ?? '[]') as number[] // SQL made both, from columns of these types
+    const words = JSON.parse(lists?.words ?? '[]') as string[]
+    return new Speller(
+      words.map((word, at): KnownWord => ({ word, documents: counts[at] ?? 0 })),
+      least,
+    )
+  }
+}
+
+/** The query part of an answer: what was asked and, when the spelling was corrected, what was searched. */
+export async function spelled(
+  { q, spellcheck }: { readonly q: string; readonly spellcheck: boolean },
+  correct: Correct,
+): Promise<{ original: string; altered?: string; spellcheckOff: boolean }> {
+  const altered = spellcheck ? await correct(q) : null
+  return { original: q, ...(altered === null ? {} : { altered }), spellcheckOff: !spellcheck }
+}

@@ -1,0 +1,84 @@
+import type { Client } from '@libsql/client'
+import type { SearchTerm } from '../../passages/search-terms'
+import { PASSAGES_PER_DOCUMENT } from '../index-schema'
+import { selectRows } from './select-rows'
+
+/** What a document must be to be found. */
+export interface DocumentFilter {
+  /** 0 none, 1 of adult themes, 2 explicit. */
+  readonly mostAdult: number
+  /** ISO timestamps, the first included and the second not; a document without a date is then left out. Null for any. */
+  readonly published: { readonly from: string; readonly before: string } | null
+  /** The ids of the documents that are searched; all when absent. */
+  readonly among?: readonly number[]
+}
+
+/** bm25 weights of title, heading, text and the words that are not shown. */
+const WEIGHTS = 'bm25(3.5, 1.5, 1.0, 2.5)'
+/** Ranking costs about 1 ms for each thousand passages that match. */
+const MAX_PARTIAL_MATCHES = 3000
+
+const WHERE = `
+  FROM passages JOIN documents d ON d.id = passages.rowid / ${PASSAGES_PER_DOCUMENT}
+  WHERE passages MATCH ? AND d.adult <= ? AND (? = '' OR (d.published >= ? AND d.published < ?))
+    AND (? = '' OR d.id IN (SELECT value FROM json_each(?)))`
+/** As one list in one row: the driver takes longer over hundreds of rows than the search takes. */
+const RANKED = `SELECT json_group_array(id) AS ids FROM
+  (SELECT passages.rowid AS id ${WHERE} AND rank MATCH '${WEIGHTS}' ORDER BY rank LIMIT ?)`
+const FIRST = `SELECT json_group_array(id) AS ids FROM (SELECT passages.rowid AS id ${WHERE} LIMIT ?)`
+
+/** The rowids of the passages an expression matches, best first, at most `most`. */
+export function passageMatches(
+  client: Client,
+  expression: string,
+  filter: DocumentFilter,
+  most: number,
+): Promise<number[]> {
+  return matches(client, RANKED, expression, filter, most)
+}
+
+/** The rowids of some passages an expression matches, at most `most`; it stops when it has them, and does not rank. */
+export function somePassages(
+  client: Client,
+  expression: string,
+  filter: DocumentFilter,
+  most: number,
+): Promise<number[]> {
+  return matches(client, FIRST, expression, filter, most)
+}
+
+async function matches(
+  client: Client,
+  sql: string,
+  expression: string,
+  { mostAdult, published, among }: DocumentFilter,
+  most: number,
+): Promise<number[]> {
+  const { from, before } = published ?? { from: '', before: '' }
+  const ids = among ? JSON.stringify(among) : ''
+  const args = [expression, mostAdult, from, from, before, ids, ids || '[]', most]
+  const [row] = await selectRows<{ readonly ids: string }>(client, sql, args)
+  return JSON.parse(row?.ids ?? '[]') as number[] // SQL made it from a numeric column
+}
+
+/** In how many passages each term stands, in the order of the terms. */
+export async function passagesHaving(client: Client, terms: readonly SearchTerm[]): Promise<number[]> {
+  const sql = 'SELECT stem, passages FROM stems WHERE stem IN (SELECT value FROM json_each(?))'
+  const stems = JSON.stringify(terms.map((term) => term.stem))
+  const rows = await selectRows<{ readonly stem: string; readonly passages: number }>(client, sql, [stems])
+  const counts = new Map(rows.map((row) => [row.stem, row.passages]))
+  return terms.map((term) => counts.get(term.stem) ?? 0)
+}
+
+/**
+ * The words few passages have, as many as keep a search short: what every second passage has tells them apart the least. None
+ * when all are common.
+ */
+export function rarestTerms(terms: readonly SearchTerm[], having: readonly number[]): SearchTerm[] {
+  const counted = terms.map((term, at) => ({ term, passages: having[at] ?? 0 })).sort((a, b) => a.passages - b.passages)
+  let matches = 0
+  return counted.flatMap(({ term, passages }) => {
+    matches += passages
+    return matches > MAX_PARTIAL_MATCHES ? [] : [term]
+  })
+}

@@ -1,0 +1,206 @@
+import type { Client } from '@libsql/client'
+import { type Corpus, scorePassage } from '../../passages/passage-score'
+import { type PageFacts, type RankedPage, type RankedPassage, standing } from '../../passages/ranked-page'
+import { joinedTerms, type SearchTerm, TermFinder } from '../../passages/search-terms'
+import type { DocumentKind } from '../build/index-document'
+import { PASSAGES_PER_DOCUMENT } from '../index-schema'
+import { allOf, anyOf, inTitleOrHeading } from './full-text-query'
+import { type DocumentFilter, passageMatches, passagesHaving, rarestTerms, somePassages } from './passage-matches'
+import { type Region, regionWeight } from './region-weight'
+import { documentsNear, termsAtPlace, type Whereabouts } from './search-places'
+import { selectRows } from './select-rows'
+
+export interface PassageSearch {
+  readonly terms: readonly SearchTerm[]
+  readonly filter: DocumentFilter
+  readonly region: Region
+  /** Documents worth telling apart; more than are handed out. */
+  readonly documents: number
+  /** Passages that may be handed out. */
+  readonly passages: number
+}
+
+/** Passages that the full-text index proposes: enough that a long document, all of which matches, does not take every place. */
+const MAX_PROPOSED = 2000
+/** Of those, the most that are weighed by their words. */
+const MAX_WEIGHED = 320
+/** Where every word stands in more passages than this, the index does not rank them: the first that are found are weighed. */
+const MAX_RANKED = 10_000
+/** With fewer documents than this by title and heading, the text is searched as well. */
+const ENOUGH_DOCUMENTS = 10
+/** What most who ask look for, where the words say the same. */
+const KIND_WEIGHTS: Readonly<Record<DocumentKind, number>> = {
+  readme: 1.05,
+  guide: 1,
+  page: 1.05,
+  types: 0.8,
+  changelog: 0.5,
+}
+
+/** The documents that answer a question, best first, each with its passages that do. */
+export async function searchPassages(client: Client, search: PassageSearch): Promise<RankedPage[]> {
+  const { terms } = search
+  if (terms.length === 0) return []
+  const corpus = await corpusOf(client, terms)
+  const joined = joinedTerms(terms)
+  const having = await passagesHaving(client, joined)
+  const isKnown = (_: unknown, at: number) => (having[at] ?? 0) > 0
+  const known = joined.filter(isKnown)
+  const whole = { ...search, terms: [...terms, ...known] }
+  // Two words as one tell as much as the more frequent of the two: that few write them so makes them no rarer.
+  const asParts = joined.map((_, at) => Math.max(corpus.having[at] ?? 0, corpus.having[at + 1] ?? 0)).filter(isKnown)
+  const counted = { ...corpus, having: [...corpus.having, ...asParts] }
+  return rankedDocuments(client, chosen(await proposed(client, search, corpus, known), search), whole, counted)
+}
+
+/**
+ * The passages worth weighing, best first: those with any of the rarer words and, when that leaves words out, those with all
+ * of the words. Where every word is common, only those with all of them, in title or heading if that is enough: to rank every
+ * passage with a common word takes long and says little.
+ */
+async function proposed(
+  client: Client,
+  { terms, filter }: PassageSearch,
+  { having }: Corpus,
+  joined: readonly SearchTerm[],
+): Promise<number[]> {
+  const matching = (expression: string) => passageMatches(client, expression, filter, MAX_PROPOSED)
+  const rare = rarestTerms(terms, having)
+  const all = allOf(terms)
+  if (rare.length === 0) {
+    const isEverywhere = Math.min(...having) > MAX_RANKED
+    const find = (expression: string) =>
+      isEverywhere ? somePassages(client, expression, filter, MAX_PROPOSED) : matching(expression)
+    const titled = await find(inTitleOrHeading(all))
+    return documentsOf(titled) >= ENOUGH_DOCUMENTS ? titled : find(all)
+  }
+  const withSome = await matching(anyOf([...rare, ...joined]))
+  return rare.length === terms.length ? withSome : [...new Set([...(await matching(all)), ...withSome])]
+}
+
+function documentsOf(ids: readonly number[]): number {
+  return new Set(ids.map((id) => Math.floor(id / PASSAGES_PER_DOCUMENT))).size
+}
+
+/** The candidates to weigh, of those proposed: the best of each document first, so that every document has its chance. */
+function chosen(proposed: readonly number[], { documents, passages }: PassageSearch): number[] {
+  const taken = new Set<number>()
+  const firsts: number[] = []
+  const rest: number[] = []
+  for (const id of proposed) {
+    const document = Math.floor(id / PASSAGES_PER_DOCUMENT)
+    if (taken.has(document)) rest.push(id)
+    else if (taken.size < documents) firsts.push(id)
+    if (taken.size < documents) taken.add(document)
+  }
+  return [...firsts, ...rest.slice(0, Math.min(passages, MAX_WEIGHED))]
+}
+
+/** The documents at a place that have a word of the question, best first; the further away, the less they count. */
+export async function searchAtPlace(client: Client, search: PassageSearch, where: Whereabouts): Promise<RankedPage[]> {
+  const terms = termsAtPlace(search.terms)
+  if (terms.length === 0) return []
+  const near = new Map((await documentsNear(client, where)).map(({ document, nearness }) => [document, nearness]))
+  if (near.size === 0) return []
+  const corpus = await corpusOf(client, terms)
+  const filter = { ...search.filter, among: [...near.keys()] }
+  const ids = await passageMatches(client, anyOf(terms), filter, MAX_PROPOSED)
+  return rankedDocuments(client, chosen(ids, search), { ...search, terms }, corpus, near)
+}
+
+async function corpusOf(client: Client, terms: readonly SearchTerm[]): Promise<Corpus> {
+  const sql = "SELECT key, value FROM meta WHERE key IN ('passages', 'mean_length')"
+  const rows = await selectRows<{ readonly key: string; readonly value: string }>(client, sql, [])
+  const meta = new Map(rows.map((row) => [row.key, Number(row.value)]))
+  return {
+    passages: meta.get('passages') ?? 0,
+    meanLength: meta.get('mean_length') ?? 1,
+    having: await passagesHaving(client, terms),
+  }
+}
+
+interface PassageRow {
+  readonly id: number
+  readonly heading: string
+  readonly text: string
+  readonly words: string
+  readonly tokens: number
+}
+
+interface DocumentRow {
+  readonly id: number
+  readonly url: string
+  readonly title: string
+  readonly title_tokens: number
+  readonly hostname: string
+  readonly site_name: string
+  readonly description: string
+  readonly kind: DocumentKind
+  readonly published: string | null
+  readonly fetched_at: number
+  readonly lang: string
+  readonly country: string | null
+  readonly favicon: string
+  readonly thumbnail: string
+  readonly place_name: string | null
+}
+
+/** Loads passages and their documents, weighs each passage by its words, and stands the documents in order. */
+async function rankedDocuments(
+  client: Client,
+  passageIds: readonly number[],
+  { terms, region }: PassageSearch,
+  corpus: Corpus,
+  near?: ReadonlyMap<number, number>,
+): Promise<RankedPage[]> {
+  const finder = new TermFinder(terms)
+  const passages = await rowsById<PassageRow>(
+    client,
+    'SELECT rowid AS id, heading, text, words, tokens FROM passages WHERE rowid IN (SELECT value FROM json_each(?))',
+    passageIds,
+  )
+  const ids = [...new Set(passageIds.map((id) => Math.floor(id / PASSAGES_PER_DOCUMENT)))]
+  const documents = await rowsById<DocumentRow>(
+    client,
+    `SELECT d.*, p.name AS place_name FROM documents d LEFT JOIN places p ON p.document = d.id
+     WHERE id IN (SELECT value FROM json_each(?))`,
+    ids,
+  )
+  const found = new Map<number, RankedPassage[]>()
+  for (const { id, heading, text, words, tokens } of passages.values()) {
+    const owner = Math.floor(id / PASSAGES_PER_DOCUMENT)
+    const document = documents.get(owner)
+    if (!document) continue
+    const { score, coverage } = scorePassage(finder, { title: document.title, heading, text, hidden: words }, corpus)
+    if (score <= 0) continue
+    const weight = KIND_WEIGHTS[document.kind] * regionWeight(document, region) * (near?.get(owner) ?? 1)
+    const isFirst = id % PASSAGES_PER_DOCUMENT === 0
+    const passage = { heading, text, tokens, score: score * weight, coverage, isFirst }
+    const others = found.get(owner)
+    if (others) others.push(passage)
+    else found.set(owner, [passage])
+  }
+  return [...found]
+    .flatMap(([id, passages]) => {
+      const row = documents.get(id)
+      passages.sort((a, b) => b.score - a.score)
+      return row ? [{ ...factsOf(row), passages, score: standing(passages) }] : []
+    })
+    .sort((a, b) => b.score - a.score)
+}
+
+function factsOf(row: DocumentRow): PageFacts {
+  const { url, title, hostname, description, published, favicon, thumbnail } = row
+  const renamed = { titleTokens: row.title_tokens, siteName: row.site_name, fetchedAt: row.fetched_at }
+  const placeName = row.place_name === null ? {} : { placeName: row.place_name }
+  return { url, title, hostname, description, published, favicon, thumbnail, ...renamed, ...placeName }
+}
+
+async function rowsById<T extends { readonly id: number }>(
+  client: Client,
+  sql: string,
+  ids: readonly number[],
+): Promise<Map<number, T>> {
+  const rows = await selectRows<T>(client, sql, [JSON.stringify(ids)])
+  return new Map(rows.map((row) => [row.id, row]))
+}

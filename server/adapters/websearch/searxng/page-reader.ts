@@ -1,0 +1,152 @@
+import { no, ok, type Result } from '../../../core/result'
+import type { AnswerTask, FoundPage, FromPageThread, PageTask, ReadPage, ToPageThread } from './page-wire'
+
+/** What the thread gave back for one task; null when it could not, in time or at all. */
+type Outcome = Exclude<FromPageThread, { ready: true } | { problem: string }> | null
+
+interface Waiting {
+  readonly id: number
+  readonly task: PageTask
+  readonly settle: (outcome: Outcome) => void
+}
+
+export interface PageReaderOptions {
+  /** How long one page may take before its thread is ended. */
+  readonly mostMs?: number
+  /** The thread's script, where another one stands in for it. */
+  readonly workerUrl?: URL
+}
+
+const MAX_MS = 1_500
+/** The thread loads a vocabulary first. */
+const START_MS = 15_000
+
+/**
+ * Reads pages and makes answers of them, on a thread of its own and one at a time. A page that takes too long, whatever its
+ * makers did to it, ends the thread: that page is given up and the next one starts another thread.
+ */
+export class PageReader {
+  readonly #mostMs: number
+  readonly #workerUrl: URL
+  readonly #waiting: Waiting[] = []
+  #worker: Worker | null = null
+  #isReady = false
+  #current: Waiting | null = null
+  #timer: ReturnType<typeof setTimeout> | null = null
+  #isClosed = false
+  #lastId = 0
+
+  constructor({ mostMs = MAX_MS, workerUrl = new URL('./page-worker.ts', import.meta.url) }: PageReaderOptions = {}) {
+    this.#mostMs = mostMs
+    this.#workerUrl = workerUrl
+  }
+
+  /** Has the thread started by the time that pages arrive. */
+  warm(): void {
+    if (this.#worker || this.#isClosed) return
+    const worker = new Worker(this.#workerUrl)
+    this.#worker = worker
+    this.#isReady = false
+    worker.onmessage = ({ data }: MessageEvent<FromPageThread>) => this.#receive(worker, data)
+    worker.onerror = (event) => {
+      event.preventDefault()
+      this.#lost(worker)
+    }
+    worker.addEventListener('close', () => this.#lost(worker))
+    this.#watch(worker, START_MS)
+  }
+
+  /** The page in passages; null when it cannot be read, or the call is over. */
+  async read(page: FoundPage, signal: AbortSignal): Promise<ReadPage | null> {
+    const outcome = await this.#do({ read: page }, signal)
+    return outcome && 'page' in outcome ? outcome.page : null
+  }
+
+  /** The body of an answer, or the rule that its goggles break; null when it cannot be made, or the call is over. */
+  async answer(task: AnswerTask, signal: AbortSignal): Promise<Result<string, string> | null> {
+    const outcome = await this.#do({ answer: task }, signal)
+    if (outcome && 'goggles' in outcome) return no(outcome.goggles)
+    return outcome && 'body' in outcome ? ok(outcome.body) : null
+  }
+
+  /** Ends the thread. What is asked then or later comes to nothing. */
+  close(): void {
+    this.#isClosed = true
+    this.#end()
+    for (const one of this.#waiting.splice(0)) one.settle(null)
+  }
+
+  #do(task: PageTask, signal: AbortSignal): Promise<Outcome> {
+    if (this.#isClosed || signal.aborted) return Promise.resolve(null)
+    return new Promise((resolve) => {
+      const giveUp = () => {
+        const at = this.#waiting.indexOf(one)
+        if (at >= 0) this.#waiting.splice(at, 1)
+        resolve(null)
+      }
+      const one: Waiting = {
+        id: ++this.#lastId,
+        task,
+        settle: (outcome) => {
+          signal.removeEventListener('abort', giveUp)
+          resolve(outcome)
+        },
+      }
+      signal.addEventListener('abort', giveUp, { once: true })
+      this.#waiting.push(one)
+      this.#next()
+    })
+  }
+
+  #next(): void {
+    if (this.#current || this.#isClosed || this.#waiting.length === 0) return
+    this.warm()
+    if (!this.#worker || !this.#isReady) return
+    const one = this.#waiting.shift()
+    if (!one) return
+    this.#current = one
+    this.#watch(this.#worker, this.#mostMs)
+    this.#worker.postMessage({ id: one.id, task: one.task } satisfies ToPageThread)
+  }
+
+  #receive(worker: Worker, message: FromPageThread): void {
+    if (this.#worker !== worker) return
+    this.#unwatch()
+    if ('ready' in message) this.#isReady = true
+    else this.#settle('problem' in message ? null : message)
+    this.#next()
+  }
+
+  #settle(outcome: Outcome): void {
+    const current = this.#current
+    this.#current = null
+    current?.settle(outcome)
+  }
+
+  #watch(worker: Worker, ms: number): void {
+    this.#unwatch()
+    this.#timer = setTimeout(() => this.#lost(worker), ms)
+  }
+
+  #unwatch(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+  }
+
+  /** The thread is gone, or has to go: what it had is given up. One that did not even start takes all that wait with it. */
+  #lost(worker: Worker): void {
+    if (this.#worker !== worker) return
+    const hadStarted = this.#isReady
+    this.#end()
+    if (!hadStarted) for (const one of this.#waiting.splice(0)) one.settle(null)
+    this.#next()
+  }
+
+  #end(): void {
+    this.#unwatch()
+    this.#worker?.terminate()
+    this.#worker = null
+    this.#isReady = false
+    this.#settle(null)
+  }
+}

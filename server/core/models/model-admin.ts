@@ -1,0 +1,54 @@
+import type { Actor, AuditEntry } from '../audit'
+import type { Clock } from '../clock'
+import { type Failure, failure } from '../failure'
+import { makeId } from '../ids'
+import { isJson } from '../json'
+import { no, ok, type Result } from '../result'
+import type { ModelStore } from './catalogue'
+import type { Model } from './model'
+import { parseModelEntry } from './model-entry'
+
+/** Where an operator adds, prices and removes models, while the gateway runs. Each change is durable and audited when it resolves. */
+export class ModelAdmin {
+  private readonly store: ModelStore
+  private readonly clock: Clock
+
+  constructor(store: ModelStore, clock: Clock) {
+    this.store = store
+    this.clock = clock
+  }
+
+  /** Adds a model, or puts another entry in its place. It binds the next call. */
+  async put(actor: Actor, entry: unknown): Promise<Result<Model, Failure>> {
+    const at = this.clock.now()
+    const version = makeId('price', at)
+    const model = parseModelEntry(entry, { created: Math.floor(at / 1000), priceVersion: () => version })
+    if (!model.ok) return no(failure('invalid_parameter', model.error, { param: 'model' }))
+    const { id, price } = model.value
+    await this.store.put(model.value, entry, this.audit(actor, at, 'model.put', { id, price, version }))
+    return model
+  }
+
+  /** Another price of a model that was added here, in USD per million tokens; the rest of its entry stays. */
+  async setPrice(actor: Actor, id: string, price: Readonly<Record<string, number>>): Promise<Result<Model, Failure>> {
+    const entry = this.store.entryOf(id)
+    if (!isJson(entry)) return no(notHere(id))
+    return this.put(actor, { ...entry, price })
+  }
+
+  async remove(actor: Actor, id: string): Promise<Result<{ readonly id: string }, Failure>> {
+    const removed = await this.store.remove(id, this.audit(actor, this.clock.now(), 'model.remove', { id }))
+    return removed ? ok({ id }) : no(notHere(id))
+  }
+
+  private audit(actor: Actor, at: number, action: string, detail: Record<string, unknown>): AuditEntry {
+    return { id: makeId('audit', at), at, actor, accountId: null, keyId: null, action, detail }
+  }
+}
+
+function notHere(id: string): Failure {
+  return failure(
+    'resource_not_found',
+    `No operator added a model "${id.slice(0, 80)}"; those of the file are changed there.`,
+  )
+}

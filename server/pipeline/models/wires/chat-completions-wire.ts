@@ -1,0 +1,197 @@
+import { isJson, listOf } from '../../../core/json'
+import type { ModelUpstream } from '../../../core/models/model'
+import { ok } from '../../../core/result'
+import type { TokenCounts } from '../../../core/usage/call-record'
+import { uncoveredOfChat } from './chat-completions-members'
+import { type Edit, edited, inserted, objectMembers } from './json-members'
+import {
+  type InputParts,
+  imagePart,
+  type ModelRequest,
+  manyOf,
+  missing,
+  OPAQUE_PART,
+  partsOf,
+  positive,
+  readBody,
+  TEXT_PART,
+  wrong,
+} from './model-request'
+import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from './model-wire'
+import { jsonOf, latin1, SseEvents, tellsOfFailure, type Verdict } from './sse-events'
+import { openAiUsage } from './token-usage'
+
+const TEXTS = stringMembers('content', 'arguments', 'refusal', 'reasoning', 'reasoning_content')
+/** As it stands in every event of a stream whose usage was asked for. */
+const NO_USAGE = ',"usage":null'
+const NOT_TEXT_ALONE = /\[DONE\]|"error"(?!\s*:\s*null\b)|"usage"\s*:\s*\{/
+const NONE: Uint8Array = new Uint8Array()
+
+/** OpenAI's chat completions, which Ollama, vLLM, LM Studio and many more speak (facts/upstreams 6.1). */
+export const CHAT_COMPLETIONS: ModelWire = {
+  route: 'chat_completions',
+  read(bytes) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { json, members } = read.value
+    const { model, messages, stream = false, n, stream_options: options } = json
+    if (model === undefined) return missing('model')
+    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+    if (messages === undefined) return missing('messages')
+    if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
+    if (typeof stream !== 'boolean' && stream !== null) return wrong('stream', 'must be true or false')
+    if (isJson(options) && !stream) return wrong('stream_options', 'goes with stream: true only')
+    const caps = [json['max_completion_tokens'], json['max_tokens']].map(positive)
+    if (caps[0] === undefined) return wrong('max_completion_tokens', 'must be a whole number above 0')
+    if (caps[1] === undefined) return wrong('max_tokens', 'must be a whole number above 0')
+    const choices = positive(n)
+    if (choices === undefined || (choices ?? 1) > 128) return wrong('n', 'must be a whole number from 1 to 128')
+    const bestOf = positive(json['best_of'])
+    if (bestOf === undefined || (bestOf ?? 1) > 128) return wrong('best_of', 'must be a whole number from 1 to 128')
+    const given = caps.filter((cap) => typeof cap === 'number')
+    return ok({
+      bytes,
+      members,
+      model,
+      stream: stream === true,
+      usageAsked: isJson(options) && options['include_usage'] === true,
+      // Of two caps a vendor may take either: the larger one is what can come.
+      cap: given.length > 0 ? Math.max(...given) : null,
+      // Each of the answers that the best are chosen from is billed.
+      choices: Math.max(choices ?? 1, bestOf ?? 1),
+      parts: partsOf(messages.flatMap((message) => manyOf(isJson(message) ? message['content'] : null).map(partOf))),
+      hasTools: listOf(json['tools']).length > 0 || listOf(json['functions']).length > 0,
+      uncovered: uncoveredOfChat(json),
+    })
+  },
+  bodyFor(request, upstream, cap) {
+    const { bytes, members } = request
+    const edits: Edit[] = []
+    const set = (name: string, value: unknown) => {
+      const member = members.get(name)
+      edits.push(member ? { ...member, text: JSON.stringify(value) } : inserted(bytes, 0, name, value))
+    }
+    if (upstream.model !== request.model) set('model', upstream.model)
+    if (request.cap === null) set(upstream.capName, cap)
+    else edits.push(...capUnder(upstream.capName, request))
+    if (request.stream && !request.usageAsked) {
+      const member = members.get('stream_options')
+      const asked: unknown = member ? JSON.parse(textOf(bytes.subarray(member.start, member.end))) : null
+      set('stream_options', { ...(isJson(asked) ? asked : {}), include_usage: true })
+    }
+    return edited(bytes, edits)
+  },
+  usageOf: (answer) => openAiUsage(answer['usage']),
+  textBytes: (answer) => stringBytes(answer, TEXTS),
+  meter: (request) => new ChatMeter(request.usageAsked),
+  errorEvent: (body) => `data: ${body}\n\n`,
+}
+
+const OTHER_NAME = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' } as const
+
+/** What puts a cap under the name that the upstream reads: under the other one it would be held for, and bound nothing there. */
+function capUnder(name: ModelUpstream['capName'], { bytes, members, cap }: ModelRequest): readonly Edit[] {
+  const [own, other] = [members.get(name), members.get(OTHER_NAME[name])]
+  if (!other || (own && textOf(bytes.subarray(own.start, own.end)) !== 'null')) return []
+  if (!own) return [{ start: other.nameStart, end: other.end, text: `"${name}":${cap}` }]
+  return [
+    { ...own, text: String(cap) },
+    { ...other, text: 'null' },
+  ]
+}
+
+/** Parts whose tokens their bytes bound. What is not known may be a file or a film behind an address. */
+const BOUNDED_BY_BYTES: ReadonlySet<unknown> = new Set(['text', 'refusal', 'thinking'])
+
+function partOf(part: unknown): InputParts {
+  if (!isJson(part)) return TEXT_PART
+  if (part['type'] === 'image_url') {
+    const url = isJson(part['image_url']) ? part['image_url']['url'] : null
+    return imagePart(typeof url === 'string' && url.startsWith('data:') ? url.slice(url.indexOf(',') + 1) : null)
+  }
+  return BOUNDED_BY_BYTES.has(part['type']) ? TEXT_PART : OPAQUE_PART
+}
+
+class ChatMeter implements StreamMeter {
+  ending: Uint8Array = NONE
+  isComplete = false
+  hasFailed = false
+  private counts: TokenCounts | null = null
+  /** Whether the usage came by itself, as the report at the end does; some servers tell a running count in every event. */
+  private isReport = false
+  private text = 0
+  private readonly shown: boolean
+  private readonly events = new SseEvents(
+    (event) => this.judge(event),
+    (events) => this.judgeMany(events),
+  )
+
+  /** `shown`: the caller asked for the usage; otherwise it does not see what we asked for. */
+  constructor(shown: boolean) {
+    this.shown = shown
+  }
+
+  get seen(): Seen {
+    const isFinal = this.counts !== null && (this.isReport || this.isComplete)
+    return { counts: this.counts, isFinal, textBytes: this.text }
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    return this.events.push(chunk)
+  }
+
+  close(): Uint8Array {
+    return this.events.end()
+  }
+
+  /** Events of text alone, which nearly all are. */
+  private judgeMany(events: string): string | null {
+    if (NOT_TEXT_ALONE.test(events)) return null
+    const passed = this.shown ? events : events.replaceAll(NO_USAGE, '')
+    if (!this.shown && passed.includes('"usage"')) return null
+    this.text += stringBytes(events, TEXTS)
+    return passed
+  }
+
+  private judge(event: Uint8Array): Verdict {
+    const text = latin1(event)
+    if (text.length < 64 && /^data:\s*\[DONE\]/m.test(text)) {
+      this.isComplete = true
+      this.ending = event
+      return 'drop'
+    }
+    this.text += stringBytes(text, TEXTS)
+    if (text.includes('"error"')) this.hasFailed ||= tellsOfFailure(jsonOf(event))
+    if (!text.includes('"usage"')) return 'pass'
+    if (/"usage"\s*:\s*\{/.test(text)) {
+      const json = jsonOf(event)
+      const counts = openAiUsage(json['usage'])
+      const isAlone = json['usage'] !== undefined && listOf(json['choices']).length === 0
+      this.counts = counts ?? this.counts
+      this.isReport ||= counts !== null && isAlone
+      if (this.shown) return 'pass'
+      if (isAlone) return 'drop'
+    }
+    return this.shown ? 'pass' : withoutUsage(event, text)
+  }
+}
+
+/** The event without its usage, else byte for byte. */
+function withoutUsage(event: Uint8Array, text: string): Verdict {
+  // In a string its quotes would have backslashes: it stands there as a member only.
+  const plain = text.indexOf(NO_USAGE)
+  if (plain >= 0) return Buffer.concat([event.subarray(0, plain), event.subarray(plain + NO_USAGE.length)])
+  const start = event.indexOf(0x7b)
+  const members = start < 0 ? null : objectMembers(event, start)
+  const usage = members?.get('usage')
+  if (!members || !usage) return 'pass'
+  const name = text.lastIndexOf('"usage"', usage.start)
+  const before = text.slice(0, name).trimEnd()
+  const after = text.slice(usage.end)
+  const whole = before.endsWith(',') ? before.slice(0, -1) + after : before + after.replace(/^\s*,/, '')
+  return Buffer.from(whole, 'latin1')
+}
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes)
+}

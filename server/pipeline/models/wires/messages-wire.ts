@@ -1,0 +1,167 @@
+import { isJson, listOf } from '../../../core/json'
+import type { ModelTokens } from '../../../core/models/model-tokens'
+import { ok } from '../../../core/result'
+import { edited } from './json-members'
+import { uncoveredOfMessages, vendorDescribedTools } from './messages-members'
+import {
+  type InputParts,
+  imagePart,
+  manyOf,
+  missing,
+  OPAQUE_PART,
+  partsOf,
+  positive,
+  readBody,
+  TEXT_PART,
+  wrong,
+} from './model-request'
+import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from './model-wire'
+import { jsonOf, latin1, SseEvents, type Verdict } from './sse-events'
+import { type AnthropicCounts, anthropicUsage, fromAnthropic } from './token-usage'
+
+const TEXTS = stringMembers('text', 'partial_json', 'thinking')
+const NONE: Uint8Array = new Uint8Array()
+
+/** Anthropic's messages (facts/upstreams 6.2). */
+export const MESSAGES: ModelWire = {
+  route: 'messages',
+  read(bytes) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { json, members } = read.value
+    const { model, messages, stream = false, max_tokens: cap } = json
+    if (model === undefined) return missing('model')
+    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+    if (cap === undefined) return missing('max_tokens')
+    const most = positive(cap)
+    if (!most) return wrong('max_tokens', 'must be a whole number above 0')
+    if (messages === undefined) return missing('messages')
+    if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
+    if (typeof stream !== 'boolean') return wrong('stream', 'must be true or false')
+    return ok({
+      bytes,
+      members,
+      model,
+      stream,
+      usageAsked: true,
+      cap: most,
+      choices: 1,
+      parts: partsOf([{ content: json['system'] }, ...messages].flatMap((message) => blocksOf(message))),
+      hasTools: listOf(json['tools']).length > 0,
+      vendorTools: vendorDescribedTools(json),
+      uncovered: uncoveredOfMessages(json),
+      hourCache: mayKeepForAnHour(bytes),
+    })
+  },
+  bodyFor({ bytes, members, model }, upstream) {
+    const member = members.get('model')
+    if (upstream.model === model || !member) return bytes
+    return edited(bytes, [{ ...member, text: JSON.stringify(upstream.model) }])
+  },
+  usageOf(answer) {
+    const counts = anthropicUsage(answer['usage'])
+    return counts && fromAnthropic(counts)
+  },
+  textBytes: (answer) => stringBytes(answer, TEXTS),
+  meter: () => new MessagesMeter(),
+  errorEvent: (body) => `event: error\ndata: ${body}\n\n`,
+}
+
+/** Whether a `ttl` of an hour may stand in the body, whatever else `1h` may be of: the hold is for the dearer price then. */
+function mayKeepForAnHour(bytes: Uint8Array<ArrayBuffer>): boolean {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return text.includes('1h') || text.includes('\\u00')
+}
+
+/** Blocks whose tokens their bytes bound. */
+const BOUNDED_BY_BYTES: ReadonlySet<unknown> = new Set([
+  'text',
+  'search_result',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'tool_reference',
+])
+
+function blocksOf(holder: unknown): InputParts[] {
+  return manyOf(isJson(holder) ? holder['content'] : null).flatMap((block) => {
+    if (!isJson(block)) return [TEXT_PART]
+    const source = isJson(block['source']) ? block['source'] : {}
+    if (block['type'] === 'image') return [imagePart(source['type'] === 'base64' ? source['data'] : null)]
+    if (block['type'] === 'document') return [source['type'] === 'text' ? TEXT_PART : OPAQUE_PART]
+    if (block['type'] === 'tool_result') return blocksOf(block)
+    return [BOUNDED_BY_BYTES.has(block['type']) ? TEXT_PART : OPAQUE_PART]
+  })
+}
+
+/** A type of event that is more than content; in the text of an answer it only means a closer look. */
+const NOT_CONTENT_ALONE = /message_(?:start|delta|stop)|\berror\b/
+
+class MessagesMeter implements StreamMeter {
+  ending: Uint8Array = NONE
+  isComplete = false
+  hasFailed = false
+  private counts: AnthropicCounts | null = null
+  private isFinal = false
+  private text = 0
+  private readonly events = new SseEvents(
+    (event) => this.judge(event),
+    (events) => this.judgeMany(events),
+  )
+
+  get seen(): Seen {
+    const counts: ModelTokens | null = this.counts && fromAnthropic(this.counts)
+    // The first event's output is provisional; only the last delta's is the whole call's.
+    return {
+      counts: counts && !this.isFinal ? { ...counts, output: 0 } : counts,
+      isFinal: this.isFinal,
+      textBytes: this.text,
+    }
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    return this.events.push(chunk)
+  }
+
+  close(): Uint8Array {
+    return this.events.end()
+  }
+
+  /** Events of content blocks alone, which nearly all are. */
+  private judgeMany(events: string): string | null {
+    if (NOT_CONTENT_ALONE.test(events)) return null
+    this.text += stringBytes(events, TEXTS)
+    return events
+  }
+
+  private judge(event: Uint8Array): Verdict {
+    const text = latin1(event)
+    switch (/^event:\s*(\w+)/m.exec(text)?.[1] ?? String(jsonOf(event)['type'])) {
+      case 'message_start': {
+        const { message } = jsonOf(event)
+        this.counts = anthropicUsage(isJson(message) ? message['usage'] : null)
+        return 'pass'
+      }
+      case 'message_delta': {
+        const { usage } = jsonOf(event)
+        // Cumulative: it overwrites, and never adds (facts/upstreams 6.2).
+        const next = anthropicUsage(usage, this.counts ?? undefined)
+        if (next && isJson(usage) && usage['output_tokens'] !== undefined) {
+          this.counts = next
+          this.isFinal = true
+        }
+        return 'pass'
+      }
+      case 'message_stop':
+        this.isComplete = true
+        this.ending = event
+        return 'drop'
+      case 'error':
+        this.hasFailed = true
+        return 'pass'
+      default:
+        this.text += stringBytes(text, TEXTS)
+        return 'pass'
+    }
+  }
+}

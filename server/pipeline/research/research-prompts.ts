@@ -1,0 +1,122 @@
+import { isJson, type Json, listOf } from '../../core/json'
+
+/** One page that a search found. Its number stands in the answer as `[n]`. */
+export interface ResearchSource {
+  readonly number: number
+  readonly title: string
+  readonly url: string
+  readonly snippets: readonly string[]
+}
+
+/** Most bytes of sources that a prompt holds: what bounds the cost of reading them. */
+export const MAX_SOURCE_BYTES = 48 * 1024
+const MAX_QUERY_LENGTH = 300
+const LINE = /^\s*(?:[-*\d.)]+\s*)?QUERY:\s*(.+)$/gim
+
+export interface ChatTurn {
+  readonly role: 'system' | 'user'
+  readonly content: string
+}
+
+export function planPrompt(question: string, most: number): ChatTurn[] {
+  return [
+    {
+      role: 'system',
+      content: `You plan research. Reply with at most ${most} lines and nothing else. Begin each line with the word QUERY, a colon, and one short web search.`,
+    },
+    { role: 'user', content: question },
+  ]
+}
+
+export function gapPrompt(question: string, sources: readonly ResearchSource[], most: number): ChatTurn[] {
+  return [
+    {
+      role: 'system',
+      content: `You check research. If the sources below answer the question, reply DONE. Otherwise reply with at most ${most} lines, each with the word QUERY, a colon, and one short web search for what is missing.`,
+    },
+    { role: 'user', content: `${sourceLines(sources)}\n\n${question}` },
+  ]
+}
+
+export function answerPrompt(question: string, sources: readonly ResearchSource[]): ChatTurn[] {
+  return [
+    {
+      role: 'system',
+      content:
+        'You answer from the numbered lines of the next message only. Put the number of the line behind each statement, as in [1]. Where the lines do not tell, write that they do not.',
+    },
+    { role: 'user', content: `${sourceLines(sources)}\n\n${question}` },
+  ]
+}
+
+/** The searches of a plan, at most so many; those that were made already are left out. */
+export function plannedQueries(reply: string, most: number, made: readonly string[]): string[] {
+  const known = new Set(made.map((query) => query.toLowerCase()))
+  const queries: string[] = []
+  for (const [, text = ''] of reply.matchAll(LINE)) {
+    const query = shortened(text)
+    if (query === '' || known.has(query.toLowerCase())) continue
+    known.add(query.toLowerCase())
+    queries.push(query)
+  }
+  return queries.slice(0, most)
+}
+
+/** Searches by the question itself, where a model plans none: the whole, and its parts. */
+export function questionQueries(question: string, most: number): string[] {
+  const parts = question
+    .slice(0, 10 * MAX_QUERY_LENGTH)
+    .split(/[?;\n]+|\s+and\s+/i)
+    .map(shortened)
+  const whole = shortened(question)
+  return [...new Set([whole, ...parts.filter((part) => part.split(' ').length > 2)])]
+    .filter((query) => query !== '')
+    .slice(0, most)
+}
+
+/** What a search takes: 1 to 600 characters, at most 75 words (spec 4.2). Cut first: a pattern's time grows with the text. */
+function shortened(text: string): string {
+  const cut = text.trim().slice(0, MAX_QUERY_LENGTH).split(/\s+/).slice(0, 40).join(' ')
+  return cut.replace(/^["']|["'?!.\s]+$/g, '').trim()
+}
+
+/** Each sentence of each source on a line of its own, with the source's number behind it; no more than fits. */
+function sourceLines(sources: readonly ResearchSource[]): string {
+  const lines: string[] = []
+  let bytes = 0
+  for (const { number, title, url, snippets } of sources) {
+    const own = [`[${number}] ${title} (${url})`, ...snippets.flatMap((snippet) => sentencesOf(snippet, number))]
+    for (const line of own) {
+      bytes += Buffer.byteLength(line) + 1
+      if (bytes > MAX_SOURCE_BYTES) return lines.join('\n')
+      lines.push(line)
+    }
+  }
+  return lines.join('\n')
+}
+
+function sentencesOf(snippet: string, number: number): string[] {
+  return snippet
+    .split(/\n+|(?<=[.!?])\s+/)
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => sentence !== '')
+    .map((sentence) => `${sentence} [${number}]`)
+}
+
+/** The pages of an LLM-context answer (facts/upstreams 2.2). */
+export function foundPages(answer: unknown): Omit<ResearchSource, 'number'>[] {
+  const grounding: Json = isJson(answer) && isJson(answer['grounding']) ? answer['grounding'] : {}
+  return listOf(grounding['generic'])
+    .filter(isJson)
+    .map(({ url, title, snippets }) => ({
+      url: String(url),
+      title: String(title ?? url),
+      snippets: listOf(snippets).map(String),
+    }))
+}
+
+/** The sources that the answer names, each once, in the order of their numbers. */
+export function citedSources(answer: string, sources: readonly ResearchSource[]): ResearchSource[] {
+  const cited = new Set([...answer.matchAll(/\[(\d{1,3})\]/g)].map(([, number]) => Number(number)))
+  return sources.filter(({ number }) => cited.has(number))
+}
