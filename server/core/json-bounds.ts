@@ -41,6 +41,11 @@ export class JsonScan {
     this.bounds = bounds
   }
 
+  /** How many objects, arrays and members there were so far. */
+  get partsSoFar(): number {
+    return this.parts
+  }
+
   /** Reads on. False from the chunk on that goes beyond the bounds. */
   push(chunk: Uint8Array): boolean {
     const { bounds } = this

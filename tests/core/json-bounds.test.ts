@@ -35,6 +35,9 @@ describe('the bounds of JSON, before anything parses it', () => {
         const { depth, parts } = measured(value)
         expect(scanned(json, { depth, parts }, step)).toBe(true)
         expect(isValueWithin(value, { depth, parts })).toBe(true)
+        const scan = new JsonScan({ depth, parts })
+        scan.push(json)
+        expect(scan.partsSoFar).toBe(parts)
         for (const less of [
           ...(depth > 0 ? [{ depth: depth - 1, parts }] : []),
           ...(parts > 0 ? [{ depth, parts: parts - 1 }] : []),

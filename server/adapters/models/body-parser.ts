@@ -1,13 +1,16 @@
 import { type Failure, failure } from '../../core/failure'
-import { BODY_BOUNDS, isWithin } from '../../core/json-bounds'
 import { no, ok, type Result } from '../../core/result'
-import { type BodyReader, type ReadModelBody, SHORT_BODY_BYTES } from '../../pipeline/models/body-reader'
+import {
+  type ArrivedBody,
+  type BodyReader,
+  type ReadModelBody,
+  SHORT_BODY_BYTES,
+} from '../../pipeline/models/body-reader'
 import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
 import type { FromBodyThread, ToBodyThread } from './body-wire'
 
-/** What has no more parts is read at once; so few bytes have no more. */
-const FEW_PARTS = { ...BODY_BOUNDS, parts: 10_000 }
-const FEW_BYTES = 16 * 1024
+/** What has no more parts is read at once, in a few milliseconds: a parser is slow with names, however short. */
+const FEW_PARTS = 10_000
 /** Long bodies that may wait for the thread. */
 const MAX_WAITING = 16
 /** No body of 32 MiB takes so long. */
@@ -37,11 +40,11 @@ export class BodyParser implements BodyReader {
     this.workerUrl = workerUrl
   }
 
-  async read(wire: ModelWire, chunks: readonly Uint8Array<ArrayBuffer>[], path: WirePath): Promise<Outcome> {
+  async read(wire: ModelWire, { chunks, parts }: ArrivedBody, path: WirePath): Promise<Outcome> {
     const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0)
     if (length > SHORT_BODY_BYTES) return this.readBeside({ route: wire.route, path, chunks: chunks.map(alone) })
     const bytes = Buffer.concat(chunks, length)
-    if (!isQuick(bytes)) return this.readBeside({ route: wire.route, path, chunks: [alone(bytes)] })
+    if (parts === null || parts > FEW_PARTS) return this.readBeside({ route: wire.route, path, chunks: [alone(bytes)] })
     const read = wire.read(bytes, path)
     return read.ok ? ok({ request: read.value, digest: null }) : read
   }
@@ -101,13 +104,10 @@ export class BodyParser implements BodyReader {
   }
 }
 
-function outcomeOf({ read, digest, buffer }: FromBodyThread): Outcome {
-  return read.ok ? ok({ request: { ...read.value, bytes: new Uint8Array(buffer) }, digest }) : read
-}
-
-/** Whether this is read in a few milliseconds: a parser is slow with names, however short. */
-function isQuick(bytes: Uint8Array): boolean {
-  return bytes.byteLength < FEW_BYTES || isWithin(bytes, FEW_PARTS)
+function outcomeOf(read: FromBodyThread): Outcome {
+  if (!read.ok) return read
+  const { facts, digest, buffer } = read.value
+  return ok({ request: { ...facts, bytes: new Uint8Array(buffer) }, digest })
 }
 
 /** These bytes in memory of their own, which can go to another thread. */

@@ -11,9 +11,8 @@ export interface ToBodyThread {
   readonly chunks: readonly Uint8Array<ArrayBuffer>[]
 }
 
-/** What the thread found, and the memory back. Never the parsed body: it would be copied. */
-export interface FromBodyThread {
-  readonly read: Result<Omit<ModelRequest, 'bytes'>, Failure>
-  readonly digest: string
-  readonly buffer: ArrayBuffer
-}
+/** What the thread found, and the memory back, which of a refused body nobody needs. Never the parsed body: it would be copied. */
+export type FromBodyThread = Result<
+  { readonly facts: Omit<ModelRequest, 'bytes'>; readonly digest: string; readonly buffer: ArrayBuffer },
+  Failure
+>

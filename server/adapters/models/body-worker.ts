@@ -27,11 +27,12 @@ self.onmessage = ({ data: { route, path, chunks } }: MessageEvent<ToBodyThread>)
     at += chunk.byteLength
   }
   const { buffer } = bytes
-  const answer: FromBodyThread = { read: readOf(WIRES[route], bytes, path), digest: digestOf(bytes), buffer }
-  self.postMessage(answer, [buffer])
+  const read = factsOf(WIRES[route], bytes, path)
+  const answer: FromBodyThread = read.ok ? ok({ facts: read.value, digest: digestOf(bytes), buffer }) : read
+  self.postMessage(answer, answer.ok ? [buffer] : [])
 }
 
-function readOf(
+function factsOf(
   wire: ModelWire,
   bytes: Uint8Array<ArrayBuffer>,
   path: ToBodyThread['path'],

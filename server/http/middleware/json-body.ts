@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, type JsonBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
 import { no, ok, type Result } from '../../core/result'
-import { SHORT_BODY_BYTES } from '../../pipeline/models/body-reader'
+import { type ArrivedBody, SHORT_BODY_BYTES } from '../../pipeline/models/body-reader'
 import { type BodyTerms, type TakenBody, takeBody } from './intake'
 
 /** Most bytes of a JSON body (spec-answers 2). */
@@ -14,7 +14,7 @@ const LONG_BODY_SCAN_BYTES = 64 * 1024
  * caller lies about its length), 400 when it cannot be parsed, or when it is made of more than a parser should be given.
  */
 export async function readJson(request: Request): Promise<Result<unknown, Failure>> {
-  const judge = jsonJudge(request.headers, SERVED_BODY_BOUNDS)
+  const { judge } = jsonJudge(request.headers, SERVED_BODY_BOUNDS)
   const taken = await takeBody(request, { mostBytes: MAX_JSON_BYTES, judge })
   if (!taken.ok) return taken
   const { chunks, byteLength, giveBack } = taken.value
@@ -31,20 +31,21 @@ export async function readJson(request: Request): Promise<Result<unknown, Failur
  * The chunks of a body that is declared as JSON, unparsed; none when there is none. A short one keeps to the bounds; the rest of a
  * long one is looked at by who parses it, off this thread.
  */
-export function readJsonChunks(
+export async function readJsonChunks(
   request: Request,
   mostBytes: number,
   mostMs?: number,
-): Promise<Result<TakenBody, Failure>> {
-  const judge = jsonJudge(request.headers, BODY_BOUNDS)
-  return takeBody(request, { mostBytes, ...(mostMs !== undefined && { mostMs }), judge })
+): Promise<Result<TakenBody & ArrivedBody, Failure>> {
+  const { judge, parts } = jsonJudge(request.headers, BODY_BOUNDS)
+  const taken = await takeBody(request, { mostBytes, ...(mostMs !== undefined && { mostMs }), judge })
+  return taken.ok ? ok({ ...taken.value, parts: parts() }) : taken
 }
 
 /** The request with its body read, for whoever reads and judges it in another shape. JSON in it keeps to the bounds. */
 export async function withTakenBody(request: Request, mostBytes: number): Promise<Result<Request, Failure>> {
   if (!request.body) return ok(request)
   const isJson = isJsonType(request.headers.get('content-type'))
-  const judge = isJson ? jsonJudge(request.headers, SERVED_BODY_BOUNDS) : () => null
+  const judge = isJson ? jsonJudge(request.headers, SERVED_BODY_BOUNDS).judge : () => null
   const taken = await takeBody(request, { mostBytes, judge })
   if (!taken.ok) return taken
   const { method, headers, signal } = request
@@ -53,20 +54,29 @@ export async function withTakenBody(request: Request, mostBytes: number): Promis
   return ok(new Request(request.url, { method, headers, signal, body: Buffer.concat(chunks, byteLength) }))
 }
 
-function jsonJudge(headers: Headers, bounds: JsonBounds): BodyTerms['judge'] {
+interface JsonJudge {
+  readonly judge: BodyTerms['judge']
+  /** Of all that came; null when not all of it was looked at. */
+  parts(): number | null
+}
+
+function jsonJudge(headers: Headers, bounds: JsonBounds): JsonJudge {
   const scan = new JsonScan(bounds)
   const tooMuch = failure('invalid_request', beyondBounds(bounds))
   const isLong = Number(headers.get('content-length') ?? 0) > SHORT_BODY_BYTES
   const mostScanned = isLong ? LONG_BODY_SCAN_BYTES : SHORT_BODY_BYTES
   let isDeclared = false
-  let scanned = 0
-  return (chunk) => {
-    isDeclared ||= isJsonType(headers.get('content-type'))
-    if (!isDeclared) return NOT_DECLARED
-    // A chunk may be many mebibytes: of a long body only its beginning is looked at here.
-    const part = chunk.subarray(0, Math.max(0, mostScanned - scanned))
-    scanned += part.byteLength
-    return scan.push(part) ? null : tooMuch
+  let came = 0
+  return {
+    judge: (chunk) => {
+      isDeclared ||= isJsonType(headers.get('content-type'))
+      if (!isDeclared) return NOT_DECLARED
+      // A chunk may be many mebibytes: of a long body only its beginning is looked at here.
+      const part = chunk.subarray(0, Math.max(0, mostScanned - came))
+      came += chunk.byteLength
+      return scan.push(part) ? null : tooMuch
+    },
+    parts: () => (came <= mostScanned ? scan.partsSoFar : null),
   }
 }
 

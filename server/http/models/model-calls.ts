@@ -55,10 +55,10 @@ export class ModelCalls {
     const outcome = await inPlace(this.deps.limiter, authenticated, async (ticket): Promise<ModelOutcome> => {
       const taken = await readJsonChunks(request, MAX_BODY_BYTES, BODY_DEADLINE_MS)
       if (!taken.ok) return { kind: 'refused', failure: taken.error }
-      const { chunks, byteLength, giveBack } = taken.value
+      const { byteLength, giveBack } = taken.value
       ticket.with(giveBack)
       if (byteLength === 0) return { kind: 'refused', failure: failure('invalid_request', 'The body is missing.') }
-      const read = await this.bodies.read(target.wire, chunks, target.path)
+      const read = await this.bodies.read(target.wire, taken.value, target.path)
       if (!read.ok) return { kind: 'refused', failure: read.error }
       return serveModel(this.deps, { ...this.call(request, target, read.value), ticket, options: options.value })
     })

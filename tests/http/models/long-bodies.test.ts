@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { BodyParser } from '../../../server/adapters/models/body-parser'
+import { BytesUnderWay } from '../../../server/core/limits/bytes-under-way'
 import { digestOf } from '../../../server/core/payments/binding'
+import { Intake } from '../../../server/http/middleware/intake'
+import { readJsonChunks } from '../../../server/http/middleware/json-body'
+import type { ArrivedBody } from '../../../server/pipeline/models/body-reader'
 import { CHAT_COMPLETIONS } from '../../../server/pipeline/models/wires/chat-completions-wire'
 import { type Harness, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
@@ -24,35 +28,58 @@ afterAll(async () => {
   expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
 })
 
-/** As they come from the wire: of memory of their own, and as views on memory that others share. */
-function inChunks(whole: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
+/** As it comes from the wire: in memory of its own, and in views on memory that others share. */
+function arrived(text: string, parts: number | null = null): ArrivedBody {
+  const whole = bytes(text)
   const third = Math.floor(whole.length / 3)
-  return [whole.slice(0, third), whole.subarray(third, 2 * third), whole.subarray(2 * third)]
+  return { chunks: [whole.slice(0, third), whole.subarray(third, 2 * third), whole.subarray(2 * third)], parts }
 }
 
 describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', () => {
   test('what is read of it is the same, to the byte', async () => {
-    const desk = new BodyParser()
+    const parser = new BodyParser()
     for (const more of [`,"user":"${LONG_TEXT}"`, `,"stream":true,"user":"${LONG_TEXT}é\\"}{"`]) {
       const here = CHAT_COMPLETIONS.read(bytes(chat(more)), PATH)
-      const there = await desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(more))), PATH)
+      const there = await parser.read(CHAT_COMPLETIONS, arrived(chat(more)), PATH)
       if (!here.ok || !there.ok) throw new Error('refused')
       expect(there.value.request).toEqual(here.value)
       expect(there.value.digest).toBe(digestOf(bytes(chat(more))))
     }
   })
 
-  test('a short body of many parts is read there too', async () => {
-    const desk = new BodyParser()
-    const body = bytes(chat(`,"metadata":{${Array.from({ length: 20_000 }, (_, i) => `"m${i}":1`).join(',')}}`))
-    const read = await desk.read(CHAT_COMPLETIONS, inChunks(body), PATH)
-    expect(read).toMatchObject({ ok: true, value: { digest: expect.any(String) } })
+  test('a short body is read there too when it has many parts, or when not all of it was looked at', async () => {
+    const parser = new BodyParser()
+    const digests = [9, 20_000, null].map(async (parts) => {
+      const read = await parser.read(CHAT_COMPLETIONS, arrived(chat(''), parts), PATH)
+      return read.ok && read.value.digest
+    })
+    expect(await Promise.all(digests)).toEqual([null, digestOf(bytes(chat(''))), digestOf(bytes(chat('')))])
+  })
+
+  test('what is seen of a body on its way are all of its parts, or none when it says that it is long', async () => {
+    const intake = new Intake(new BytesUnderWay({ subject: 8 * MIB, all: 8 * MIB }), { now: () => 0 })
+    const partsOf = async (body: string, headers = {}) => {
+      const request = new Request('http://gateway/', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+      })
+      intake.expect(request, 'address 127.0.0.1')
+      const taken = await readJsonChunks(request, 8 * MIB)
+      return taken.ok ? taken.value.parts : 'refused'
+    }
+    // The object, its three members, the list, the message and its two members.
+    expect(await partsOf(chat(''))).toBe(8)
+    expect(await partsOf(chat(`,"user":"${'a'.repeat(100_000)}"`))).toBe(9)
+    expect(await partsOf(chat(`,"user":"${LONG_TEXT}"`))).toBeNull()
+    const long = { 'content-length': `${2 * MIB}` }
+    expect(await partsOf(chat(`,"user":"${'a'.repeat(100_000)}"`), long)).toBeNull()
   })
 
   test('nesting, members and a broken end behind the first MiB are refused as in a short body', async () => {
-    const desk = new BodyParser()
+    const parser = new BodyParser()
     const refusal = async (more: string) => {
-      const read = await desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(`,"user":"${LONG_TEXT}"${more}`))), PATH)
+      const read = await parser.read(CHAT_COMPLETIONS, arrived(chat(`,"user":"${LONG_TEXT}"${more}`)), PATH)
       return read.ok ? 'read' : read.error.code
     }
     expect(await refusal(`,"metadata":${'['.repeat(100_000)}${']'.repeat(100_000)}`)).toBe('invalid_request')
@@ -63,8 +90,8 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
   })
 
   test('many at once are read one after the other; what finds no room is 503, and the next is read again', async () => {
-    const desk = new BodyParser()
-    const read = () => desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(`,"user":"${LONG_TEXT}"`))), PATH)
+    const parser = new BodyParser()
+    const read = () => parser.read(CHAT_COMPLETIONS, arrived(chat(`,"user":"${LONG_TEXT}"`)), PATH)
     const outcomes = await Promise.all(Array.from({ length: 20 }, read))
     expect(outcomes.filter(({ ok }) => ok).length).toBe(17)
     for (const outcome of outcomes)
@@ -73,8 +100,8 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
   })
 
   test('a thread that dies takes one body with it, and no other', async () => {
-    const desk = new BodyParser(new URL('../../fixtures/dying-worker.ts', import.meta.url))
-    const read = () => desk.read(CHAT_COMPLETIONS, inChunks(bytes(chat(`,"user":"${LONG_TEXT}"`))), PATH)
+    const parser = new BodyParser(new URL('../../fixtures/dying-worker.ts', import.meta.url))
+    const read = () => parser.read(CHAT_COMPLETIONS, arrived(chat(`,"user":"${LONG_TEXT}"`)), PATH)
     const outcomes = await Promise.all([read(), read()])
     expect(outcomes.map((outcome) => (outcome.ok ? 'read' : outcome.error.code))).toEqual([
       'service_unavailable',

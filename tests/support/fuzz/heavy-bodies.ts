@@ -1,10 +1,17 @@
 import { readFile } from 'node:fs/promises'
-import { dataFolder, removeFolder, startServer } from '../server-process'
-import { makeWorld } from './world'
+import { join } from 'node:path'
+import { SHORT_BODY_BYTES } from '../../../server/pipeline/models/body-reader'
+import { control, dataFolder, removeFolder, signUp, startServer } from '../server-process'
 
-/** Most CPU time that one request may take of the thread that serves everybody. */
-const MAX_CPU_MS = 50
-const TRIES = 7
+/**
+ * Most CPU time of the thread that serves everybody that the gateway may take for one request, beyond what a bare Bun server takes to
+ * receive the same bytes. 50 ms is what is promised (issue 14.12). A body over 1 MiB is only taken in and passed on: that takes 3 to 15 ms
+ * for 31 MB, and parsing it here takes from 70 (one text) to 2,800 (members), so that half of 50 tells them apart on any machine.
+ */
+const MOST_OWN_MS = { read: 50, passedOn: 25 }
+const TRIES = 11
+/** A body that was never read shows nothing. */
+const REFUSED_UNREAD: ReadonlySet<number> = new Set([401, 429])
 const MIB = 1024 * 1024
 const CHAT_BEGIN = '{"model":"sandbox/echo","max_tokens":5,"messages":[{"role":"user","content":"Hello"}]'
 
@@ -16,9 +23,14 @@ interface HeavyBody {
 
 interface HeavyReading {
   readonly kind: string
-  readonly status: number
-  /** The middle one of some tries: a collector that happens to run is nobody's attack. */
-  readonly cpuMs: number
+  readonly statuses: readonly number[]
+  /** The middle ones of some tries: a collector that happens to run is nobody's attack. */
+  readonly totalMs: number
+  readonly bareMs: number
+  readonly ownMs: number
+  readonly mostOwnMs: number
+  /** An answer that says that a body was not read. */
+  readonly unread: string | null
   readonly fits: boolean
 }
 
@@ -56,50 +68,116 @@ function heavyBodies(): HeavyBody[] {
   ]
 }
 
-/** Sends each heavy body to a real server process, and reads what it took of the CPU of the thread that serves. */
+/**
+ * Sends each heavy body in turns to a real server process and to a bare one, and reads what each took of the CPU of the thread that
+ * serves. Bun alone takes 10 to 50 ms to receive 31 MB, as busy as the machine is: only what the gateway adds to that is its own.
+ */
 export async function heavyRun(): Promise<readonly HeavyReading[]> {
   const folder = await dataFolder()
   const server = await startServer(folder, { ANON_RPM: '1000000', SIGNUP_RPM: '1000000', LOG_LEVEL: 'error' })
+  const bare = await startBareReceiver()
   try {
-    const { world } = await makeWorld(server, folder)
-    const send = async ({ path, body }: HeavyBody) => {
-      const keyed = /^\/(v1|apis|mcp$)/.test(path)
-      const answer = await fetch(server.url + path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...(keyed && { authorization: `Bearer ${world.goodKey}` }) },
-        body,
-      })
-      await answer.text()
-      return answer.status
-    }
+    const owner = await signUp(server.url, 'owner@example.com')
+    await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
+    await control(folder, 'grant', { account: owner.id, usd: '1000' })
     const readings: HeavyReading[] = []
     for (const heavy of heavyBodies()) {
-      let status = await send(heavy)
-      const tries: number[] = []
-      for (let one = 0; one < TRIES; one++) {
-        const before = await servingCpuMs(server.pid)
-        status = await send(heavy)
-        tries.push((await servingCpuMs(server.pid)) - before)
-      }
-      const cpuMs = tries.toSorted((a, b) => a - b)[Math.floor(TRIES / 2)] ?? 0
-      readings.push({ kind: heavy.kind, status, cpuMs, fits: cpuMs <= MAX_CPU_MS && status < 500 })
+      // A key of its own for each try: some routes take a few calls a minute and key, and refuse the others unread.
+      const keys = await Promise.all(Array.from({ length: TRIES + 1 }, () => newKey(owner)))
+      readings.push(await heavyReading(heavy, keys, server, bare))
     }
     return readings
   } finally {
+    await bare.end()
     await server.kill('SIGKILL')
     await removeFolder(folder)
   }
 }
 
+async function newKey(owner: Awaited<ReturnType<typeof signUp>>): Promise<string> {
+  const { secret } = await owner.api('/api/keys', { name: crypto.randomUUID() })
+  if (typeof secret !== 'string') throw new Error('no key was made')
+  return secret
+}
+
+async function heavyReading(
+  heavy: HeavyBody,
+  [firstKey = '', ...keys]: readonly string[],
+  server: Receiver,
+  bare: Receiver,
+): Promise<HeavyReading> {
+  const mostOwnMs = heavy.body.length > SHORT_BODY_BYTES ? MOST_OWN_MS.passedOn : MOST_OWN_MS.read
+  await send(bare, heavy, firstKey)
+  const sent = [await send(server, heavy, firstKey)]
+  const pairs: { total: number; bare: number }[] = []
+  for (const [turn, key] of keys.entries()) {
+    const early = turn % 2 === 0 ? await send(bare, heavy, key) : null
+    const one = await send(server, heavy, key)
+    const { cpuMs } = early ?? (await send(bare, heavy, key))
+    sent.push(one)
+    pairs.push({ total: one.cpuMs, bare: cpuMs })
+  }
+  const ownMs = middle(pairs.map(({ total, bare }) => total - bare))
+  const unread = sent.find(({ status }) => status >= 500 || REFUSED_UNREAD.has(status))
+  return {
+    kind: heavy.kind,
+    statuses: [...new Set(sent.map(({ status }) => status))],
+    totalMs: middle(pairs.map(({ total }) => total)),
+    bareMs: middle(pairs.map(({ bare }) => bare)),
+    ownMs,
+    mostOwnMs,
+    unread: unread?.text ?? null,
+    fits: ownMs <= mostOwnMs && !unread,
+  }
+}
+
+/** Sends the body, and reads what it took of the CPU of the receiver's serving thread until it was answered. */
+async function send({ url, pid }: Receiver, { path, body }: HeavyBody, key: string) {
+  const keyed = /^\/(v1|apis|mcp$)/.test(path)
+  const before = await servingCpuMs(pid)
+  const answer = await fetch(url + path, {
+    method: 'POST',
+    headers: {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      ...(keyed && { authorization: `Bearer ${key}` }),
+    },
+    body,
+  })
+  const text = await answer.text()
+  return { status: answer.status, text, cpuMs: (await servingCpuMs(pid)) - before }
+}
+
 /** The readings as lines to read, the worst first. */
 export function heavyLines(readings: readonly HeavyReading[]): string[] {
-  const worst = readings.toSorted((a, b) => b.cpuMs - a.cpuMs)
+  const worst = readings.toSorted((a, b) => b.ownMs - a.ownMs)
+  const ms = (value: number) => `${value.toFixed(1).padStart(6)} ms`
   return [
-    `heavy bodies          ${readings.length}, at most ${MAX_CPU_MS} ms of the serving thread each`,
+    `heavy bodies          ${readings.length}; of the serving thread each: beyond a bare server's, in all, a bare server's`,
     ...worst.map(
-      ({ kind, status, cpuMs, fits }) => `  ${fits ? ' ' : '!'} ${cpuMs.toFixed(1).padStart(6)} ms  ${status}  ${kind}`,
+      ({ kind, statuses, totalMs, bareMs, ownMs, mostOwnMs, unread, fits }) =>
+        `  ${fits ? ' ' : '!'} ${ms(ownMs)} of ${mostOwnMs}  ${ms(totalMs)}  ${ms(bareMs)}  ${statuses}  ${kind}${unread ? `: ${unread}` : ''}`,
     ),
   ]
+}
+
+const middle = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+/** A server process that takes bodies in. */
+interface Receiver {
+  readonly url: string
+  readonly pid: number
+}
+
+async function startBareReceiver() {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'bare-receiver.ts')], { stdout: 'pipe' })
+  const { value } = await child.stdout.getReader().read()
+  const { origin: url } = new URL(new TextDecoder().decode(value))
+  const end = () => {
+    child.kill('SIGKILL')
+    return child.exited
+  }
+  return { url, pid: child.pid, end }
 }
 
 /** CPU time of a process's first thread, which runs its JavaScript. */
