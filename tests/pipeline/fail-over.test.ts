@@ -62,6 +62,12 @@ test.each(['error', 'unavailable', 'timeout', 'rate_limited'] as const)(
   },
 )
 
+test('what we refuse is told at once, and no other source is asked', async () => {
+  paid.failing('refused')
+  expect(await bodyOf()).toMatchObject({ kind: 'refused' })
+  expect([free.asked.length, troubles.length]).toEqual([0, 0])
+})
+
 test('a source that throws is a source that failed', async () => {
   paid.answer = () => Promise.reject(new Error('broken'))
   expect(await bodyOf()).toBe('free')

@@ -1,3 +1,4 @@
+import { UNBUILT } from '../../server/adapters/websearch/goggles/build-turns'
 import type { After } from '../../server/adapters/websearch/local/index-client'
 import type { IndexThread, StartThread, ThreadEvents } from '../../server/adapters/websearch/local/index-thread'
 import type { Question } from '../../server/adapters/websearch/local/query/question'
@@ -37,6 +38,12 @@ export class FakeThread implements IndexThread {
     const body = JSON.stringify(this.working)
     this.working = null
     this.#events.answered(ok({ body }))
+  }
+
+  /** Has built a slice of the goggles of what it was asked, and not all. */
+  leaveUnbuilt(): void {
+    this.working = null
+    this.#events.answered(UNBUILT)
   }
 
   /** Finds what it was asked to be wrong. */

@@ -16,17 +16,20 @@ export class RecentHealth {
 
   /**
    * Notes the outcome of a call, and gives it back. What was wrong with the request says nothing about the source, and neither
-   * does a caller who hung up.
+   * does a caller who hung up, or whom we refused.
    */
   noted<T>(outcome: Result<T, UpstreamFailure>, signal: AbortSignal): Result<T, UpstreamFailure> {
     const hungUp = signal.aborted && signal.reason?.name !== 'TimeoutError'
     if (outcome.ok) this.#failedAt = null
-    else if (!hungUp && !outcome.error.passThrough && outcome.error.kind !== 'invalid_input')
-      this.#failedAt = this.#clock.now()
+    else if (!hungUp && !outcome.error.passThrough && !isAboutCaller(outcome.error)) this.#failedAt = this.#clock.now()
     return outcome
   }
 
   isGood(): boolean {
     return this.#failedAt === null || this.#clock.now() - this.#failedAt >= REMEMBERED_MS
   }
+}
+
+function isAboutCaller({ kind }: UpstreamFailure): boolean {
+  return kind === 'invalid_input' || kind === 'refused'
 }

@@ -22,23 +22,27 @@ const MAX_INSTRUCTIONS = 100_000
 const MAX_SHORT_PATTERNS = 1000
 const NEEDED_METADATA = ['name', 'description', 'public', 'author']
 
-/** Reads a goggle that stands in a request. One wrong line makes the whole of it wrong. */
-export function parseGoggle(text: string): Result<Goggle, GoggleError> {
+/** A goggle that is read line by line, so that its reader may pause: what the line does, null for nothing. One wrong line ends it. */
+export type GoggleLines = Generator<Instruction | null, Result<Goggle['metadata'], GoggleError>>
+
+/** The lines of a goggle that stands in a request. */
+export function* goggleLines(text: string): GoggleLines {
   if (text.length * 3 > MAX_GOGGLE_BYTES && Buffer.byteLength(text) > MAX_GOGGLE_BYTES)
     return no({ line: 1, rule: `a goggle has at most ${MAX_GOGGLE_BYTES} bytes` })
-  const instructions: Instruction[] = []
   const metadata = new Map<string, string>()
-  let number = 0
+  let count = 0
   let short = 0
-  for (const raw of text.replace(/^\uFEFF/, '').split('\n')) {
-    number++
-    const line = raw.trim()
-    if (line === '') continue
-    if (line.startsWith('!')) {
-      if (instructions.length === 0) readMetadata(line, metadata)
+  let at = text.startsWith('\uFEFF') ? 1 : 0
+  for (let number = 1; at <= text.length; number++) {
+    const end = text.indexOf('\n', at)
+    const line = text.slice(at, end < 0 ? undefined : end).trim()
+    at = end < 0 ? text.length + 1 : end + 1
+    if (line === '' || line.startsWith('!')) {
+      if (count === 0 && line !== '') readMetadata(line, metadata)
+      yield null
       continue
     }
-    if (instructions.length === MAX_INSTRUCTIONS)
+    if (count === MAX_INSTRUCTIONS)
       return no({ line: number, rule: `a goggle has at most ${MAX_INSTRUCTIONS} instructions` })
     const instruction = parseInstruction(line)
     if (!instruction.ok) return no({ line: number, rule: instruction.error })
@@ -48,22 +52,33 @@ export function parseGoggle(text: string): Result<Goggle, GoggleError> {
         line: number,
         rule: `more than ${MAX_SHORT_PATTERNS} patterns without three plain characters in a row`,
       })
-    instructions.push(instruction.value)
+    count++
+    yield instruction.value
   }
-  return ok({ instructions, metadata })
+  return ok(metadata)
 }
 
-/** Reads a goggle that somebody published: it must say what it is. */
-export function parseHostedGoggle(text: string): Result<Goggle, GoggleError> {
-  const parsed = parseGoggle(text)
-  if (!parsed.ok) return parsed
-  const { metadata } = parsed.value
+/** The lines of a goggle that somebody published: it must say what it is. */
+export function* hostedGoggleLines(text: string): GoggleLines {
+  const read = yield* goggleLines(text)
+  if (!read.ok) return read
+  const metadata = read.value
   const missing = NEEDED_METADATA.filter((key) => !metadata.has(key))
   if (missing.length > 0)
     return no({ line: 1, rule: `the metadata lacks ${missing.join(', ')} (a line "! name: ...")` })
   if (!/^(true|false)$/i.test(metadata.get('public') ?? ''))
     return no({ line: 1, rule: 'the metadata "public" must be true or false' })
-  return parsed
+  return read
+}
+
+/** Reads all lines of a goggle that stands in a request at once. */
+export function parseGoggle(text: string): Result<Goggle, GoggleError> {
+  const lines = goggleLines(text)
+  const instructions: Instruction[] = []
+  for (let next = lines.next(); ; next = lines.next()) {
+    if (next.done) return next.value.ok ? ok({ instructions, metadata: next.value.value }) : next.value
+    if (next.value) instructions.push(next.value)
+  }
 }
 
 function readMetadata(comment: string, metadata: Map<string, string>): void {

@@ -7,6 +7,8 @@ const GRAM = 3
 /** Of taking one of them out of a text, and of an instruction that has no pattern. */
 const GRAM_NS = 60
 const INSTRUCTION_NS = 30
+/** Of reading an instruction and finding its place among the others. */
+const BUILD_NS = 5_000
 
 /** The texts of one result by what an instruction may look at, in lower case. */
 export type Texts = Readonly<Record<Target, string>>
@@ -14,6 +16,12 @@ export type Texts = Readonly<Record<Target, string>>
 /** Whether a pattern can be looked up; the others must be tried one by one. */
 export function isIndexable({ runs }: Pattern): boolean {
   return runs.some((run) => run.length >= GRAM)
+}
+
+/** Nanoseconds that it may take to read an instruction and to add it to an index. */
+export function buildWork({ pattern }: Instruction): number {
+  const grams = (pattern?.runs ?? []).reduce((sum, run) => sum + Math.max(0, run.length - GRAM + 1), 0)
+  return BUILD_NS + grams * GRAM_NS
 }
 
 /**
@@ -26,22 +34,16 @@ export class InstructionIndex {
 
   add(instruction: Instruction): void {
     const { pattern, target } = instruction
-    const grams = pattern ? pattern.runs.flatMap(gramsOf) : []
-    if (grams.length === 0) {
+    if (!pattern || !isIndexable(pattern)) {
       this.#always.push(instruction)
       return
     }
     const lists = this.#byTarget.get(target) ?? new Map<string, Instruction[]>()
     this.#byTarget.set(target, lists)
-    let best = grams[0] ?? ''
-    for (const gram of grams) {
-      const size = lists.get(gram)?.length ?? 0
-      if (size < (lists.get(best)?.length ?? 0)) best = gram
-      if (size === 0) break
-    }
-    const list = lists.get(best)
+    const gram = rarest(pattern, lists)
+    const list = lists.get(gram)
     if (list) list.push(instruction)
-    else lists.set(best, [instruction])
+    else lists.set(gram, [instruction])
   }
 
   /** The instructions that match. */
@@ -81,6 +83,23 @@ export class Page {
     this.#grams.set(target, grams)
     return grams
   }
+}
+
+/** Of a pattern's threes the one that fewest instructions are listed under; the first of them. */
+function rarest({ runs }: Pattern, lists: ReadonlyMap<string, readonly Instruction[]>): string {
+  let best = ''
+  let fewest = Number.POSITIVE_INFINITY
+  for (const run of runs)
+    for (let at = 0; at + GRAM <= run.length; at++) {
+      const gram = run.slice(at, at + GRAM)
+      const size = lists.get(gram)?.length ?? 0
+      if (size === 0) return gram
+      if (size < fewest) {
+        best = gram
+        fewest = size
+      }
+    }
+  return best
 }
 
 function gramsOf(text: string): string[] {

@@ -21,7 +21,7 @@ export interface FailOverOptions {
 
 /**
  * One source made of several: the next one is asked when one fails, until the caller's time is over. It answers at most once,
- * so a call is charged at most once, whoever answered. What is wrong with the request itself is told at once.
+ * so a call is charged at most once, whoever answered. What is wrong with the request itself, and what we refuse, is told at once.
  */
 export function failOver<I>(sources: readonly Source<I>[], options: FailOverOptions): Provider<I> {
   const providers = sources.map(({ provider }) => provider)
@@ -57,7 +57,7 @@ async function attempts<I>(
     const share = Math.max(1, Math.floor((end - performance.now()) / (providers.length - i)))
     const late = `${provider.name} did not answer within its share of the time`
     const answer = await withDeadline(provider, input, origin, { timeoutMs: share, stop: signal, late })
-    if (answer.ok || answer.error.kind === 'invalid_input') return answer
+    if (answer.ok || answer.error.kind === 'invalid_input' || answer.error.kind === 'refused') return answer
     first ??= answer
     if (signal.aborted) break
     if (i < providers.length - 1) onTrouble(provider.name, answer.error.reason)

@@ -35,7 +35,8 @@ beforeEach(() => {
 function page(url: string, text: string, status = 200): Result<OutboundAnswer, OutboundProblem> {
   return ok({ url, status, headers: new Headers(), contentType: 'text/plain', body: new TextEncoder().encode(text) })
 }
-const read = (entries: readonly string[], signal = new AbortController().signal) => goggles.texts(entries, signal)
+const read = (entries: readonly string[], signal = new AbortController().signal, caller = 'a') =>
+  goggles.texts(entries, caller, signal)
 const ruleOf = async (entries: readonly string[]) => {
   const texts = await read(entries)
   return texts.ok ? null : `${texts.error.kind}: ${texts.error.input?.rule ?? ''}`
@@ -43,7 +44,8 @@ const ruleOf = async (entries: readonly string[]) => {
 
 test('entries come out in order, those of the request as they stand', async () => {
   const texts = await read(['$discard', ADDRESS, '/a$boost'])
-  expect(texts).toEqual(ok(['$discard', `${HEAD}$boost,site=x.org`, '/a$boost']))
+  const hosted = { text: `${HEAD}$boost,site=x.org`, isHosted: true }
+  expect(texts).toEqual(ok([{ text: '$discard', isHosted: false }, hosted, { text: '/a$boost', isHosted: false }]))
 })
 
 test('the fetch is held to plain text, 2 MB, a few seconds, and the hosts of goggles at every hop', async () => {
@@ -87,6 +89,7 @@ describe('the cache', () => {
     for (let n = 0; n < 10; n++) await read([at(n)])
     await read([at(9)])
     expect(fetched).toHaveLength(10)
+    clock.at += 60_000
     await read([at(0)])
     expect(fetched).toHaveLength(11)
   })
@@ -105,6 +108,68 @@ describe('the cache', () => {
     gate.resolve()
     expect(await patient).toMatchObject({ ok: true })
   })
+})
+
+describe('goggles that are new at each fetch', () => {
+  const addresses = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => `https://gitlab.com/a/b/-/raw/main/${from + i}.goggle`)
+  const large = (rule: string) => `${HEAD}${rule}\n!${'x'.repeat(1_990_000)}`
+  const outcomes = async (asked: readonly string[], caller = 'a') => {
+    const told: string[] = []
+    for (const address of asked) {
+      const one = await read([address], undefined, caller)
+      told.push(one.ok ? 'read' : one.error.kind)
+    }
+    return told
+  }
+
+  test('ten of the longest are read for one caller in a minute; others have theirs, and he in the next', async () => {
+    answer = async ({ url }) => page(url, large(`/${fetched.length}`))
+    const told = await outcomes(addresses(0, 30))
+    expect(told.slice(0, 10)).toEqual(Array(10).fill('read'))
+    expect(told.slice(10)).toEqual(Array(20).fill('refused'))
+    expect(fetched).toHaveLength(10)
+    expect(await outcomes(addresses(9, 1))).toEqual(['read'])
+    expect(await outcomes(addresses(50, 1), 'b')).toEqual(['read'])
+    clock.at += 60_000
+    expect(await outcomes(addresses(60, 1))).toEqual(['read'])
+  })
+
+  test('one that is wrong on its last line is not kept, and counts each time', async () => {
+    answer = async ({ url }) => page(url, `${large('/a')}\n/b$boost=0`)
+    const told = await outcomes(Array(30).fill(ADDRESS))
+    expect(told.filter((one) => one === 'refused')).toHaveLength(20)
+    expect(fetched).toHaveLength(10)
+  })
+
+  test('a caller who had all is told when to come again, and that he was not charged', async () => {
+    clock.at = 45_000
+    answer = async ({ url }) => page(url, large('/a'))
+    await outcomes(addresses(0, 10))
+    expect(await read(addresses(99, 1))).toMatchObject({
+      ok: false,
+      error: { failure: { code: 'upstream_rate_limit', retryAfterSeconds: 15 } },
+    })
+  })
+
+  test('short ones, and hosts that do not answer, hardly count', async () => {
+    expect(await outcomes(addresses(0, 100))).toEqual(Array(100).fill('read'))
+    answer = async () => no({ kind: 'unreachable', reason: 'gone' })
+    expect(await outcomes(addresses(200, 100))).toEqual(Array(100).fill('unavailable'))
+  })
+})
+
+test('while 100,000 lines are judged, what else waits for the thread has its turns', async () => {
+  answer = async ({ url }) => page(url, HEAD + Array.from({ length: 100_000 }, (_, i) => `/p${i}/`).join('\n'))
+  const reading = read([ADDRESS])
+  let isDone = false
+  void reading.then(() => {
+    isDone = true
+  })
+  let turns = 0
+  for (; !isDone; turns++) await new Promise(setImmediate)
+  expect(await reading).toMatchObject({ ok: true })
+  expect(turns).toBeGreaterThan(50)
 })
 
 describe('what is wrong with a published goggle is told, with entry and line', () => {
@@ -151,7 +216,7 @@ describe('`transferred_to`', () => {
   test('is followed once', async () => {
     const next = 'https://gitlab.com/a/b/-/blob/main/c.goggle'
     answer = async ({ url }) => page(url, url === ADDRESS ? moved(next) : `${HEAD}/new`)
-    expect(await read([ADDRESS])).toEqual(ok([`${HEAD}/new`]))
+    expect(await read([ADDRESS])).toEqual(ok([{ text: `${HEAD}/new`, isHosted: true }]))
     expect(fetched.map(({ url }) => url)).toEqual([ADDRESS, 'https://gitlab.com/a/b/-/raw/main/c.goggle'])
   })
 

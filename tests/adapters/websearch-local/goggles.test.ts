@@ -12,10 +12,17 @@ import { BASE_URL, contextInput, NOW, pagesAbout, temporaryFolder, writeFixtureP
 const folder = temporaryFolder()
 let search: LocalWebsearch
 const PUBLISHED = '! name: a\n! description: b\n! public: true\n! author: c\n$discard\n/quartz/7|$boost'
-const fetchPublished: OutboundFetch = async ({ url }) =>
-  url.endsWith('/seven.goggle')
-    ? ok({ url, status: 200, headers: new Headers(), contentType: 'text/plain', body: Buffer.from(PUBLISHED) })
+const RULES_90_000 = Array.from({ length: 90_000 }, (_, i) => `/p${i}/$boost=${1 + (i % 10)}`).join('\n')
+const TEXTS = new Map([
+  ['seven.goggle', PUBLISHED],
+  ['large-one.goggle', `${PUBLISHED}\n${RULES_90_000}`],
+])
+const fetchPublished: OutboundFetch = async ({ url }) => {
+  const text = TEXTS.get(url.split('/').at(-1) ?? '')
+  return text
+    ? ok({ url, status: 200, headers: new Headers(), contentType: 'text/plain', body: Buffer.from(text) })
     : no({ kind: 'too_large', reason: 'large' })
+}
 
 beforeAll(async () => {
   const indexPath = join(folder.path, 'search.db')
@@ -76,6 +83,12 @@ describe('goggles on the local index (spec 4.2)', () => {
       expect(JSON.stringify(answer)).toContain('200 ms')
     }
     expect((await asked([])).ok).toBe(true)
+  })
+
+  test('a published one of 90,000 rules is built between other searches, and works', async () => {
+    const address = 'https://gitlab.com/a/b/-/raw/main/large-one.goggle'
+    expect(await pages([address])).toEqual(['7'])
+    expect(await pages([address, '/quartz/8|'])).toHaveLength(2)
   })
 
   test('what is wrong with a published one is the answer', async () => {

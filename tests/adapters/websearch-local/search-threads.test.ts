@@ -173,6 +173,40 @@ describe('a thread that dies', () => {
   })
 })
 
+describe('a search whose goggles are not built', () => {
+  const provider = () => contextProvider(client, undefined, BASE_URL, () => NOW)
+  const search = (q: string, caller: string, signal = never) => provider().call(contextInput(q), signal, { caller })
+
+  test('is asked again as if it had just come: other callers have their turns, and do not keep it waiting', async () => {
+    const building = search('building', 'a')
+    const others = ['1', '2', '3', '4', '5', '6'].map((q) => search(q, 'b'))
+    await Promise.resolve()
+    thread(0).open()
+    for (let slice = 0; slice < 2; slice++) {
+      thread(0).leaveUnbuilt()
+      await new Promise(setImmediate)
+      thread(0).answer()
+      thread(0).answer()
+    }
+    for (let left = 0; left < 3; left++) thread(0).answer()
+    expect(await Promise.all([building, ...others].map(kindOf))).toEqual(Array(7).fill('ok'))
+    expect(threads.asked).toEqual(['building', '1', '2', 'building', '3', '4', 'building', '5', '6'])
+    await client.close()
+  })
+
+  test('is not asked again when its caller hung up', async () => {
+    const abort = new AbortController()
+    const building = search('building', 'a', abort.signal)
+    await Promise.resolve()
+    thread(0).open()
+    abort.abort()
+    thread(0).leaveUnbuilt()
+    expect(await kindOf(building)).toBe('timeout')
+    expect(threads.asked).toEqual(['building'])
+    await client.close()
+  })
+})
+
 describe('searches that wait', () => {
   test('are bounded for each caller: the next one is rate limited at once, and another caller is not', async () => {
     const asked = askMany(BOUNDS.perCaller, 'a')

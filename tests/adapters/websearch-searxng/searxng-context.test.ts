@@ -309,6 +309,15 @@ describe('parameters', () => {
     expect(await failure({ goggles: ['https://evil.example/x'] })).toMatchObject({ kind: 'invalid_input' })
   })
 
+  test('goggles that take more than 200 ms to read are refused, and the source stays ready', async () => {
+    const goggles = ['a', 'b'].map((name) => `! ${name}\n${'abc\n'.repeat(24_000)}`)
+    expect(await failure({ goggles })).toMatchObject({
+      kind: 'invalid_input',
+      input: { rule: expect.stringContaining('200 ms') },
+    })
+    expect(await plug.context.ready()).toBe(true)
+  })
+
   test('user-agent and cache-control make no difference', async () => {
     await ask({ 'user-agent': 'phone', 'cache-control': 'no-cache' })
     expect(bench.searxng.last.headers.get('user-agent')).toMatch(/^paid-api-gateway/)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { parseGoggle, parseHostedGoggle } from '../../../server/core/goggles/goggle'
+import { type GoggleError, hostedGoggleLines, parseGoggle } from '../../../server/core/goggles/goggle'
 import { brokenGoggles, goggleEntry } from '../../../server/core/goggles/goggle-entry'
 
 const only = (line: string) => {
@@ -8,9 +8,15 @@ const only = (line: string) => {
   const [instruction] = parsed.value.instructions
   return { ...instruction, pattern: instruction?.pattern?.runs ?? null }
 }
-const errorOf = (text: string, parse = parseGoggle) => {
-  const parsed = parse(text)
+const errorOf = (text: string): GoggleError | null => {
+  const parsed = parseGoggle(text)
   return parsed.ok ? null : parsed.error
+}
+const errorOfHosted = (text: string): GoggleError | null => {
+  const lines = hostedGoggleLines(text)
+  let next = lines.next()
+  while (!next.done) next = lines.next()
+  return next.value.ok ? null : next.value.error
 }
 
 describe('an instruction (facts/upstreams.md 3.2)', () => {
@@ -100,10 +106,10 @@ describe('a goggle (facts/upstreams.md 3.1, 3.8)', () => {
 
   test('that is published must say what it is', () => {
     const head = '! name: a\n! description: b\n! public: true\n! author: c\n'
-    expect(errorOf(`${head}/a`, parseHostedGoggle)).toBeNull()
-    expect(errorOf('/a', parseHostedGoggle)?.rule).toMatch(/lacks name, description, public, author/)
-    expect(errorOf(`${head.replace('true', 'yes')}/a`, parseHostedGoggle)?.rule).toMatch(/true or false/)
-    expect(errorOf(`${head}/a$x`, parseHostedGoggle)).toMatchObject({ line: 5 })
+    expect(errorOfHosted(`${head}/a`)).toBeNull()
+    expect(errorOfHosted('/a')?.rule).toMatch(/lacks name, description, public, author/)
+    expect(errorOfHosted(`${head.replace('true', 'yes')}/a`)?.rule).toMatch(/true or false/)
+    expect(errorOfHosted(`${head}/a$x`)).toMatchObject({ line: 5 })
   })
 })
 

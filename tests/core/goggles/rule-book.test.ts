@@ -1,17 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { parseGoggle } from '../../../server/core/goggles/goggle'
-import { type Fate, RuleBook } from '../../../server/core/goggles/rule-book'
+import type { Fate, RuleSet } from '../../../server/core/goggles/rule-set'
 import { cpuMs } from '../../support/cpu-time'
+import { ruleSet } from '../../support/rule-set'
 
-const book = (...texts: string[]) =>
-  new RuleBook(
-    texts.map((text) => {
-      const parsed = parseGoggle(text)
-      if (!parsed.ok) throw new Error(parsed.error.rule)
-      return parsed.value
-    }),
-  )
+const book = (...texts: string[]) => ruleSet(texts)
 const subject = (url: string, more = {}) => ({ url, title: '', description: '', content: '', ...more })
 const fate = (goggle: string | string[], url: string, more = {}): string => {
   const told: Fate = book(...[goggle].flat()).fateOf(subject(url, more))
@@ -73,7 +66,7 @@ describe('which rule wins (facts/upstreams.md 3.5, 3.6)', () => {
   ])('%s', (_, goggles, expected) => expect(fate(goggles, url)).toBe(expected))
 })
 
-function reranked(rules: RuleBook, urls: readonly string[]): string[] {
+function reranked(rules: RuleSet, urls: readonly string[]): string[] {
   const order = rules.rerank(urls, (url) => subject(url))
   if (!order.ok) throw new Error(order.error)
   return order.value
@@ -128,6 +121,46 @@ test('the look-up finds what trying every instruction would find', () => {
       expect('strength' in told ? `${told.kind} ${told.strength}` : told.kind).toBe(expected)
     }),
     { numRuns: 300 },
+  )
+})
+
+test('goggles in books of their own say what they say in one', () => {
+  const piece = fc.stringMatching(/^[ab/.]{1,4}$/)
+  const pattern = fc
+    .tuple(fc.constantFrom('', '|'), piece, fc.constantFrom('', '*', '^'), piece, fc.constantFrom('', '|', '^'))
+    .map((parts) => parts.join(''))
+  const action = fc.constantFrom('boost', 'boost=2', 'boost=10', 'downrank', 'downrank=4', 'downrank=9', 'discard')
+  const site = fc.constantFrom('site=a.b', 'site=b', 'site=c.a.b', 'site=.b')
+  const target = fc.constantFrom('inurl', 'intitle', 'indescription', 'incontent')
+  const withPattern = fc.tuple(pattern, fc.tuple(action, target), fc.option(site)).map(([text, options, place]) => {
+    return `${text}$${[...options, ...(place ? [place] : [])].join(',')}`
+  })
+  const withSite = fc.tuple(action, site).map((options) => `$${options.join(',')}`)
+  const line = fc.oneof(
+    { weight: 6, arbitrary: withPattern },
+    { weight: 2, arbitrary: withSite },
+    { weight: 1, arbitrary: pattern },
+    { weight: 1, arbitrary: fc.constant('! a comment') },
+    { weight: 1, arbitrary: fc.constant('$discard') },
+  )
+  const goggle = fc.array(line, { maxLength: 8 }).map((all) => all.join('\n'))
+  const page = fc
+    .tuple(fc.constantFrom('a.b', 'c.a.b', 'www.a.b', 'b', 'x.y'), fc.array(piece, { minLength: 4, maxLength: 4 }))
+    .map(([host, [path, title = '', description = '', content = '']]) =>
+      subject(`https://${host}/${path}`, { title, description, content }),
+    )
+  fc.assert(
+    fc.property(
+      fc.array(goggle, { minLength: 1, maxLength: 3 }),
+      fc.array(page, { minLength: 1, maxLength: 12 }),
+      (goggles, pages) => {
+        const [apart, together] = [book(...goggles), book(goggles.join('\n'))]
+        expect(pages.map((one) => apart.fateOf(one))).toEqual(pages.map((one) => together.fateOf(one)))
+        expect(apart.rerank(pages, (one) => one)).toEqual(together.rerank(pages, (one) => one))
+        expect(apart.looksAtContent).toBe(together.looksAtContent)
+      },
+    ),
+    { numRuns: 1000 },
   )
 })
 

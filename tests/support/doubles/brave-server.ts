@@ -1,7 +1,7 @@
 import { countTokens } from '../../../server/adapters/websearch/passages/token-count'
 import { freshnessWindow } from '../../../server/core/catalogue/freshness'
 import { parseGoggle } from '../../../server/core/goggles/goggle'
-import { RuleBook } from '../../../server/core/goggles/rule-book'
+import { ruleSet } from '../rule-set'
 import { TOKEN_INVALID, validationBody } from './brave-bodies'
 import { HttpDouble, type Received } from './http-double'
 import { correctionOf, engineFinds, WORLD_IMAGES, WORLD_NOW, WORLD_PAGES, type WorldPage } from './search-world'
@@ -78,12 +78,10 @@ function context(wish: Wish, headers: Headers): Response {
   const q = one(wish, 'spellcheck', 'true') === 'true' ? (correctionOf(original) ?? original) : original
   const mostAdult = MAX_ADULT[one(wish, 'safesearch', 'off')] ?? 2
   const wanted = { q, lang: one(wish, 'search_lang', 'en'), country: one(wish, 'country', 'US'), mostAdult }
-  const goggles = wish('goggles').map((text) => parseGoggle(text))
-  const broken = goggles.find((parsed) => !parsed.ok)
-  if (broken) return refusal(validationBody(['query', 'goggles'], ''))
-  const book = new RuleBook(goggles.flatMap((parsed) => (parsed.ok ? [parsed.value] : [])))
+  const goggles = wish('goggles')
+  if (goggles.some((text) => !parseGoggle(text).ok)) return refusal(validationBody(['query', 'goggles'], ''))
   const isFresh = freshness(wish('freshness')[0])
-  const ordered = book.rerank(engineFinds(WORLD_PAGES, wanted).filter(isFresh), (page) => {
+  const ordered = ruleSet(goggles).rerank(engineFinds(WORLD_PAGES, wanted).filter(isFresh), (page) => {
     return { url: addressOf(page), title: page.title, description: '', content: page.sections.join('\n') }
   })
   if (!ordered.ok) return refusal(validationBody(['query', 'goggles'], ''))

@@ -1,10 +1,12 @@
 import type { Clock } from '../../../core/clock'
-import { MAX_GOGGLE_BYTES, parseHostedGoggle } from '../../../core/goggles/goggle'
+import { hostedGoggleLines, MAX_GOGGLE_BYTES } from '../../../core/goggles/goggle'
 import { goggleEntry, isGoggleAddress } from '../../../core/goggles/goggle-entry'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
 import { no, ok, type Result } from '../../../core/result'
+import { CallerAllowance } from './caller-allowance'
 import { rawAddress } from './raw-address'
+import type { GoggleText } from './rule-books'
 
 const TIMEOUT_MS = 4_000
 const MAX_REDIRECTS = 3
@@ -12,6 +14,10 @@ const TYPES = ['text/plain', 'text/markdown', 'application/octet-stream']
 /** How long a text is used before it is asked for again. */
 const FRESH_MS = 15 * 60_000
 const MAX_CACHED_BYTES = 16_000_000
+/** Of goggles that are not kept, what is read for one caller in a minute: ten of the longest. */
+const MOST_NEW_BYTES = 10 * MAX_GOGGLE_BYTES
+/** Lines that are judged before what else waits for the thread has its turn: a few milliseconds. */
+const LINES_AT_ONCE = 1000
 
 interface Kept {
   readonly text: string
@@ -22,6 +28,7 @@ interface Kept {
 export class PublishedGoggles {
   readonly #fetch: OutboundFetch
   readonly #clock: Clock
+  readonly #allowance: CallerAllowance
   /** Least recently used first. */
   readonly #kept = new Map<string, Kept>()
   readonly #underWay = new Map<string, Promise<Result<string, UpstreamFailure>>>()
@@ -30,15 +37,20 @@ export class PublishedGoggles {
   constructor(fetch: OutboundFetch, clock: Clock) {
     this.#fetch = fetch
     this.#clock = clock
+    this.#allowance = new CallerAllowance(MOST_NEW_BYTES, clock)
   }
 
   /**
    * The text of every entry, in their order. What is wrong with a published one is `invalid_input`, naming the entry and the
-   * line; a host that does not answer is `unavailable`.
+   * line; a host that does not answer is `unavailable`; more new ones than a caller may have read is `refused`.
    */
-  async texts(entries: readonly string[], signal: AbortSignal): Promise<Result<readonly string[], UpstreamFailure>> {
-    const read = await Promise.all(entries.map((entry, i) => this.#text(entry, i + 1, signal)))
-    const texts: string[] = []
+  async texts(
+    entries: readonly string[],
+    caller: string,
+    signal: AbortSignal,
+  ): Promise<Result<readonly GoggleText[], UpstreamFailure>> {
+    const read = await Promise.all(entries.map((entry, i) => this.#text(entry, i + 1, caller, signal)))
+    const texts: GoggleText[] = []
     for (const one of read) {
       if (!one.ok) return one
       texts.push(one.value)
@@ -46,21 +58,27 @@ export class PublishedGoggles {
     return ok(texts)
   }
 
-  async #text(text: string, number: number, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
+  async #text(
+    text: string,
+    number: number,
+    caller: string,
+    signal: AbortSignal,
+  ): Promise<Result<GoggleText, UpstreamFailure>> {
     const entry = goggleEntry(text)
     if (typeof entry === 'string') return wrong(`entry ${number} ${entry}`)
-    if (entry.kind === 'inline') return ok(entry.text)
-    const read = await this.#published(entry.url, signal)
-    if (read.ok || read.error.kind !== 'invalid_input') return read
+    if (entry.kind === 'inline') return ok({ text: entry.text, isHosted: false })
+    const read = await this.#published(entry.url, caller, signal)
+    if (read.ok) return ok({ text: read.value, isHosted: true })
+    if (read.error.kind !== 'invalid_input') return read
     return wrong(`entry ${number}: ${read.error.input?.rule ?? read.error.reason}`)
   }
 
   /** Callers of one address share one fetch; who gives up stops waiting, and the fetch goes on for the others. */
-  async #published(url: URL, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
+  async #published(url: URL, caller: string, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
     const address = rawAddress(url).href
     const kept = this.#fresh(address)
     if (kept !== null) return ok(kept)
-    const sharing = this.#underWay.get(address) ?? this.#start(address)
+    const sharing = this.#underWay.get(address) ?? this.#start(address, caller)
     const gaveUp = Promise.withResolvers<Result<string, UpstreamFailure>>()
     const giveUp = () => gaveUp.resolve(no({ kind: 'timeout', reason: 'the call ended before its goggle was read' }))
     signal.addEventListener('abort', giveUp, { once: true })
@@ -70,8 +88,8 @@ export class PublishedGoggles {
     return read
   }
 
-  #start(address: string): Promise<Result<string, UpstreamFailure>> {
-    const reading = this.#read(new URL(address), true).then((read) => {
+  #start(address: string, caller: string): Promise<Result<string, UpstreamFailure>> {
+    const reading = this.#read(new URL(address), caller, true).then((read) => {
       this.#underWay.delete(address)
       if (read.ok) this.#keep(address, read.value)
       return read
@@ -80,7 +98,9 @@ export class PublishedGoggles {
     return reading
   }
 
-  async #read(url: URL, mayMove: boolean): Promise<Result<string, UpstreamFailure>> {
+  async #read(url: URL, caller: string, mayMove: boolean): Promise<Result<string, UpstreamFailure>> {
+    // How long it is shows when it has come; until then it counts as the longest.
+    if (!this.#allowance.take(caller, MAX_GOGGLE_BYTES)) return no(this.#allowance.refusal())
     const fetched = await this.#fetch({
       url: url.href,
       headers: { accept: 'text/plain' },
@@ -90,6 +110,8 @@ export class PublishedGoggles {
       contentTypes: TYPES,
       mayVisit: isGoggleAddress,
     })
+    const read = fetched.ok ? fetched.value.body.length : fetched.error.kind === 'too_large' ? MAX_GOGGLE_BYTES : 0
+    this.#allowance.giveBack(caller, Math.max(0, MAX_GOGGLE_BYTES - read))
     if (!fetched.ok) {
       const { kind, reason } = fetched.error
       if (kind === 'timeout' || kind === 'unreachable' || kind === 'cut')
@@ -101,14 +123,14 @@ export class PublishedGoggles {
       return no({ kind: 'unavailable', reason: `goggle: ${url.host} said ${status}` })
     if (status !== 200) return wrong(`the address answers ${status}`)
     const text = new TextDecoder().decode(body)
-    const parsed = parseHostedGoggle(text)
-    if (!parsed.ok) return wrong(`line ${parsed.error.line}: ${parsed.error.rule}`)
-    const moved = parsed.value.metadata.get('transferred_to')
+    const judged = await judge(text)
+    if (!judged.ok) return wrong(`line ${judged.error.line}: ${judged.error.rule}`)
+    const moved = judged.value.get('transferred_to')
     if (moved === undefined) return ok(text)
     const next = goggleEntry(moved)
     if (!mayMove || typeof next === 'string' || next.kind !== 'hosted')
       return wrong('"transferred_to" must be an address of another goggle that did not move again')
-    return this.#read(rawAddress(next.url), false)
+    return this.#read(rawAddress(next.url), caller, false)
   }
 
   #fresh(address: string): string | null {
@@ -131,6 +153,16 @@ export class PublishedGoggles {
       this.#kept.delete(oldest)
       this.#bytes -= dropped.length
     }
+  }
+}
+
+/** Judges all lines of a goggle, with pauses: the longest takes a third of a second of the thread that serves everybody. */
+async function judge(text: string) {
+  const lines = hostedGoggleLines(text)
+  for (let number = 1; ; number++) {
+    const next = lines.next()
+    if (next.done) return next.value
+    if (number % LINES_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve))
   }
 }
 

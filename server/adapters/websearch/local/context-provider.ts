@@ -2,7 +2,9 @@ import type { LlmContextInput } from '../../../core/catalogue/llm-context'
 import type { Provider } from '../../../core/providers/provider'
 import { ok } from '../../../core/result'
 import { contextSearchOptions } from '../context-search-options'
+import { BuildTurns } from '../goggles/build-turns'
 import type { PublishedGoggles } from '../goggles/published-goggles'
+import type { GoggleText } from '../goggles/rule-books'
 import type { IndexClient } from './index-client'
 import { isIndexReady } from './index-readiness'
 import type { ContextQuestion } from './query/context-answer'
@@ -15,22 +17,24 @@ export function contextProvider(
   baseUrl: string,
   now: () => number,
 ): Provider<LlmContextInput> {
+  const turns = new BuildTurns({ now })
   return {
     name: 'local',
     isLocal: true,
     async call(input, signal, { caller }) {
       const entries = input.goggles ?? []
-      const texts = goggles ? await goggles.texts(entries, signal) : ok(entries)
+      const inline = () => ok(entries.map((text): GoggleText => ({ text, isHosted: false })))
+      const texts = goggles ? await goggles.texts(entries, caller, signal) : inline()
       if (!texts.ok) return texts
       const nowMs = now()
-      const question = questionOf(input, texts.value, nowMs)
-      return client.ask({ kind: 'context', input: question, baseUrl, nowMs }, caller, signal)
+      const question = { kind: 'context', input: questionOf(input, texts.value, nowMs), baseUrl, nowMs } as const
+      return turns.untilBuilt(caller, () => client.ask(question, caller, signal))
     },
     ready: () => isIndexReady(client),
   }
 }
 
-function questionOf(input: LlmContextInput, goggles: readonly string[], nowMs: number): ContextQuestion {
+function questionOf(input: LlmContextInput, goggles: readonly GoggleText[], nowMs: number): ContextQuestion {
   const { mostAdult, published, threshold, most } = contextSearchOptions(input, nowMs)
   return {
     q: input.q,

@@ -24,12 +24,16 @@ export class IndexReader {
     this.#path = path
   }
 
-  /** The text of an answer; else the rule that the question's goggles break. */
-  async answer(question: Question): Promise<Result<string, string>> {
+  /** The text of an answer, null when its goggles' books take another turn; else the rule that the question's goggles break. */
+  async answer(question: Question): Promise<Result<string | null, string>> {
     const { client, spelling } = await this.#opened()
     if (question.kind === 'context') {
       const correct = (q: string) => spelling.corrected(q, 'documents')
-      const helpers = { books: this.#books, correct }
+      const { goggles } = question.input
+      const rules = goggles.length === 0 ? null : this.#books.of(goggles)
+      if (rules && !rules.ok) return rules
+      if (rules?.value === null) return ok(null)
+      const helpers = { rules: rules?.value ?? null, correct }
       return contextAnswer(client, question.input, question.baseUrl, question.nowMs, helpers)
     }
     if (question.kind === 'images')

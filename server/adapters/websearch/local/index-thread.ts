@@ -1,6 +1,7 @@
 import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { no, ok, type Result } from '../../../core/result'
 import { brokenGoggle } from '../goggles/broken-goggle'
+import { UNBUILT } from '../goggles/build-turns'
 import type { FromWorker, Question, ToWorker } from './query/question'
 
 export type Answer = Result<ProviderAnswer, UpstreamFailure>
@@ -59,7 +60,8 @@ export function startIndexThread(script: URL, indexPath: string, events: ThreadE
   }
 }
 
-function answerOf(message: Extract<FromWorker, { body: string } | { goggles: string } | { problem: string }>): Answer {
+function answerOf(message: Exclude<FromWorker, { opened: true } | { closed: true }>): Answer {
+  if ('unbuilt' in message) return UNBUILT
   if ('body' in message) return ok({ body: message.body })
   if ('goggles' in message) return no(brokenGoggle(message.goggles))
   return no({ kind: 'unavailable', reason: `local index: ${message.problem}` })

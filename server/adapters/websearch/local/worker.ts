@@ -23,7 +23,8 @@ async function answer(question: Question): Promise<void> {
   try {
     if (!reader) throw new Error('the index is closed')
     const answered = await reader.answer(question)
-    tell(answered.ok ? { body: answered.value } : { goggles: answered.error })
+    if (!answered.ok) tell({ goggles: answered.error })
+    else tell(answered.value === null ? { unbuilt: true } : { body: answered.value })
   } catch (problem) {
     tell({ problem: problem instanceof Error ? problem.message : String(problem) })
   }

@@ -1,5 +1,5 @@
+import type { RuleSet } from '../../../core/goggles/rule-set'
 import { no, ok, type Result } from '../../../core/result'
-import type { RuleBooks } from '../goggles/rule-books'
 import { contextBody } from '../passages/context-body'
 import { withinBudget } from '../passages/context-budget'
 import { type CutPage, rankPages } from '../passages/rank-pages'
@@ -7,11 +7,11 @@ import type { RankedPage } from '../passages/ranked-page'
 import { aboveFloor } from '../passages/relevance-floor'
 import type { AnswerTask } from './page-wire'
 
-/** The 200 body of an LLM context search over pages that were read, as JSON text (facts/upstreams.md 2.2); else the rule that its goggles break. */
-export function contextAnswer(task: AnswerTask, books: RuleBooks): Result<string, string> {
+/** The 200 body of an LLM context search over pages that were read, as JSON text (facts/upstreams.md 2.2); else the rule that its goggles, `rules`, break. */
+export function contextAnswer(task: AnswerTask, rules: RuleSet): Result<string, string> {
   const { altered, withMetadata, apiVersion, baseUrl, nowMs } = task
   const ranked = ranking(altered ?? task.q, task.pages)
-  const chosen = task.goggles.length === 0 ? ok(ranked) : books.of(task.goggles).rerank(ranked, subjectOf)
+  const chosen = task.goggles.length === 0 ? ok(ranked) : rules.rerank(ranked, subjectOf)
   if (!chosen.ok) return no(chosen.error)
   const considered = aboveFloor(chosen.value.slice(0, task.count), task.threshold)
   const body = contextBody({

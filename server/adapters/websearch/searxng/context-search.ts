@@ -2,12 +2,12 @@ import { type FreshnessWindow, isRange } from '../../../core/catalogue/freshness
 import type { LlmContextInput } from '../../../core/catalogue/llm-context'
 import type { Clock } from '../../../core/clock'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
-import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
-import { no, ok, type Result } from '../../../core/result'
+import type { CallOrigin, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
+import { ok, type Result } from '../../../core/result'
 import { contextSearchOptions } from '../context-search-options'
-import { brokenGoggle } from '../goggles/broken-goggle'
+import { BuildTurns } from '../goggles/build-turns'
 import type { PublishedGoggles } from '../goggles/published-goggles'
-import { RuleBooks } from '../goggles/rule-books'
+import type { GoggleText } from '../goggles/rule-books'
 import { fetchPages } from './fetch-pages'
 import type { PageReader } from './page-reader'
 import type { AnswerTask, FoundPage, ReadPage } from './page-wire'
@@ -45,17 +45,18 @@ const ANSWER_SHARE = 0.15
 /** LLM context over what SearXNG finds: the pages themselves are fetched, cut into passages and ranked. */
 export class ContextSearch {
   readonly #options: ContextSearchOptions
-  readonly #books = new RuleBooks()
+  readonly #turns: BuildTurns
 
   constructor(options: ContextSearchOptions) {
     this.#options = options
+    this.#turns = new BuildTurns(options.clock)
   }
 
-  async answer(input: LlmContextInput, signal: AbortSignal): Promise<Answer> {
+  async answer(input: LlmContextInput, signal: AbortSignal, { caller }: CallOrigin): Promise<Answer> {
     const { client, desk, goggles, budgetMs } = this.#options
     const end = performance.now() + budgetMs
     desk.warm()
-    const texts = await goggles.texts(input.goggles ?? [], signal)
+    const texts = await goggles.texts(input.goggles ?? [], caller, signal)
     if (!texts.ok) return texts
     const wish = {
       question: this.#question(input),
@@ -67,13 +68,13 @@ export class ContextSearch {
     }
     const search = await searxngSearch(client, wish, signal)
     if (!search.ok) return search
-    const found = this.#candidates(search.value, input, texts.value)
-    if (!found.ok) return no(brokenGoggle(found.error))
-    const pages = await this.#read(found.value, input, end - budgetMs * ANSWER_SHARE, signal)
-    const body = await desk.answer(this.#task(input, search.value, texts.value, pages), signal)
-    if (body === null)
-      return no({ kind: signal.aborted ? 'timeout' : 'error', reason: 'searxng: the answer could not be made in time' })
-    return body.ok ? ok({ body: body.value }) : no(brokenGoggle(body.error))
+    const ordered = await this.#ordered(search.value.results, texts.value, caller, signal)
+    if (!ordered.ok) return ordered
+    const found = this.#candidates(ordered.value, texts.value.length > 0 ? ordered.value.length : input.count)
+    const pages = await this.#read(found, input, end - budgetMs * ANSWER_SHARE, signal)
+    const task = this.#task(input, search.value, texts.value, pages)
+    const body = await this.#turns.untilBuilt(caller, () => desk.answer(task, signal))
+    return body.ok ? ok({ body: body.value }) : body
   }
 
   #question(input: LlmContextInput): SearxngQuestion {
@@ -89,22 +90,24 @@ export class ContextSearch {
   }
 
   /** The results in the order in which pages are worth fetching. Goggles choose here already, unless they want to see the pages. */
-  #candidates(
-    { results }: SearxngSearch,
-    input: LlmContextInput,
-    goggles: readonly string[],
-  ): Result<FoundPage[], string> {
-    const book = goggles.length === 0 ? null : this.#books.of(goggles)
-    const ordered = book && !book.looksAtContent ? book.rerank(results, subjectOf) : ok(results)
-    if (!ordered.ok) return no(ordered.error)
+  async #ordered(
+    results: readonly SearxngResult[],
+    goggles: readonly GoggleText[],
+    caller: string,
+    signal: AbortSignal,
+  ): Promise<Result<readonly SearxngResult[], UpstreamFailure>> {
+    if (goggles.length === 0) return ok(results)
+    const task = { goggles, subjects: results.map(subjectOf) }
+    const order = await this.#turns.untilBuilt(caller, () => this.#options.desk.order(task, signal))
+    return order.ok ? ok(order.value.flatMap((place) => results[place] ?? [])) : order
+  }
+
+  #candidates(results: readonly SearxngResult[], most: number): FoundPage[] {
     const fetchedAt = Math.floor(this.#options.clock.now() / 1000)
-    const found = ordered.value
-      .slice(0, book ? results.length : input.count)
-      .map(({ url, title, content, published, thumbnail }, at) => {
-        const prior = 1 - at / Math.max(1, ordered.value.length)
-        return { url, title, excerpt: content, published, thumbnail, fetchedAt, prior, fetched: null }
-      })
-    return ok(found)
+    return results.slice(0, most).map(({ url, title, content, published, thumbnail }, at) => {
+      const prior = 1 - at / Math.max(1, results.length)
+      return { url, title, excerpt: content, published, thumbnail, fetchedAt, prior, fetched: null }
+    })
   }
 
   /** The pages in passages, by `end` at the latest: what has not come by then stands with the engine's excerpt. */
@@ -130,7 +133,7 @@ export class ContextSearch {
   #task(
     input: LlmContextInput,
     { altered }: SearxngSearch,
-    goggles: readonly string[],
+    goggles: readonly GoggleText[],
     pages: readonly (ReadPage | null)[],
   ): AnswerTask {
     const nowMs = this.#options.clock.now()

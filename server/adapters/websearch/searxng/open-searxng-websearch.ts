@@ -70,7 +70,7 @@ export function openSearxngWebsearch(options: SearxngWebsearchOptions): SearxngW
     context: {
       name: 'searxng',
       ready,
-      call: async (input, signal) => health.noted(await contexts.answer(input, signal), signal),
+      call: async (input, signal, origin) => health.noted(await contexts.answer(input, signal, origin), signal),
     },
     async close() {
       desk.close()

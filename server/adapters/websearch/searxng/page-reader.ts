@@ -1,5 +1,8 @@
+import type { UpstreamFailure } from '../../../core/providers/provider'
 import { no, ok, type Result } from '../../../core/result'
-import type { AnswerTask, FoundPage, FromPageThread, PageTask, ReadPage, ToPageThread } from './page-wire'
+import { brokenGoggle } from '../goggles/broken-goggle'
+import { UNBUILT } from '../goggles/build-turns'
+import type { AnswerTask, FoundPage, FromPageThread, OrderTask, PageTask, ReadPage, ToPageThread } from './page-wire'
 
 /** What the thread gave back for one task; null when it could not, in time or at all. */
 type Outcome = Exclude<FromPageThread, { ready: true } | { problem: string }> | null
@@ -62,11 +65,16 @@ export class PageReader {
     return outcome && 'page' in outcome ? outcome.page : null
   }
 
-  /** The body of an answer, or the rule that its goggles break; null when it cannot be made, or the call is over. */
-  async answer(task: AnswerTask, signal: AbortSignal): Promise<Result<string, string> | null> {
+  /** The places of what was found that goggles leave, in their new order; `UNBUILT` while there is more to build of them. */
+  async order(task: OrderTask, signal: AbortSignal): Promise<Result<readonly number[], UpstreamFailure>> {
+    const outcome = await this.#do({ order: task }, signal)
+    return outcome && 'order' in outcome ? ok(outcome.order) : failureOf(outcome, signal)
+  }
+
+  /** The body of an answer; `UNBUILT` while there is more to build of its goggles. */
+  async answer(task: AnswerTask, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
     const outcome = await this.#do({ answer: task }, signal)
-    if (outcome && 'goggles' in outcome) return no(outcome.goggles)
-    return outcome && 'body' in outcome ? ok(outcome.body) : null
+    return outcome && 'body' in outcome ? ok(outcome.body) : failureOf(outcome, signal)
   }
 
   /** Ends the thread. What is asked then or later comes to nothing. */
@@ -149,4 +157,11 @@ export class PageReader {
     this.#isReady = false
     this.#settle(null)
   }
+}
+
+/** Why a task came to nothing: its goggles, or that it could not be done in time. */
+function failureOf(outcome: Outcome, signal: AbortSignal): Result<never, UpstreamFailure> {
+  if (outcome && 'unbuilt' in outcome) return UNBUILT
+  if (outcome && 'goggles' in outcome) return no(brokenGoggle(outcome.goggles))
+  return no({ kind: signal.aborted ? 'timeout' : 'error', reason: 'searxng: the answer could not be made in time' })
 }

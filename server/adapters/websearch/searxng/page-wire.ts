@@ -1,3 +1,5 @@
+import type { Subject } from '../../../core/goggles/rule-set'
+import type { GoggleText } from '../goggles/rule-books'
 import type { ContextBudget } from '../passages/context-budget'
 import type { AdultLevel } from '../passages/page-content'
 import type { CutPage } from '../passages/rank-pages'
@@ -38,7 +40,7 @@ export interface AnswerTask {
   readonly altered: string | null
   readonly spellcheck: boolean
   readonly pages: readonly CutPage[]
-  readonly goggles: readonly string[]
+  readonly goggles: readonly GoggleText[]
   readonly threshold: ThresholdMode
   readonly count: number
   readonly most: ContextBudget
@@ -48,8 +50,14 @@ export interface AnswerTask {
   readonly nowMs: number
 }
 
+/** What was found, for goggles to order it by what the engine shows. */
+export interface OrderTask {
+  readonly goggles: readonly GoggleText[]
+  readonly subjects: readonly Subject[]
+}
+
 /** Work for the thread that reads pages, one piece at a time. */
-export type PageTask = { readonly read: FoundPage } | { readonly answer: AnswerTask }
+export type PageTask = { readonly read: FoundPage } | { readonly order: OrderTask } | { readonly answer: AnswerTask }
 
 export type ToPageThread = { readonly id: number; readonly task: PageTask }
 
@@ -57,6 +65,10 @@ export type FromPageThread =
   | { readonly ready: true }
   | { readonly id: number; readonly page: ReadPage }
   | { readonly id: number; readonly body: string }
-  /** The rule that the goggles of an answer break. */
+  /** The places of the subjects that goggles leave, in their new order. */
+  | { readonly id: number; readonly order: readonly number[] }
+  /** There is more to build of the goggles: it must be asked again. */
+  | { readonly id: number; readonly unbuilt: true }
+  /** The rule that the goggles of a task break. */
   | { readonly id: number; readonly goggles: string }
   | { readonly id: number; readonly problem: string }

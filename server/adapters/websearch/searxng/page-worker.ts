@@ -1,7 +1,9 @@
+import type { RuleSet } from '../../../core/goggles/rule-set'
+import { ok, type Result } from '../../../core/result'
 import { RuleBooks } from '../goggles/rule-books'
 import { countTokens } from '../passages/token-count'
 import { contextAnswer } from './context-answer'
-import type { FromPageThread, ToPageThread } from './page-wire'
+import type { FromPageThread, OrderTask, ToPageThread } from './page-wire'
 import { readPage } from './read-page'
 
 /** The thread that reads pages of strangers: what hangs it is ended with it, and nothing else stops. */
@@ -12,11 +14,26 @@ const books = new RuleBooks()
 self.onmessage = ({ data: { id, task } }: MessageEvent<ToPageThread>) => {
   try {
     if ('read' in task) return tell({ id, page: readPage(task.read) })
-    const answer = contextAnswer(task.answer, books)
+    const { goggles } = 'order' in task ? task.order : task.answer
+    const rules = books.of(goggles)
+    if (!rules.ok) return tell({ id, goggles: rules.error })
+    if (rules.value === null) return tell({ id, unbuilt: true })
+    if ('order' in task) {
+      const order = newOrder(task.order, rules.value)
+      return tell(order.ok ? { id, order: order.value } : { id, goggles: order.error })
+    }
+    const answer = contextAnswer(task.answer, rules.value)
     tell(answer.ok ? { id, body: answer.value } : { id, goggles: answer.error })
   } catch (problem) {
     tell({ id, problem: problem instanceof Error ? problem.message : String(problem) })
   }
+}
+
+/** As it was, where goggles want to see the pages first. */
+function newOrder({ subjects }: OrderTask, rules: RuleSet): Result<readonly number[], string> {
+  const places = subjects.map((subject, place) => ({ ...subject, place }))
+  const ordered = rules.looksAtContent ? ok(places) : rules.rerank(places, (subject) => subject)
+  return ordered.ok ? ok(ordered.value.map(({ place }) => place)) : ordered
 }
 
 // The vocabulary is loaded before the first page's time is taken.

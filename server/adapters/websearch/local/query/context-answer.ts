@@ -1,6 +1,7 @@
 import type { Client } from '@libsql/client'
+import type { RuleSet } from '../../../../core/goggles/rule-set'
 import { no, ok, type Result } from '../../../../core/result'
-import type { RuleBooks } from '../../goggles/rule-books'
+import type { GoggleText } from '../../goggles/rule-books'
 import { contextBody } from '../../passages/context-body'
 import { type ContextBudget, withinBudget } from '../../passages/context-budget'
 import type { RankedPage } from '../../passages/ranked-page'
@@ -25,8 +26,7 @@ export interface ContextQuestion {
   readonly withMetadata: boolean
   readonly apiVersion: string
   readonly most: ContextBudget
-  /** Texts of goggles that were judged before. */
-  readonly goggles: readonly string[]
+  readonly goggles: readonly GoggleText[]
 }
 
 /** Places take at most half of the pages of an answer, and no more than this. */
@@ -38,25 +38,25 @@ const GOGGLE_CANDIDATES = 200
 /** Snippets are seldom smaller: no more of them are weighed than a budget of tokens has room for. */
 const LEAST_SNIPPET_TOKENS = 100
 
-/** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2); else the rule that the goggles break. */
+/** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2); else the rule that its goggles, `rules`, break. */
 export async function contextAnswer(
   client: Client,
   question: ContextQuestion,
   baseUrl: string,
   nowMs: number,
-  { books, correct }: { readonly books: RuleBooks; readonly correct: Correct },
+  { rules, correct }: { readonly rules: RuleSet | null; readonly correct: Correct },
 ): Promise<Result<string, string>> {
-  const { withMetadata, apiVersion, threshold, most, goggles } = question
+  const { withMetadata, apiVersion, threshold, most } = question
   const query = await spelled(question, correct)
   const search = {
     ...question,
     terms: searchTerms(query.altered ?? query.original),
-    documents: goggles.length > 0 ? GOGGLE_CANDIDATES : Math.max(LEAST_CANDIDATES, Math.ceil(1.5 * question.count)),
+    documents: rules ? GOGGLE_CANDIDATES : Math.max(LEAST_CANDIDATES, Math.ceil(1.5 * question.count)),
     passages: Math.ceil(Math.min(1.5 * most.snippets, most.tokens / LEAST_SNIPPET_TOKENS)),
   }
   const places = await placesOf(client, search, question)
   const taken = new Set(places.map(({ url }) => url))
-  const ordered = reranked(await searchPassages(client, search), goggles, books)
+  const ordered = reranked(await searchPassages(client, search), rules)
   if (!ordered.ok) return no(ordered.error)
   const found = ordered.value.filter(({ url }) => !taken.has(url))
   const considered = aboveFloor(found.slice(0, question.count), threshold)
@@ -86,13 +86,9 @@ async function placesOf(
 }
 
 /** Goggles choose among all that was found, more than is asked for, so that they can bring some up. */
-function reranked(
-  found: readonly RankedPage[],
-  goggles: readonly string[],
-  books: RuleBooks,
-): Result<readonly RankedPage[], string> {
-  if (goggles.length === 0) return ok(found)
-  return books.of(goggles).rerank(found, ({ url, title, description, passages }) => {
+function reranked(found: readonly RankedPage[], rules: RuleSet | null): Result<readonly RankedPage[], string> {
+  if (rules === null) return ok(found)
+  return rules.rerank(found, ({ url, title, description, passages }) => {
     return { url, title, description, content: passages.map(({ text }) => text).join('\n') }
   })
 }

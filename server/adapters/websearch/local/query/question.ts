@@ -15,6 +15,8 @@ export type FromWorker =
   | { readonly opened: true }
   | { readonly body: string }
   | { readonly problem: string }
+  /** There is more to build of the question's goggles: it must be asked again. */
+  | { readonly unbuilt: true }
   /** The rule that the question's goggles break. */
   | { readonly goggles: string }
   | { readonly closed: true }

@@ -1,0 +1,34 @@
+import type { Clock } from '../../../core/clock'
+import type { UpstreamFailure } from '../../../core/providers/provider'
+import { no, type Result } from '../../../core/result'
+import { CallerAllowance } from './caller-allowance'
+
+/** Turns that one caller may take in a minute to have books built: a tenth of a second each, eight for the largest goggle. */
+const MOST_TURNS = 60
+
+/** The answer of a thread that has built a slice of the books that a search needs, and not yet all. */
+export const UNBUILT: Result<never, UpstreamFailure> = no({
+  kind: 'unavailable',
+  reason: 'its goggles are not built yet',
+})
+
+/** Has the books of a search built in turns of its caller, between the searches of others. */
+export class BuildTurns {
+  readonly #allowance: CallerAllowance
+
+  constructor(clock: Clock) {
+    this.#allowance = new CallerAllowance(MOST_TURNS, clock)
+  }
+
+  /** Asks again while there is more to build. */
+  async untilBuilt<T>(
+    caller: string,
+    ask: () => Promise<Result<T, UpstreamFailure>>,
+  ): Promise<Result<T, UpstreamFailure>> {
+    for (;;) {
+      const answer = await ask()
+      if (answer !== UNBUILT) return answer
+      if (!this.#allowance.take(caller, 1)) return no(this.#allowance.refusal())
+    }
+  }
+}
