@@ -6,10 +6,9 @@ import { EmailChanges } from '../core/accounts/email-changes'
 import type { Identity } from '../core/accounts/identity'
 import { resetLink, resetMail } from '../core/accounts/owner-mails'
 import type { AccountStore } from '../core/accounts/store'
-import type { AuditTrail } from '../core/audit'
+import { type AuditTrail, auditEntry } from '../core/audit'
 import type { Clock } from '../core/clock'
 import type { CredentialStore } from '../core/credentials/store'
-import { makeId } from '../core/ids'
 import type { Mailer } from '../core/mail/mailer'
 import type { Social } from '../http/social/record'
 import type { Log } from '../log'
@@ -90,10 +89,14 @@ export function passwordResets(parts: {
       const actor = { kind: 'owner', id: user.id, address } as const
       if (account) await appGrants.disconnect(account, 'all', actor, 'new_password')
       const at = clock.now()
-      await audit.write({
-        ...{ id: makeId('audit', at), at, actor },
-        ...{ accountId: account?.id ?? null, keyId: null, action: 'account.password_reset', detail: {} },
-      })
+      await audit.write(
+        auditEntry({
+          at,
+          actor,
+          accountId: account?.id ?? null,
+          action: 'account.password_reset',
+        }),
+      )
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { AccountId, AuditId, KeyId } from './ids'
+import { type AccountId, type AuditId, type KeyId, makeId } from './ids'
 import type { Page } from './page'
 
 /** Who did it, from where: an owner, an app by its connection, an operator. An operator's command comes over the control socket and has no address. */
@@ -18,6 +18,17 @@ export interface AuditEntry {
   readonly action: string
   /** What changed, without secrets. */
   readonly detail: Readonly<Record<string, unknown>>
+}
+
+/** An entry with an id of its own. Without an account or a key it concerns the whole gateway. */
+export function auditEntry({
+  accountId = null,
+  keyId = null,
+  detail = {},
+  ...change
+}: Pick<AuditEntry, 'at' | 'actor' | 'action'> &
+  Partial<Pick<AuditEntry, 'accountId' | 'keyId' | 'detail'>>): AuditEntry {
+  return { id: makeId('audit', change.at), ...change, accountId, keyId, detail }
 }
 
 /** The audit, to be read. */

@@ -1,4 +1,4 @@
-import type { Actor, AuditEntry } from '../audit'
+import { type Actor, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import type { OAuthApp, OAuthGrants } from '../credentials/oauth-grant'
 import { type Failure, failure } from '../failure'
@@ -108,6 +108,6 @@ export class AppGrants {
     const at = this.clock.now()
     const { id, accountId, clientId } = grant
     const more = { connection: id, client_id: clientId, ...detail }
-    return { id: makeId('audit', at), at, actor, accountId, keyId: null, action, detail: more }
+    return auditEntry({ at, actor, accountId, action, detail: more })
   }
 }

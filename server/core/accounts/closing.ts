@@ -1,8 +1,8 @@
+import { auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { keyState } from '../credentials/api-key'
 import type { CredentialStore } from '../credentials/store'
 import { type Failure, failure, wrongParameters } from '../failure'
-import { makeId } from '../ids'
 import type { Ledger } from '../ledger/ledger'
 import { type Money, ZERO } from '../money'
 import { no, ok, type Result } from '../result'
@@ -60,10 +60,13 @@ export class AccountClosing {
     const at = clock.now()
     await accounts.update(
       { ...account, operator: false },
-      {
-        ...{ id: makeId('audit', at), at, actor: owner.actor, accountId: account.id, keyId: null },
-        ...{ action: 'account.close', detail: { forfeited_micros_usd: forfeited } },
-      },
+      auditEntry({
+        at,
+        actor: owner.actor,
+        accountId: account.id,
+        action: 'account.close',
+        detail: { forfeited_micros_usd: forfeited },
+      }),
     )
     await settings.forgetAddresses(account.id)
     await identity.forget(account.userId, `${account.id}@deleted.invalid`)

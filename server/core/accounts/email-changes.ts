@@ -1,7 +1,6 @@
-import type { Actor, AuditTrail } from '../audit'
+import { type Actor, type AuditTrail, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type Failure, failure, wrongParameters } from '../failure'
-import { makeId } from '../ids'
 import type { Mail, Mailer } from '../mail/mailer'
 import { no, ok, type Result } from '../result'
 import { EmailChangeTokens } from './email-change'
@@ -80,10 +79,14 @@ export class EmailChanges {
       return no(failure('invalid_state', 'This link is over, or was used. Ask for a new one in Settings.'))
     const at = clock.now()
     const account = await accounts.byUser(change.userId)
-    await audit.write({
-      ...{ id: makeId('audit', at), at, actor, accountId: account?.id ?? null, keyId: null },
-      ...{ action: 'account.email', detail: {} },
-    })
+    await audit.write(
+      auditEntry({
+        at,
+        actor,
+        accountId: account?.id ?? null,
+        action: 'account.email',
+      }),
+    )
     return ok(undefined)
   }
 

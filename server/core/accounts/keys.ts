@@ -1,4 +1,4 @@
-import type { Actor, AuditEntry } from '../audit'
+import { type Actor, type AuditEntry, auditEntry } from '../audit'
 import type { ParameterError } from '../catalogue/parameters'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
@@ -244,7 +244,7 @@ export class Keys {
 
   private audit(owner: KeyOwner, keyId: KeyId, action: string, detail: Record<string, unknown>): AuditEntry {
     const at = this.clock.now()
-    return { id: makeId('audit', at), at, actor: owner.actor, accountId: owner.accountId, keyId, action, detail }
+    return auditEntry({ at, actor: owner.actor, accountId: owner.accountId, keyId, action, detail })
   }
 }
 

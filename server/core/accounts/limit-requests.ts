@@ -1,4 +1,4 @@
-import type { Actor, AuditEntry } from '../audit'
+import { type Actor, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure, wrongParameters } from '../failure'
@@ -113,7 +113,7 @@ export class LimitRequests {
 
   private audit(actor: Actor, accountId: AccountId, action: string, detail: Record<string, unknown>): AuditEntry {
     const at = this.clock.now()
-    return { id: makeId('audit', at), at, actor, accountId, keyId: null, action, detail }
+    return auditEntry({ at, actor, accountId, action, detail })
   }
 }
 

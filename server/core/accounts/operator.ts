@@ -1,4 +1,4 @@
-import type { Actor, AuditEntry, AuditTrail } from '../audit'
+import { type Actor, type AuditEntry, type AuditTrail, auditEntry } from '../audit'
 import type { PriceName } from '../catalogue/operation'
 import type { PriceOverride, PriceStore } from '../catalogue/prices'
 import type { Clock } from '../clock'
@@ -134,7 +134,7 @@ export class Operator {
     detail: Record<string, unknown>,
   ): AuditEntry {
     const at = this.clock.now()
-    return { id: makeId('audit', at), at, actor, accountId, keyId: null, action, detail }
+    return auditEntry({ at, actor, accountId, action, detail })
   }
 }
 

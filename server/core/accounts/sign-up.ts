@@ -1,3 +1,4 @@
+import { auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
@@ -61,15 +62,12 @@ export class SignUp {
         description: 'Signup credit',
         reference: `signup_credit:${userId}`,
         opening: { id, userId, mayBeOperator: this.firstIsOperator && origin.isFromThisMachine, createdAt },
-        audit: {
-          id: makeId('audit', createdAt),
+        audit: auditEntry({
           at: createdAt,
           actor: { kind: 'owner', id: userId, address: origin.address },
           accountId: id,
-          keyId: null,
           action: 'account.open',
-          detail: {},
-        },
+        }),
       })
       if (!credited.ok) return null
       const account = await this.accounts.byUser(userId)

@@ -1,4 +1,4 @@
-import type { Actor, AuditEntry } from '../audit'
+import { type Actor, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type Failure, failure } from '../failure'
 import { makeId } from '../ids'
@@ -42,7 +42,7 @@ export class ModelAdmin {
   }
 
   private audit(actor: Actor, at: number, action: string, detail: Record<string, unknown>): AuditEntry {
-    return { id: makeId('audit', at), at, actor, accountId: null, keyId: null, action, detail }
+    return auditEntry({ at, actor, action, detail })
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Actor, AuditEntry } from '../audit'
+import { type Actor, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
-import { type AccountId, type KeyId, makeId, type PoolId, type SocialLinkId } from '../ids'
+import type { AccountId, KeyId, PoolId, SocialLinkId } from '../ids'
 import { type Sealing, Unsealable } from '../sealing'
 import type { OnSocialChange } from './changes'
 import type { SocialNetwork } from './network'
@@ -136,6 +136,6 @@ export class Approvals {
   private audit(session: SocialSession, action: string, detail: Record<string, unknown>): AuditEntry {
     const at = this.parts.clock.now()
     const actor: Actor = { kind: 'system', id: `social:${session.network}`, address: null }
-    return { id: makeId('audit', at), at, actor, accountId: session.accountId, keyId: session.keyId, action, detail }
+    return auditEntry({ at, actor, accountId: session.accountId, keyId: session.keyId, action, detail })
   }
 }

@@ -1,7 +1,7 @@
-import type { AuditEntry, Actor as Who } from '../audit'
+import { type AuditEntry, auditEntry, type Actor as Who } from '../audit'
 import type { Clock } from '../clock'
 import { type Failure, failure } from '../failure'
-import { makeId, type PoolId, type SocialSessionId } from '../ids'
+import type { PoolId, SocialSessionId } from '../ids'
 import { no, ok, type Result } from '../result'
 import { type Sealing, Unsealable } from '../sealing'
 import type { OnSocialChange } from './changes'
@@ -201,7 +201,7 @@ export class LinkedAccounts {
   private audit(session: SocialSession, action: string, actor: Who): AuditEntry {
     const at = this.parts.clock.now()
     const detail = { user: session.user.id, network: session.network }
-    return { id: makeId('audit', at), at, actor, accountId: session.accountId, keyId: session.keyId, action, detail }
+    return auditEntry({ at, actor, accountId: session.accountId, keyId: session.keyId, action, detail })
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Actor, AuditEntry } from '../audit'
+import { type Actor, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type AccountId, type KeyId, makeId, type PoolId, type SocialLinkId } from '../ids'
 import { no, ok, type Result } from '../result'
@@ -182,6 +182,6 @@ export class Linking {
 
   private audit(link: LinkAttempt, action: string, actor: Actor, detail: Record<string, unknown>): AuditEntry {
     const at = this.parts.clock.now()
-    return { id: makeId('audit', at), at, actor, accountId: link.accountId, keyId: link.keyId, action, detail }
+    return auditEntry({ at, actor, accountId: link.accountId, keyId: link.keyId, action, detail })
   }
 }

@@ -5,16 +5,16 @@ import type { AccountClosing } from '../../core/accounts/closing'
 import type { EmailChanges } from '../../core/accounts/email-changes'
 import type { Identity, SessionLine } from '../../core/accounts/identity'
 import { wrong } from '../../core/accounts/key-form'
+import { auditEntry } from '../../core/audit'
 import type { ParameterError } from '../../core/catalogue/parameters'
 import { type Failure, wrongParameters } from '../../core/failure'
-import { makeId } from '../../core/ids'
 import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
 import { no, ok, type Result } from '../../core/result'
 import { isTimeZone } from '../../core/usage/calendar'
 import { notFound, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import { keepsApps } from '../middleware/kept-apps'
-import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
+import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { accountExport, type ExportParts } from './export'
 
@@ -54,10 +54,7 @@ export function settingsRoutes(parts: SettingsParts) {
         await settings.set(
           owner.accountId,
           { timezone: change.timezone === undefined ? (await settings.of(owner.accountId)).timezone : change.timezone },
-          {
-            ...{ id: makeId('audit', at), at, actor: owner.actor, accountId: owner.accountId, keyId: null },
-            ...{ action: 'account.settings', detail: { changed: Object.keys(change) } },
-          },
+          changed(owner, at, change),
         )
         return shown(request)
       },
@@ -117,6 +114,10 @@ export function settingsRoutes(parts: SettingsParts) {
       },
       { parse: 'none', ...UNDOCUMENTED },
     )
+}
+
+function changed({ actor, accountId }: Owner, at: number, change: object) {
+  return auditEntry({ at, actor, accountId, action: 'account.settings', detail: { changed: Object.keys(change) } })
 }
 
 function exportAnswer(parts: SettingsParts, owner: Parameters<typeof accountExport>[1]): Response {

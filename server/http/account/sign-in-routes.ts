@@ -1,10 +1,9 @@
 import { Elysia } from 'elysia'
 import type { AppGrants } from '../../core/accounts/app-grants'
 import type { Identity } from '../../core/accounts/identity'
-import type { AuditTrail } from '../../core/audit'
+import { type AuditTrail, auditEntry } from '../../core/audit'
 import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
-import { makeId } from '../../core/ids'
 import { Failed, taken } from '../middleware/failures'
 import { withTakenBody } from '../middleware/json-body'
 import { keepsApps } from '../middleware/kept-apps'
@@ -62,8 +61,12 @@ async function passwordChanged({ appGrants, audit, now }: SignInParts, owner: Ow
   const { account, accountId, actor } = owner
   if (!keeps) await appGrants.disconnect(account, 'all', actor, 'new_password')
   const at = now()
-  await audit.write({
-    ...{ id: makeId('audit', at), at, actor, accountId, keyId: null },
-    ...{ action: 'account.password', detail: {} },
-  })
+  await audit.write(
+    auditEntry({
+      at,
+      actor,
+      accountId,
+      action: 'account.password',
+    }),
+  )
 }
