@@ -134,7 +134,10 @@ describe('the entries of a request (facts/upstreams.md 3.9)', () => {
   test('the first broken rule is told with entry and line', () => {
     expect(brokenGoggles(['$discard', '/a\n/b$boost=0'])).toBe('entry 2, line 2: boost goes from 1 to 10')
     expect(brokenGoggles(['! only words'])).toBe('entry 1 holds no instruction')
-    expect(brokenGoggles([`${'abc\n'.repeat(25_001)}`])).toMatch(/entry 1 has more than 100000 bytes/)
+    expect(brokenGoggles([`${'abc\n'.repeat(25_001)}`])).toMatch(/entry 1 takes .* over 100000 bytes together/)
+    const half = 'abc\n'.repeat(12_600)
+    expect(brokenGoggles([half])).toBeNull()
+    expect(brokenGoggles([half, half])).toMatch(/entry 2 takes .* over 100000 bytes together/)
     expect(brokenGoggles(['$discard', 'https://gitlab.com/a'])).toBeNull()
   })
 })
