@@ -2,7 +2,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { queryClient } from './api/query-client.ts'
+import { queryClient } from './api/client/query-client.ts'
 import { router } from './router.tsx'
 
 const root = document.getElementById('root')

@@ -8,11 +8,11 @@ import {
   redirect,
   type SearchSchemaInput,
 } from '@tanstack/react-router'
-import { accountQuery } from './api/account.ts'
+import { accountQuery } from './api/account/account.ts'
 // Reads the address as it came, so it stands before anything that could change it.
-import './api/initial-query.ts'
-import { asFailure } from './api/failure.ts'
-import { queryClient } from './api/query-client.ts'
+import './api/account/initial-query.ts'
+import { toFailure } from './api/client/failure.ts'
+import { queryClient } from './api/client/query-client.ts'
 import { keysView } from './api/views/keys-view.ts'
 import { playgroundView } from './api/views/playground-view.ts'
 import { type UsageView, usageView } from './api/views/usage-view.ts'
@@ -34,7 +34,7 @@ async function signedIn(href: string): Promise<void> {
   try {
     await queryClient.ensureQueryData(accountQuery)
   } catch (error) {
-    if (asFailure(error).code !== 'missing_session') throw error
+    if (toFailure(error).code !== 'missing_session') throw error
     throw redirect({ to: '/sign-in', search: href === '/' ? {} : { to: href } })
   }
 }
@@ -75,7 +75,11 @@ const signIn = createRoute({
 })
 
 /** A page that an app or a device sends its owner to. Who is not signed in goes to the door first, and comes back. */
-const asked = <P extends string, N extends string>(path: P, load: () => Promise<Record<N, RouteComponent>>, name: N) =>
+const appPage = <P extends string, N extends string>(
+  path: P,
+  load: () => Promise<Record<N, RouteComponent>>,
+  name: N,
+) =>
   createRoute({
     getParentRoute: () => root,
     path,
@@ -93,16 +97,19 @@ const signUp = createRoute({
 })
 
 /** A page for who is not signed in. */
-const door = <P extends string, N extends string>(path: P, load: () => Promise<Record<N, RouteComponent>>, name: N) =>
-  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load, name) })
+const publicPage = <P extends string, N extends string>(
+  path: P,
+  load: () => Promise<Record<N, RouteComponent>>,
+  name: N,
+) => createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load, name) })
 
-const doors = [
-  door('/forgot-password', () => import('./pages/forgot-password.tsx'), 'ForgotPassword'),
-  door('/reset-password', () => import('./pages/reset-password.tsx'), 'ResetPassword'),
-  door('/confirm-email', () => import('./pages/confirm-email.tsx'), 'ConfirmEmail'),
+const publicPages = [
+  publicPage('/forgot-password', () => import('./pages/forgot-password.tsx'), 'ForgotPassword'),
+  publicPage('/reset-password', () => import('./pages/reset-password.tsx'), 'ResetPassword'),
+  publicPage('/confirm-email', () => import('./pages/confirm-email.tsx'), 'ConfirmEmail'),
 ]
-const consent = asked('/consent', () => import('./pages/consent.tsx'), 'Consent')
-const device = asked('/device', () => import('./pages/device.tsx'), 'Device')
+const consent = appPage('/consent', () => import('./pages/consent.tsx'), 'Consent')
+const device = appPage('/device', () => import('./pages/device.tsx'), 'Device')
 
 const pages = [
   page('/', () => import('./pages/overview.tsx'), 'Overview'),
@@ -120,7 +127,7 @@ const pages = [
 ]
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, signUp, consent, device, ...doors, shell.addChildren(pages)]),
+  routeTree: root.addChildren([signIn, signUp, consent, device, ...publicPages, shell.addChildren(pages)]),
   defaultPreload: 'intent',
   defaultPendingMs: 300,
   scrollRestoration: true,

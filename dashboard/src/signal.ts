@@ -3,10 +3,10 @@ import { useSyncExternalStore } from 'react'
 /** A value outside of React that components can follow. */
 export class Signal<T> {
   private current: T
-  private readonly followers = new Set<() => void>()
+  private readonly listeners = new Set<() => void>()
 
-  constructor(first: T) {
-    this.current = first
+  constructor(initial: T) {
+    this.current = initial
   }
 
   get value(): T {
@@ -16,15 +16,15 @@ export class Signal<T> {
   set(next: T): void {
     if (Object.is(next, this.current)) return
     this.current = next
-    for (const tell of this.followers) tell()
+    for (const listener of this.listeners) listener()
   }
 
-  readonly follow = (tell: () => void): (() => void) => {
-    this.followers.add(tell)
-    return () => this.followers.delete(tell)
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
   }
 }
 
 export function useSignal<T>(signal: Signal<T>): T {
-  return useSyncExternalStore(signal.follow, () => signal.value)
+  return useSyncExternalStore(signal.subscribe, () => signal.value)
 }

@@ -375,9 +375,9 @@ export const RULES: readonly Rule[] = [
   },
   {
     // The form of a key judges addresses by the server's own rules: pure functions, so that two sides never differ.
-    files: ['dashboard/src/features/keys/key-form-values.ts'],
+    files: ['dashboard/src/features/keys/form/key-form-values.ts'],
     may: [
-      'dashboard/src/features/keys/endpoints.ts',
+      'dashboard/src/features/keys/form/endpoints.ts',
       'dashboard/src/api/**',
       'dashboard/src/ui/**',
       ...TEXT,
@@ -386,7 +386,7 @@ export const RULES: readonly Rule[] = [
     packages: REACT,
   },
   // What a key can be narrowed to is what is sold: the compiler holds the list to the server's.
-  { files: ['dashboard/src/features/keys/endpoints.ts'], types: ['server/core/catalogue/operation.ts'] },
+  { files: ['dashboard/src/features/keys/form/endpoints.ts'], types: ['server/core/catalogue/operation.ts'] },
   {
     // What a tier gives is said in one place.
     files: ['dashboard/src/features/limits/tier-table.tsx'],
@@ -401,14 +401,19 @@ export const RULES: readonly Rule[] = [
   { files: ['dashboard/src/messages/**'] },
   // A model's stream is the answer of a POST, which a browser's own EventSource cannot send.
   {
-    files: ['dashboard/src/api/chat.ts'],
+    files: ['dashboard/src/api/playground/chat.ts'],
     may: ['dashboard/src/api/**', ...TEXT],
     types: ['server/app.ts'],
     packages: [...REACT, 'eventsource-parser'],
   },
   { files: ['dashboard/src/api/**'], may: [SELF, ...TEXT], types: ['server/app.ts'], packages: REACT },
   // Look and behaviour, never a question to the server: it knows what a failure is.
-  { files: ['dashboard/src/ui/**'], may: [SELF, ...TEXT], types: ['dashboard/src/api/failure.ts'], packages: REACT },
+  {
+    files: ['dashboard/src/ui/**'],
+    may: [SELF, ...TEXT],
+    types: ['dashboard/src/api/client/failure.ts'],
+    packages: REACT,
+  },
 ]
 
 /** The only files that may read the environment. */

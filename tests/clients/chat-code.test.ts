@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { ENDPOINT_TYPES } from '../../dashboard/src/api/chat-wires'
+import { ENDPOINT_TYPES } from '../../dashboard/src/api/playground/chat-wires'
 import { chatCode } from '../../dashboard/src/features/playground/chat-code'
 import type { MadeKey } from '../support/harness'
 import { type ModelGateway, openModelGateway } from '../support/model-gateway'
@@ -23,7 +23,7 @@ afterAll(() => gateway.close())
 const ask = (stream: boolean) => ({
   model: 'sandbox/echo',
   system: 'Repeat.',
-  turns: [
+  messages: [
     { role: 'user', text: 'Hello' },
     { role: 'assistant', text: 'Hello' },
     { role: 'user', text: ODD },

@@ -1,19 +1,19 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { answered, api } from './client.ts'
+import { api, unwrap } from './client/client.ts'
 
 const PAGE_ROWS = 100
 
 export type KeyStatus = 'active' | 'disabled' | 'expired' | 'exhausted' | 'revoked'
 
 /** What a list of keys is asked. Searching, filtering and sorting are the server's: it has all keys, the page has some. */
-export interface KeysAsked {
+export interface KeysFilter {
   readonly status?: KeyStatus | undefined
   readonly q?: string | undefined
   readonly sort?: 'created' | 'name' | 'status' | 'spent' | 'last_used' | undefined
   readonly order?: 'asc' | 'desc' | undefined
 }
 
-export const keysQuery = (asked: KeysAsked) =>
+export const keysQuery = (asked: KeysFilter) =>
   infiniteQueryOptions({
     queryKey: ['keys', 'list', asked],
     queryFn: ({ pageParam }) => fetchKeys(asked, pageParam),
@@ -25,16 +25,16 @@ export const keysQuery = (asked: KeysAsked) =>
 /** How many keys there are of each status. */
 export const keyCountsQuery = queryOptions({
   queryKey: ['keys', 'counts'],
-  queryFn: async () => (await answered(api.keys.get({ query: { limit: 1 } }))).counts,
+  queryFn: async () => (await unwrap(api.keys.get({ query: { limit: 1 } }))).counts,
 })
 
 export const keyQuery = (id: string) =>
-  queryOptions({ queryKey: ['keys', 'one', id], queryFn: () => answered(api.keys({ id }).get()) })
+  queryOptions({ queryKey: ['keys', 'one', id], queryFn: () => unwrap(api.keys({ id }).get()) })
 
 /** Every key that ever was, to name what reports are about. */
 export const keyNamesQuery = queryOptions({
   queryKey: ['keys', 'names'],
-  queryFn: () => answered(api.keys.names.get()),
+  queryFn: () => unwrap(api.keys.names.get()),
   staleTime: 60_000,
 })
 
@@ -49,15 +49,15 @@ export const keyHistoryQuery = (id: string) =>
 export type ApiKey = Awaited<ReturnType<typeof fetchKeys>>['keys'][number]
 export type KeyChange = Awaited<ReturnType<typeof fetchHistory>>['history'][number]
 
-function fetchKeys(asked: KeysAsked, cursor: string | null) {
+function fetchKeys(asked: KeysFilter, cursor: string | null) {
   const query = Object.fromEntries(
     Object.entries({ ...asked, cursor }).filter(([, value]) => value !== undefined && value !== null),
   )
-  return answered(api.keys.get({ query: { limit: PAGE_ROWS, ...query } }))
+  return unwrap(api.keys.get({ query: { limit: PAGE_ROWS, ...query } }))
 }
 
 function fetchHistory(id: string, cursor: string | null) {
-  return answered(api.keys({ id }).history.get({ query: { limit: 20, ...(cursor !== null && { cursor }) } }))
+  return unwrap(api.keys({ id }).history.get({ query: { limit: 20, ...(cursor !== null && { cursor }) } }))
 }
 
 /** What is sent to make or change a key. */
@@ -75,10 +75,10 @@ export interface KeySettings {
 }
 
 /** The answer holds the secret, here and never again: keep it in the memory of a component only. */
-export const createKey = (settings: KeySettings) => answered(api.keys.post({ ...settings }))
-export const changeKey = (id: string, settings: KeySettings) => answered(api.keys({ id }).patch({ ...settings }))
+export const createKey = (settings: KeySettings) => unwrap(api.keys.post({ ...settings }))
+export const changeKey = (id: string, settings: KeySettings) => unwrap(api.keys({ id }).patch({ ...settings }))
 export const rotateKey = (id: string, graceSeconds: number) =>
-  answered(api.keys({ id }).rotate.post({ grace_period_seconds: graceSeconds }))
-export const disableKey = (id: string) => answered(api.keys({ id }).disable.post())
-export const enableKey = (id: string) => answered(api.keys({ id }).enable.post())
-export const revokeKey = (id: string) => answered(api.keys({ id }).revoke.post())
+  unwrap(api.keys({ id }).rotate.post({ grace_period_seconds: graceSeconds }))
+export const disableKey = (id: string) => unwrap(api.keys({ id }).disable.post())
+export const enableKey = (id: string) => unwrap(api.keys({ id }).enable.post())
+export const revokeKey = (id: string) => unwrap(api.keys({ id }).revoke.post())

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { answered, api } from './client.ts'
+import { api, unwrap } from './client/client.ts'
 
 /** Accounts of this gateway, newest first, or those that match. */
 export const accountsQuery = (search: string) =>
@@ -11,9 +11,9 @@ export const accountsQuery = (search: string) =>
     placeholderData: (before) => before,
   })
 
-export const waitingQuery = queryOptions({
+export const pendingRequestsQuery = queryOptions({
   queryKey: ['operator', 'requests'],
-  queryFn: () => fetchWaiting(),
+  queryFn: () => fetchPendingRequests(),
 })
 
 export const pricesQuery = queryOptions({ queryKey: ['operator', 'prices'], queryFn: () => fetchPrices() })
@@ -27,40 +27,40 @@ export const upstreamsQuery = queryOptions({
 
 export type UpstreamLine = Awaited<ReturnType<typeof fetchUpstreams>>['upstreams'][number]
 export type AccountLine = Awaited<ReturnType<typeof fetchAccounts>>['accounts'][number]
-export type WaitingRequest = Awaited<ReturnType<typeof fetchWaiting>>['requests'][number]
+export type PendingLimitRequest = Awaited<ReturnType<typeof fetchPendingRequests>>['requests'][number]
 
 function fetchAccounts(search: string, cursor: string | null) {
   const query = { limit: 50, ...(search !== '' && { search }), ...(cursor !== null && { cursor }) }
-  return answered(api.operator.accounts.get({ query }))
+  return unwrap(api.operator.accounts.get({ query }))
 }
 
-function fetchWaiting() {
-  return answered(api.operator['limit-requests'].get({ query: { status: 'pending', limit: 200 } }))
+function fetchPendingRequests() {
+  return unwrap(api.operator['limit-requests'].get({ query: { status: 'pending', limit: 200 } }))
 }
 
 function fetchUpstreams() {
-  return answered(api.operator.upstreams.get())
+  return unwrap(api.operator.upstreams.get())
 }
 
 function fetchPrices() {
-  return answered(api.operator.prices.get())
+  return unwrap(api.operator.prices.get())
 }
 
-export interface Caps {
+export interface RateLimits {
   readonly rpm: number
   readonly tpm: number
   readonly concurrency: number
 }
 
-export const approve = (id: string, body: { reason?: string; limits?: Caps }) =>
-  answered(api.operator['limit-requests']({ id }).approve.post({ ...body }))
+export const approve = (id: string, body: { reason?: string; limits?: RateLimits }) =>
+  unwrap(api.operator['limit-requests']({ id }).approve.post({ ...body }))
 export const decline = (id: string, reason: string) =>
-  answered(api.operator['limit-requests']({ id }).decline.post({ reason }))
+  unwrap(api.operator['limit-requests']({ id }).decline.post({ reason }))
 /** The same `reference` is booked once, so that a repeat after a cut is safe. */
 export const grant = (id: string, body: { usd: string; note: string; reference: string }) =>
-  answered(api.operator.accounts({ id }).grants.post({ ...body }))
-export const setLimits = (id: string, limits: Caps | null) =>
-  answered(api.operator.accounts({ id }).limits.post({ limits }))
+  unwrap(api.operator.accounts({ id }).grants.post({ ...body }))
+export const setLimits = (id: string, limits: RateLimits | null) =>
+  unwrap(api.operator.accounts({ id }).limits.post({ limits }))
 /** Null takes the operator's price back: the catalogue's holds again. */
 export const setPrice = (body: { operation: string; usd: string | null; account?: string }) =>
-  answered(api.operator.prices.post({ ...body }))
+  unwrap(api.operator.prices.post({ ...body }))

@@ -1,10 +1,10 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { answered, api } from './client.ts'
+import { api, unwrap } from './client/client.ts'
 
 const PAGE_ROWS = 50
 
 /** Which calls of the log. Times are RFC 3339. */
-export interface RequestsAsked {
+export interface RequestsFilter {
   readonly key?: string | undefined
   readonly operation?: string | undefined
   readonly status?: number | undefined
@@ -14,7 +14,7 @@ export interface RequestsAsked {
 }
 
 /** The request log, newest first, without end. */
-export const requestsQuery = (asked: RequestsAsked) =>
+export const requestsQuery = (asked: RequestsFilter) =>
   infiniteQueryOptions({
     queryKey: ['requests', 'log', asked],
     queryFn: ({ pageParam }) => fetchRequests(asked, PAGE_ROWS, pageParam),
@@ -30,12 +30,12 @@ export const newestRequestsQuery = (count: number, key?: string) =>
     queryFn: async () => (await fetchRequests({ key }, count, null)).requests,
   })
 
-function fetchRequests(asked: RequestsAsked, limit: number, cursor: string | null) {
-  return answered(api.requests.get({ query: { limit, ...given({ ...asked, cursor }) } }))
+function fetchRequests(asked: RequestsFilter, limit: number, cursor: string | null) {
+  return unwrap(api.requests.get({ query: { limit, ...given({ ...asked, cursor }) } }))
 }
 
 /** The address of the whole filter as a file. */
-export function csvAddress(asked: RequestsAsked): string {
+export function csvUrl(asked: RequestsFilter): string {
   const query = new URLSearchParams(Object.entries(given(asked)).map(([name, value]) => [name, String(value)]))
   return `/api/usage.csv?${query}`
 }

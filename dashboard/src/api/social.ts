@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { answered, api } from './client.ts'
+import { api, unwrap } from './client/client.ts'
 
 export const socialQuery = queryOptions({ queryKey: ['social'], queryFn: fetchAccounts })
 
@@ -8,12 +8,12 @@ export type SocialAccount = SocialAccounts['accounts'][number]
 export type StartedLink = Awaited<ReturnType<typeof startLink>>
 
 function fetchAccounts() {
-  return answered(api.social.get())
+  return unwrap(api.social.get())
 }
 
 /** The answer holds the address where the user approves, here and never again. */
 export const startLink = (keyId: string, scopes: readonly string[]) =>
-  answered(api.social.post({ key_id: keyId, scopes: [...scopes] }))
+  unwrap(api.social.post({ key_id: keyId, scopes: [...scopes] }))
 
 /** Unlinks what is linked to the key, and cancels a link that waits. */
-export const unlink = (keyId: string) => answered(api.social({ id: keyId }).delete())
+export const unlink = (keyId: string) => unwrap(api.social({ id: keyId }).delete())

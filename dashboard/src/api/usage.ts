@@ -1,10 +1,10 @@
 import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query'
-import { answered, api } from './client.ts'
+import { api, unwrap } from './client/client.ts'
 import { keyNamesQuery } from './keys.ts'
 import type { UsageSpan } from './views/usage-range.ts'
 
 /** What to count: a span in UNIX seconds, how fine, and which calls. */
-export interface UsageAsked {
+export interface UsageParams {
   readonly start_time: number
   readonly end_time: number
   readonly bucket_width: '1m' | '1h' | '1d'
@@ -17,22 +17,22 @@ export interface UsageAsked {
 }
 
 export type UsageGrouping = 'key' | 'operation' | 'status' | 'model'
-export type UsageFilter = Pick<UsageAsked, 'key' | 'operation' | 'status' | 'model'>
+export type UsageFilter = Pick<UsageParams, 'key' | 'operation' | 'status' | 'model'>
 
 export const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-export const usageQuery = (asked: UsageAsked) =>
+export const usageQuery = (asked: UsageParams) =>
   queryOptions({ queryKey: ['usage', asked], queryFn: () => fetchUsage(asked), placeholderData: keepPreviousData })
 
 export type UsageReport = Awaited<ReturnType<typeof fetchUsage>>
 export type UsageSums = UsageReport['totals']
 
-function fetchUsage(asked: UsageAsked) {
+function fetchUsage(asked: UsageParams) {
   const query = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
-  return answered(api.usage.get({ query }))
+  return unwrap(api.usage.get({ query }))
 }
 
-export function askedOf(span: UsageSpan, filter: UsageFilter = {}): UsageAsked {
+export function usageParams(span: UsageSpan, filter: UsageFilter = {}): UsageParams {
   return { start_time: span.start, end_time: span.end, bucket_width: span.width, timezone: TIME_ZONE, ...filter }
 }
 
@@ -54,11 +54,11 @@ export interface UsageSeries {
  * figures are there first.
  */
 export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGrouping) {
-  const total = useQuery(usageQuery({ ...askedOf(span, filter), group_by: by }))
+  const total = useQuery(usageQuery({ ...usageParams(span, filter), group_by: by }))
   const groups = total.data?.groups ?? []
   const largest = groups.filter(({ name }) => name !== NO_MODEL).slice(0, MAX_SERIES)
   const each = useQueries({
-    queries: largest.map(({ name }) => usageQuery(askedOf(span, { ...filter, ...narrowed(by, String(name)) }))),
+    queries: largest.map(({ name }) => usageQuery(usageParams(span, { ...filter, ...groupFilter(by, String(name)) }))),
   })
   const drawn = each.flatMap(({ data }, at): UsageSeries[] =>
     data && total.data && data.buckets.length === total.data.buckets.length
@@ -74,7 +74,7 @@ export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGr
 }
 
 /** The filter that leaves one group of a grouping. */
-export function narrowed(by: UsageGrouping, name: string): UsageFilter {
+export function groupFilter(by: UsageGrouping, name: string): UsageFilter {
   if (by === 'key') return { key: name }
   if (by === 'operation') return { operation: name }
   return by === 'status' ? { status: Number(name) } : { model: name }

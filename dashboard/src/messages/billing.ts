@@ -76,3 +76,8 @@ export const BILLING_TEXT = {
     paid_unserved: 'Paid, answer owed',
   },
 } as const
+
+/** How money came in, in words; a method that is not known here by its own name. */
+export function methodName(method: string): string {
+  return Object.entries(BILLING_TEXT.methodNames).find(([name]) => name === method)?.[1] ?? method
+}

@@ -44,6 +44,6 @@ export const REQUEST_TEXT = {
 } as const
 
 /** What an operation is called; one that has no words yet is called by its name. */
-export function operationWords(name: string): string {
+export function operationName(name: string): string {
   return REQUEST_TEXT.operations[name] ?? name.replaceAll('-', ' ').replace(/^./, (first) => first.toUpperCase())
 }

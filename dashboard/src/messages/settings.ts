@@ -19,9 +19,9 @@ export const SETTINGS_TEXT = {
   emailNeeded: 'Enter an email address.',
   password: 'Password',
   passwordText: 'A new password signs out every other session.',
-  appsToo: (count: number) =>
+  disconnectApps: (count: number) =>
     count === 1 ? 'Also disconnect the connected app' : `Also disconnect all ${count} connected apps`,
-  appsTooHint:
+  disconnectAppsHint:
     'Apps and the command line then have to be let in again. Leave it on when somebody else may have been signed in as you.',
   currentPassword: 'Current password',
   newPassword: 'New password',

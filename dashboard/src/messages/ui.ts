@@ -12,7 +12,7 @@ export const UI_TEXT = {
   loading: 'Loading',
   loadMore: 'Load more',
   allShown: (count: number) => `All ${count} shown.`,
-  noAnswer: 'The server did not answer. Nothing was charged.',
+  noResponse: 'The server did not answer. Nothing was charged.',
   request: (id: string) => `Request ${id}`,
   never: 'Never',
   justNow: 'Just now',
@@ -29,5 +29,5 @@ export const UI_TEXT = {
   actionsOf: (name: string) => `Actions for ${name}`,
   sortBy: (column: string) => `Sort by ${column}`,
   summary: (count: number) => (count === 1 ? 'One field needs a change.' : `${count} fields need a change.`),
-  oldShown: 'Showing what was there before.',
+  stale: 'Showing what was there before.',
 } as const

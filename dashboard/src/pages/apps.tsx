@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
-import { appsQuery } from '../api/apps.ts'
-import { listState } from '../api/views/list-state.ts'
-import { type AppAct, AppsTable } from '../features/apps/apps-table.tsx'
+import { appsQuery } from '../api/account/apps.ts'
+import { listState } from '../api/client/list-state.ts'
+import { type AppAction, AppsTable } from '../features/apps/apps-table.tsx'
 import { McpSnippets } from '../features/apps/mcp-snippets.tsx'
 import { APP_TEXT as TEXT } from '../messages/apps.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
-import { Card } from '../ui/card.tsx'
-import { Page } from '../ui/page.tsx'
+import { Card } from '../ui/layout/card.tsx'
+import { Page } from '../ui/layout/page.tsx'
 
 const dialogs = () => import('../features/apps/app-dialogs.tsx')
 const DisconnectDialog = lazy(() => dialogs().then(({ DisconnectDialog }) => ({ default: DisconnectDialog })))
@@ -17,7 +17,7 @@ const LimitDialog = lazy(() => dialogs().then(({ LimitDialog }) => ({ default: L
 /** `/apps`: how an agent is connected, and which have access. */
 export function Apps() {
   const apps = useQuery(appsQuery)
-  const [act, setAct] = useState<AppAct | 'all' | null>(null)
+  const [act, setAct] = useState<AppAction | 'all' | null>(null)
   const rows = apps.data?.apps
   const close = () => setAct(null)
   const state = {
@@ -32,7 +32,7 @@ export function Apps() {
         flush
         aside={rows && rows.length > 0 && <Button onClick={() => setAct('all')}>{TEXT.disconnectAll}</Button>}
       >
-        <AppsTable state={state} onAct={setAct} />
+        <AppsTable state={state} onAction={setAct} />
       </Card>
       <Suspense>
         {act === 'all' && <DisconnectDialog app={null} onClose={close} />}

@@ -4,7 +4,7 @@ import { PaymentsCard } from '../features/billing/payments-card.tsx'
 import { TopUpButton } from '../features/billing/top-up-dialog.tsx'
 import { TopUpsCard } from '../features/billing/top-ups-card.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { Page } from '../ui/page.tsx'
+import { Page } from '../ui/layout/page.tsx'
 
 export function Billing() {
   return (

@@ -1,17 +1,17 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { failureIn } from '../api/failure.ts'
-import { confirmEmail } from '../api/settings.ts'
+import { confirmEmail } from '../api/account/settings.ts'
+import { failureFrom } from '../api/client/failure.ts'
 import { takeToken } from '../features/settings/link-token.ts'
 import { SETTINGS_TEXT as TEXT } from '../messages/settings.ts'
-import { AuthLayout } from '../ui/auth-layout.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
+import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
 /** `/confirm-email#token=`: a press and not the mere opening confirms, for mail scanners open links too. */
 export function ConfirmEmail() {
   const [token] = useState(takeToken)
   const confirming = useMutation({ mutationFn: () => confirmEmail(token ?? '') })
-  const failure = failureIn(confirming)
+  const failure = failureFrom(confirming)
   const bad =
     token === null ? TEXT.badLink : failure && (failure.code === 'invalid_state' ? failure.message : TEXT.badLink)
   return (

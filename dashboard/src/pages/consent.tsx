@@ -1,11 +1,11 @@
-import { appRequest } from '../api/initial-query.ts'
+import { pendingAppRequest } from '../api/account/initial-query.ts'
 import { ConsentForm } from '../features/apps/consent-form.tsx'
 import { APP_TEXT as TEXT } from '../messages/apps.ts'
-import { AuthLayout } from '../ui/auth-layout.tsx'
+import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
 /** `/consent`: an app asks for access. Also where a browser ends up whose app asked wrongly. */
 export function Consent() {
-  const request = appRequest()
+  const request = pendingAppRequest()
   if (request !== null)
     return (
       <AuthLayout title={TEXT.consentTitle}>

@@ -1,6 +1,6 @@
 import { DeviceForm } from '../features/apps/device-form.tsx'
 import { APP_TEXT as TEXT } from '../messages/apps.ts'
-import { AuthLayout } from '../ui/auth-layout.tsx'
+import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
 /** `/device`: a terminal or device without a browser asks for access (RFC 8628). */
 export function Device() {

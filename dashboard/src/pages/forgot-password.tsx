@@ -1,16 +1,16 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { asFailure, failureIn } from '../api/failure.ts'
-import { askForReset } from '../api/settings.ts'
+import { requestPasswordReset } from '../api/account/settings.ts'
+import { failureFrom, toFailure } from '../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../messages/settings.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
-import { AuthLayout } from '../ui/auth-layout.tsx'
+import { useCountdown } from '../ui/browser/use-countdown.ts'
 import { Button } from '../ui/button.tsx'
-import { CodeBlock } from '../ui/code-block.tsx'
+import { CodeBlock } from '../ui/code/code-block.tsx'
+import { FormFailure } from '../ui/feedback/states.tsx'
 import { Field } from '../ui/field.tsx'
-import { FormFailure } from '../ui/states.tsx'
-import { useCountdown } from '../ui/use-countdown.ts'
+import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
 /** Asks for a link that sets a new password; where no mail goes out, says how the operator makes one. */
 export function ForgotPassword() {
@@ -18,8 +18,8 @@ export function ForgotPassword() {
   const [asked, setAsked] = useState('')
   const countdown = useCountdown()
   const sending = useMutation({
-    mutationFn: askForReset,
-    onError: (error) => countdown.start(asFailure(error).retryAfterSeconds ?? 0),
+    mutationFn: requestPasswordReset,
+    onError: (error) => countdown.start(toFailure(error).retryAfterSeconds ?? 0),
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -30,7 +30,7 @@ export function ForgotPassword() {
     setAsked(email)
     if (!sending.isPending && countdown.left === 0) sending.mutate(email)
   }
-  const failure = failureIn(sending)
+  const failure = failureFrom(sending)
   const noMail = failure?.code === 'invalid_state'
   return (
     <AuthLayout title={TEXT.forgot}>

@@ -2,22 +2,22 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
-import { asFailure } from '../api/failure.ts'
+import { toFailure } from '../api/client/failure.ts'
 import { type ApiKey, keyQuery } from '../api/keys.ts'
-import { type KeyDialog, keyActs } from '../features/keys/key-actions.ts'
-import { KeyActivity } from '../features/keys/key-activity.tsx'
+import { KeyActivity } from '../features/keys/details/key-activity.tsx'
+import { KeyFigures } from '../features/keys/details/key-figures.tsx'
+import { KeyHistory } from '../features/keys/details/key-history.tsx'
+import { KeySettingsCard } from '../features/keys/details/key-settings.tsx'
+import { OldKeyNotice } from '../features/keys/details/old-key-notice.tsx'
+import { availableActions, type KeyDialog } from '../features/keys/key-actions.ts'
 import { KeyStatusBadge, keyHint } from '../features/keys/key-facts.tsx'
-import { KeyFigures } from '../features/keys/key-figures.tsx'
-import { KeyGrace } from '../features/keys/key-grace.tsx'
-import { KeyHistory } from '../features/keys/key-history.tsx'
-import { KeySettingsCard } from '../features/keys/key-settings.tsx'
-import { useKeyActions } from '../features/keys/use-key-doings.ts'
+import { useKeyActions } from '../features/keys/use-key-actions.ts'
 import { KeyAccount } from '../features/social/key-account.tsx'
 import { KEY_TEXT as TEXT } from '../messages/keys.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
-import { Page } from '../ui/page.tsx'
-import { Failed, Loading } from '../ui/states.tsx'
+import { Failed, Loading } from '../ui/feedback/states.tsx'
+import { Page } from '../ui/layout/page.tsx'
 
 const KeyDialogs = lazy(() =>
   import('../features/keys/key-dialogs.tsx').then(({ KeyDialogs }) => ({ default: KeyDialogs })),
@@ -38,7 +38,7 @@ export function KeyPage() {
         <Shown apiKey={data.key} />
       ) : (
         <Page title={SHELL_TEXT.pagesOf.keys}>
-          {error ? <Failed failure={asFailure(error)} onTryAgain={() => void asked.refetch()} /> : <Loading />}
+          {error ? <Failed failure={toFailure(error)} onRetry={() => void asked.refetch()} /> : <Loading />}
         </Page>
       )}
     </div>
@@ -47,7 +47,7 @@ export function KeyPage() {
 
 function Shown({ apiKey }: { apiKey: ApiKey }) {
   const [dialog, setDialog] = useState<KeyDialog | null>(null)
-  const doings = useKeyActions(setDialog)
+  const actions = useKeyActions(setDialog)
   return (
     <Page
       title={apiKey.name}
@@ -57,13 +57,13 @@ function Shown({ apiKey }: { apiKey: ApiKey }) {
           <span className="code">{keyHint(apiKey)}</span>
         </span>
       }
-      actions={keyActs(apiKey).map(({ label, danger, act }) => (
-        <Button key={label} className={danger ? 'text-bad' : undefined} onClick={() => act(apiKey, doings)}>
+      actions={availableActions(apiKey).map(({ label, danger, run }) => (
+        <Button key={label} className={danger ? 'text-bad' : undefined} onClick={() => run(apiKey, actions)}>
           {label}
         </Button>
       ))}
     >
-      <KeyGrace apiKey={apiKey} />
+      <OldKeyNotice apiKey={apiKey} />
       <KeyFigures apiKey={apiKey} />
       <KeySettingsCard apiKey={apiKey} />
       <KeyAccount keyId={apiKey.id} />

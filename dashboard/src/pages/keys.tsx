@@ -3,11 +3,11 @@ import { Plus } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import type { KeyDialog } from '../features/keys/key-actions.ts'
 import { KeysList } from '../features/keys/keys-list.tsx'
-import { useKeyActions } from '../features/keys/use-key-doings.ts'
+import { useKeyActions } from '../features/keys/use-key-actions.ts'
 import { KEY_TEXT } from '../messages/keys.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
-import { Page } from '../ui/page.tsx'
+import { Page } from '../ui/layout/page.tsx'
 
 const KeyDialogs = lazy(() =>
   import('../features/keys/key-dialogs.tsx').then(({ KeyDialogs }) => ({ default: KeyDialogs })),
@@ -22,7 +22,7 @@ export function Keys() {
     setDialog(null)
     if (create) void navigate({ search: view, replace: true })
   }
-  const doings = useKeyActions(setDialog)
+  const actions = useKeyActions(setDialog)
   return (
     <Page
       title={SHELL_TEXT.pagesOf.keys}
@@ -33,7 +33,7 @@ export function Keys() {
         </Button>
       }
     >
-      <KeysList view={view} onView={(search) => void navigate({ search, replace: true })} doings={doings} />
+      <KeysList view={view} onView={(search) => void navigate({ search, replace: true })} actions={actions} />
       {dialog && (
         <Suspense>
           <KeyDialogs dialog={dialog} onClose={close} />

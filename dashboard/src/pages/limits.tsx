@@ -4,7 +4,7 @@ import { LiveLimits } from '../features/limits/live-limits.tsx'
 import { TierCard } from '../features/limits/tier-card.tsx'
 import { TierTable } from '../features/limits/tier-table.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { Page } from '../ui/page.tsx'
+import { Page } from '../ui/layout/page.tsx'
 
 export function Limits() {
   return (

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { accountQuery } from '../api/account.ts'
+import { accountQuery } from '../api/account/account.ts'
 import { AccountsCard } from '../features/operator/accounts-card.tsx'
 import { ClaimCard } from '../features/operator/claim-card.tsx'
+import { PendingRequestsCard } from '../features/operator/pending-requests-card.tsx'
 import { PricesCard } from '../features/operator/prices-card.tsx'
 import { UpstreamsCard } from '../features/operator/upstreams-card.tsx'
-import { WaitingCard } from '../features/operator/waiting-card.tsx'
 import { OPERATOR_TEXT } from '../messages/operator.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { Page } from '../ui/page.tsx'
+import { Page } from '../ui/layout/page.tsx'
 
 /** For operators; the server refuses everybody else. */
 export function Operator() {
@@ -21,7 +21,7 @@ export function Operator() {
     )
   return (
     <Page title={SHELL_TEXT.pagesOf.operator} lead={OPERATOR_TEXT.lead}>
-      <WaitingCard />
+      <PendingRequestsCard />
       <AccountsCard />
       <UpstreamsCard />
       <PricesCard />

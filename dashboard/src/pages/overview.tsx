@@ -5,7 +5,7 @@ import { Quickstart } from '../features/overview/quickstart.tsx'
 import { RecentRequests } from '../features/overview/recent-requests.tsx'
 import { SpendChart } from '../features/overview/spend-chart.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { Page } from '../ui/page.tsx'
+import { Page } from '../ui/layout/page.tsx'
 
 export function Overview() {
   return (

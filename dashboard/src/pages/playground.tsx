@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { asFailure } from '../api/failure.ts'
-import { type GatewayOperation, operationsQuery } from '../api/operations.ts'
+import { toFailure } from '../api/client/failure.ts'
+import { type GatewayOperation, operationsQuery } from '../api/playground/operations.ts'
 import { TryOperation } from '../features/playground/try-operation.tsx'
 import { CHAT_TEXT } from '../messages/chat.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../messages/playground.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
+import { Failed, Loading } from '../ui/feedback/states.tsx'
 import { Select } from '../ui/field.tsx'
-import { Page } from '../ui/page.tsx'
-import { Failed, Loading } from '../ui/states.tsx'
-import { Tabs } from '../ui/tabs.tsx'
+import { Page } from '../ui/layout/page.tsx'
+import { Tabs } from '../ui/layout/tabs.tsx'
 
 /** Comes when it is opened: who tries an endpoint does not load it. */
 const Chat = lazy(() => import('../features/playground/chat.tsx').then(({ Chat }) => ({ default: Chat })))
@@ -66,9 +66,7 @@ function Endpoints() {
           <OperationSelect operations={all} chosen={chosen} onChoose={choose} />
         </div>
       )}
-      {operations.error && (
-        <Failed failure={asFailure(operations.error)} onTryAgain={() => void operations.refetch()} />
-      )}
+      {operations.error && <Failed failure={toFailure(operations.error)} onRetry={() => void operations.refetch()} />}
       {operations.isPending && <Loading rows={6} />}
       {chosen && (
         <TryOperation

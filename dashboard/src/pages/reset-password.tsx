@@ -1,17 +1,17 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { failureIn } from '../api/failure.ts'
-import { resetPassword } from '../api/settings.ts'
+import { resetPassword } from '../api/account/settings.ts'
+import { failureFrom } from '../api/client/failure.ts'
 import { takeToken } from '../features/settings/link-token.ts'
 import { SETTINGS_TEXT as TEXT } from '../messages/settings.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
-import { AuthLayout } from '../ui/auth-layout.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
+import { FormFailure } from '../ui/feedback/states.tsx'
 import { PasswordField } from '../ui/field.tsx'
-import { FormFailure } from '../ui/states.tsx'
+import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
-const LEAST_CHARACTERS = 12
+const MIN_PASSWORD_LENGTH = 12
 
 /** `/reset-password#token=`: sets a new password, once. */
 export function ResetPassword() {
@@ -21,12 +21,12 @@ export function ResetPassword() {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const password = String(new FormData(event.currentTarget).get('password') ?? '')
-    setWrong(password.length < LEAST_CHARACTERS ? SIGN_IN_TEXT.passwordShort : undefined)
-    if (password.length < LEAST_CHARACTERS)
+    setWrong(password.length < MIN_PASSWORD_LENGTH ? SIGN_IN_TEXT.passwordShort : undefined)
+    if (password.length < MIN_PASSWORD_LENGTH)
       return event.currentTarget.querySelector<HTMLInputElement>('[name=password]')?.focus()
     if (!setting.isPending) setting.mutate(password)
   }
-  const failure = failureIn(setting)
+  const failure = failureFrom(setting)
   const isOver = token === null || failure?.code === 'invalid_token'
   return (
     <AuthLayout title={TEXT.reset}>

@@ -5,7 +5,7 @@ import { ProfileCard } from '../features/settings/profile-card.tsx'
 import { SessionsCard } from '../features/settings/sessions-card.tsx'
 import { ThemeCard } from '../features/settings/theme-card.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { Page } from '../ui/page.tsx'
+import { Page } from '../ui/layout/page.tsx'
 
 export function Settings() {
   return (

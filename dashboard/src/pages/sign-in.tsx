@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { leadsToApp, signIn } from '../api/account.ts'
+import { isSignInForApp, signIn } from '../api/account/account.ts'
 import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
-import { AuthLayout } from '../ui/auth-layout.tsx'
+import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
 /** `/sign-in?to=`: back to where the visitor came from, which is a path of this dashboard or nothing. */
 export function SignIn() {
@@ -12,7 +12,7 @@ export function SignIn() {
   const navigate = useNavigate()
   const { to } = useSearch({ from: '/sign-in' })
   const enter = async () => {
-    if (leadsToApp()) return
+    if (isSignInForApp()) return
     queries.clear()
     await navigate({ href: to ?? '/' })
   }

@@ -1,17 +1,17 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { leadsToApp, signUp } from '../api/account.ts'
+import { isSignInForApp, signUp } from '../api/account/account.ts'
 import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
-import { AuthLayout } from '../ui/auth-layout.tsx'
+import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
 /** `/sign-up`: two fields, and the account is there. */
 export function SignUp() {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const enter = async () => {
-    if (leadsToApp()) return
+    if (isSignInForApp()) return
     queries.clear()
     await navigate({ to: '/welcome' })
   }

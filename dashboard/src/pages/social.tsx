@@ -1,22 +1,22 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
-import { asFailure } from '../api/failure.ts'
+import { toFailure } from '../api/client/failure.ts'
+import { listState } from '../api/client/list-state.ts'
 import { type SocialAccount, socialQuery, unlink } from '../api/social.ts'
-import { listState } from '../api/views/list-state.ts'
 import { SocialList } from '../features/social/social-list.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { SOCIAL_TEXT as TEXT } from '../messages/social.ts'
 import { Button } from '../ui/button.tsx'
-import { Page } from '../ui/page.tsx'
-import { Empty } from '../ui/states.tsx'
-import { toast } from '../ui/toast.ts'
+import { Empty } from '../ui/feedback/states.tsx'
+import { toast } from '../ui/feedback/toast.ts'
+import { Page } from '../ui/layout/page.tsx'
 
-const LinkAccount = lazy(() =>
-  import('../features/social/link-account.tsx').then(({ LinkAccount }) => ({ default: LinkAccount })),
+const LinkDialog = lazy(() =>
+  import('../features/social/link-dialog.tsx').then(({ LinkDialog }) => ({ default: LinkDialog })),
 )
-const UnlinkAccount = lazy(() =>
-  import('../features/social/unlink-account.tsx').then(({ UnlinkAccount }) => ({ default: UnlinkAccount })),
+const UnlinkDialog = lazy(() =>
+  import('../features/social/unlink-dialog.tsx').then(({ UnlinkDialog }) => ({ default: UnlinkDialog })),
 )
 
 type Open =
@@ -31,7 +31,7 @@ export function Social() {
   // A link that only waits has nothing to lose: it is cancelled without a question.
   const cancelling = useMutation({
     mutationFn: (keyId: string) => unlink(keyId),
-    onError: (error) => void toast(asFailure(error).message, { bad: true }),
+    onError: (error) => void toast(toFailure(error).message, { bad: true }),
     onSettled: () => queries.invalidateQueries({ queryKey: socialQuery.queryKey }),
   })
   const { data } = asked
@@ -62,7 +62,7 @@ export function Social() {
             ...listState(asked),
           }}
           scopes={data?.scopes ?? []}
-          doings={{
+          actions={{
             link: (account) => setOpen({ kind: 'link', account }),
             unlink: (account) =>
               account.account === null ? cancelling.mutate(account.key.id) : setOpen({ kind: 'unlink', account }),
@@ -70,8 +70,8 @@ export function Social() {
         />
       )}
       <Suspense>
-        {open?.kind === 'link' && data && <LinkAccount social={data} chosen={open.account} onClose={close} />}
-        {open?.kind === 'unlink' && <UnlinkAccount account={open.account} onClose={close} />}
+        {open?.kind === 'link' && data && <LinkDialog social={data} chosen={open.account} onClose={close} />}
+        {open?.kind === 'unlink' && <UnlinkDialog account={open.account} onClose={close} />}
       </Suspense>
     </Page>
   )

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Download } from 'lucide-react'
-import { csvAddress } from '../api/requests.ts'
+import { csvUrl } from '../api/requests.ts'
 import { isFiltered, NO_FILTER, type UsageView, viewFilter, viewSpan } from '../api/views/usage-view.ts'
 import { UsageControls } from '../features/usage/usage-controls.tsx'
 import { UsageFigures } from '../features/usage/usage-figures.tsx'
@@ -10,9 +10,9 @@ import { UsageRequests } from '../features/usage/usage-requests.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { USAGE_TEXT as TEXT } from '../messages/usage.ts'
 import { buttonClass } from '../ui/button.tsx'
-import { Page } from '../ui/page.tsx'
-import { Tabs } from '../ui/tabs.tsx'
-import { useNow } from '../ui/time.tsx'
+import { useNow } from '../ui/format/time.tsx'
+import { Page } from '../ui/layout/page.tsx'
+import { Tabs } from '../ui/layout/tabs.tsx'
 
 const TABS = [
   { value: 'chart', text: TEXT.chart },
@@ -34,7 +34,7 @@ export function Usage() {
       title={SHELL_TEXT.pagesOf.usage}
       actions={
         asked && (
-          <a href={csvAddress(asked)} download className={buttonClass()}>
+          <a href={csvUrl(asked)} download className={buttonClass()}>
             <Download size={16} aria-hidden />
             {TEXT.csv}
           </a>

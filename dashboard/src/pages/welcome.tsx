@@ -1,14 +1,14 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useBlocker, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
-import { asFailure } from '../api/failure.ts'
+import { toFailure } from '../api/client/failure.ts'
 import { createKey, keyNamesQuery } from '../api/keys.ts'
 import { FirstRunSteps } from '../features/first-run/first-run-steps.tsx'
 import { FIRST_RUN_TEXT as TEXT } from '../messages/first-run.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { Page } from '../ui/page.tsx'
-import { Failed, Loading } from '../ui/states.tsx'
+import { Failed, Loading } from '../ui/feedback/states.tsx'
+import { Page } from '../ui/layout/page.tsx'
 
 const LeaveWithoutKey = lazy(() =>
   import('../features/first-run/leave-without-key.tsx').then(({ LeaveWithoutKey }) => ({ default: LeaveWithoutKey })),
@@ -32,7 +32,7 @@ export function Welcome() {
   if (error)
     return (
       <Page title={SHELL_TEXT.pagesOf.welcome}>
-        <Failed failure={asFailure(error)} onTryAgain={() => (making.error ? mutate() : void names.refetch())} />
+        <Failed failure={toFailure(error)} onRetry={() => (making.error ? mutate() : void names.refetch())} />
       </Page>
     )
   if (names.data && !none && !begun.current) return <Already />
@@ -58,7 +58,7 @@ function Shown({ keyId, secret }: { keyId: string; secret: string }) {
       </div>
       {blocker.status === 'blocked' && (
         <Suspense>
-          <LeaveWithoutKey secret={secret} onStay={blocker.reset} onLeave={blocker.proceed} />
+          <LeaveWithoutKey secret={secret} onStay={blocker.reset} onFieldBlur={blocker.proceed} />
         </Suspense>
       )}
     </Page>

@@ -1,15 +1,15 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { CircleUser } from 'lucide-react'
-import { accountQuery, signOut } from '../api/account.ts'
-import { asFailure } from '../api/failure.ts'
+import { accountQuery, signOut } from '../api/account/account.ts'
+import { toFailure } from '../api/client/failure.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { useSignal } from '../signal.ts'
+import { chooseTheme, type Theme, theme } from '../ui/browser/theme.ts'
+import { failureText } from '../ui/feedback/states.tsx'
+import { toast } from '../ui/feedback/toast.ts'
 import { Menu } from '../ui/menus/menu.tsx'
 import type { MenuEntry } from '../ui/menus/menu-entry.ts'
-import { failureText } from '../ui/states.tsx'
-import { chooseTheme, type Theme, theme } from '../ui/theme.ts'
-import { toast } from '../ui/toast.ts'
 
 const THEMES: readonly Theme[] = ['system', 'light', 'dark']
 
@@ -28,7 +28,7 @@ export function AccountMenu({ named = false }: { named?: boolean }) {
         onSelect: () => chooseTheme(name),
       }),
     ),
-    { kind: 'act', label: SHELL_TEXT.signOut, onSelect: leave },
+    { kind: 'action', label: SHELL_TEXT.signOut, onSelect: leave },
   ]
   return (
     <Menu
@@ -61,7 +61,7 @@ function useSignOut() {
         await navigate({ to: '/sign-in' })
         queries.clear()
       },
-      (error: unknown) => toast(failureText(asFailure(error)), { bad: true }),
+      (error: unknown) => toast(failureText(toFailure(error)), { bad: true }),
     )
   }
 }

@@ -1,29 +1,29 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect } from 'react'
-import { followEvents } from '../api/live.ts'
+import { subscribeToEvents } from '../api/client/live-events.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { useSignal } from '../signal.ts'
 import { preloadDialogs } from '../ui/dialogs/dialog.tsx'
+import { toastsWanted } from '../ui/feedback/toast.ts'
 import { preloadMenus } from '../ui/menus/menu.tsx'
-import { toastsWanted } from '../ui/toast.ts'
 import { Banner } from './banner.tsx'
 import { PageFocus } from './page-focus.tsx'
-import { PaletteKey } from './palette-key.tsx'
+import { PaletteKey } from './palette-shortcut.tsx'
 import { Rail } from './rail.tsx'
-import { SessionEnded } from './session-ended.tsx'
+import { SessionEnded } from './session-dialog.tsx'
 
 /** When a page has its figures, on a slow line too. */
 const STILL_MS = 1_500
 
-const loadToaster = () => import('../ui/toaster.tsx')
+const loadToaster = () => import('../ui/feedback/toaster.tsx')
 const Toaster = lazy(() => loadToaster().then(({ Toaster }) => ({ default: Toaster })))
 
 /** The frame around every page of a signed-in owner: rail, banner, page, toasts, and the line to the server's events. */
 export function AppShell() {
   const queries = useQueryClient()
   const toasts = useSignal(toastsWanted)
-  useEffect(() => followEvents(queries), [queries])
+  useEffect(() => subscribeToEvents(queries), [queries])
   useEffect(fetchWhatFailuresNeed, [])
   return (
     <div className="mx-auto max-w-7xl md:grid md:grid-cols-[208px_minmax(0,1fr)]">

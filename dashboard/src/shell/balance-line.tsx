@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { accountQuery, LOW_BALANCE_MICROS } from '../api/account.ts'
+import { accountQuery, LOW_BALANCE_MICROS } from '../api/account/account.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { NAVIGATION } from '../navigation.ts'
 import { Badge } from '../ui/badge.tsx'
-import { balanceUsd, costUsd } from '../ui/money.ts'
+import { balanceUsd, costUsd } from '../ui/format/money.ts'
 
 /** What is left, and the tier. The link to topping up is there once that page is. */
 export function BalanceLine() {

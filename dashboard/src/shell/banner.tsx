@@ -2,13 +2,14 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import type { ReactNode } from 'react'
-import { accountQuery } from '../api/account.ts'
+import { useEffect, useState } from 'react'
+import { accountQuery, LOW_BALANCE_MICROS } from '../api/account/account.ts'
 import { keysQuery } from '../api/keys.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { NAVIGATION } from '../navigation.ts'
+import { getLocalItem, setLocalItem } from '../ui/browser/local-storage.ts'
 import { Button } from '../ui/button.tsx'
-import { balanceUsd } from '../ui/money.ts'
-import { useLowBalance } from './low-balance.ts'
+import { balanceUsd } from '../ui/format/money.ts'
 
 const TEXT = SHELL_TEXT.banners
 
@@ -67,4 +68,33 @@ function Notice({ text, tone = 'bad', children }: { text: string; tone?: keyof t
       {children}
     </div>
   )
+}
+
+const STORAGE_KEY = 'low-balance-hidden'
+
+interface Money {
+  readonly id: string
+  readonly balance_micros_usd: number
+  readonly topped_up_micros_usd: number
+}
+
+/**
+ * Whether to tell that the balance is low, and how to hide it. Only to who ever topped up: signup credit is there to be used up.
+ * Hidden, it comes again when the balance was above the threshold and falls below it anew.
+ */
+function useLowBalance(account: Money | undefined) {
+  const [hidden, setHidden] = useState(() => getLocalItem(STORAGE_KEY))
+  const isLow =
+    account !== undefined && account.topped_up_micros_usd > 0 && account.balance_micros_usd < LOW_BALANCE_MICROS
+  const isAbove = account !== undefined && !isLow && account.id === hidden
+  const hide = (id: string | null) => {
+    setLocalItem(STORAGE_KEY, id)
+    setHidden(id)
+  }
+  useEffect(() => {
+    if (!isAbove) return
+    setLocalItem(STORAGE_KEY, null)
+    setHidden(null)
+  }, [isAbove])
+  return { isLow: isLow && hidden !== account.id, hide: () => hide(account?.id ?? null) }
 }

@@ -1,11 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { asFailure } from '../api/failure.ts'
+import { toFailure } from '../api/client/failure.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { UI_TEXT } from '../messages/ui.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { useTitle } from '../ui/page.tsx'
+import { useTitle } from '../ui/layout/page.tsx'
 
 const AGAIN_MS = 5_000
 
@@ -13,7 +13,7 @@ const AGAIN_MS = 5_000
 export function ProblemPage({ error }: { error: unknown }) {
   const router = useRouter()
   const queries = useQueryClient()
-  const away = asFailure(error).status === 0 && !(error instanceof TypeError)
+  const away = toFailure(error).status === 0 && !(error instanceof TypeError)
   useTitle(away ? SHELL_TEXT.serverAway : SHELL_TEXT.broken)
   useEffect(() => {
     if (!away) return

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
-import { accountQuery } from '../api/account.ts'
-import { liveness } from '../api/live.ts'
+import { accountQuery } from '../api/account/account.ts'
+import { liveStatus } from '../api/client/live-events.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { NAVIGATION, type NavigationEntry } from '../navigation.ts'
 import { useSignal } from '../signal.ts'
-import { clockWords } from '../ui/time.tsx'
+import { formatClock } from '../ui/format/time.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { BalanceLine } from './balance-line.tsx'
 
@@ -26,11 +26,11 @@ export function Rail() {
           <AccountMenu />
         </div>
       </div>
-      <CutLine />
+      <DisconnectedNotice />
       <Pages />
       <div className="grid gap-3 border-t border-line px-4 py-4 max-md:hidden">
         <BalanceLine />
-        <LiveLine />
+        <LiveIndicator />
         <AccountMenu named />
       </div>
     </header>
@@ -81,33 +81,33 @@ function Entry({ entry }: { entry: NavigationEntry }) {
 }
 
 /** On a phone there is no room to say that all is well: only that it is not. */
-function CutLine() {
-  const live = useSignal(liveness)
-  if (live.state !== 'cut') return null
+function DisconnectedNotice() {
+  const live = useSignal(liveStatus)
+  if (live.state !== 'disconnected') return null
   return (
     <p role="status" className="small bg-warn-soft px-4 py-1 text-warn md:hidden">
-      {SHELL_TEXT.asOf(clockWords(live.since))}. {SHELL_TEXT.cut}
+      {SHELL_TEXT.asOf(formatClock(live.since))}. {SHELL_TEXT.cut}
     </p>
   )
 }
 
 /** Whether what is shown is live, and if not, since when. */
-function LiveLine() {
-  const live = useSignal(liveness)
+function LiveIndicator() {
+  const live = useSignal(liveStatus)
   const words =
-    live.state === 'cut'
-      ? SHELL_TEXT.asOf(clockWords(live.since))
+    live.state === 'disconnected'
+      ? SHELL_TEXT.asOf(formatClock(live.since))
       : live.state === 'live'
         ? SHELL_TEXT.live
         : SHELL_TEXT.connecting
   return (
     <p
       className="small flex items-center gap-2 px-1 text-muted"
-      title={live.state === 'cut' ? SHELL_TEXT.cut : undefined}
+      title={live.state === 'disconnected' ? SHELL_TEXT.cut : undefined}
     >
       <span
         aria-hidden
-        className={`size-2 rounded-full ${live.state === 'live' ? 'bg-ok' : live.state === 'cut' ? 'bg-warn' : 'bg-line-strong'}`}
+        className={`size-2 rounded-full ${live.state === 'live' ? 'bg-ok' : live.state === 'disconnected' ? 'bg-warn' : 'bg-line-strong'}`}
       />
       {words}
     </p>

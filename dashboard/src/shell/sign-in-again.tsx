@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { accountQuery, signIn } from '../api/account.ts'
+import { accountQuery, signIn } from '../api/account/account.ts'
 import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
 import { Dialog } from '../ui/dialogs/dialog.tsx'

@@ -1,11 +1,11 @@
-import type { KeyStatus, KeysAsked } from '../keys.ts'
+import type { KeyStatus, KeysFilter } from '../keys.ts'
 
 const STATUSES: readonly KeyStatus[] = ['active', 'disabled', 'expired', 'exhausted', 'revoked']
 const SORTS = ['name', 'status', 'spent', 'last_used'] as const
 const ORDERS = ['asc', 'desc'] as const
 
 /** A view of the list of keys; with `create` the form of a new one is open. */
-export interface KeysView extends KeysAsked {
+export interface KeysView extends KeysFilter {
   readonly create?: true | undefined
 }
 

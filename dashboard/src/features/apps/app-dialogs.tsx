@@ -1,13 +1,13 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type ConnectedApp, disconnectAll, disconnectApp, limitApp } from '../../api/apps.ts'
-import { failureIn } from '../../api/failure.ts'
+import { type ConnectedApp, disconnectAll, disconnectApp, limitApp } from '../../api/account/apps.ts'
+import { failureFrom } from '../../api/client/failure.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog, Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../ui/states.tsx'
-import { toast } from '../../ui/toast.ts'
-import { LimitField, limitTyped } from './limit-field.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
+import { LimitField, parseLimit } from './limit-field.tsx'
 
 /** Ends an app's access, or every app's where `app` is null. */
 export function DisconnectDialog({ app, onClose }: { app: ConnectedApp | null; onClose: () => void }) {
@@ -22,20 +22,20 @@ export function DisconnectDialog({ app, onClose }: { app: ConnectedApp | null; o
     <ConfirmDialog
       title={app ? TEXT.disconnectTitle(app.name) : TEXT.disconnectAllTitle}
       text={TEXT.disconnectText}
-      keep={TEXT.keep}
-      act={app ? TEXT.disconnect : TEXT.disconnectAll}
+      cancelLabel={TEXT.keep}
+      confirmLabel={app ? TEXT.disconnect : TEXT.disconnectAll}
       busy={ending.isPending}
-      onKeep={onClose}
-      onAct={() => ending.mutate()}
+      onCancel={onClose}
+      onConfirm={() => ending.mutate()}
     >
-      <FormFailure failure={failureIn(ending)} />
+      <FormFailure failure={failureFrom(ending)} />
     </ConfirmDialog>
   )
 }
 
 export function LimitDialog({ app, onClose }: { app: ConnectedApp; onClose: () => void }) {
   const [typed, setTyped] = useState(String(app.spending_limit ?? ''))
-  const limit = limitTyped(typed)
+  const limit = parseLimit(typed)
   const saving = useAppChange(
     () => limitApp(app.client_id, limit === 'wrong' ? null : limit),
     () => {
@@ -46,7 +46,7 @@ export function LimitDialog({ app, onClose }: { app: ConnectedApp; onClose: () =
   return (
     <Dialog title={TEXT.setLimitTitle(app.name)} onClose={onClose}>
       <LimitField value={typed} wrong={limit === 'wrong'} onChange={setTyped} />
-      <FormFailure failure={failureIn(saving)} />
+      <FormFailure failure={failureFrom(saving)} />
       <DialogButtons>
         <Button onClick={onClose}>{TEXT.cancel}</Button>
         <Button tone="primary" busy={saving.isPending || limit === 'wrong'} onClick={() => saving.mutate()}>

@@ -1,29 +1,35 @@
-import type { ConnectedApp } from '../../api/apps.ts'
+import type { ConnectedApp } from '../../api/account/apps.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
-import { costUsd } from '../../ui/money.ts'
-import { Empty } from '../../ui/states.tsx'
-import { type Column, Table, type TableState } from '../../ui/table.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
+import { costUsd } from '../../ui/format/money.ts'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { type Column, Table, type TableState } from '../../ui/layout/table.tsx'
 
-export type AppAct = { readonly kind: 'disconnect' | 'limit'; readonly app: ConnectedApp }
+export type AppAction = { readonly kind: 'disconnect' | 'limit'; readonly app: ConnectedApp }
 
 /** Who has access, what it may do, and what it did; on a phone one card each. */
-export function AppsTable({ state, onAct }: { state: TableState<ConnectedApp>; onAct: (act: AppAct) => void }) {
+export function AppsTable({
+  state,
+  onAction,
+}: {
+  state: TableState<ConnectedApp>
+  onAction: (act: AppAction) => void
+}) {
   return (
     <Table
       caption={TEXT.table}
-      columns={columnsOf(onAct)}
+      columns={columnsOf(onAction)}
       state={state}
       rowKey={({ client_id: id }) => id}
       empty={<Empty>{TEXT.none}</Empty>}
-      card={(app) => <AppCard app={app} onAct={onAct} />}
+      card={(app) => <AppCard app={app} onAction={onAction} />}
     />
   )
 }
 
-function columnsOf(onAct: (act: AppAct) => void): readonly Column<ConnectedApp>[] {
+function columnsOf(onAction: (act: AppAction) => void): readonly Column<ConnectedApp>[] {
   const { columns } = TEXT
   return [
     { id: 'name', head: columns.name, cell: (app) => <AppName app={app} /> },
@@ -32,7 +38,13 @@ function columnsOf(onAct: (act: AppAct) => void): readonly Column<ConnectedApp>[
     { id: 'ip', head: columns.ip, cell: (app) => <span className="code">{app.last_ip ?? '-'}</span> },
     { id: 'spent', head: columns.spent, numeric: true, cell: (app) => costUsd(app.spent_micros_usd) },
     { id: 'limit', head: columns.limit, numeric: true, cell: (app) => limitOf(app) },
-    { id: 'acts', head: columns.acts, silent: true, numeric: true, cell: (app) => <Acts app={app} onAct={onAct} /> },
+    {
+      id: 'acts',
+      head: columns.acts,
+      silent: true,
+      numeric: true,
+      cell: (app) => <RowActions app={app} onAction={onAction} />,
+    },
   ]
 }
 
@@ -45,20 +57,20 @@ function AppName({ app }: { app: ConnectedApp }) {
   )
 }
 
-function Acts({ app, onAct }: { app: ConnectedApp; onAct: (act: AppAct) => void }) {
+function RowActions({ app, onAction }: { app: ConnectedApp; onAction: (act: AppAction) => void }) {
   return (
     <div className="flex flex-wrap justify-end gap-2">
-      <Button aria-label={`${TEXT.setLimit}: ${app.name}`} onClick={() => onAct({ kind: 'limit', app })}>
+      <Button aria-label={`${TEXT.setLimit}: ${app.name}`} onClick={() => onAction({ kind: 'limit', app })}>
         {TEXT.setLimit}
       </Button>
-      <Button aria-label={`${TEXT.disconnect}: ${app.name}`} onClick={() => onAct({ kind: 'disconnect', app })}>
+      <Button aria-label={`${TEXT.disconnect}: ${app.name}`} onClick={() => onAction({ kind: 'disconnect', app })}>
         {TEXT.disconnect}
       </Button>
     </div>
   )
 }
 
-function AppCard({ app, onAct }: { app: ConnectedApp; onAct: (act: AppAct) => void }) {
+function AppCard({ app, onAction }: { app: ConnectedApp; onAction: (act: AppAction) => void }) {
   const { columns } = TEXT
   const facts = [
     [columns.access, accessOf(app)],
@@ -78,7 +90,7 @@ function AppCard({ app, onAct }: { app: ConnectedApp; onAct: (act: AppAct) => vo
           </div>
         ))}
       </dl>
-      <Acts app={app} onAct={onAct} />
+      <RowActions app={app} onAction={onAction} />
     </div>
   )
 }

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { answerApp, appQuery } from '../../api/apps.ts'
+import { appQuery, submitConsent } from '../../api/account/apps.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
-import { Loading } from '../../ui/states.tsx'
-import { AppAnswer } from './app-answer.tsx'
+import { Loading } from '../../ui/feedback/states.tsx'
+import { AccessDecision } from './access-decision.tsx'
 
 /** An app's request, and the owner's answer. */
 export function ConsentForm({ request }: { request: string }) {
@@ -21,17 +21,17 @@ export function ConsentForm({ request }: { request: string }) {
       ) : (
         <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.unverified}</p>
       )}
-      <AppAnswer
+      <AccessDecision
         clientId={clientId}
         scopes={scopes}
         limit={known.spending_limit}
-        answer={(accept) => answerApp(request, accept)}
+        answer={(accept) => submitConsent(request, accept)}
         onDone={(address) => window.location.assign(address)}
       >
         <p className="text-muted">
           {TEXT.backTo} <span className="code wrap-anywhere text-text">{redirectHost(query)}</span>
         </p>
-      </AppAnswer>
+      </AccessDecision>
     </div>
   )
 }

@@ -1,12 +1,12 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { answerDevice, appQuery, type DeviceRequest, deviceRequest } from '../../api/apps.ts'
-import { asFailure } from '../../api/failure.ts'
+import { appQuery, type DeviceRequest, fetchDeviceRequest, submitDeviceDecision } from '../../api/account/apps.ts'
+import { toFailure } from '../../api/client/failure.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Button } from '../../ui/button.tsx'
+import { FormFailure, Loading } from '../../ui/feedback/states.tsx'
 import { Field } from '../../ui/field.tsx'
-import { FormFailure, Loading } from '../../ui/states.tsx'
-import { AppAnswer } from './app-answer.tsx'
+import { AccessDecision } from './access-decision.tsx'
 
 type Step =
   | { kind: 'code' }
@@ -17,7 +17,7 @@ type Step =
 export function DeviceForm({ code: given }: { code: string }) {
   const [step, setStep] = useState<Step>({ kind: 'code' })
   const looking = useMutation({
-    mutationFn: async (code: string) => ({ code, request: await deviceRequest(code) }),
+    mutationFn: async (code: string) => ({ code, request: await fetchDeviceRequest(code) }),
     onSuccess: ({ code, request }) => request.clientId && request.isOpen && setStep({ kind: 'asked', code, request }),
   })
   if (step.kind === 'done') return <p role="status">{step.allowed ? TEXT.allowed : TEXT.denied}</p>
@@ -26,7 +26,7 @@ export function DeviceForm({ code: given }: { code: string }) {
     event.preventDefault()
     looking.mutate(String(new FormData(event.currentTarget).get('code')).replace(/[\s-]/g, '').toUpperCase())
   }
-  const isWrong = looking.data !== undefined || (looking.error !== null && asFailure(looking.error).status === 400)
+  const isWrong = looking.data !== undefined || (looking.error !== null && toFailure(looking.error).status === 400)
   return (
     <form onSubmit={onSubmit} className="grid gap-4">
       <p className="text-muted">{TEXT.deviceLead}</p>
@@ -36,7 +36,7 @@ export function DeviceForm({ code: given }: { code: string }) {
           <input {...control} name="code" required autoComplete="off" defaultValue={given} spellCheck={false} />
         )}
       </Field>
-      <FormFailure failure={looking.error && !isWrong ? asFailure(looking.error) : null} />
+      <FormFailure failure={looking.error && !isWrong ? toFailure(looking.error) : null} />
       <Button type="submit" tone="primary" busy={looking.isPending}>
         {TEXT.next}
       </Button>
@@ -51,7 +51,7 @@ function DeviceAnswer({ code, request, onDone }: DeviceAnswerProps) {
   if (!app.data) return <p role="alert">{TEXT.wrongCode}</p>
   const known = app.data.app
   const answer = async (accept: boolean) => {
-    await answerDevice(code, accept)
+    await submitDeviceDecision(code, accept)
     return accept
   }
   return (
@@ -61,7 +61,7 @@ function DeviceAnswer({ code, request, onDone }: DeviceAnswerProps) {
       </p>
       {!known.first_party && <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.unverified}</p>}
       <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.phishing}</p>
-      <AppAnswer
+      <AccessDecision
         clientId={clientId}
         scopes={request.scopes}
         limit={known.spending_limit}

@@ -1,6 +1,6 @@
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Field } from '../../ui/field.tsx'
-import { typedUsd } from '../../ui/money.ts'
+import { typedUsd } from '../../ui/format/money.ts'
 
 const MICROS = 1_000_000
 
@@ -30,7 +30,7 @@ export function LimitField({
 }
 
 /** The typed amount in USD, null for none, or `wrong`. */
-export function limitTyped(typed: string): number | null | 'wrong' {
+export function parseLimit(typed: string): number | null | 'wrong' {
   if (typed.trim() === '') return null
   const amount = typedUsd(typed)
   return amount === null || amount <= 0 ? 'wrong' : amount / MICROS

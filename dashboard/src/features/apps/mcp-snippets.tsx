@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
-import { CodeBlock } from '../../ui/code-block.tsx'
-import { Tabs } from '../../ui/tabs.tsx'
+import { CodeBlock } from '../../ui/code/code-block.tsx'
+import { Tabs } from '../../ui/layout/tabs.tsx'
 
 const AGENTS = [
   { value: 'claude', text: 'Claude Code' },

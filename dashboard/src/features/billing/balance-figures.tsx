@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { LOW_BALANCE_MICROS } from '../../api/account.ts'
-import { billingQuery } from '../../api/billing.ts'
-import { asFailure } from '../../api/failure.ts'
+import { LOW_BALANCE_MICROS } from '../../api/account/account.ts'
+import { billingQuery } from '../../api/billing/billing.ts'
+import { toFailure } from '../../api/client/failure.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
 import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Figure, Figures } from '../../ui/card.tsx'
-import { balanceUsd, costUsd } from '../../ui/money.ts'
-import { Failed, Loading } from '../../ui/states.tsx'
+import { Failed, Loading } from '../../ui/feedback/states.tsx'
+import { balanceUsd, costUsd } from '../../ui/format/money.ts'
+import { Figure, Figures } from '../../ui/layout/card.tsx'
 
 const GROWTH_MICROS = 500_000_000
 /** The pace is that of a week, and known after three days of it. */
@@ -21,7 +21,7 @@ export function BalanceFigures() {
   const billing = useQuery(billingQuery)
   const lasts = useLasting(billing.data?.available_micros_usd)
   if (billing.error && !billing.data)
-    return <Failed failure={asFailure(billing.error)} onTryAgain={() => void billing.refetch()} />
+    return <Failed failure={toFailure(billing.error)} onRetry={() => void billing.refetch()} />
   if (!billing.data) return <Loading rows={2} />
   const { available_micros_usd, held_micros_usd, credit_micros_usd, topped_up_micros_usd, debt_micros_usd, tier } =
     billing.data

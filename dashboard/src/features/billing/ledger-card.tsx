@@ -1,14 +1,14 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { type LedgerLine, ledgerQuery } from '../../api/billing.ts'
-import { listState } from '../../api/views/list-state.ts'
+import { type LedgerLine, ledgerQuery } from '../../api/billing/billing.ts'
+import { listState } from '../../api/client/list-state.ts'
 import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
-import { operationWords } from '../../messages/requests.ts'
+import { operationName } from '../../messages/requests.ts'
 import { buttonClass } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { costUsd } from '../../ui/money.ts'
-import { Empty } from '../../ui/states.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
+import { costUsd } from '../../ui/format/money.ts'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { type Column, Table } from '../../ui/layout/table.tsx'
 
 const { columns: HEADS } = TEXT
 
@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<LedgerLine>[] = [
 
 function What({ line: { kind, description } }: { line: LedgerLine }) {
   const name = TEXT.kinds[kind]
-  const more = kind === 'charge' ? operationWords(description) : description
+  const more = kind === 'charge' ? operationName(description) : description
   return (
     <span className="grid">
       <span className="font-medium">{name}</span>

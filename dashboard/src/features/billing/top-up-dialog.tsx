@@ -1,14 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { billingQuery, topUp } from '../../api/billing.ts'
-import { failureIn } from '../../api/failure.ts'
+import { billingQuery, topUp } from '../../api/billing/billing.ts'
+import { failureFrom } from '../../api/client/failure.ts'
 import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
-import { balanceUsd, typedUsd } from '../../ui/money.ts'
-import { FormFailure } from '../../ui/states.tsx'
-import { toast } from '../../ui/toast.ts'
+import { balanceUsd, typedUsd } from '../../ui/format/money.ts'
 
 const LEAST = 1_000_000
 const MOST = 10_000_000_000
@@ -69,7 +69,7 @@ function TopUpDialog({ onClose }: { onClose: () => void }) {
               />
             ))}
           </Choices>
-          <FormFailure failure={failureIn(paying)} />
+          <FormFailure failure={failureFrom(paying)} />
           <DialogButtons>
             <Button onClick={onClose}>{TEXT.cancel}</Button>
             <Button type="submit" tone="primary" busy={paying.isPending}>

@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { type TopUp, topUpsQuery } from '../../api/billing.ts'
-import { listState } from '../../api/views/list-state.ts'
-import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
+import { type TopUp, topUpsQuery } from '../../api/billing/billing.ts'
+import { listState } from '../../api/client/list-state.ts'
+import { methodName, BILLING_TEXT as TEXT } from '../../messages/billing.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Card } from '../../ui/card.tsx'
-import { costUsd } from '../../ui/money.ts'
-import { Empty } from '../../ui/states.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
-import { methodName } from './method-name.ts'
+import { Empty } from '../../ui/feedback/states.tsx'
+import { costUsd } from '../../ui/format/money.ts'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { type Column, Table } from '../../ui/layout/table.tsx'
 
 const { columns: HEADS } = TEXT
 const TONES = { pending: 'warn', paid: 'ok', failed: 'bad' } as const

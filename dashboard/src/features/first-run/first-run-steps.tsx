@@ -1,14 +1,18 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useId } from 'react'
+import { accountQuery } from '../../api/account/account.ts'
+import { runSample } from '../../api/playground/try-call.ts'
 import { newestRequestsQuery } from '../../api/requests.ts'
-import { runSample } from '../../api/run-sample.ts'
+import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
 import { FIRST_RUN_TEXT as TEXT } from '../../messages/first-run.ts'
 import { firstRequest } from '../../sample.ts'
-import { ArrivalLine } from '../../ui/arrival-line.tsx'
 import { Button } from '../../ui/button.tsx'
-import { KeyReveal } from '../../ui/key-reveal.tsx'
-import { SampleTabs } from '../../ui/sample-tabs.tsx'
-import { ThisHour } from './this-hour.tsx'
+import { Meter } from '../../ui/charts/meter.tsx'
+import { KeyReveal } from '../../ui/code/key-reveal.tsx'
+import { SampleTabs } from '../../ui/code/sample-tabs.tsx'
+import { costUsd } from '../../ui/format/money.ts'
+import { useNow } from '../../ui/format/time.tsx'
+import { FirstRequestStatus } from '../../ui/requests/first-request-status.tsx'
 
 /** Save the key, run a request, see it arrive: from a key to live usage on one screen. */
 export function FirstRunSteps({ keyId, secret, onSaved }: { keyId: string; secret: string; onSaved: () => void }) {
@@ -28,9 +32,9 @@ export function FirstRunSteps({ keyId, secret, onSaved }: { keyId: string; secre
         </SampleTabs>
       </Step>
       <Step number={3} title={TEXT.seeIt}>
-        <ArrivalLine arrived={arrived}>
+        <FirstRequestStatus arrived={arrived}>
           <ThisHour />
-        </ArrivalLine>
+        </FirstRequestStatus>
       </Step>
     </ol>
   )
@@ -48,5 +52,24 @@ function Step({ number, title, children }: { number: number; title: string; chil
       </h2>
       {children}
     </li>
+  )
+}
+
+const HOUR_SECONDS = 3_600
+
+/** What this hour cost, beside what there is to spend. */
+function ThisHour() {
+  const start = Math.floor(useNow() / 1000 / HOUR_SECONDS) * HOUR_SECONDS
+  const asked = { start_time: start, end_time: start + HOUR_SECONDS, bucket_width: '1h', timezone: TIME_ZONE } as const
+  const totals = useQuery(usageQuery(asked)).data?.totals
+  const balance = useQuery(accountQuery).data?.balance_micros_usd ?? 0
+  if (!totals) return null
+  const { requests, charged_micros_usd: cost } = totals
+  const text = TEXT.thisHour(requests, costUsd(cost))
+  return (
+    <div className="grid max-w-xs gap-1">
+      <p className="small text-muted">{text}</p>
+      <Meter label={text} used={cost} most={cost + balance} text={text} />
+    </div>
   )
 }

@@ -1,23 +1,23 @@
 import { useRef } from 'react'
 import { FIRST_RUN_TEXT as TEXT } from '../../messages/first-run.ts'
 import { Button } from '../../ui/button.tsx'
-import { copyText } from '../../ui/copy-button.tsx'
+import { copyText } from '../../ui/code/copy-button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 
 /** Asks who leaves before the key was copied. */
 export function LeaveWithoutKey({
   secret,
   onStay,
-  onLeave,
+  onFieldBlur,
 }: {
   secret: string
   onStay: () => void
-  onLeave: () => void
+  onFieldBlur: () => void
 }) {
   const shown = useRef<HTMLElement>(null)
   // Where the browser forbids copying, the key is selected instead, and leaving waits.
   const copyAndLeave = async () => {
-    if ((await copyText(secret, shown.current)) === 'copied') onLeave()
+    if ((await copyText(secret, shown.current)) === 'copied') onFieldBlur()
   }
   return (
     <Dialog title={TEXT.leaveTitle} onClose={onStay}>
@@ -26,7 +26,7 @@ export function LeaveWithoutKey({
         {secret}
       </code>
       <DialogButtons>
-        <Button onClick={onLeave}>{TEXT.leave}</Button>
+        <Button onClick={onFieldBlur}>{TEXT.leave}</Button>
         <Button tone="primary" onClick={() => void copyAndLeave()}>
           {TEXT.copyAndLeave}
         </Button>

@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import type { MenuEntry } from '../../ui/menus/menu-entry.ts'
-import { isInGrace } from './key-facts.tsx'
+import { isReplaced } from './key-facts.tsx'
 
 /** What a dialog is opened for, and about which key. */
 export type KeyDialog =
@@ -17,36 +17,36 @@ export interface KeyActions {
   readonly viewUsage: (key: ApiKey) => void
 }
 
-interface KeyAct {
+interface KeyAction {
   readonly label: string
   readonly danger?: boolean
-  readonly act: (key: ApiKey, doings: KeyActions) => void
+  readonly run: (key: ApiKey, actions: KeyActions) => void
 }
 
-const EDIT: KeyAct = { label: TEXT.edit, act: (key, { open }) => open({ kind: 'edit', key }) }
-const ROTATE: KeyAct = { label: TEXT.rotate, act: (key, { open }) => open({ kind: 'rotate', key }) }
-const DISABLE: KeyAct = { label: TEXT.disable, act: (key, { toggle }) => toggle(key) }
-const ENABLE: KeyAct = { label: TEXT.enable, act: (key, { toggle }) => toggle(key) }
-const RAISE: KeyAct = { label: TEXT.raise, act: (key, { open }) => open({ kind: 'edit', key, focus: 'limit' }) }
-const EXTEND: KeyAct = { label: TEXT.extend, act: (key, { open }) => open({ kind: 'edit', key, focus: 'expires' }) }
-const STOP: KeyAct = { label: TEXT.stopNow, act: (key, { open }) => open({ kind: 'stop', key }) }
-const KEEP: KeyAct = { label: TEXT.keepLonger, act: (key, { keepLonger }) => keepLonger(key) }
-const USAGE: KeyAct = { label: TEXT.viewUsage, act: (key, { viewUsage }) => viewUsage(key) }
-const DELETE: KeyAct = { label: TEXT.remove, danger: true, act: (key, { open }) => open({ kind: 'delete', key }) }
+const EDIT: KeyAction = { label: TEXT.edit, run: (key, { open }) => open({ kind: 'edit', key }) }
+const ROTATE: KeyAction = { label: TEXT.rotate, run: (key, { open }) => open({ kind: 'rotate', key }) }
+const DISABLE: KeyAction = { label: TEXT.disable, run: (key, { toggle }) => toggle(key) }
+const ENABLE: KeyAction = { label: TEXT.enable, run: (key, { toggle }) => toggle(key) }
+const RAISE: KeyAction = { label: TEXT.raise, run: (key, { open }) => open({ kind: 'edit', key, focus: 'limit' }) }
+const EXTEND: KeyAction = { label: TEXT.extend, run: (key, { open }) => open({ kind: 'edit', key, focus: 'expires' }) }
+const STOP: KeyAction = { label: TEXT.stopNow, run: (key, { open }) => open({ kind: 'stop', key }) }
+const KEEP: KeyAction = { label: TEXT.keepLonger, run: (key, { keepLonger }) => keepLonger(key) }
+const USAGE: KeyAction = { label: TEXT.viewUsage, run: (key, { viewUsage }) => viewUsage(key) }
+const DELETE: KeyAction = { label: TEXT.remove, danger: true, run: (key, { open }) => open({ kind: 'delete', key }) }
 
 /** What a key's state asks for first; null while all is well. */
-export function firstAct(key: ApiKey): KeyAct | null {
+export function suggestedAction(key: ApiKey): KeyAction | null {
   if (key.status === 'disabled') return ENABLE
-  if (isInGrace(key)) return STOP
+  if (isReplaced(key)) return STOP
   if (key.status === 'exhausted') return RAISE
   if (key.status === 'expired') return ROTATE
   return null
 }
 
 /** Everything that can be done with a key in its state, and nothing that the server would refuse. */
-export function keyActs(key: ApiKey): readonly KeyAct[] {
+export function availableActions(key: ApiKey): readonly KeyAction[] {
   if (key.status === 'revoked') return [USAGE]
-  if (isInGrace(key)) return [STOP, KEEP, key.status === 'disabled' ? ENABLE : DISABLE, USAGE]
+  if (isReplaced(key)) return [STOP, KEEP, key.status === 'disabled' ? ENABLE : DISABLE, USAGE]
   switch (key.status) {
     case 'active':
       return [EDIT, ROTATE, DISABLE, USAGE, DELETE]
@@ -59,11 +59,11 @@ export function keyActs(key: ApiKey): readonly KeyAct[] {
   }
 }
 
-export function menuOf(key: ApiKey, doings: KeyActions): readonly MenuEntry[] {
-  return keyActs(key).map(({ label, danger, act }) => ({
-    kind: 'act',
+export function menuEntries(key: ApiKey, actions: KeyActions): readonly MenuEntry[] {
+  return availableActions(key).map(({ label, danger, run }) => ({
+    kind: 'action',
     label,
     ...(danger && { danger }),
-    onSelect: () => act(key, doings),
+    onSelect: () => run(key, actions),
   }))
 }

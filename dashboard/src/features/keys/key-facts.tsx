@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { accountQuery } from '../../api/account.ts'
+import { accountQuery } from '../../api/account/account.ts'
 import type { ApiKey } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Meter } from '../../ui/charts/meter.tsx'
-import { balanceUsd, costUsd } from '../../ui/money.ts'
-import { untilWords, useNow } from '../../ui/time.tsx'
+import { balanceUsd, costUsd } from '../../ui/format/money.ts'
+import { formatUntil, useNow } from '../../ui/format/time.tsx'
 
 const MICROS = 1_000_000
 
@@ -18,15 +18,15 @@ const TONES: Record<ApiKey['status'], Tone> = {
 }
 
 /** Whether the key was replaced and still works. */
-export function isInGrace(key: ApiKey): key is ApiKey & { stops_at: string } {
+export function isReplaced(key: ApiKey): key is ApiKey & { stops_at: string } {
   return key.replaced_by !== null && key.stops_at !== null && key.status !== 'revoked'
 }
 
 /** How the key stands, in a word. */
 export function KeyStatusBadge({ apiKey }: { apiKey: ApiKey }) {
   const now = useNow()
-  if (isInGrace(apiKey) && apiKey.status === 'active')
-    return <Badge tone="warn">{TEXT.replaced(untilWords(apiKey.stops_at, now))}</Badge>
+  if (isReplaced(apiKey) && apiKey.status === 'active')
+    return <Badge tone="warn">{TEXT.replaced(formatUntil(apiKey.stops_at, now))}</Badge>
   return <Badge tone={TONES[apiKey.status]}>{TEXT.statuses[apiKey.status]}</Badge>
 }
 
@@ -45,8 +45,8 @@ export function KeySpend({ apiKey }: { apiKey: ApiKey }) {
 }
 
 /** The least of what its limit leaves, what its budget leaves and what the account has, and which of them it is. */
-export function KeyLeft({ apiKey }: { apiKey: ApiKey }) {
-  const { amount, bound } = useKeyLeft(apiKey)
+export function KeyRemaining({ apiKey }: { apiKey: ApiKey }) {
+  const { amount, bound } = useKeyRemaining(apiKey)
   return (
     <span className="grid">
       <span>{amount}</span>
@@ -55,7 +55,7 @@ export function KeyLeft({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
-export function useKeyLeft({ remaining_micros_usd: left, budget_window: window }: ApiKey): KeyLeftover {
+export function useKeyRemaining({ remaining_micros_usd: left, budget_window: window }: ApiKey): RemainingAmount {
   const balance = useQuery(accountQuery).data?.balance_micros_usd
   if (balance === undefined) return { amount: '-', bound: '' }
   const ofBudget = window?.remaining_micros_usd ?? Number.POSITIVE_INFINITY
@@ -65,7 +65,7 @@ export function useKeyLeft({ remaining_micros_usd: left, budget_window: window }
   return { amount: balanceUsd(balance), bound: TEXT.boundByBalance }
 }
 
-type KeyLeftover = { amount: string; bound: string }
+type RemainingAmount = { amount: string; bound: string }
 
 export function keyIps({ allowed_ips: ips }: ApiKey): string {
   const [first] = ips

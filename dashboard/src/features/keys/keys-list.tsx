@@ -1,17 +1,17 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { clsx } from 'clsx'
 import { useState } from 'react'
-import { type KeyStatus, type KeysAsked as KeysView, keyNamesQuery, keysQuery } from '../../api/keys.ts'
-import { listState } from '../../api/views/list-state.ts'
+import { listState } from '../../api/client/list-state.ts'
+import { type KeyStatus, type KeysFilter as KeysView, keyNamesQuery, keysQuery } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Button } from '../../ui/button.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
 import { INPUT } from '../../ui/field.tsx'
-import { Empty } from '../../ui/states.tsx'
 import type { KeyActions } from './key-actions.ts'
 import { KeysTable } from './keys-table.tsx'
 
 /** All keys: searched, filtered, sorted, and what can be done with them. */
-export function KeysList({ view, onView, doings }: KeysListProps) {
+export function KeysList({ view, onView, actions }: KeysListProps) {
   const list = useInfiniteQuery(keysQuery(view))
   const names = new Map(useQuery(keyNamesQuery).data?.names.map(({ id, name }) => [id, name]))
   const rows = list.data?.pages.flatMap(({ keys }) => keys)
@@ -30,19 +30,19 @@ export function KeysList({ view, onView, doings }: KeysListProps) {
           rows,
           ...listState(list),
         }}
-        doings={doings}
+        actions={actions}
         names={names}
         sorting={{ by: sort, down }}
         onSort={(by) => onView({ ...view, ...sortedBy(by, sort, down) })}
         empty={
-          <NoKeys filtered={filtered} onClear={() => onView({})} onCreate={() => doings.open({ kind: 'create' })} />
+          <NoKeys filtered={filtered} onClear={() => onView({})} onCreate={() => actions.open({ kind: 'create' })} />
         }
       />
     </section>
   )
 }
 
-type KeysListProps = { view: KeysView; onView: (view: KeysView) => void; doings: KeyActions }
+type KeysListProps = { view: KeysView; onView: (view: KeysView) => void; actions: KeyActions }
 
 /** The same column again turns it round; another starts with its usual end. */
 function sortedBy(by: string, sort: string, down: boolean): Pick<KeysView, 'sort' | 'order'> {

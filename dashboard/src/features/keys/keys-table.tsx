@@ -5,22 +5,22 @@ import type { ApiKey } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { type Column, type Sorting, Table, type TableState } from '../../ui/layout/table.tsx'
 import { Menu } from '../../ui/menus/menu.tsx'
-import { type Column, type Sorting, Table, type TableState } from '../../ui/table.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
-import { firstAct, type KeyActions, menuOf } from './key-actions.ts'
-import { KeyLeft, KeySpend, KeyStatusBadge, keyHint, keyIps } from './key-facts.tsx'
+import { type KeyActions, menuEntries, suggestedAction } from './key-actions.ts'
+import { KeyRemaining, KeySpend, KeyStatusBadge, keyHint, keyIps } from './key-facts.tsx'
 
 /** Keys and what can be done with them; on a phone one card each. */
-export function KeysTable({ state, doings, empty, sorting, onSort, names }: KeysTableProps) {
+export function KeysTable({ state, actions, empty, sorting, onSort, names }: KeysTableProps) {
   return (
     <Table
       caption={TEXT.table}
-      columns={columnsOf(doings, names)}
+      columns={columnsOf(actions, names)}
       state={state}
       rowKey={({ id }) => id}
       rowClass={({ status }) => (status === 'disabled' ? 'text-muted' : undefined)}
-      card={(key) => <KeyCard apiKey={key} doings={doings} names={names} />}
+      card={(key) => <KeyCard apiKey={key} actions={actions} names={names} />}
       empty={empty}
       sorting={sorting}
       onSort={onSort}
@@ -30,7 +30,7 @@ export function KeysTable({ state, doings, empty, sorting, onSort, names }: Keys
 
 type KeysTableProps = {
   state: TableState<ApiKey>
-  doings: KeyActions
+  actions: KeyActions
   empty: ReactNode
   sorting: Sorting
   onSort: (by: string) => void
@@ -38,13 +38,13 @@ type KeysTableProps = {
   names: ReadonlyMap<string, string>
 }
 
-function columnsOf(doings: KeyActions, names: ReadonlyMap<string, string>): readonly Column<ApiKey>[] {
+function columnsOf(actions: KeyActions, names: ReadonlyMap<string, string>): readonly Column<ApiKey>[] {
   const { columns } = TEXT
   return [
     { id: 'name', head: columns.name, sortable: true, cell: (key) => <KeyName apiKey={key} names={names} /> },
     { id: 'status', head: columns.status, sortable: true, cell: (key) => <KeyStatusBadge apiKey={key} /> },
     { id: 'spent', head: columns.spent, sortable: true, cell: (key) => <KeySpend apiKey={key} /> },
-    { id: 'left', head: columns.left, cell: (key) => <KeyLeft apiKey={key} /> },
+    { id: 'left', head: columns.left, cell: (key) => <KeyRemaining apiKey={key} /> },
     { id: 'ips', head: columns.ips, cell: (key) => <span className="whitespace-nowrap">{keyIps(key)}</span> },
     { id: 'last_used', head: columns.used, sortable: true, cell: (key) => <TimeAgo at={key.last_used_at} /> },
     {
@@ -52,7 +52,7 @@ function columnsOf(doings: KeyActions, names: ReadonlyMap<string, string>): read
       head: columns.menu,
       silent: true,
       numeric: true,
-      cell: (key) => <Acts apiKey={key} doings={doings} />,
+      cell: (key) => <RowActions apiKey={key} actions={actions} />,
     },
   ]
 }
@@ -70,21 +70,21 @@ function KeyName({ apiKey, names }: { apiKey: ApiKey; names: ReadonlyMap<string,
   )
 }
 
-function Acts({ apiKey, doings }: { apiKey: ApiKey; doings: KeyActions }) {
-  const first = firstAct(apiKey)
+function RowActions({ apiKey, actions }: { apiKey: ApiKey; actions: KeyActions }) {
+  const first = suggestedAction(apiKey)
   return (
     <div className="flex items-center justify-end gap-1">
       {first && (
         <Button
           tone={apiKey.status === 'exhausted' ? 'primary' : 'plain'}
           aria-label={`${first.label}: ${apiKey.name}`}
-          onClick={() => first.act(apiKey, doings)}
+          onClick={() => first.run(apiKey, actions)}
         >
           {first.label}
         </Button>
       )}
       <Menu
-        entries={menuOf(apiKey, doings)}
+        entries={menuEntries(apiKey, actions)}
         trigger={
           <IconButton label={UI_TEXT.actionsOf(apiKey.name)}>
             <Ellipsis size={16} aria-hidden />
@@ -97,11 +97,11 @@ function Acts({ apiKey, doings }: { apiKey: ApiKey; doings: KeyActions }) {
 
 function KeyCard({
   apiKey,
-  doings,
+  actions,
   names,
 }: {
   apiKey: ApiKey
-  doings: KeyActions
+  actions: KeyActions
   names: ReadonlyMap<string, string>
 }) {
   return (
@@ -115,7 +115,7 @@ function KeyCard({
         <span className="small text-muted">
           {TEXT.columns.used}: <TimeAgo at={apiKey.last_used_at} />
         </span>
-        <Acts apiKey={apiKey} doings={doings} />
+        <RowActions apiKey={apiKey} actions={actions} />
       </div>
     </div>
   )

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { asFailure } from '../../api/failure.ts'
-import { type LimitRequest, limitRequestsQuery } from '../../api/limit-requests.ts'
+import { type LimitRequest, limitRequestsQuery } from '../../api/billing/limits.ts'
+import { toFailure } from '../../api/client/failure.ts'
 import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Card } from '../../ui/card.tsx'
-import { grouped } from '../../ui/money.ts'
-import { Failed, Loading } from '../../ui/states.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
-import { RequestForm } from './request-form.tsx'
+import { Failed, Loading } from '../../ui/feedback/states.tsx'
+import { grouped } from '../../ui/format/money.ts'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { LimitRequestForm } from './limit-request-form.tsx'
 
 const TONES = { pending: 'warn', approved: 'ok', declined: 'bad' } as const
 
@@ -17,9 +17,9 @@ export function IncreaseCard() {
   const requests = asked.data?.requests
   return (
     <Card title={TEXT.request}>
-      {asked.error && <Failed failure={asFailure(asked.error)} onTryAgain={() => void asked.refetch()} />}
+      {asked.error && <Failed failure={toFailure(asked.error)} onRetry={() => void asked.refetch()} />}
       {requests === undefined && !asked.error && <Loading />}
-      {requests && !requests.some(({ status }) => status === 'pending') && <RequestForm />}
+      {requests && !requests.some(({ status }) => status === 'pending') && <LimitRequestForm />}
       {requests && requests.length > 0 && (
         <ul aria-label={TEXT.history} className="grid gap-3">
           {requests.map((request) => (

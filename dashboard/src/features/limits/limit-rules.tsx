@@ -1,5 +1,5 @@
 import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
-import { Card } from '../../ui/card.tsx'
+import { Card } from '../../ui/layout/card.tsx'
 
 /** What binds beside the tier, and how to behave at a limit. */
 export function LimitRules() {

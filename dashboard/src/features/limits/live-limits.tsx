@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { limitsQuery } from '../../api/limits.ts'
-import { listState } from '../../api/views/list-state.ts'
+import { limitsQuery } from '../../api/billing/limits.ts'
+import { listState } from '../../api/client/list-state.ts'
 import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
 import { buttonClass } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
 import { Meter } from '../../ui/charts/meter.tsx'
-import { grouped, shortCount } from '../../ui/money.ts'
-import { Empty } from '../../ui/states.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
+import { grouped, shortCount } from '../../ui/format/money.ts'
+import { Card } from '../../ui/layout/card.tsx'
+import { type Column, Table } from '../../ui/layout/table.tsx'
 
 type Live = NonNullable<ReturnType<typeof useLimits>['data']>['keys'][number]
 

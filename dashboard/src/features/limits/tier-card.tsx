@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { accountQuery } from '../../api/account.ts'
-import { asFailure } from '../../api/failure.ts'
-import { limitsQuery } from '../../api/limits.ts'
+import { accountQuery } from '../../api/account/account.ts'
+import { limitsQuery } from '../../api/billing/limits.ts'
+import { toFailure } from '../../api/client/failure.ts'
 import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Card } from '../../ui/card.tsx'
 import { Meter } from '../../ui/charts/meter.tsx'
-import { balanceUsd, grouped } from '../../ui/money.ts'
-import { Failed, Loading } from '../../ui/states.tsx'
+import { Failed, Loading } from '../../ui/feedback/states.tsx'
+import { balanceUsd, grouped } from '../../ui/format/money.ts'
+import { Card } from '../../ui/layout/card.tsx'
 
 const GROWTH_MICROS = 500_000_000
 
@@ -20,7 +20,7 @@ export function TierCard() {
     return (
       <Card title={TEXT.yourTier} flush>
         {limits.error ? (
-          <Failed failure={asFailure(limits.error)} onTryAgain={() => void limits.refetch()} />
+          <Failed failure={toFailure(limits.error)} onRetry={() => void limits.refetch()} />
         ) : (
           <Loading />
         )}

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { TIER_LIMITS } from '../../../../server/core/limits/tier.ts'
-import { limitsQuery } from '../../api/limits.ts'
+import { limitsQuery } from '../../api/billing/limits.ts'
 import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Card } from '../../ui/card.tsx'
-import { grouped } from '../../ui/money.ts'
-import { type Column, known, Table } from '../../ui/table.tsx'
+import { grouped } from '../../ui/format/money.ts'
+import { Card } from '../../ui/layout/card.tsx'
+import { type Column, staticRows, Table } from '../../ui/layout/table.tsx'
 
 type Tier = keyof typeof TEXT.how
 interface Row {
@@ -62,7 +62,7 @@ export function TierTable() {
             ))}
           </div>
         )}
-        state={known(TIERS)}
+        state={staticRows(TIERS)}
         empty={null}
       />
     </Card>

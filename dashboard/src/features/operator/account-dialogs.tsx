@@ -1,14 +1,13 @@
 import { useState } from 'react'
-import { type AccountLine, type Caps, grant, setLimits } from '../../api/operator.ts'
+import { type AccountLine, grant, type RateLimits, setLimits } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
-import { CapsFields, capsIn } from './caps-fields.tsx'
-import { OrderForm, textOf } from './order-form.tsx'
-import { useOrder } from './use-order.ts'
+import { ActionForm, readText, useOperatorAction } from './action-form.tsx'
+import { RateLimitFields, readRateLimits } from './rate-limit-fields.tsx'
 
 type DialogProps = { account: AccountLine; onClose: () => void }
 
-/** Asks the operator for what belongs to the order. */
+/** Asks the operator for what belongs to the action. */
 export function AccountDialog({ what, ...rest }: DialogProps & { what: 'grant' | 'limits' }) {
   return what === 'grant' ? <GrantDialog {...rest} /> : <LimitsDialog {...rest} />
 }
@@ -16,18 +15,18 @@ export function AccountDialog({ what, ...rest }: DialogProps & { what: 'grant' |
 function GrantDialog({ account, onClose }: DialogProps) {
   // One reference per dialog: pressed twice, or again after a cut, it is booked once.
   const [reference] = useState(() => crypto.randomUUID())
-  const order = useOrder(
+  const action = useOperatorAction(
     (typed: { usd: string; note: string }) => grant(account.id, { ...typed, reference }),
     ({ usd }) => TEXT.granted(usd),
     onClose,
   )
   return (
-    <OrderForm
+    <ActionForm
       title={TEXT.grant}
-      order={order}
+      action={action}
       onClose={onClose}
       read={(form) => {
-        const [usd, note] = [textOf(form, 'usd'), textOf(form, 'note')]
+        const [usd, note] = [readText(form, 'usd'), readText(form, 'note')]
         const wrong = {
           ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) || Number(usd) === 0 ? { usd: TEXT.amountWrong } : {}),
           ...(note === '' && { note: TEXT.noteNeeded }),
@@ -46,19 +45,23 @@ function GrantDialog({ account, onClose }: DialogProps) {
           </Field>
         </>
       )}
-    </OrderForm>
+    </ActionForm>
   )
 }
 
 function LimitsDialog({ account, onClose }: DialogProps) {
   const [own, setOwn] = useState(true)
-  const order = useOrder((limits: Caps | null) => setLimits(account.id, limits), TEXT.limitsSet, onClose)
+  const action = useOperatorAction(
+    (limits: RateLimits | null) => setLimits(account.id, limits),
+    TEXT.limitsSet,
+    onClose,
+  )
   return (
-    <OrderForm
+    <ActionForm
       title={TEXT.limits}
-      order={order}
+      action={action}
       onClose={onClose}
-      read={(form) => (own ? capsIn(form) : { typed: null })}
+      read={(form) => (own ? readRateLimits(form) : { typed: null })}
     >
       {(errors) => (
         <>
@@ -66,9 +69,9 @@ function LimitsDialog({ account, onClose }: DialogProps) {
             <Choice name="how" value="own" checked={own} onChange={() => setOwn(true)} label={TEXT.ownLimits} />
             <Choice name="how" value="tier" checked={!own} onChange={() => setOwn(false)} label={TEXT.tierLimits} />
           </Choices>
-          {own && <CapsFields caps={account.limits} errors={errors} />}
+          {own && <RateLimitFields caps={account.limits} errors={errors} />}
         </>
       )}
-    </OrderForm>
+    </ActionForm>
   )
 }

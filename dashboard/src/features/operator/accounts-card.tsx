@@ -1,19 +1,19 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Ellipsis } from 'lucide-react'
 import { type FormEvent, lazy, Suspense, useState } from 'react'
+import { listState } from '../../api/client/list-state.ts'
 import { type AccountLine, accountsQuery } from '../../api/operator.ts'
-import { listState } from '../../api/views/list-state.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, IconButton } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
+import { costUsd, grouped } from '../../ui/format/money.ts'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { type Column, Table } from '../../ui/layout/table.tsx'
 import { Menu } from '../../ui/menus/menu.tsx'
-import { costUsd, grouped } from '../../ui/money.ts'
-import { Empty } from '../../ui/states.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
 
 const AccountDialog = lazy(() =>
   import('./account-dialogs.tsx').then(({ AccountDialog }) => ({ default: AccountDialog })),
@@ -100,8 +100,8 @@ function AccountMenu({ account, onChoose }: { account: AccountLine; onChoose: (d
   return (
     <Menu
       entries={[
-        { kind: 'act', label: TEXT.grant, onSelect: () => onChoose({ what: 'grant', account }) },
-        { kind: 'act', label: TEXT.limits, onSelect: () => onChoose({ what: 'limits', account }) },
+        { kind: 'action', label: TEXT.grant, onSelect: () => onChoose({ what: 'grant', account }) },
+        { kind: 'action', label: TEXT.limits, onSelect: () => onChoose({ what: 'limits', account }) },
       ]}
       trigger={
         <IconButton label={UI_TEXT.actionsOf(account.email ?? account.id)}>

@@ -1,12 +1,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
-import { accountQuery, claimOperator } from '../../api/account.ts'
-import { asFailure } from '../../api/failure.ts'
+import { accountQuery, claimOperator } from '../../api/account/account.ts'
+import { toFailure } from '../../api/client/failure.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
 import { Field } from '../../ui/field.tsx'
-import { FormFailure } from '../../ui/states.tsx'
+import { Card } from '../../ui/layout/card.tsx'
 
 /** The form for the one-time token that makes this account operator. The token is never in an address. */
 export function ClaimCard() {
@@ -15,7 +15,7 @@ export function ClaimCard() {
     mutationFn: claimOperator,
     onSuccess: () => client.invalidateQueries({ queryKey: accountQuery.queryKey }),
   })
-  const failure = claiming.error === null ? null : asFailure(claiming.error)
+  const failure = claiming.error === null ? null : toFailure(claiming.error)
   const isWrong = failure?.code === 'insufficient_permissions'
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()

@@ -2,24 +2,27 @@ import { useState } from 'react'
 import { setPrice } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
-import { OrderForm, textOf } from './order-form.tsx'
-import { useOrder } from './use-order.ts'
+import { ActionForm, readText, useOperatorAction } from './action-form.tsx'
 
 /** A price of the operator's own, for everybody or for one account. */
 export function PriceDialog({ operations, onClose }: { operations: readonly string[]; onClose: () => void }) {
   const [one, setOne] = useState(false)
-  const order = useOrder(
+  const action = useOperatorAction(
     (typed: { operation: string; usd: string; account?: string }) => setPrice(typed),
     TEXT.priceSet,
     onClose,
   )
   return (
-    <OrderForm
+    <ActionForm
       title={TEXT.price}
-      order={order}
+      action={action}
       onClose={onClose}
       read={(form) => {
-        const [operation, usd, account] = [textOf(form, 'operation'), textOf(form, 'usd'), textOf(form, 'account')]
+        const [operation, usd, account] = [
+          readText(form, 'operation'),
+          readText(form, 'usd'),
+          readText(form, 'account'),
+        ]
         const wrong = {
           ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) && { usd: TEXT.amountWrong }),
           ...(one && account === '' && { account: TEXT.accountNeeded }),
@@ -53,6 +56,6 @@ export function PriceDialog({ operations, onClose }: { operations: readonly stri
           )}
         </>
       )}
-    </OrderForm>
+    </ActionForm>
   )
 }

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
+import { toFailure } from '../../api/client/failure.ts'
+import { listState } from '../../api/client/list-state.ts'
 import { pricesQuery, setPrice } from '../../api/operator.ts'
-import { listState } from '../../api/views/list-state.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { FormFailure } from '../../ui/states.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
-import { useOrder } from './use-order.ts'
+import { FormFailure } from '../../ui/feedback/states.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { type Column, Table } from '../../ui/layout/table.tsx'
+import { useOperatorAction } from './action-form.tsx'
 
 const PriceDialog = lazy(() => import('./price-dialog.tsx').then(({ PriceDialog }) => ({ default: PriceDialog })))
 
@@ -26,7 +26,7 @@ const { priceColumns: HEADS } = TEXT
 export function PricesCard() {
   const prices = useQuery(pricesQuery)
   const [setting, setSetting] = useState(false)
-  const takingBack = useOrder(
+  const resetting = useOperatorAction(
     ({ operation, account }: Row) => setPrice({ operation, usd: null, ...(account !== null && { account }) }),
     TEXT.takenBack,
     () => undefined,
@@ -58,8 +58,8 @@ export function PricesCard() {
         row.own ? (
           <Button
             aria-label={`${TEXT.takeBack}: ${row.operation}, ${row.account ?? TEXT.everybody}`}
-            busy={takingBack.isPending}
-            onClick={() => takingBack.mutate(row)}
+            busy={resetting.isPending}
+            onClick={() => resetting.mutate(row)}
           >
             {TEXT.takeBack}
           </Button>
@@ -77,7 +77,7 @@ export function PricesCard() {
         </Button>
       }
     >
-      {takingBack.error && <FormFailure failure={asFailure(takingBack.error)} />}
+      {resetting.error && <FormFailure failure={toFailure(resetting.error)} />}
       <Table
         caption={TEXT.priceTable}
         columns={columns}

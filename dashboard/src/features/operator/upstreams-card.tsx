@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { listState } from '../../api/client/list-state.ts'
 import { type UpstreamLine, upstreamsQuery } from '../../api/operator.ts'
-import { listState } from '../../api/views/list-state.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
-import { Card } from '../../ui/card.tsx'
-import { grouped } from '../../ui/money.ts'
-import { Empty } from '../../ui/states.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
-import { exactTime, TimeAgo, useNow } from '../../ui/time.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
+import { grouped } from '../../ui/format/money.ts'
+import { formatDateTime, TimeAgo, useNow } from '../../ui/format/time.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { type Column, Table } from '../../ui/layout/table.tsx'
 
 const { upstreamColumns: HEADS } = TEXT
 const TONES: Record<UpstreamLine['breaker'], Tone> = { closed: 'ok', open: 'bad', probing: 'warn' }
@@ -61,7 +61,7 @@ function State({ breaker }: UpstreamLine) {
 function NextTry({ next_try_at: at, breaker }: UpstreamLine) {
   const now = useNow()
   if (at === null) return '-'
-  return breaker === 'probing' || Date.parse(at) <= now ? TEXT.nextCall : TEXT.nextTryOf(exactTime(at))
+  return breaker === 'probing' || Date.parse(at) <= now ? TEXT.nextCall : TEXT.nextTryOf(formatDateTime(at))
 }
 
 /** On a phone. */

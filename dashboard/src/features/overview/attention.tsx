@@ -4,9 +4,9 @@ import { type ApiKey, keysQuery } from '../../api/keys.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
 import { buttonClass } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { percent } from '../../ui/money.ts'
-import { untilWords, useNow } from '../../ui/time.tsx'
+import { percent } from '../../ui/format/money.ts'
+import { formatUntil, useNow } from '../../ui/format/time.tsx'
+import { Card } from '../../ui/layout/card.tsx'
 
 const HOUR_SECONDS = 3_600
 const DAY_MS = 86_400_000
@@ -64,8 +64,8 @@ function noticesOf(key: ApiKey, now: number): readonly Notice[] {
     ...(most !== null && spent >= most * NEAR_LIMIT
       ? [notice('near', TEXT.nearLimit(name, percent(spent, most)))]
       : []),
-    ...(expires !== null && soon(expires) ? [notice('expires', TEXT.expiring(name, untilWords(expires, now)))] : []),
-    ...(stops !== null && lately ? [notice('old', TEXT.oldInUse(name, untilWords(stops, now)))] : []),
+    ...(expires !== null && soon(expires) ? [notice('expires', TEXT.expiring(name, formatUntil(expires, now)))] : []),
+    ...(stops !== null && lately ? [notice('old', TEXT.oldInUse(name, formatUntil(stops, now)))] : []),
   ]
 }
 

@@ -5,15 +5,15 @@ import { keysQuery } from '../../api/keys.ts'
 import { newestRequestsQuery } from '../../api/requests.ts'
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
 import { Badge } from '../../ui/badge.tsx'
+import { getLocalItem, setLocalItem } from '../../ui/browser/local-storage.ts'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { keepMark, localMark } from '../../ui/local-storage.ts'
+import { Card } from '../../ui/layout/card.tsx'
 
-const PLACE = 'first-steps-hidden'
+const STORAGE_KEY = 'first-steps-hidden'
 
 /** What a new owner does first, until it is done or hidden. */
 export function FirstSteps() {
-  const [hidden, setHidden] = useState(() => localMark(PLACE) !== null)
+  const [hidden, setHidden] = useState(() => getLocalItem(STORAGE_KEY) !== null)
   const requests = useQuery(newestRequestsQuery(10)).data
   const keys = useInfiniteQuery(keysQuery({ sort: 'last_used' })).data?.pages[0]?.keys
   if (hidden || !requests || !keys) return null
@@ -22,7 +22,7 @@ export function FirstSteps() {
   if (called && limited) return null
   const hide = () => {
     setHidden(true)
-    keepMark(PLACE, '1')
+    setLocalItem(STORAGE_KEY, '1')
   }
   return (
     <Card

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { accountQuery } from '../../api/account.ts'
+import { accountQuery } from '../../api/account/account.ts'
 import { keyCountsQuery } from '../../api/keys.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
 import { midnight } from '../../api/views/usage-range.ts'
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
-import { Figure, Figures } from '../../ui/card.tsx'
-import { balanceUsd, costUsd, grouped, percent, shortCount } from '../../ui/money.ts'
-import { useNow } from '../../ui/time.tsx'
+import { balanceUsd, costUsd, grouped, percent, shortCount } from '../../ui/format/money.ts'
+import { useNow } from '../../ui/format/time.tsx'
+import { Figure, Figures } from '../../ui/layout/card.tsx'
 
 /** What is left, and what today cost. "Today" is the viewer's. */
 export function OverviewFigures() {
@@ -28,7 +28,7 @@ export function OverviewFigures() {
         value={today ? shortCount(today.requests) : '-'}
         {...(today && { title: grouped(today.requests) })}
       >
-        {today && today.requests > 0 && failedWords(today.failed_requests, today.requests)}
+        {today && today.requests > 0 && failedLabel(today.failed_requests, today.requests)}
       </Figure>
       <Figure label={TEXT.keys} value={counts ? grouped(counts.active) : '-'}>
         {counts && TEXT.ofAll(counts.active + counts.disabled + counts.expired + counts.exhausted)}
@@ -37,7 +37,7 @@ export function OverviewFigures() {
   )
 }
 
-function failedWords(failed: number, all: number): string {
+function failedLabel(failed: number, all: number): string {
   return failed === 0 ? TEXT.noneFailed : TEXT.failed(percent(failed, all))
 }
 

@@ -1,7 +1,7 @@
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
 import { firstRequest } from '../../sample.ts'
-import { Card } from '../../ui/card.tsx'
-import { SampleTabs } from '../../ui/sample-tabs.tsx'
+import { SampleTabs } from '../../ui/code/sample-tabs.tsx'
+import { Card } from '../../ui/layout/card.tsx'
 
 /** A first request to paste. The key stays in a variable. */
 export function Quickstart() {

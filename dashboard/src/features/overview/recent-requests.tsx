@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { listState } from '../../api/client/list-state.ts'
 import { newestRequestsQuery } from '../../api/requests.ts'
 import { useKeyLabels } from '../../api/usage.ts'
-import { listState } from '../../api/views/list-state.ts'
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
 import { NewestRequests } from '../../ui/requests/newest-requests.tsx'
 

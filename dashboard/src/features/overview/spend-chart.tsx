@@ -2,12 +2,12 @@ import { TIME_ZONE, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
 import { midnight } from '../../api/views/usage-range.ts'
 import { CHART_TEXT } from '../../messages/charts.ts'
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
-import { Card } from '../../ui/card.tsx'
 import { chartSlots } from '../../ui/charts/chart-slots.ts'
 import { UsageChart } from '../../ui/charts/usage-chart.tsx'
-import { costUsd } from '../../ui/money.ts'
-import { Loading } from '../../ui/states.tsx'
-import { useNow } from '../../ui/time.tsx'
+import { Loading } from '../../ui/feedback/states.tsx'
+import { costUsd } from '../../ui/format/money.ts'
+import { useNow } from '../../ui/format/time.tsx'
+import { Card } from '../../ui/layout/card.tsx'
 
 /** What each key spent per day of a week. */
 export function SpendChart() {

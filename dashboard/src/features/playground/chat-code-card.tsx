@@ -1,16 +1,16 @@
 import { useState } from 'react'
-import type { ChatAsk, EndpointType } from '../../api/chat-wires.ts'
+import type { ChatRequest, EndpointType } from '../../api/playground/chat-wires.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
-import { Card } from '../../ui/card.tsx'
-import { CodeBlock } from '../../ui/code-block.tsx'
-import { Tabs } from '../../ui/tabs.tsx'
+import { CodeBlock } from '../../ui/code/code-block.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { Tabs } from '../../ui/layout/tabs.tsx'
 import { type ChatLanguage, chatCode } from './chat-code.ts'
 
 const LANGUAGES = (['curl', 'python', 'typescript'] as const).map((value) => ({ value, text: TEXT.languages[value] }))
 
 /** The call that the form describes, as code, always in step. */
-export function ChatCodeCard({ type, ask }: { type: EndpointType; ask: ChatAsk }) {
+export function ChatCodeCard({ type, ask }: { type: EndpointType; ask: ChatRequest }) {
   const [language, setLanguage] = useState<ChatLanguage>('curl')
   return (
     <Card title={TEXT.code}>

@@ -1,4 +1,4 @@
-import { CHAT_WIRES, type ChatAsk, type EndpointType } from '../../api/chat-wires.ts'
+import { CHAT_WIRES, type ChatRequest, type EndpointType } from '../../api/playground/chat-wires.ts'
 import { snippet } from '../../sample.ts'
 
 export type ChatLanguage = 'curl' | 'python' | 'typescript'
@@ -9,13 +9,13 @@ const NODE_KEY = ['process', 'env', KEY].join('.')
 const PYTHON_KEY = `os.environ[${JSON.stringify(KEY)}]`
 
 /** A call of a model as code to paste and run: a shell with curl, or the official client of its wire. The key is a variable. */
-export function chatCode(language: ChatLanguage, type: EndpointType, ask: ChatAsk, origin: string): string {
+export function chatCode(language: ChatLanguage, type: EndpointType, ask: ChatRequest, origin: string): string {
   if (language === 'curl') return curl(type, ask, origin)
   const { model, ...body } = { model: ask.model, ...CHAT_WIRES[type].body({ ...ask, stream: false }) }
   return (language === 'python' ? PYTHON : TYPESCRIPT)[type]({ model, body, stream: ask.stream, origin })
 }
 
-function curl(type: EndpointType, ask: ChatAsk, origin: string): string {
+function curl(type: EndpointType, ask: ChatRequest, origin: string): string {
   const wire = CHAT_WIRES[type]
   const sample = { method: 'POST', url: origin + wire.path(ask), body: wire.body(ask), key: { variable: KEY } }
   // Without it curl keeps what comes until its buffer is full.

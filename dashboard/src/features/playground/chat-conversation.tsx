@@ -1,20 +1,20 @@
 import { useEffect, useRef } from 'react'
-import type { ChatTurn } from '../../api/chat-wires.ts'
+import type { ChatMessage } from '../../api/playground/chat-wires.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
+import { Card } from '../../ui/layout/card.tsx'
 
 /** What was said, and what is being said, as plain text: nothing that a model writes is taken for markup. */
-export function ChatConversation({ turns, writing, model, onClear }: ConversationProps) {
+export function ChatConversation({ messages, writing, model, onClear }: ConversationProps) {
   const log = useRef<HTMLDivElement>(null)
-  const shown = writing === null ? turns : [...turns, { role: 'assistant' as const, text: writing }]
+  const shown = writing === null ? messages : [...messages, { role: 'assistant' as const, text: writing }]
   const length = shown.reduce((sum, { text }) => sum + text.length, 0)
   // What was said last is to be seen, whenever more was said.
   useEffect(() => {
     if (log.current) log.current.scrollTop = log.current.scrollHeight
   }, [length])
   return (
-    <Card title={TEXT.conversation} aside={turns.length > 0 && <Button onClick={onClear}>{TEXT.clear}</Button>}>
+    <Card title={TEXT.conversation} aside={messages.length > 0 && <Button onClick={onClear}>{TEXT.clear}</Button>}>
       {shown.length === 0 ? (
         <p className="text-muted">{TEXT.empty}</p>
       ) : (
@@ -46,7 +46,7 @@ export function ChatConversation({ turns, writing, model, onClear }: Conversatio
 }
 
 type ConversationProps = {
-  turns: readonly ChatTurn[]
+  messages: readonly ChatMessage[]
   /** The answer so far; null while none is under way. */
   writing: string | null
   model: string

@@ -1,10 +1,10 @@
 import type { FormEvent, KeyboardEvent, ReactNode } from 'react'
-import type { OfferedModel } from '../../api/models.ts'
+import type { OfferedModel } from '../../api/playground/models.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
 import { Choice, Field } from '../../ui/field.tsx'
-import { type ChatSettings, maxTokensProblem, mostWords, temperatureProblem } from './chat-settings.ts'
+import { Card } from '../../ui/layout/card.tsx'
+import { type ChatSettings, maxTokensLabel, maxTokensProblem, temperatureProblem } from './chat-settings.ts'
 
 /** Everything that a message is sent with. Ctrl or Cmd with Enter sends too; while an answer comes, the button stops it. */
 export function ChatForm(props: ChatFormProps) {
@@ -32,7 +32,7 @@ export function ChatForm(props: ChatFormProps) {
           )}
         </Field>
         <Settings model={model} settings={settings} onSettings={onSettings} />
-        {props.charge}
+        {props.payerField}
         <Field
           label={TEXT.message}
           hint={TEXT.messageHint}
@@ -73,7 +73,7 @@ type ChatFormProps = {
   sendWords: string
   /** Which model; whom it is charged to. */
   choice: ReactNode
-  charge: ReactNode
+  payerField: ReactNode
   onSettings: (settings: ChatSettings) => void
   onDraft: (text: string) => void
   onSend: () => void
@@ -98,7 +98,7 @@ function Settings({ model, settings, onSettings }: Pick<ChatFormProps, 'model' |
       </Field>
       <Field
         label={TEXT.maxTokens}
-        hint={TEXT.maxTokensHint(mostWords(model))}
+        hint={TEXT.maxTokensHint(maxTokensLabel(model))}
         error={maxTokensProblem(maxTokens, model) ?? undefined}
       >
         {(control) => (

@@ -1,18 +1,18 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { ExplainedCall } from '../../api/chat.ts'
+import type { RecordedCall } from '../../api/playground/chat.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { FAILURE_TEXT } from '../../messages/failures.ts'
 import { REQUEST_TEXT } from '../../messages/requests.ts'
-import { Card } from '../../ui/card.tsx'
-import { CopyButton } from '../../ui/copy-button.tsx'
-import { costUsd, grouped } from '../../ui/money.ts'
-import { CodeFailure, FormFailure } from '../../ui/states.tsx'
+import { CopyButton } from '../../ui/code/copy-button.tsx'
+import { CodeFailure, FormFailure } from '../../ui/feedback/states.tsx'
+import { costUsd, grouped } from '../../ui/format/money.ts'
+import { Card } from '../../ui/layout/card.tsx'
 import type { ChatOutcome } from './use-chat.ts'
 
 /** How the last call ended: why it stopped, what it took, what it cost and how that came about. */
 export function ChatResult({ outcome }: { outcome: ChatOutcome }) {
-  const { end, explained } = outcome
+  const { end, recorded } = outcome
   const { failure } = end
   return (
     <Card title={TEXT.result}>
@@ -20,14 +20,14 @@ export function ChatResult({ outcome }: { outcome: ChatOutcome }) {
         (FAILURE_TEXT[failure.code]?.button ? <CodeFailure code={failure.code} /> : <FormFailure failure={failure} />)}
       {end.stopped && <p>{end.text === '' ? TEXT.stoppedEarly : TEXT.stopped}</p>}
       {end.capped && <p>{TEXT.capped}</p>}
-      {explained === undefined && <p role="status">{TEXT.asking}</p>}
-      {explained === null && <p role="status">{failure && end.text === '' ? TEXT.nothing : TEXT.unknown}</p>}
-      {explained && <Explained outcome={outcome} call={explained} />}
+      {recorded === undefined && <p role="status">{TEXT.asking}</p>}
+      {recorded === null && <p role="status">{failure && end.text === '' ? TEXT.nothing : TEXT.unknown}</p>}
+      {recorded && <CallDetails outcome={outcome} call={recorded} />}
     </Card>
   )
 }
 
-function Explained({ outcome: { end }, call }: { outcome: ChatOutcome; call: ExplainedCall }) {
+function CallDetails({ outcome: { end }, call }: { outcome: ChatOutcome; call: RecordedCall }) {
   const { input_tokens: input, output_tokens: output, cache_read_tokens: read, cache_write_tokens: written } = call
   const first = end.firstMs === null || end.firstMs === end.ms ? null : grouped(end.firstMs)
   const facts: readonly (readonly [string, ReactNode] | null)[] = [

@@ -1,7 +1,12 @@
-import { type ChatAsk, type ChatTurn, ENDPOINT_TYPES, type EndpointType } from '../../api/chat-wires.ts'
-import type { OfferedModel } from '../../api/models.ts'
+import {
+  type ChatMessage,
+  type ChatRequest,
+  ENDPOINT_TYPES,
+  type EndpointType,
+} from '../../api/playground/chat-wires.ts'
+import type { OfferedModel } from '../../api/playground/models.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
-import { costUsd, grouped } from '../../ui/money.ts'
+import { costUsd, grouped } from '../../ui/format/money.ts'
 
 /** What stands in the fields beside the conversation, as it was typed. */
 export interface ChatSettings {
@@ -20,7 +25,7 @@ export const FIRST_SETTINGS: ChatSettings = {
   stream: true,
 }
 
-const HOTTEST = 2
+const MAX_TEMPERATURE = 2
 
 /** The wires that a model is spoken to in, in our order. */
 export function typesOf(model: OfferedModel): readonly EndpointType[] {
@@ -36,28 +41,32 @@ export function typeOf(model: OfferedModel, chosen: EndpointType): EndpointType 
 /** What is wrong with a typed setting, or null. The server judges once more. */
 export function temperatureProblem(typed: string): string | null {
   const value = Number(typed)
-  return typed.trim() === '' || (value >= 0 && value <= HOTTEST) ? null : TEXT.temperatureWrong
+  return typed.trim() === '' || (value >= 0 && value <= MAX_TEMPERATURE) ? null : TEXT.temperatureWrong
 }
 
 export function maxTokensProblem(typed: string, model: OfferedModel): string | null {
   const value = Number(typed)
   const most = model.max_output_tokens
   const fits = Number.isSafeInteger(value) && value >= 1 && (most === null || value <= most)
-  return typed.trim() === '' || fits ? null : TEXT.maxTokensWrong(mostWords(model))
+  return typed.trim() === '' || fits ? null : TEXT.maxTokensWrong(maxTokensLabel(model))
 }
 
-export function mostWords({ max_output_tokens: most }: OfferedModel): string | null {
+export function maxTokensLabel({ max_output_tokens: most }: OfferedModel): string | null {
   return most === null ? null : grouped(most)
 }
 
 /** The question that the fields describe; what is wrong is left out, for the code beside the form. */
-export function askOf(model: OfferedModel, settings: ChatSettings, turns: readonly ChatTurn[]): ChatAsk {
+export function chatRequest(
+  model: OfferedModel,
+  settings: ChatSettings,
+  messages: readonly ChatMessage[],
+): ChatRequest {
   const number = (typed: string, problem: string | null) =>
     typed.trim() === '' || problem !== null ? null : Number(typed)
   return {
     model: model.id,
     system: settings.system.trim(),
-    turns,
+    messages,
     temperature: number(settings.temperature, temperatureProblem(settings.temperature)),
     maxTokens: number(settings.maxTokens, maxTokensProblem(settings.maxTokens, model)),
     stream: settings.stream,
@@ -65,7 +74,7 @@ export function askOf(model: OfferedModel, settings: ChatSettings, turns: readon
 }
 
 /** A price in USD per million tokens, as money is written here. */
-export function priceWords(usd: number): string {
+export function formatPrice(usd: number): string {
   return costUsd(Math.round(usd * 1_000_000))
 }
 

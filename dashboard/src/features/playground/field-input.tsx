@@ -1,11 +1,11 @@
-import type { OperationField } from '../../api/operations.ts'
+import type { OperationField } from '../../api/playground/operations.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { type ControlProps, Field } from '../../ui/field.tsx'
-import { countCharacters, countWords, problemOf } from './form-values.ts'
+import { countCharacters, countWords, validateField } from './form-values.ts'
 
 /** One field of an operation, as its document describes it. What is left empty is not sent. */
 export function FieldInput({ field, value, shown, onChange }: FieldInputProps) {
-  const problem = shown || (value ?? '') !== '' ? problemOf(field, value) : null
+  const problem = shown || (value ?? '') !== '' ? validateField(field, value) : null
   return (
     <Field
       label={<span className="code">{field.name}</span>}
@@ -26,7 +26,7 @@ type FieldInputProps = {
 }
 
 function Input({ field, value, control, onChange }: InputProps) {
-  const { type, name, choices, fallback, least, most } = field
+  const { type, name, choices, defaultValue, min, max } = field
   if (type === 'choice' || type === 'boolean') {
     const options =
       type === 'choice'
@@ -37,7 +37,7 @@ function Input({ field, value, control, onChange }: InputProps) {
           ]
     return (
       <select {...control} name={name} value={value} onChange={(event) => onChange(event.target.value)}>
-        <option value="">{TEXT.unset(fallback)}</option>
+        <option value="">{TEXT.unset(defaultValue)}</option>
         {options.map(([option, words]) => (
           <option key={option} value={option}>
             {words}
@@ -64,9 +64,9 @@ function Input({ field, value, control, onChange }: InputProps) {
       name={name}
       autoComplete="off"
       {...(isNumber && { type: 'number', step: type === 'integer' ? 1 : 'any' })}
-      {...(isNumber && least !== null && { min: least })}
-      {...(isNumber && most !== null && { max: most })}
-      placeholder={fallback === null ? undefined : TEXT.unset(fallback)}
+      {...(isNumber && min !== null && { min: min })}
+      {...(isNumber && max !== null && { max: max })}
+      placeholder={defaultValue === null ? undefined : TEXT.unset(defaultValue)}
       value={value}
       onChange={(event) => onChange(event.target.value)}
     />
@@ -76,15 +76,12 @@ function Input({ field, value, control, onChange }: InputProps) {
 type InputProps = { field: OperationField; value: string; control: ControlProps; onChange: (value: string) => void }
 
 function Hint({ field, value }: { field: OperationField; value: string }) {
-  const { mostCharacters, mostWords, least, most, type, description } = field
+  const { maxLength, maxWords, min, max, type, description } = field
   const counts = [
-    mostCharacters !== null &&
-      type === 'text' &&
-      mostWords !== null &&
-      TEXT.characters(countCharacters(value), mostCharacters),
-    mostWords !== null && TEXT.words(countWords(value), mostWords),
+    maxLength !== null && type === 'text' && maxWords !== null && TEXT.characters(countCharacters(value), maxLength),
+    maxWords !== null && TEXT.words(countWords(value), maxWords),
   ].filter((count) => count !== false)
-  const range = type === 'integer' || type === 'number' ? TEXT.between(least, most) : ''
+  const range = type === 'integer' || type === 'number' ? TEXT.between(min, max) : ''
   return (
     <>
       {description.replaceAll('`', '')} {range} {type === 'list' && TEXT.listHint}

@@ -1,5 +1,5 @@
-import type { GatewayOperation, OperationField } from '../../api/operations.ts'
-import type { TryCall } from '../../api/try-call.ts'
+import type { GatewayOperation, OperationField } from '../../api/playground/operations.ts'
+import type { TryCall } from '../../api/playground/try-call.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 
 /** What was typed, by the name of the field; nothing for a field that is not sent. */
@@ -15,20 +15,20 @@ export function countCharacters(text: string): number {
 }
 
 /** What is wrong with a field, or null. The server judges once more. */
-export function problemOf(field: OperationField, value: string | undefined): string | null {
-  const { required, type, least, most, mostCharacters, mostWords } = field
+export function validateField(field: OperationField, value: string | undefined): string | null {
+  const { required, type, min, max, maxLength, maxWords } = field
   if (value === undefined || value.trim() === '') return required ? TEXT.needed : null
   if (type === 'integer' || type === 'number') {
     const number = Number(value)
     if (!Number.isFinite(number) || (type === 'integer' && !Number.isInteger(number))) return TEXT.notNumber
-    if ((least !== null && number < least) || (most !== null && number > most)) return TEXT.between(least, most)
+    if ((min !== null && number < min) || (max !== null && number > max)) return TEXT.between(min, max)
   }
-  if (mostCharacters !== null && countCharacters(value) > mostCharacters) return TEXT.tooLong
-  return mostWords !== null && countWords(value) > mostWords ? TEXT.tooLong : null
+  if (maxLength !== null && countCharacters(value) > maxLength) return TEXT.tooLong
+  return maxWords !== null && countWords(value) > maxWords ? TEXT.tooLong : null
 }
 
 /** The call that the form describes; null while its body is no JSON. */
-export function callOf(operation: GatewayOperation, typed: Typed, body: string): Omit<TryCall, 'charge'> | null {
+export function buildCall(operation: GatewayOperation, typed: Typed, body: string): Omit<TryCall, 'payer'> | null {
   const query = new URLSearchParams()
   const headers: Record<string, string> = {}
   const members: Record<string, unknown> = {}
@@ -36,9 +36,9 @@ export function callOf(operation: GatewayOperation, typed: Typed, body: string):
   for (const field of operation.fields) {
     const value = typed[field.name]
     if (value === undefined || value.trim() === '') continue
-    if (field.place === 'path') path = path.replace(`{${field.name}}`, encodeURIComponent(value))
-    else if (field.place === 'header') headers[field.name] = value
-    else if (field.place === 'body') members[field.name] = sentValue(field, value)
+    if (field.location === 'path') path = path.replace(`{${field.name}}`, encodeURIComponent(value))
+    else if (field.location === 'header') headers[field.name] = value
+    else if (field.location === 'body') members[field.name] = sentValue(field, value)
     else for (const one of field.type === 'list' ? linesOf(value) : [value]) query.append(field.name, one)
   }
   const sent = operation.exampleBody === null ? members : jsonOf(body)

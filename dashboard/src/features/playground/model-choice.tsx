@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { accountQuery } from '../../api/account.ts'
-import { ENDPOINT_TYPES } from '../../api/chat-wires.ts'
-import type { OfferedModel } from '../../api/models.ts'
+import { accountQuery } from '../../api/account/account.ts'
+import { ENDPOINT_TYPES } from '../../api/playground/chat-wires.ts'
+import type { OfferedModel } from '../../api/playground/models.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { Field } from '../../ui/field.tsx'
-import { grouped } from '../../ui/money.ts'
-import { type ChatSettings, isFree, priceWords, typeOf, typesOf } from './chat-settings.ts'
+import { grouped } from '../../ui/format/money.ts'
+import { type ChatSettings, formatPrice, isFree, typeOf, typesOf } from './chat-settings.ts'
 
 /** Which model, what it costs, and in which wire it is spoken to where it speaks several. */
 export function ModelChoice({ models, model, settings, onModel, onSettings }: ModelChoiceProps) {
@@ -28,7 +28,7 @@ export function ModelChoice({ models, model, settings, onModel, onSettings }: Mo
                     <option key={one.id} value={one.id}>
                       {isFree(one)
                         ? one.id
-                        : `${one.id} · ${priceWords(one.pricing.input)} / ${priceWords(one.pricing.output)}`}
+                        : `${one.id} · ${formatPrice(one.pricing.input)} / ${formatPrice(one.pricing.output)}`}
                     </option>
                   ))}
                 </optgroup>
@@ -75,8 +75,8 @@ function ModelFacts({ model }: { model: OfferedModel }) {
   const mustTopUp = model.recharge_required && account !== undefined && account.topped_up_micros_usd === 0
   return (
     <>
-      {isFree(model) ? TEXT.isFree : TEXT.prices(priceWords(pricing.input), priceWords(pricing.output))}.{' '}
-      {!isFree(model) && `${TEXT.cachePrice(priceWords(pricing.cache_read), priceWords(pricing.cache_write))}. `}
+      {isFree(model) ? TEXT.isFree : TEXT.prices(formatPrice(pricing.input), formatPrice(pricing.output))}.{' '}
+      {!isFree(model) && `${TEXT.cachePrice(formatPrice(pricing.cache_read), formatPrice(pricing.cache_write))}. `}
       {context !== null && `${TEXT.context(grouped(context))}.`}
       {mustTopUp && (
         <span className="block text-warn">

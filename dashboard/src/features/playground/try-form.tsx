@@ -1,18 +1,20 @@
+import { useQuery } from '@tanstack/react-query'
 import type { FormEvent, KeyboardEvent } from 'react'
-import type { GatewayOperation } from '../../api/operations.ts'
+import { type OwnPrice, pricesQuery } from '../../api/billing/billing.ts'
+import type { GatewayOperation } from '../../api/playground/operations.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
 import { Field } from '../../ui/field.tsx'
-import { ChargeTo, type Charging } from './charge-to.tsx'
+import { costUsd } from '../../ui/format/money.ts'
+import { Card } from '../../ui/layout/card.tsx'
 import { FieldInput } from './field-input.tsx'
 import type { Typed } from './form-values.ts'
-import { usePrice } from './use-price.ts'
+import { type PayerChoice, PayerField } from './payer-field.tsx'
 
 /** The fields of an operation, who pays, and the button that says what it costs. Ctrl or Cmd with Enter sends too. */
 export function TryForm(props: TryFormProps) {
-  const { operation, typed, body, bodyWrong, charging, shown, busy, waitSeconds } = props
-  const price = usePrice(operation, charging)
+  const { operation, typed, body, bodyWrong, payerChoice, shown, busy, waitSeconds } = props
+  const price = usePrice(operation, payerChoice)
   const first = operation.fields.filter(({ required }) => required)
   const more = operation.fields.filter(({ required }) => !required)
   const submit = (event: FormEvent) => {
@@ -56,7 +58,7 @@ export function TryForm(props: TryFormProps) {
             <div className="grid gap-4 pt-3">{more.map(input)}</div>
           </details>
         )}
-        <ChargeTo charging={charging} onChange={props.onCharging} />
+        <PayerField payerChoice={payerChoice} onChange={props.onPayerChoice} />
         <Button type="submit" tone="primary" busy={busy || waitSeconds > 0}>
           {busy ? TEXT.sending : waitSeconds > 0 ? TEXT.wait(waitSeconds) : TEXT.send(price.words)}
         </Button>
@@ -80,13 +82,33 @@ type TryFormProps = {
   typed: Typed
   body: string
   bodyWrong: boolean
-  charging: Charging
+  payerChoice: PayerChoice
   /** Whether what is missing is told. */
   shown: boolean
   busy: boolean
   waitSeconds: number
   onTyped: (typed: Typed) => void
   onBody: (body: string) => void
-  onCharging: (charging: Charging) => void
+  onPayerChoice: (payerChoice: PayerChoice) => void
   onSend: () => void
+}
+
+/** What a request costs before it is sent, at the account's own price. Null where nobody pays, or nothing is charged by the piece. */
+function usePrice({ name }: GatewayOperation, { kind }: PayerChoice): { words: string | null; notes: string[] } {
+  const prices = useQuery(pricesQuery).data ?? []
+  const of = (wanted: string | null) => prices.find(({ operation }) => operation === wanted)
+  const price = of(name)
+  if (kind === 'nobody' || !price) return { words: null, notes: [] }
+  const withAddress = of(`${name}-with-address`)
+  const notes = [
+    ...(withAddress ? [TEXT.withAddress(costUsd(withAddress.amount_micros_usd))] : []),
+    ...(price.amount_micros_usd === price.catalogue_micros_usd
+      ? []
+      : [TEXT.ownPrice(costUsd(price.catalogue_micros_usd))]),
+  ]
+  return { words: priceLabel(price), notes }
+}
+
+function priceLabel({ amount_micros_usd: amount, unit }: OwnPrice): string {
+  return unit === 'request' ? costUsd(amount) : TEXT.perUnit(costUsd(amount), unit)
 }

@@ -1,36 +1,36 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { failureIn } from '../../api/failure.ts'
-import type { GatewayOperation } from '../../api/operations.ts'
-import { tryCall } from '../../api/try-call.ts'
+import { failureFrom } from '../../api/client/failure.ts'
+import type { GatewayOperation } from '../../api/playground/operations.ts'
+import { tryCall } from '../../api/playground/try-call.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import type { Sample } from '../../sample.ts'
-import { Card } from '../../ui/card.tsx'
-import { SampleTabs } from '../../ui/sample-tabs.tsx'
-import { useCountdown } from '../../ui/use-countdown.ts'
-import { type Charging, chargeOf, NOT_CHOSEN, usePayingKeys } from './charge-to.tsx'
-import { callOf, problemOf, type Typed } from './form-values.ts'
+import { useCountdown } from '../../ui/browser/use-countdown.ts'
+import { SampleTabs } from '../../ui/code/sample-tabs.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { buildCall, type Typed, validateField } from './form-values.ts'
+import { DEFAULT_PAYER, type PayerChoice, toPayer, usePayerKeys } from './payer-field.tsx'
 import { TryForm } from './try-form.tsx'
 import { TryResult } from './try-result.tsx'
 
 /** One operation to try: its form, its result, and the same request as code, always in step. */
 export function TryOperation({ operation, typed, onTyped }: TryOperationProps) {
   const [body, setBody] = useState(operation.exampleBody ?? '')
-  const [charging, setCharging] = useState(NOT_CHOSEN)
+  const [payerChoice, setCharging] = useState(DEFAULT_PAYER)
   const [shown, setShown] = useState(false)
-  const { chosen } = usePayingKeys(charging)
+  const { chosen } = usePayerKeys(payerChoice)
   const countdown = useCountdown()
-  const call = callOf(operation, typed, body)
-  const charge = chargeOf(charging, chosen?.id ?? null)
+  const call = buildCall(operation, typed, body)
+  const payer = toPayer(payerChoice, chosen?.id ?? null)
   const trying = useMutation({
     mutationFn: tryCall,
     onSuccess: (answer) => countdown.start(answer.status === 429 ? (answer.retryAfterSeconds ?? 0) : 0),
   })
-  const wrong = operation.fields.some((field) => problemOf(field, typed[field.name]) !== null)
+  const wrong = operation.fields.some((field) => validateField(field, typed[field.name]) !== null)
   const send = () => {
     setShown(true)
-    if (wrong || !call || !charge || trying.isPending || countdown.left > 0) return
-    trying.mutate({ ...call, charge })
+    if (wrong || !call || !payer || trying.isPending || countdown.left > 0) return
+    trying.mutate({ ...call, payer })
   }
   return (
     <div className="grid min-w-0 grid-cols-1 gap-6 xl:grid-cols-2">
@@ -39,21 +39,21 @@ export function TryOperation({ operation, typed, onTyped }: TryOperationProps) {
         typed={typed}
         body={body}
         bodyWrong={call === null}
-        charging={charging}
+        payerChoice={payerChoice}
         shown={shown}
         busy={trying.isPending}
         waitSeconds={countdown.left}
         onTyped={onTyped}
         onBody={setBody}
-        onCharging={setCharging}
+        onPayerChoice={setCharging}
         onSend={send}
       />
       <div className="grid min-w-0 grid-cols-1 content-start gap-6">
-        <TryResult answer={trying.data ?? null} failure={failureIn(trying)} />
+        <TryResult answer={trying.data ?? null} failure={failureFrom(trying)} />
         {call && (
           <Card title={TEXT.code}>
             <p className="text-muted">{TEXT.codeText}</p>
-            <SampleTabs sample={sampleOf(call, charging)} />
+            <SampleTabs sample={sampleOf(call, payerChoice)} />
           </Card>
         )}
       </div>
@@ -64,7 +64,7 @@ export function TryOperation({ operation, typed, onTyped }: TryOperationProps) {
 type TryOperationProps = { operation: GatewayOperation; typed: Typed; onTyped: (typed: Typed) => void }
 
 /** The key is never in the code: it stands in a variable. */
-function sampleOf(call: NonNullable<ReturnType<typeof callOf>>, { kind }: Charging): Sample {
+function sampleOf(call: NonNullable<ReturnType<typeof buildCall>>, { kind }: PayerChoice): Sample {
   return {
     method: call.method,
     url: window.location.origin + call.path,

@@ -1,21 +1,20 @@
 import { useState } from 'react'
-import type { ApiFailure } from '../../api/failure.ts'
-import type { TryAnswer } from '../../api/try-call.ts'
+import type { ApiFailure } from '../../api/client/failure.ts'
+import type { TryResponse } from '../../api/playground/try-call.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Card } from '../../ui/card.tsx'
-import { CodeBlock } from '../../ui/code-block.tsx'
-import { costUsd } from '../../ui/money.ts'
-import { CodeFailure, FormFailure } from '../../ui/states.tsx'
-import { Tabs } from '../../ui/tabs.tsx'
-import { ImageGrid } from './image-grid.tsx'
-import { imagesIn } from './images-in.ts'
+import { CodeBlock } from '../../ui/code/code-block.tsx'
+import { CodeFailure, FormFailure } from '../../ui/feedback/states.tsx'
+import { costUsd } from '../../ui/format/money.ts'
+import { Card } from '../../ui/layout/card.tsx'
+import { Tabs } from '../../ui/layout/tabs.tsx'
+import { findImages, ImageGrid } from './image-grid.tsx'
 
 type View = 'images' | 'json' | 'headers'
 
 /** How the call ended: status, time, cost, headers in words, and the answer. */
-export function TryResult({ answer, failure }: { answer: TryAnswer | null; failure: ApiFailure | null }) {
+export function TryResult({ answer, failure }: { answer: TryResponse | null; failure: ApiFailure | null }) {
   return (
     <Card title={TEXT.result}>
       <FormFailure failure={failure} />
@@ -25,8 +24,8 @@ export function TryResult({ answer, failure }: { answer: TryAnswer | null; failu
   )
 }
 
-function Shown({ answer }: { answer: TryAnswer }) {
-  const images = imagesIn(answer.json)
+function Shown({ answer }: { answer: TryResponse }) {
+  const images = findImages(answer.json)
   const [chosen, setChosen] = useState<View>('images')
   const view = chosen === 'images' && images.length === 0 ? 'json' : chosen
   const code = Reflect.get(Object(Reflect.get(Object(answer.json), 'error')), 'code')
@@ -60,7 +59,7 @@ function Shown({ answer }: { answer: TryAnswer }) {
   )
 }
 
-function Headers({ headers }: { headers: TryAnswer['headers'] }) {
+function Headers({ headers }: { headers: TryResponse['headers'] }) {
   return (
     <dl className="grid gap-3">
       {headers.map(([name, value]) => (

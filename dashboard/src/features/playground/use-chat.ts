@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from 'react'
-import { askModel, type ChatEnd, type ExplainedCall, explainedCall } from '../../api/chat.ts'
-import type { ChatAsk, ChatTurn, EndpointType } from '../../api/chat-wires.ts'
-import type { TryCharge } from '../../api/try-call.ts'
+import { type ChatCompletion, findRecordedCall, type RecordedCall, sendChat } from '../../api/playground/chat.ts'
+import type { ChatMessage, ChatRequest, EndpointType } from '../../api/playground/chat-wires.ts'
+import type { Payer } from '../../api/playground/try-call.ts'
 
-/** How the last call ended; `explained` is undefined while its charge is being asked for, null where there is none to be found. */
+/** How the last call ended; `recorded` is undefined while the gateway is still recording it, null when no record was found. */
 export interface ChatOutcome {
-  readonly end: ChatEnd
-  readonly explained: ExplainedCall | null | undefined
+  readonly end: ChatCompletion
+  readonly recorded: RecordedCall | null | undefined
 }
 
 /**
@@ -14,46 +14,46 @@ export interface ChatOutcome {
  * over and `stop` end the call that is under way.
  */
 export function useChat() {
-  const [turns, setTurns] = useState<readonly ChatTurn[]>([])
+  const [messages, setTurns] = useState<readonly ChatMessage[]>([])
   /** The answer so far; null while none is under way. */
   const [writing, setWriting] = useState<string | null>(null)
   const [outcome, setOutcome] = useState<ChatOutcome | null>(null)
-  const underWay = useRef<AbortController | null>(null)
-  useEffect(() => () => underWay.current?.abort(), [])
+  const abortController = useRef<AbortController | null>(null)
+  useEffect(() => () => abortController.current?.abort(), [])
 
   /** Gives back whether the message was taken: one that brought nothing is to be sent again. */
-  const ask = async (type: EndpointType, question: ChatAsk, charge: TryCharge): Promise<boolean> => {
+  const ask = async (type: EndpointType, question: ChatRequest, payer: Payer): Promise<boolean> => {
     const abort = new AbortController()
-    underWay.current = abort
-    setTurns(question.turns)
+    abortController.current = abort
+    setTurns(question.messages)
     setWriting('')
     setOutcome(null)
     const onText = (text: string) => {
-      if (underWay.current === abort) setWriting(text)
+      if (abortController.current === abort) setWriting(text)
     }
-    const end = await askModel(type, question, charge, { signal: abort.signal, onText })
+    const end = await sendChat(type, question, payer, { signal: abort.signal, onText })
     // Another conversation was begun meanwhile: this one's end is of no interest.
-    if (underWay.current !== abort) return true
-    underWay.current = null
+    if (abortController.current !== abort) return true
+    abortController.current = null
     setWriting(null)
     const taken = end.text !== '' || (end.failure === null && !end.stopped)
-    setTurns(taken ? [...question.turns, { role: 'assistant', text: end.text }] : question.turns.slice(0, -1))
+    setTurns(taken ? [...question.messages, { role: 'assistant', text: end.text }] : question.messages.slice(0, -1))
     // What was refused cost nothing, and a wrong key could not even ask.
     const isRefused = end.text === '' && (end.failure?.status ?? 0) >= 400
-    setOutcome({ end, explained: isRefused ? null : undefined })
+    setOutcome({ end, recorded: isRefused ? null : undefined })
     if (isRefused) return taken
-    const explained = await explainedCall(charge, end.id)
-    setOutcome((now) => (now?.end === end ? { end, explained } : now))
+    const recorded = await findRecordedCall(payer, end.id)
+    setOutcome((now) => (now?.end === end ? { end, recorded } : now))
     return taken
   }
 
-  const stop = () => underWay.current?.abort()
+  const stop = () => abortController.current?.abort()
   const clear = () => {
     stop()
-    underWay.current = null
+    abortController.current = null
     setTurns([])
     setWriting(null)
     setOutcome(null)
   }
-  return { turns, writing, outcome, ask, stop, clear }
+  return { messages, writing, outcome, ask, stop, clear }
 }

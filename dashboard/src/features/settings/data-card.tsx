@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
-import { accountQuery } from '../../api/account.ts'
-import { EXPORT_PATH } from '../../api/settings.ts'
+import { accountQuery } from '../../api/account/account.ts'
+import { EXPORT_PATH } from '../../api/account/settings.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
+import { Card } from '../../ui/layout/card.tsx'
 
 const DeleteAccount = lazy(() =>
   import('./delete-account.tsx').then(({ DeleteAccount }) => ({ default: DeleteAccount })),
@@ -26,7 +26,11 @@ export function DataCard() {
       </Button>
       {leaving && account && (
         <Suspense>
-          <DeleteAccount email={account.email} balance={account.balance_micros_usd} onKeep={() => setLeaving(false)} />
+          <DeleteAccount
+            email={account.email}
+            balance={account.balance_micros_usd}
+            onCancel={() => setLeaving(false)}
+          />
         </Suspense>
       )}
     </Card>

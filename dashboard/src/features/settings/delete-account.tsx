@@ -1,16 +1,16 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { failureIn } from '../../api/failure.ts'
-import { closeAccount } from '../../api/settings.ts'
+import { closeAccount } from '../../api/account/settings.ts'
+import { failureFrom } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
 import { Field } from '../../ui/field.tsx'
-import { balanceUsd } from '../../ui/money.ts'
-import { FormFailure } from '../../ui/states.tsx'
+import { balanceUsd } from '../../ui/format/money.ts'
 
 /** The last question: says what is forfeited, and takes the address typed as the answer. */
-export function DeleteAccount({ email, balance, onKeep }: { email: string; balance: number; onKeep: () => void }) {
+export function DeleteAccount({ email, balance, onCancel }: { email: string; balance: number; onCancel: () => void }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [typed, setTyped] = useState('')
@@ -31,11 +31,11 @@ export function DeleteAccount({ email, balance, onKeep }: { email: string; balan
     <ConfirmDialog
       title={TEXT.deleteAccount}
       text={TEXT.deleteText}
-      keep={TEXT.keepAccount}
-      act={TEXT.deleteAccount}
+      cancelLabel={TEXT.keepAccount}
+      confirmLabel={TEXT.deleteAccount}
       busy={closing.isPending}
-      onKeep={onKeep}
-      onAct={act}
+      onCancel={onCancel}
+      onConfirm={act}
     >
       <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">
         {balance > 0 ? TEXT.deleteForfeits(balanceUsd(balance)) : TEXT.deleteNothing}
@@ -51,7 +51,7 @@ export function DeleteAccount({ email, balance, onKeep }: { email: string; balan
           />
         )}
       </Field>
-      <FormFailure failure={failureIn(closing)} />
+      <FormFailure failure={failureFrom(closing)} />
     </ConfirmDialog>
   )
 }

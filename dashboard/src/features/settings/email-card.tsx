@@ -1,13 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { failureIn } from '../../api/failure.ts'
-import { changeEmail, settingsQuery } from '../../api/settings.ts'
+import { changeEmail, settingsQuery } from '../../api/account/settings.ts'
+import { failureFrom } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
 import { Field } from '../../ui/field.tsx'
-import { FormFailure } from '../../ui/states.tsx'
-import { toast } from '../../ui/toast.ts'
+import { Card } from '../../ui/layout/card.tsx'
 
 /** The address to sign in with. */
 export function EmailCard() {
@@ -43,7 +43,7 @@ export function EmailCard() {
         <p role="status" className={sent ? 'rounded-md bg-ok-soft px-3 py-2 text-ok' : 'sr-only'}>
           {sent && TEXT.emailSent(changing.variables ?? '')}
         </p>
-        <FormFailure failure={failureIn(changing)} />
+        <FormFailure failure={failureFrom(changing)} />
         <Button type="submit" busy={changing.isPending} className="justify-self-start">
           {TEXT.changeEmail}
         </Button>

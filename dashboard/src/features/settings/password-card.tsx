@@ -1,17 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { accountQuery } from '../../api/account.ts'
-import { asFailure, failureIn } from '../../api/failure.ts'
-import { changePassword } from '../../api/settings.ts'
+import { accountQuery } from '../../api/account/account.ts'
+import { changePassword } from '../../api/account/settings.ts'
+import { failureFrom, toFailure } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
 import { PasswordField } from '../../ui/field.tsx'
-import { FormFailure } from '../../ui/states.tsx'
-import { toast } from '../../ui/toast.ts'
-import { AppsToo, useAppCount } from './apps-too.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { DisconnectAppsField, useAppCount } from './disconnect-apps-field.tsx'
 
-const LEAST_CHARACTERS = 12
+const MIN_PASSWORD_LENGTH = 12
 
 type Errors = { current?: string; next?: string }
 
@@ -20,17 +20,18 @@ export function PasswordCard() {
   const queries = useQueryClient()
   const email = useQuery(accountQuery).data?.email ?? ''
   const [errors, setErrors] = useState<Errors>({})
-  const [appsToo, setAppsToo] = useState(true)
+  const [disconnectApps, setDisconnectApps] = useState(true)
   const apps = useAppCount()
   const changing = useMutation({
-    mutationFn: ({ current, next }: { current: string; next: string }) => changePassword(current, next, !appsToo),
+    mutationFn: ({ current, next }: { current: string; next: string }) =>
+      changePassword(current, next, !disconnectApps),
     onSuccess: async () => {
       void toast(TEXT.passwordChanged)
       await queries.invalidateQueries({ queryKey: ['settings'] })
       await queries.invalidateQueries({ queryKey: ['apps'] })
     },
     onError: (error) => {
-      if (asFailure(error).code === 'invalid_password') setErrors({ current: TEXT.wrongPassword })
+      if (toFailure(error).code === 'invalid_password') setErrors({ current: TEXT.wrongPassword })
     },
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -40,14 +41,14 @@ export function PasswordCard() {
     const typed = { current: String(data.get('current') ?? ''), next: String(data.get('next') ?? '') }
     const wrong: Errors = {
       ...(typed.current === '' && { current: TEXT.passwordNeeded }),
-      ...(typed.next.length < LEAST_CHARACTERS && { next: TEXT.passwordShort }),
+      ...(typed.next.length < MIN_PASSWORD_LENGTH && { next: TEXT.passwordShort }),
     }
     setErrors(wrong)
     const [first] = Object.keys(wrong)
     if (first) return form.querySelector<HTMLInputElement>(`[name=${first}]`)?.focus()
     if (!changing.isPending) changing.mutate(typed, { onSuccess: () => form.reset() })
   }
-  const failure = failureIn(changing)
+  const failure = failureFrom(changing)
   return (
     <Card title={TEXT.password}>
       <p className="text-muted">{TEXT.passwordText}</p>
@@ -69,7 +70,7 @@ export function PasswordCard() {
           hint={TEXT.passwordShort}
           error={errors.next}
         />
-        <AppsToo count={apps} checked={appsToo} onChange={setAppsToo} />
+        <DisconnectAppsField count={apps} checked={disconnectApps} onChange={setDisconnectApps} />
         <FormFailure failure={failure?.code === 'invalid_password' ? null : failure} />
         <Button type="submit" busy={changing.isPending} className="justify-self-start">
           {TEXT.changePassword}

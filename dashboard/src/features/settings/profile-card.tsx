@@ -1,14 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { asFailure, failureIn } from '../../api/failure.ts'
-import { changeSettings, settingsQuery } from '../../api/settings.ts'
+import { changeSettings, settingsQuery } from '../../api/account/settings.ts'
+import { failureFrom, toFailure } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
+import { WorkspaceId } from '../../ui/code/workspace-id.tsx'
+import { Failed, FormFailure, Loading } from '../../ui/feedback/states.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
 import { Field, Select } from '../../ui/field.tsx'
-import { Failed, FormFailure, Loading } from '../../ui/states.tsx'
-import { toast } from '../../ui/toast.ts'
-import { WorkspaceId } from '../../ui/workspace-id.tsx'
+import { Card } from '../../ui/layout/card.tsx'
 
 const BROWSER_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 const ZONES = Intl.supportedValuesOf('timeZone')
@@ -21,7 +21,7 @@ export function ProfileCard() {
       {settings.data ? (
         <ProfileForm key={settings.data.workspace_id} {...settings.data} />
       ) : settings.error ? (
-        <Failed failure={asFailure(settings.error)} onTryAgain={() => void settings.refetch()} />
+        <Failed failure={toFailure(settings.error)} onRetry={() => void settings.refetch()} />
       ) : (
         <Loading />
       )}
@@ -71,7 +71,7 @@ function ProfileForm({ name, timezone, workspace_id: workspace }: ProfileProps) 
         )}
       </Field>
       <WorkspaceId id={workspace} />
-      <FormFailure failure={failureIn(saving)} />
+      <FormFailure failure={failureFrom(saving)} />
       <Button type="submit" tone="primary" busy={saving.isPending} className="justify-self-start">
         {TEXT.save}
       </Button>

@@ -1,26 +1,25 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { asFailure } from '../../api/failure.ts'
-import { endOtherSessions, endSession, type SessionLine, sessionsQuery } from '../../api/settings.ts'
-import { listState } from '../../api/views/list-state.ts'
+import { endOtherSessions, endSession, type SessionLine, sessionsQuery } from '../../api/account/settings.ts'
+import { toFailure } from '../../api/client/failure.ts'
+import { listState } from '../../api/client/list-state.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
 import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
-import { failureText } from '../../ui/states.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
-import { toast } from '../../ui/toast.ts'
-import { AppsToo, useAppCount } from './apps-too.tsx'
-import { deviceWords } from './device-words.ts'
+import { failureText } from '../../ui/feedback/states.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { type Column, Table } from '../../ui/layout/table.tsx'
+import { DisconnectAppsField, useAppCount } from './disconnect-apps-field.tsx'
 
 const { sessionColumns: HEADS } = TEXT
 
 /** Where the owner is signed in, and the way to end it there. */
 export function SessionsCard() {
   const sessions = useQuery(sessionsQuery)
-  const { endingOthers, action } = useEnding()
+  const { signingOutOthers, action } = useSessionActions()
   const apps = useAppCount()
   const [asking, setAsking] = useState(false)
   const rows = sessions.data?.sessions
@@ -37,8 +36,8 @@ export function SessionsCard() {
       aside={
         rows && rows.length > 1 ? (
           <Button
-            busy={endingOthers.isPending}
-            onClick={() => (apps > 0 ? setAsking(true) : endingOthers.mutate({ keepsApps: true }))}
+            busy={signingOutOthers.isPending}
+            onClick={() => (apps > 0 ? setAsking(true) : signingOutOthers.mutate({ keepApps: true }))}
           >
             {TEXT.endOthers}
           </Button>
@@ -67,11 +66,11 @@ export function SessionsCard() {
         empty={null}
       />
       {asking && (
-        <EndOthers
+        <SignOutOthersDialog
           apps={apps}
-          busy={endingOthers.isPending}
-          onKeep={() => setAsking(false)}
-          onAct={(keepsApps) => endingOthers.mutate({ keepsApps }, { onSettled: () => setAsking(false) })}
+          busy={signingOutOthers.isPending}
+          onCancel={() => setAsking(false)}
+          onConfirm={(keepApps) => signingOutOthers.mutate({ keepApps }, { onSettled: () => setAsking(false) })}
         />
       )}
     </Card>
@@ -79,37 +78,37 @@ export function SessionsCard() {
 }
 
 /** Asked where apps have access: they would outlive the sessions that let them in. */
-function EndOthers({ apps, busy, onKeep, onAct }: EndOthersProps) {
-  const [appsToo, setAppsToo] = useState(true)
+function SignOutOthersDialog({ apps, busy, onCancel, onConfirm }: SignOutOthersProps) {
+  const [disconnectApps, setDisconnectApps] = useState(true)
   return (
     <ConfirmDialog
       title={TEXT.endOthers}
       text={TEXT.endOthersText}
-      keep={TEXT.keepSessions}
-      act={TEXT.endOthers}
+      cancelLabel={TEXT.keepSessions}
+      confirmLabel={TEXT.endOthers}
       busy={busy}
-      onKeep={onKeep}
-      onAct={() => onAct(!appsToo)}
+      onCancel={onCancel}
+      onConfirm={() => onConfirm(!disconnectApps)}
     >
-      <AppsToo count={apps} checked={appsToo} onChange={setAppsToo} />
+      <DisconnectAppsField count={apps} checked={disconnectApps} onChange={setDisconnectApps} />
     </ConfirmDialog>
   )
 }
 
-type EndOthersProps = { apps: number; busy: boolean; onKeep: () => void; onAct: (keepsApps: boolean) => void }
+type SignOutOthersProps = { apps: number; busy: boolean; onCancel: () => void; onConfirm: (keepApps: boolean) => void }
 
-function useEnding() {
+function useSessionActions() {
   const queries = useQueryClient()
   const after = {
-    onError: (error: unknown) => void toast(failureText(asFailure(error)), { bad: true }),
+    onError: (error: unknown) => void toast(failureText(toFailure(error)), { bad: true }),
     onSettled: async () => {
       await queries.invalidateQueries({ queryKey: sessionsQuery.queryKey })
       await queries.invalidateQueries({ queryKey: ['apps'] })
     },
   }
   const ending = useMutation({ mutationFn: endSession, onSuccess: () => void toast(TEXT.sessionEnded), ...after })
-  const endingOthers = useMutation({
-    mutationFn: ({ keepsApps }: { keepsApps: boolean }) => endOtherSessions(keepsApps),
+  const signingOutOthers = useMutation({
+    mutationFn: ({ keepApps }: { keepApps: boolean }) => endOtherSessions(keepApps),
     onSuccess: ({ ended, apps_disconnected: apps }) => void toast(TEXT.othersEnded(ended, apps)),
     ...after,
   })
@@ -120,18 +119,47 @@ function useEnding() {
       <Button
         busy={ending.isPending && ending.variables === session.id}
         onClick={() => ending.mutate(session.id)}
-        aria-label={`${TEXT.endSession}: ${deviceWords(session.user_agent)}`}
+        aria-label={`${TEXT.endSession}: ${deviceName(session.user_agent)}`}
       >
         {TEXT.endSession}
       </Button>
     )
-  return { endingOthers, action }
+  return { signingOutOthers, action }
 }
 
 function Device({ agent }: { agent: string | null }) {
   return (
     <span className="font-medium" title={agent ?? undefined}>
-      {deviceWords(agent)}
+      {deviceName(agent)}
     </span>
   )
+}
+
+/** The first that a browser's own name for itself holds, from the most particular: nearly all say Safari, and Edge says Chrome. */
+const BROWSERS = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+  ['curl/', 'curl'],
+] as const
+
+const SYSTEMS = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['CrOS', 'ChromeOS'],
+  ['Linux', 'Linux'],
+] as const
+
+/** "Firefox on Windows"; for a script its own first word. */
+function deviceName(agent: string | null): string {
+  if (!agent) return TEXT.unknownDevice
+  const browser = BROWSERS.find(([mark]) => agent.includes(mark))?.[1]
+  const system = SYSTEMS.find(([mark]) => agent.includes(mark))?.[1]
+  if (browser && system) return TEXT.device(browser, system)
+  return browser ?? agent.split(/[\s(]/, 1)[0]?.slice(0, 40) ?? TEXT.unknownDevice
 }

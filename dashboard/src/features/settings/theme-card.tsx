@@ -1,9 +1,9 @@
 import { SETTINGS_TEXT } from '../../messages/settings.ts'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { useSignal } from '../../signal.ts'
-import { Card } from '../../ui/card.tsx'
+import { chooseTheme, type Theme, theme } from '../../ui/browser/theme.ts'
 import { Choice, Choices } from '../../ui/field.tsx'
-import { chooseTheme, type Theme, theme } from '../../ui/theme.ts'
+import { Card } from '../../ui/layout/card.tsx'
 
 const THEMES: readonly Theme[] = ['system', 'light', 'dark']
 

@@ -1,13 +1,13 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { asFailure, failureIn } from '../../api/failure.ts'
+import { failureFrom, toFailure } from '../../api/client/failure.ts'
 import { SIGN_IN_TEXT as TEXT } from '../../messages/sign-in.ts'
+import { useCountdown } from '../../ui/browser/use-countdown.ts'
 import { Button } from '../../ui/button.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
 import { Field, PasswordField } from '../../ui/field.tsx'
-import { FormFailure } from '../../ui/states.tsx'
-import { useCountdown } from '../../ui/use-countdown.ts'
 
-const LEAST_CHARACTERS = 12
+const MIN_PASSWORD_LENGTH = 12
 
 type Errors = { email?: string; password?: string }
 
@@ -18,7 +18,7 @@ export function CredentialsForm({ purpose, submit, onDone, email = '', children 
   const sending = useMutation({
     mutationFn: (typed: { email: string; password: string }) => submit(typed.email, typed.password),
     onSuccess: onDone,
-    onError: (error) => countdown.start(asFailure(error).retryAfterSeconds ?? 0),
+    onError: (error) => countdown.start(toFailure(error).retryAfterSeconds ?? 0),
   })
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -51,7 +51,7 @@ export function CredentialsForm({ purpose, submit, onDone, email = '', children 
           {TEXT.waitFor(countdown.left)}
         </p>
       ) : (
-        <FormFailure failure={failureIn(sending)} />
+        <FormFailure failure={failureFrom(sending)} />
       )}
       <Button type="submit" tone="primary" busy={sending.isPending || countdown.left > 0}>
         {signingUp ? TEXT.signUp : TEXT.signIn}
@@ -75,6 +75,6 @@ function judge({ email, password }: { email: string; password: string }, purpose
     ...(password === '' && { password: TEXT.passwordNeeded }),
     ...(purpose === 'sign-up' &&
       password !== '' &&
-      password.length < LEAST_CHARACTERS && { password: TEXT.passwordShort }),
+      password.length < MIN_PASSWORD_LENGTH && { password: TEXT.passwordShort }),
   }
 }

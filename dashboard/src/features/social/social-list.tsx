@@ -2,9 +2,9 @@ import { Link } from '@tanstack/react-router'
 import type { SocialAccount, SocialAccounts } from '../../api/social.ts'
 import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
-import { Empty } from '../../ui/states.tsx'
-import { type Column, Table, type TableState } from '../../ui/table.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { type Column, Table, type TableState } from '../../ui/layout/table.tsx'
 import { meaningOf, SocialBadge, socialState } from './social-state.tsx'
 
 /** What can be done with an account. */
@@ -14,12 +14,12 @@ export interface LinkActions {
 }
 
 /** Every key with its account, and what mends it. */
-export function SocialList({ state, scopes, doings }: SocialListProps) {
+export function SocialList({ state, scopes, actions }: SocialListProps) {
   return (
     <section className="min-w-0 rounded-xl border border-line bg-surface">
       <Table
         caption={TEXT.table}
-        columns={columnsOf(scopes, doings)}
+        columns={columnsOf(scopes, actions)}
         state={state}
         rowKey={({ key }) => key.id}
         empty={
@@ -33,7 +33,7 @@ export function SocialList({ state, scopes, doings }: SocialListProps) {
             {TEXT.none}
           </Empty>
         }
-        card={(account) => <SocialCard account={account} scopes={scopes} doings={doings} />}
+        card={(account) => <SocialCard account={account} scopes={scopes} actions={actions} />}
       />
     </section>
   )
@@ -42,12 +42,12 @@ export function SocialList({ state, scopes, doings }: SocialListProps) {
 type SocialListProps = {
   state: TableState<SocialAccount>
   scopes: SocialAccounts['scopes']
-  doings: LinkActions
+  actions: LinkActions
 }
 
-type CellProps = { account: SocialAccount; scopes: SocialAccounts['scopes']; doings: LinkActions }
+type CellProps = { account: SocialAccount; scopes: SocialAccounts['scopes']; actions: LinkActions }
 
-function columnsOf(scopes: SocialAccounts['scopes'], doings: LinkActions): readonly Column<SocialAccount>[] {
+function columnsOf(scopes: SocialAccounts['scopes'], actions: LinkActions): readonly Column<SocialAccount>[] {
   const { columns } = TEXT
   return [
     { id: 'key', head: columns.key, cell: (account) => <KeyName account={account} /> },
@@ -55,20 +55,20 @@ function columnsOf(scopes: SocialAccounts['scopes'], doings: LinkActions): reado
     {
       id: 'permissions',
       head: columns.permissions,
-      cell: (account) => <Permissions account={account} scopes={scopes} doings={doings} />,
+      cell: (account) => <Permissions account={account} scopes={scopes} actions={actions} />,
     },
     { id: 'linked', head: columns.linked, cell: ({ linked_at: at }) => <TimeAgo at={at} never="-" /> },
     { id: 'refreshed', head: columns.refreshed, cell: ({ refreshed_at: at }) => <TimeAgo at={at} never="-" /> },
     {
       id: 'status',
       head: columns.status,
-      cell: (account) => <Status account={account} scopes={scopes} doings={doings} />,
+      cell: (account) => <Status account={account} scopes={scopes} actions={actions} />,
     },
     {
       id: 'actions',
       head: columns.actions,
       silent: true,
-      cell: (account) => <Doings account={account} scopes={scopes} doings={doings} />,
+      cell: (account) => <RowActions account={account} scopes={scopes} actions={actions} />,
     },
   ]
 }
@@ -82,7 +82,7 @@ function SocialCard(props: CellProps) {
       </div>
       <Status {...props} />
       {props.account.account !== null && <Permissions {...props} />}
-      <Doings {...props} />
+      <RowActions {...props} />
     </div>
   )
 }
@@ -122,12 +122,12 @@ function Status({ account, scopes }: CellProps) {
   )
 }
 
-function Doings({ account, doings }: CellProps) {
+function RowActions({ account, actions }: CellProps) {
   const { name } = account.key
   const act = TEXT.mend[socialState(account)]
   return (
     <div className="flex flex-wrap justify-end gap-2 max-sm:justify-start">
-      <Button aria-label={TEXT.mendOf(act, name)} onClick={() => doings.link(account)}>
+      <Button aria-label={TEXT.mendOf(act, name)} onClick={() => actions.link(account)}>
         {act}
       </Button>
       {(account.account !== null || account.link?.state === 'waiting') && (
@@ -135,7 +135,7 @@ function Doings({ account, doings }: CellProps) {
           tone="quiet"
           aria-label={TEXT.unlinkOf(name)}
           className="text-bad"
-          onClick={() => doings.unlink(account)}
+          onClick={() => actions.unlink(account)}
         >
           {account.account === null ? TEXT.stopWaiting : TEXT.unlink}
         </Button>

@@ -1,21 +1,21 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ExternalLink } from 'lucide-react'
 import { useEffect } from 'react'
-import { failureIn } from '../../api/failure.ts'
+import { failureFrom } from '../../api/client/failure.ts'
 import { type SocialAccount, type StartedLink, socialQuery, unlink } from '../../api/social.ts'
 import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
+import { useCountdown } from '../../ui/browser/use-countdown.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
-import { CopyButton } from '../../ui/copy-button.tsx'
+import { CopyButton } from '../../ui/code/copy-button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../ui/states.tsx'
-import { useCountdown } from '../../ui/use-countdown.ts'
+import { FormFailure } from '../../ui/feedback/states.tsx'
 
 /** Waits until the person in the other tab has decided; the list of accounts, kept fresh by events, tells how. */
 export function WaitForApproval({ asked: { keyId, link }, onAgain, onClose }: WaitProps) {
   const { data } = useQuery(socialQuery)
   const account = data?.accounts.find(({ key }) => key.id === keyId)
   const end = endOf(account, link)
-  if (end === 'linked' && account) return <NowLinked account={account} onClose={onClose} />
+  if (end === 'linked' && account) return <LinkedDialog account={account} onClose={onClose} />
   if (end !== null && end !== 'linked') return <Ended end={end} onAgain={onAgain} onClose={onClose} />
   return <Waiting keyId={keyId} link={link} onClose={onClose} />
 }
@@ -75,7 +75,7 @@ function Waiting({ keyId, link, onClose }: { keyId: string; link: StartedLink; o
         <CopyButton label={TEXT.copyLink} text={link.auth_url} />
       </div>
       <p className="small text-muted">{TEXT.copyHint}</p>
-      <FormFailure failure={failureIn(cancelling)} />
+      <FormFailure failure={failureFrom(cancelling)} />
       <DialogButtons>
         <Button onClick={onClose}>{TEXT.keepWaiting}</Button>
         <Button busy={cancelling.isPending} onClick={() => cancelling.mutate()}>
@@ -86,7 +86,7 @@ function Waiting({ keyId, link, onClose }: { keyId: string; link: StartedLink; o
   )
 }
 
-function NowLinked({ account, onClose }: { account: SocialAccount; onClose: () => void }) {
+function LinkedDialog({ account, onClose }: { account: SocialAccount; onClose: () => void }) {
   const who = account.account
   return (
     <Dialog title={TEXT.linkedTitle(who?.username ?? '')} onClose={onClose}>

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { keyNamesQuery } from '../../api/keys.ts'
-import { askedOf, NO_MODEL, type UsageFilter, usageQuery, useKeyLabels } from '../../api/usage.ts'
+import { NO_MODEL, type UsageFilter, usageParams, usageQuery, useKeyLabels } from '../../api/usage.ts'
 import type { UsageSpan } from '../../api/views/usage-range.ts'
 import { GROUPS, isFiltered, MEASURES, NO_FILTER, RANGES, type UsageView } from '../../api/views/usage-view.ts'
-import { operationWords } from '../../messages/requests.ts'
+import { operationName } from '../../messages/requests.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field, Select } from '../../ui/field.tsx'
@@ -79,7 +79,7 @@ function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan 
         label={TEXT.operationFilter}
         options={[
           { value: '', text: TEXT.allOperations },
-          ...operations.map((value) => ({ value, text: operationWords(value) })),
+          ...operations.map((value) => ({ value, text: operationName(value) })),
         ]}
         value={view.operation ?? ''}
         onChange={(event) => chosen({ operation: event.target.value || undefined })}
@@ -108,7 +108,7 @@ function useSeen(
   by: 'operation' | 'status' | 'model',
   chosen: string | undefined,
 ): readonly string[] {
-  const asked = { ...askedOf(span ?? NO_SPAN), group_by: by }
+  const asked = { ...usageParams(span ?? NO_SPAN), group_by: by }
   const groups = useQuery({ ...usageQuery(asked), enabled: span !== null }).data?.groups ?? []
   const names = groups.map(({ name }) => String(name)).filter((name) => name !== NO_MODEL)
   return [...new Set([...names, ...(chosen === undefined ? [] : [chosen])])].sort()

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { askedOf, type UsageFilter, type UsageSums, usageQuery } from '../../api/usage.ts'
+import { type UsageFilter, type UsageSums, usageParams, usageQuery } from '../../api/usage.ts'
 import { spanBefore, type UsageSpan } from '../../api/views/usage-range.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
-import { Figure, Figures } from '../../ui/card.tsx'
-import { costUsd, grouped, percent, shortCount } from '../../ui/money.ts'
+import { costUsd, grouped, percent, shortCount } from '../../ui/format/money.ts'
+import { Figure, Figures } from '../../ui/layout/card.tsx'
 
 /** The sums of the span, each against the span of the same length before. */
 export function UsageFigures({ span, filter }: { span: UsageSpan; filter: UsageFilter }) {
-  const now = useQuery(usageQuery(askedOf(span, filter))).data?.totals
-  const before = useQuery(usageQuery(askedOf(spanBefore(span), filter))).data?.totals
+  const now = useQuery(usageQuery(usageParams(span, filter))).data?.totals
+  const before = useQuery(usageQuery(usageParams(spanBefore(span), filter))).data?.totals
   const succeeded = (sums: UsageSums) => sums.requests - sums.failed_requests
   const average = now && succeeded(now) > 0 ? Math.round(now.charged_micros_usd / succeeded(now)) : null
   return (

@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react'
-import { NO_MODEL, narrowed, type UsageFilter, type UsageReport } from '../../api/usage.ts'
+import { groupFilter, NO_MODEL, type UsageFilter, type UsageReport } from '../../api/usage.ts'
 import type { UsageView } from '../../api/views/usage-view.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
-import { costUsd, percent, shortCount } from '../../ui/money.ts'
-import { type Column, known, Table } from '../../ui/table.tsx'
-import { SumRow } from './sum-row.tsx'
+import { costUsd, percent, shortCount } from '../../ui/format/money.ts'
+import { type Column, staticRows, Table } from '../../ui/layout/table.tsx'
+import { SumRow } from './total-row.tsx'
 
 type Group = NonNullable<UsageReport['groups']>[number]
 
@@ -22,7 +22,7 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
         name === NO_MODEL ? (
           TEXT.noModel
         ) : (
-          <GroupName label={label(String(name))} onNarrow={() => onNarrow(narrowed(by, String(name)))} />
+          <GroupName label={label(String(name))} onNarrow={() => onNarrow(groupFilter(by, String(name)))} />
         ),
     },
     { id: 'requests', head: columns.requests, numeric: true, cell: (group) => shortCount(group.requests) },
@@ -43,7 +43,7 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
       caption={TEXT.groupsOf(TEXT.groups[by])}
       columns={table}
       rowKey={({ name }) => String(name)}
-      state={known(groups)}
+      state={staticRows(groups)}
       empty={empty}
       foot={<SumRow columns={table} sums={foot} />}
     />

@@ -1,19 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { asFailure } from '../../api/failure.ts'
-import { askedOf, NO_MODEL, TIME_ZONE, type UsageReport, type UsageSums, usageQuery } from '../../api/usage.ts'
+import { toFailure } from '../../api/client/failure.ts'
+import { NO_MODEL, TIME_ZONE, type UsageReport, type UsageSums, usageParams, usageQuery } from '../../api/usage.ts'
 import type { UsageSpan } from '../../api/views/usage-range.ts'
 import { type UsageView, viewFilter } from '../../api/views/usage-view.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { buttonClass } from '../../ui/button.tsx'
-import { Card, Figure, Figures } from '../../ui/card.tsx'
 import { chartSlots } from '../../ui/charts/chart-slots.ts'
 import { UsageChart } from '../../ui/charts/usage-chart.tsx'
-import { costUsd, grouped, percent, shortCount } from '../../ui/money.ts'
-import { Empty, Failed, Loading } from '../../ui/states.tsx'
-import { type Column, known, Table } from '../../ui/table.tsx'
-import { useNow } from '../../ui/time.tsx'
-import { SumRow } from './sum-row.tsx'
+import { Empty, Failed, Loading } from '../../ui/feedback/states.tsx'
+import { costUsd, grouped, percent, shortCount } from '../../ui/format/money.ts'
+import { useNow } from '../../ui/format/time.tsx'
+import { Card, Figure, Figures } from '../../ui/layout/card.tsx'
+import { type Column, staticRows, Table } from '../../ui/layout/table.tsx'
+import { SumRow } from './total-row.tsx'
 import { GroupName } from './usage-groups.tsx'
 
 type Group = NonNullable<UsageReport['groups']>[number]
@@ -28,13 +28,13 @@ const KINDS: readonly (readonly [string, (sums: UsageSums) => number])[] = [
 
 /** What models took and gave over a span: tokens by kind over time, and each model with its cache and its cost. */
 export function UsageModels({ view, span, onView }: UsageModelsProps) {
-  const report = useQuery(usageQuery({ ...askedOf(span, viewFilter(view)), group_by: 'model' }))
+  const report = useQuery(usageQuery({ ...usageParams(span, viewFilter(view)), group_by: 'model' }))
   const now = useNow()
   const { data } = report
   const models = (data?.groups ?? []).filter(({ name }) => name !== NO_MODEL)
   if (!data)
     return report.error ? (
-      <Failed failure={asFailure(report.error)} onTryAgain={() => void report.refetch()} />
+      <Failed failure={toFailure(report.error)} onRetry={() => void report.refetch()} />
     ) : (
       <Loading rows={6} />
     )
@@ -56,7 +56,7 @@ export function UsageModels({ view, span, onView }: UsageModelsProps) {
   return (
     <>
       {report.error && (
-        <Failed failure={asFailure(report.error)} onTryAgain={() => void report.refetch()} oldShown={true} />
+        <Failed failure={toFailure(report.error)} onRetry={() => void report.refetch()} isStale={true} />
       )}
       <ModelFigures models={models} />
       <Card title={TEXT.kinds}>
@@ -145,7 +145,7 @@ function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: 
       caption={TEXT.modelTable}
       columns={columns}
       rowKey={({ name }) => String(name)}
-      state={known(models)}
+      state={staticRows(models)}
       empty={null}
       foot={<SumRow columns={columns} sums={sums} />}
     />

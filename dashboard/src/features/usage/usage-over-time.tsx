@@ -1,16 +1,17 @@
-import { asFailure } from '../../api/failure.ts'
+import { toFailure } from '../../api/client/failure.ts'
+import type { UsageSums } from '../../api/usage.ts'
 import { NO_MODEL, TIME_ZONE, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
 import type { UsageSpan } from '../../api/views/usage-range.ts'
 import { type UsageView, viewFilter } from '../../api/views/usage-view.ts'
 import { CHART_TEXT } from '../../messages/charts.ts'
-import { operationWords } from '../../messages/requests.ts'
+import { operationName } from '../../messages/requests.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
-import { Card } from '../../ui/card.tsx'
 import { chartSlots } from '../../ui/charts/chart-slots.ts'
 import { UsageChart } from '../../ui/charts/usage-chart.tsx'
-import { Empty, Failed, Loading } from '../../ui/states.tsx'
-import { useNow } from '../../ui/time.tsx'
-import { measured, measureWords } from './measures.ts'
+import { Empty, Failed, Loading } from '../../ui/feedback/states.tsx'
+import { costUsd, shortCount } from '../../ui/format/money.ts'
+import { useNow } from '../../ui/format/time.tsx'
+import { Card } from '../../ui/layout/card.tsx'
 import { ChartControls } from './usage-controls.tsx'
 import { UsageGroups } from './usage-groups.tsx'
 
@@ -20,12 +21,12 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
   const keyLabel = useKeyLabels()
   const now = useNow()
   const label = (name: string) =>
-    view.group === 'key' ? keyLabel(name) : view.group === 'operation' ? operationWords(name) : name
+    view.group === 'key' ? keyLabel(name) : view.group === 'operation' ? operationName(name) : name
   const named = (name: string) => (name === NO_MODEL ? TEXT.noModel : label(name))
   const names = (series ?? []).map(({ name }) => (name === null ? CHART_TEXT.other : named(name)))
   const slots = chartSlots(
     buckets,
-    (at) => (series ?? []).map(({ buckets: sums }) => measured(view.measure, sums[at])),
+    (at) => (series ?? []).map(({ buckets: sums }) => measureValue(view.measure, sums[at])),
     now,
   )
   const title = TEXT.chartOf(TEXT.measures[view.measure], TEXT.groups[view.group])
@@ -33,7 +34,7 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
     <>
       <Card title={title} aside={<ChartControls view={view} onView={onView} />}>
         {total.error && (
-          <Failed failure={asFailure(total.error)} onTryAgain={() => void total.refetch()} oldShown={!!total.data} />
+          <Failed failure={toFailure(total.error)} onRetry={() => void total.refetch()} isStale={!!total.data} />
         )}
         {!total.data && !total.error && <Loading rows={6} />}
         {total.data && total.data.totals.requests === 0 && <p className="text-muted">{TEXT.none}</p>}
@@ -42,7 +43,7 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
             title={title}
             slots={slots}
             series={names}
-            format={(value) => measureWords(view.measure, value)}
+            format={(value) => formatMeasure(view.measure, value)}
             zone={TIME_ZONE}
           />
         )}
@@ -61,3 +62,28 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
 }
 
 type UsageOverTimeProps = { view: UsageView; span: UsageSpan; onView: (part: Partial<UsageView>) => void }
+
+/** What a chart shows of the sums of a bucket. */
+function measureValue(measure: UsageView['measure'], sums: UsageSums | undefined): number {
+  if (!sums) return 0
+  switch (measure) {
+    case 'spend':
+      return sums.charged_micros_usd
+    case 'requests':
+      return sums.requests
+    case 'errors':
+      return sums.failed_requests
+    case 'tokens':
+      return sums.input_tokens + sums.output_tokens
+    case 'input':
+      return sums.input_tokens
+    case 'output':
+      return sums.output_tokens
+    case 'cached':
+      return sums.cache_read_tokens
+  }
+}
+
+function formatMeasure(measure: UsageView['measure'], value: number): string {
+  return measure === 'spend' ? costUsd(Math.round(value)) : shortCount(Math.round(value))
+}

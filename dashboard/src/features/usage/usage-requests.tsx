@@ -1,11 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { type RequestsAsked, requestsQuery } from '../../api/requests.ts'
+import { listState } from '../../api/client/list-state.ts'
+import { type RequestsFilter, requestsQuery } from '../../api/requests.ts'
 import { useKeyLabels } from '../../api/usage.ts'
-import { listState } from '../../api/views/list-state.ts'
 import { REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { Button } from '../../ui/button.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
 import { RequestLog } from '../../ui/requests/request-log.tsx'
-import { Empty } from '../../ui/states.tsx'
 
 /** The request log of a filter, page by page, without end. */
 export function UsageRequests({ asked, filtered, onClear }: UsageRequestsProps) {
@@ -32,4 +32,4 @@ export function UsageRequests({ asked, filtered, onClear }: UsageRequestsProps) 
   )
 }
 
-type UsageRequestsProps = { asked: RequestsAsked; filtered: boolean; onClear: () => void }
+type UsageRequestsProps = { asked: RequestsFilter; filtered: boolean; onClear: () => void }

@@ -15,7 +15,7 @@ const SHEET = clsx(
   'fade-in fixed inset-y-0 right-0 z-50 grid w-full max-w-xl content-start gap-4 overflow-auto',
   'border-l border-line bg-surface p-4 sm:p-6',
 )
-const stay = (event: Event) => event.preventDefault()
+const preventDefault = (event: Event) => event.preventDefault()
 
 /** Focus goes to what a dialog asks for; where it asks for nothing, to its first button. */
 function focusControl(event: Event) {
@@ -40,7 +40,11 @@ export function DialogBox({ title, onClose, firm = false, wide = false, side = f
           aria-describedby={undefined}
           className={side ? SHEET : clsx(BOX, wide ? 'max-w-2xl' : 'max-w-lg')}
           onOpenAutoFocus={focusControl}
-          {...(firm && { onEscapeKeyDown: stay, onPointerDownOutside: stay, onInteractOutside: stay })}
+          {...(firm && {
+            onEscapeKeyDown: preventDefault,
+            onPointerDownOutside: preventDefault,
+            onInteractOutside: preventDefault,
+          })}
         >
           <div className="flex items-start justify-between gap-3">
             <Modal.Title className="min-w-0 text-[1.125rem] leading-7 font-semibold wrap-anywhere">{title}</Modal.Title>
@@ -59,10 +63,19 @@ export function DialogBox({ title, onClose, firm = false, wide = false, side = f
   )
 }
 
-/** Asks once more before something that cannot be undone. `keep` is the way back and has the focus. */
-export function ConfirmBox({ title, text, keep, act, busy = false, onKeep, onAct, children }: ConfirmProps) {
+/** Asks once more before something that cannot be undone. Cancel has the focus. */
+export function ConfirmBox({
+  title,
+  text,
+  cancelLabel,
+  confirmLabel,
+  busy = false,
+  onCancel,
+  onConfirm,
+  children,
+}: ConfirmProps) {
   return (
-    <Alert.Root open onOpenChange={(next) => !next && onKeep()}>
+    <Alert.Root open onOpenChange={(next) => !next && onCancel()}>
       <Alert.Portal>
         <Alert.Overlay className={SCRIM} />
         <Alert.Content className={clsx(BOX, 'max-w-md')}>
@@ -71,10 +84,10 @@ export function ConfirmBox({ title, text, keep, act, busy = false, onKeep, onAct
           {children}
           <div className={BUTTON_ROW}>
             <Alert.Cancel asChild>
-              <Button>{keep}</Button>
+              <Button>{cancelLabel}</Button>
             </Alert.Cancel>
-            <Button tone="danger" busy={busy} onClick={onAct}>
-              {act}
+            <Button tone="danger" busy={busy} onClick={onConfirm}>
+              {confirmLabel}
             </Button>
           </div>
         </Alert.Content>

@@ -13,11 +13,11 @@ export type DialogProps = {
 export type ConfirmProps = {
   title: ReactNode
   text: ReactNode
-  keep: string
-  act: string
+  cancelLabel: string
+  confirmLabel: string
   busy?: boolean
-  onKeep: () => void
-  onAct: () => void
+  onCancel: () => void
+  onConfirm: () => void
   children?: ReactNode
 }
 

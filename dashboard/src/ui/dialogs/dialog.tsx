@@ -19,7 +19,7 @@ export function Dialog(props: DialogProps) {
   )
 }
 
-/** Asks once more before something that cannot be undone. `keep` is the way back and has the focus. */
+/** Asks once more before something that cannot be undone. Cancel has the focus. */
 export function ConfirmDialog(props: ConfirmProps) {
   return (
     <Suspense>

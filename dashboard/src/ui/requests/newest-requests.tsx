@@ -1,7 +1,7 @@
 import type { ComponentProps, ReactNode } from 'react'
 import { REQUEST_TEXT } from '../../messages/requests.ts'
-import { Card } from '../card.tsx'
-import { Empty } from '../states.tsx'
+import { Empty } from '../feedback/states.tsx'
+import { Card } from '../layout/card.tsx'
 import { RequestLog } from './request-log.tsx'
 
 /** The last requests of something, in short, and the way to all of them. */

@@ -1,9 +1,9 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react'
-import { operationWords, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
+import { operationName, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { Button } from '../button.tsx'
-import { costUsd, shortCount } from '../money.ts'
-import { type Column, Table, type TableState } from '../table.tsx'
-import { exactTime, TimeAgo } from '../time.tsx'
+import { costUsd, shortCount } from '../format/money.ts'
+import { formatDateTime, TimeAgo } from '../format/time.tsx'
+import { type Column, Table, type TableState } from '../layout/table.tsx'
 import { type RequestRow, StatusBadge } from './request-row.tsx'
 
 const RequestSheet = lazy(() => import('./request-sheet.tsx').then(({ RequestSheet }) => ({ default: RequestSheet })))
@@ -67,7 +67,7 @@ function columnsOf(
 function Called({ operation, model }: Pick<RequestRow, 'operation' | 'model'>) {
   return (
     <>
-      {operationWords(operation)}
+      {operationName(operation)}
       {model !== null && <span className="code block text-muted wrap-anywhere">{model}</span>}
     </>
   )
@@ -79,7 +79,7 @@ function tokenWords({ input_tokens: input, output_tokens: output }: RequestRow):
 
 function Opener({ row, onOpen }: { row: RequestRow; onOpen: (row: RequestRow) => void }) {
   return (
-    <Button tone="quiet" aria-label={TEXT.detailsOf(exactTime(row.at))} onClick={() => onOpen(row)}>
+    <Button tone="quiet" aria-label={TEXT.detailsOf(formatDateTime(row.at))} onClick={() => onOpen(row)}>
       {TEXT.details}
     </Button>
   )

@@ -1,19 +1,19 @@
 import type { ReactNode } from 'react'
-import { operationWords, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
-import { CopyButton } from '../copy-button.tsx'
+import { operationName, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
+import { CopyButton } from '../code/copy-button.tsx'
 import { Dialog } from '../dialogs/dialog.tsx'
-import { costUsd, grouped } from '../money.ts'
-import { CodeFailure } from '../states.tsx'
-import { exactTime } from '../time.tsx'
+import { CodeFailure } from '../feedback/states.tsx'
+import { costUsd, grouped } from '../format/money.ts'
+import { formatDateTime } from '../format/time.tsx'
 import { type RequestRow, StatusBadge } from './request-row.tsx'
 
 /** Everything that is known of one call. */
 export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
   const { columns } = TEXT
   const facts: readonly (readonly [string, ReactNode])[] = [
-    [columns.at, exactTime(row.at)],
+    [columns.at, formatDateTime(row.at)],
     [columns.status, <StatusBadge key="status" {...row} />],
-    [columns.operation, operationWords(row.operation)],
+    [columns.operation, operationName(row.operation)],
     ...(row.model === null ? [] : [[columns.model, <Code key="model">{row.model}</Code>] as const]),
     [columns.key, keyLabel(row.key_id)],
     [columns.cost, costUsd(row.cost_micros_usd)],

@@ -1,0 +1,55 @@
+import { queryOptions } from '@tanstack/react-query'
+import { api, callJson, unwrap } from '../client/client.ts'
+
+/** Apps that hold live access, and the address that agents are given. */
+export const appsQuery = queryOptions({ queryKey: ['apps'], queryFn: () => fetchApps() })
+
+function fetchApps() {
+  return unwrap(api.apps.get())
+}
+
+export type ConnectedApp = Awaited<ReturnType<typeof fetchApps>>['apps'][number]
+
+export const appQuery = (id: string) =>
+  queryOptions({ queryKey: ['apps', 'one', id], queryFn: () => unwrap(api.apps({ id }).get()), retry: false })
+
+export const limitApp = (id: string, limit: number | null) =>
+  unwrap(api.apps({ id }).limit.post({ spending_limit: limit }))
+export const disconnectApp = (id: string) => unwrap(api.apps({ id }).disconnect.post())
+export const disconnectAll = () => unwrap(api.apps.disconnect.post())
+
+/** The owner's answer to an app. Resolves to where the browser must go: back to the app. */
+export async function submitConsent(oauthQuery: string, accept: boolean): Promise<string> {
+  return redirectUrl(await callJson('/api/auth/oauth2/consent', { body: { accept, oauth_query: oauthQuery } }))
+}
+
+export interface DeviceRequest {
+  readonly clientId: string | null
+  readonly scopes: readonly string[]
+  readonly isOpen: boolean
+}
+
+/** Who asks with this code. Looking claims the code for whoever is signed in. */
+export async function fetchDeviceRequest(code: string): Promise<DeviceRequest> {
+  const body = await callJson(`/api/auth/device?user_code=${encodeURIComponent(code)}`)
+  const read = (name: string): unknown => Reflect.get(Object(body), name)
+  const clientId = read('client_id')
+  return {
+    clientId: typeof clientId === 'string' ? clientId : null,
+    scopes: String(read('scope') ?? '')
+      .split(' ')
+      .filter(Boolean),
+    isOpen: read('status') === 'pending',
+  }
+}
+
+export async function submitDeviceDecision(code: string, accept: boolean): Promise<void> {
+  await callJson(`/api/auth/device/${accept ? 'approve' : 'deny'}`, { body: { userCode: code } })
+}
+
+/** Where the server sends the browser next. */
+function redirectUrl(body: unknown): string {
+  const url: unknown = Reflect.get(Object(body), 'url')
+  if (typeof url !== 'string') throw new Error('the server named no address')
+  return url
+}

@@ -1,0 +1,49 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { api, unwrap } from '../client/client.ts'
+
+/** The balance in its parts, and how it can be topped up. Keys begin with `billing`, which the events of money renew. */
+export const billingQuery = queryOptions({
+  queryKey: ['billing'],
+  queryFn: () => unwrap(api.billing.get()),
+})
+
+export const topUpsQuery = queryOptions({
+  queryKey: ['billing', 'topups'],
+  queryFn: () => unwrap(api.topups.get({ query: { limit: 50 } })),
+})
+
+/** Payments for one request, over all payers: for operators. */
+export const paymentsQuery = queryOptions({
+  queryKey: ['billing', 'payments'],
+  queryFn: () => unwrap(api.payments.get({ query: { limit: 50 } })),
+})
+
+export const ledgerQuery = infiniteQueryOptions({
+  queryKey: ['transactions', 'pages'],
+  queryFn: ({ pageParam }) =>
+    unwrap(api.transactions.get({ query: { limit: 25, ...(pageParam !== null && { cursor: pageParam }) } })),
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => page.next_cursor,
+})
+
+export const topUp = (wish: { amount: string; method: 'card' | 'sandbox' }) => unwrap(api.topups.post({ ...wish }))
+
+export type TopUp = Awaited<ReturnType<typeof topUp>>['topup']
+export type LedgerLine = Awaited<ReturnType<typeof ledgerPage>>['transactions'][number]
+export type OnePayment = Awaited<ReturnType<typeof paymentPage>>['payments'][number]
+
+function ledgerPage() {
+  return unwrap(api.transactions.get())
+}
+
+function paymentPage() {
+  return unwrap(api.payments.get())
+}
+
+/** What each operation costs this account now. */
+export const pricesQuery = queryOptions({
+  queryKey: ['prices'],
+  queryFn: async () => (await unwrap(api.prices.get())).prices,
+})
+
+export type OwnPrice = Awaited<ReturnType<NonNullable<typeof pricesQuery.queryFn>>>[number]

@@ -1,0 +1,26 @@
+import { queryOptions } from '@tanstack/react-query'
+import { api, unwrap } from '../client/client.ts'
+
+/** The tier's numbers, and what each key has left of this minute. */
+export const limitsQuery = queryOptions({ queryKey: ['limits'], queryFn: () => unwrap(api.limits.get()) })
+
+/** The owner's requests for higher limits, newest first. Their key begins with `limits`, so that a decision's event renews them. */
+export const limitRequestsQuery = queryOptions({
+  queryKey: ['limits', 'requests'],
+  queryFn: () => unwrap(api['limit-requests'].get({ query: { limit: 20 } })),
+})
+
+export type LimitRequest = Awaited<ReturnType<typeof fetchRequests>>['requests'][number]
+
+function fetchRequests() {
+  return unwrap(api['limit-requests'].get())
+}
+
+export interface LimitRequestInput {
+  readonly peak_rpm: number
+  readonly peak_tpm: number
+  readonly endpoints: readonly string[]
+  readonly use_case: string
+}
+
+export const submitLimitRequest = (wish: LimitRequestInput) => unwrap(api['limit-requests'].post({ ...wish }))

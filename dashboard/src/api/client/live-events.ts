@@ -1,0 +1,140 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { Signal } from '../../signal.ts'
+import { accountQuery } from '../account/account.ts'
+import { sessionEnded } from './session-state.ts'
+
+const PATH = '/api/events'
+const FLUSH_MS = 1_000
+const FIRST_RETRY_MS = 1_000
+const MAX_RETRY_MS = 30_000
+const POLL_MS = 10_000
+
+/** Which answers an event makes old, by the first word of their query key. */
+const INVALIDATED_BY: Readonly<Record<string, readonly string[]>> = {
+  call: ['requests', 'usage', 'keys', 'limits'],
+  key: ['keys', 'social'],
+  balance: ['account', 'transactions', 'billing'],
+  tier: ['account', 'limits'],
+  social: ['social'],
+  topup: ['account', 'transactions', 'billing'],
+}
+
+/** Whether events arrive. `since` is when they stopped: what the screen shows may be older than that. */
+export type LiveStatus =
+  | { readonly state: 'live' | 'connecting' }
+  | { readonly state: 'disconnected'; readonly since: number }
+
+export const liveStatus = new Signal<LiveStatus>({ state: 'connecting' })
+
+/**
+ * Follows `/api/events` while the page is shown, and makes old what an event says has changed, once a second at most. While
+ * the events are cut it asks again by the clock; when they are back everything on the screen is asked anew. Stop it with the
+ * function that it gives.
+ */
+export function subscribeToEvents(queries: QueryClient): () => void {
+  const subscription = new EventSubscription(queries)
+  const onVisibility = () => (document.hidden || sessionEnded.value ? subscription.close() : subscription.open())
+  document.addEventListener('visibilitychange', onVisibility)
+  const unsubscribe = sessionEnded.subscribe(onVisibility)
+  onVisibility()
+  return () => {
+    document.removeEventListener('visibilitychange', onVisibility)
+    unsubscribe()
+    subscription.close()
+  }
+}
+
+class EventSubscription {
+  private readonly queries: QueryClient
+  private source: EventSource | null = null
+  private retryMs = FIRST_RETRY_MS
+  private retryTimer: Timer | undefined
+  private pollTimer: Timer | undefined
+  private flushTimer: Timer | undefined
+  private readonly stale = new Set<string>()
+  private wasOpen = false
+
+  constructor(queries: QueryClient) {
+    this.queries = queries
+  }
+
+  open(): void {
+    if (this.source) return
+    const source = new EventSource(PATH)
+    this.source = source
+    source.addEventListener('open', () => this.onOpen())
+    source.addEventListener('error', () => this.onDisconnect())
+    for (const name of Object.keys(INVALIDATED_BY))
+      source.addEventListener(name, (event) => this.onEvent(name, String(event.data)))
+    source.addEventListener('missed', () => void this.queries.invalidateQueries())
+  }
+
+  /** Hidden pages hold no connection: a browser has six of them per server. */
+  close(): void {
+    this.source?.close()
+    this.source = null
+    for (const timer of [this.retryTimer, this.pollTimer, this.flushTimer]) clearTimeout(timer)
+    this.retryTimer = this.pollTimer = this.flushTimer = undefined
+  }
+
+  private onOpen(): void {
+    clearInterval(this.pollTimer)
+    this.pollTimer = undefined
+    this.retryMs = FIRST_RETRY_MS
+    liveStatus.set({ state: 'live' })
+    // What happened between two connections was told to nobody.
+    if (this.wasOpen) void this.queries.invalidateQueries()
+    this.wasOpen = true
+  }
+
+  private onDisconnect(): void {
+    this.source?.close()
+    this.source = null
+    if (liveStatus.value.state !== 'disconnected') liveStatus.set({ state: 'disconnected', since: Date.now() })
+    this.wasOpen = true
+    // Tells at once when it is the session that ended.
+    void this.queries.invalidateQueries({ queryKey: accountQuery.queryKey })
+    this.pollTimer ??= setInterval(() => void this.queries.invalidateQueries(), POLL_MS)
+    this.retryTimer = setTimeout(() => this.open(), this.retryMs)
+    this.retryMs = Math.min(this.retryMs * 2, MAX_RETRY_MS)
+  }
+
+  private onEvent(name: string, data: string): void {
+    if (name === 'balance') this.showBalance(data)
+    for (const key of INVALIDATED_BY[name] ?? []) this.stale.add(key)
+    if (this.flushTimer !== undefined) return
+    this.flush()
+    // Once more a second later: the row of a call that was not charged follows its event.
+    for (const key of INVALIDATED_BY[name] ?? []) this.stale.add(key)
+    this.flushTimer = setTimeout(() => {
+      this.flushTimer = undefined
+      this.flush()
+    }, FLUSH_MS)
+  }
+
+  private flush(): void {
+    for (const key of this.stale) void this.queries.invalidateQueries({ queryKey: [key] })
+    this.stale.clear()
+  }
+
+  /** The balance is shown from the event itself; the rest of the account is asked for. */
+  private showBalance(data: string): void {
+    const balance = balanceIn(data)
+    if (balance === null) return
+    this.queries.setQueryData(
+      accountQuery.queryKey,
+      (account) => account && { ...account, balance_micros_usd: balance as typeof account.balance_micros_usd },
+    )
+  }
+}
+
+type Timer = ReturnType<typeof setTimeout>
+
+function balanceIn(data: string): number | null {
+  try {
+    const balance: unknown = Reflect.get(Object(JSON.parse(data)), 'balance_micros_usd')
+    return typeof balance === 'number' && Number.isSafeInteger(balance) ? balance : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,127 @@
+import { type ApiFailure, parseFailure } from '../client/failure.ts'
+
+/** The wires that a model can be talked to in. */
+export const ENDPOINT_TYPES = ['chat_completions', 'messages', 'generate_content'] as const
+export type EndpointType = (typeof ENDPOINT_TYPES)[number]
+
+/** One thing that was said. */
+export interface ChatMessage {
+  readonly role: 'user' | 'assistant'
+  readonly text: string
+}
+
+/** What a model is asked, in no vendor's words. */
+export interface ChatRequest {
+  readonly model: string
+  readonly system: string
+  readonly messages: readonly ChatMessage[]
+  readonly temperature: number | null
+  /** Null: the gateway's own cap. */
+  readonly maxTokens: number | null
+  readonly stream: boolean
+}
+
+/** What an event of a stream, or a whole plain answer, brings. */
+export interface ChatChunk {
+  readonly text: string
+  /** The answer ended because it may not be longer. */
+  readonly capped: boolean
+  readonly failure: ApiFailure | null
+}
+
+interface ChatWire {
+  path(ask: ChatRequest): string
+  body(ask: ChatRequest): Readonly<Record<string, unknown>>
+  text(json: unknown): string
+  /** Why the answer ended; null where it goes on. */
+  ending(json: unknown): unknown
+}
+
+/** Anthropic takes no call without a cap. */
+const MESSAGES_CAP = 1024
+const CAPPED = ['length', 'max_tokens', 'MAX_TOKENS']
+
+/** Each vendor's way to write a chat; the gateway translates none into another. */
+export const CHAT_WIRES: Readonly<Record<EndpointType, ChatWire>> = {
+  chat_completions: {
+    path: () => '/v1/chat/completions',
+    body: ({ model, system, messages, temperature, maxTokens, stream }) => ({
+      model,
+      messages: [
+        ...(system === '' ? [] : [{ role: 'system', content: system }]),
+        ...messages.map(({ role, text }) => ({ role, content: text })),
+      ],
+      ...(maxTokens !== null && { max_tokens: maxTokens }),
+      ...(temperature !== null && { temperature }),
+      ...(stream && { stream }),
+    }),
+    text(json) {
+      const choice = at(json, 'choices', 0)
+      return textOf(at(choice, 'delta', 'content')) + textOf(at(choice, 'message', 'content'))
+    },
+    ending: (json) => at(json, 'choices', 0, 'finish_reason'),
+  },
+  messages: {
+    path: () => '/v1/messages',
+    body: ({ model, system, messages, temperature, maxTokens, stream }) => ({
+      model,
+      max_tokens: maxTokens ?? MESSAGES_CAP,
+      ...(system !== '' && { system }),
+      messages: messages.map(({ role, text }) => ({ role, content: text })),
+      ...(temperature !== null && { temperature }),
+      ...(stream && { stream }),
+    }),
+    text: (json) => textOf(at(json, 'delta', 'text')) + listAt(json, 'content').map(partText).join(''),
+    ending: (json) => at(json, 'stop_reason') ?? at(json, 'delta', 'stop_reason'),
+  },
+  generate_content: {
+    path({ model, stream }) {
+      const name = model.split('/').map(encodeURIComponent).join('/')
+      return `/v1beta/models/${name}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
+    },
+    body: ({ system, messages, temperature, maxTokens }) => ({
+      contents: messages.map(({ role, text }) => ({ role: role === 'user' ? 'user' : 'model', parts: [{ text }] })),
+      ...(system !== '' && { systemInstruction: { parts: [{ text: system }] } }),
+      ...((maxTokens !== null || temperature !== null) && {
+        generationConfig: {
+          ...(maxTokens !== null && { maxOutputTokens: maxTokens }),
+          ...(temperature !== null && { temperature }),
+        },
+      }),
+    }),
+    text: (json) =>
+      listAt(json, 'candidates', 0, 'content', 'parts')
+        // What a model thinks is not what it answers.
+        .filter((part) => at(part, 'thought') !== true)
+        .map(partText)
+        .join(''),
+    ending: (json) => at(json, 'candidates', 0, 'finishReason'),
+  },
+}
+
+/** What the JSON of an event or of a whole answer brings. A failure behind the 200 of a stream is one in every wire. */
+export function parseChunk(type: EndpointType, json: unknown): ChatChunk {
+  const wire = CHAT_WIRES[type]
+  const failure = at(json, 'error') === undefined ? null : parseFailure(502, json)
+  return { text: wire.text(json), capped: CAPPED.includes(String(wire.ending(json))), failure }
+}
+
+function partText(part: unknown): string {
+  return textOf(at(part, 'text'))
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function listAt(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {
+  const found = at(value, ...path)
+  return Array.isArray(found) ? found : []
+}
+
+function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
+    value,
+  )
+}

@@ -1,0 +1,106 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { api, unwrap } from '../client/client.ts'
+import { ApiFailure, noResponse, parseFailure, toFailure } from '../client/failure.ts'
+import { CHAT_WIRES, type ChatChunk, type ChatRequest, type EndpointType, parseChunk } from './chat-wires.ts'
+import { type Payer, send } from './try-call.ts'
+
+/** How a call of a model ended, as the caller saw it. */
+export interface ChatCompletion {
+  /** The id that the call is found by, whatever came of it. */
+  readonly id: string
+  readonly text: string
+  readonly capped: boolean
+  readonly stopped: boolean
+  readonly failure: ApiFailure | null
+  readonly ms: number
+  /** Until the first text; null where none came. */
+  readonly firstMs: number | null
+}
+
+/**
+ * Asks a model, and tells its answer as it comes. Every end is an end: refusals, failures in the middle, and the caller's own
+ * stop by `signal`, which the gateway passes on to the model.
+ */
+export async function sendChat(
+  type: EndpointType,
+  ask: ChatRequest,
+  payer: Payer,
+  watch: { readonly signal: AbortSignal; readonly onText: (text: string) => void },
+): Promise<ChatCompletion> {
+  const wire = CHAT_WIRES[type]
+  // Known before the answer is: a call that is stopped before it is found as well.
+  const id = `playground-${crypto.randomUUID()}`
+  const begun = performance.now()
+  const elapsed = () => Math.round(performance.now() - begun)
+  const seen = { text: '', capped: false, failure: null as ApiFailure | null, firstMs: null as number | null }
+  const take = ({ text, capped, failure }: ChatChunk) => {
+    if (text !== '') seen.firstMs ??= elapsed()
+    seen.text += text
+    seen.capped ||= capped
+    seen.failure ??= failure
+    if (text !== '') watch.onText(seen.text)
+  }
+  try {
+    const call = {
+      method: 'POST',
+      path: wire.path(ask),
+      headers: { 'x-request-id': id },
+      body: wire.body(ask),
+      payer,
+    } as const
+    const response = await send(call, watch.signal)
+    for await (const json of readChunks(response)) take(parseChunk(type, json))
+  } catch (error) {
+    if (!watch.signal.aborted) seen.failure = error instanceof ApiFailure ? error : noResponse()
+  }
+  return { id, ...seen, stopped: watch.signal.aborted, ms: elapsed() }
+}
+
+/** The JSON of each event of a stream, or of the one plain answer. Throws `ApiFailure` for what is no success. */
+async function* readChunks(response: Response): AsyncGenerator<unknown, void> {
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+  if (!response.ok || !isStream || !response.body) {
+    const body: unknown = await response.json().catch(() => null)
+    if (!response.ok || body === null) throw parseFailure(response.status, body, response.headers.get('retry-after'))
+    yield body
+    return
+  }
+  const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
+  const reader = events.getReader()
+  for (let next = await reader.read(); !next.done; next = await reader.read())
+    if (next.value.data !== '[DONE]') yield JSON.parse(next.value.data)
+}
+
+export type RecordedCall = Awaited<ReturnType<typeof fetchRecordedCall>>
+
+function fetchRecordedCall(id: string) {
+  return unwrap(api.requests({ id }).get())
+}
+
+const TRIES = 40
+const PAUSE_MS = 250
+
+/**
+ * What a call came to, once it is written down: at once after its last byte, a moment after it was stopped. Null when nothing
+ * was found in ten seconds. With a pasted key its account is asked, which may be another one.
+ */
+export async function findRecordedCall(payer: Payer, id: string): Promise<RecordedCall | null> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    try {
+      return await (payer.kind === 'pasted_key' ? fetchRecordedCallByKey(payer.secret, id) : fetchRecordedCall(id))
+    } catch (error) {
+      if (toFailure(error).status !== 404) return null
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+  }
+  return null
+}
+
+async function fetchRecordedCallByKey(secret: string, id: string): Promise<RecordedCall> {
+  const response = await fetch(`/v1/usage/${encodeURIComponent(id)}`, {
+    credentials: 'omit',
+    headers: { authorization: `Bearer ${secret}` },
+  })
+  if (!response.ok) throw parseFailure(response.status, await response.json().catch(() => null))
+  return response.json()
+}

@@ -1,0 +1,99 @@
+import type { Sample } from '../../sample.ts'
+import { noResponse, parseFailure } from '../client/failure.ts'
+
+/** A call to try: where, with what, and who pays. */
+export interface TryCall {
+  readonly method: 'GET' | 'POST'
+  /** Path and query. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+  readonly payer: Payer
+}
+
+/** One of the owner's keys, by the session; a key that was pasted, kept in memory only; or nobody. */
+export type Payer =
+  | { readonly kind: 'account_key'; readonly keyId: string }
+  | { readonly kind: 'pasted_key'; readonly secret: string }
+  | { readonly kind: 'nobody' }
+
+export interface TryResponse {
+  readonly status: number
+  readonly ms: number
+  readonly costMicros: number | null
+  readonly requestId: string | null
+  readonly retryAfterSeconds: number | null
+  readonly headers: readonly (readonly [string, string])[]
+  readonly text: string
+  /** The body as JSON; undefined when it is none. */
+  readonly json: unknown
+}
+
+/** Makes the call. Every answer is an answer, refusals too; throws only when there was none. */
+export async function tryCall(call: TryCall): Promise<TryResponse> {
+  const begun = performance.now()
+  const response = await send(call).catch(() => {
+    throw noResponse()
+  })
+  const text = await response.text().catch(() => {
+    throw noResponse()
+  })
+  const cost = response.headers.get('x-cost-micros-usd')
+  const retryAfter = response.headers.get('retry-after')
+  return {
+    status: response.status,
+    ms: Math.round(performance.now() - begun),
+    costMicros: cost === null ? null : Number(cost),
+    requestId: response.headers.get('x-gateway-request-id'),
+    retryAfterSeconds: retryAfter === null ? null : Number(retryAfter),
+    headers: [...response.headers].filter(([name]) => SHOWN.test(name)),
+    text,
+    json: parsed(text),
+  }
+}
+
+const SHOWN =
+  /^(x-ratelimit-|x-cost|x-gateway-request-id|x-request-id|api-version|retry-after|www-authenticate|content-type)/
+
+/** Sends the call; `signal` ends it, also in the middle of its answer. */
+export function send(call: TryCall, signal: AbortSignal | null = null): Promise<Response> {
+  const { method, path, headers, body, payer } = call
+  const content = body === undefined ? {} : { body: JSON.stringify(body) }
+  if (payer.kind === 'account_key')
+    return fetch('/api/try', {
+      method: 'POST',
+      signal,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ key_id: payer.keyId, method, path, headers, ...(body !== undefined && { body }) }),
+    })
+  const bearer = payer.kind === 'pasted_key' ? { authorization: `Bearer ${payer.secret}` } : {}
+  return fetch(path, {
+    method,
+    signal,
+    credentials: 'omit',
+    headers: { ...headers, ...bearer, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...content,
+  })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Sends a sample from this page, with its own key and without the session's cookie. Throws `ApiFailure` when it is refused. */
+export async function runSample({ method, url, headers, body, key }: Sample): Promise<void> {
+  const bearer = key && 'secret' in key ? { authorization: `Bearer ${key.secret}` } : {}
+  const response = await fetch(url, {
+    method,
+    credentials: 'omit',
+    headers: { ...headers, ...bearer, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  }).catch(() => {
+    throw noResponse()
+  })
+  if (!response.ok) throw parseFailure(response.status, await response.json().catch(() => null))
+}

@@ -1,0 +1,66 @@
+import { useMutation } from '@tanstack/react-query'
+import { Check } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { limitApp } from '../../api/account/apps.ts'
+import { failureFrom } from '../../api/client/failure.ts'
+import { APP_TEXT as TEXT } from '../../messages/apps.ts'
+import { Button } from '../../ui/button.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
+import { LimitField, parseLimit } from './limit-field.tsx'
+
+/** What is asked for, the most it may spend, and yes or no. The limit stands before the access does. */
+export function AccessDecision<T>({ clientId, scopes, limit, answer, onDone, children }: AccessDecisionProps<T>) {
+  const [typed, setTyped] = useState(String(limit ?? ''))
+  const wanted = parseLimit(typed)
+  const answering = useMutation({
+    mutationFn: async (accept: boolean) => {
+      if (accept && wanted !== 'wrong' && wanted !== limit) await limitApp(clientId, wanted)
+      return answer(accept)
+    },
+    onSuccess: onDone,
+  })
+  return (
+    <>
+      <AccessList scopes={scopes} />
+      {children}
+      <LimitField value={typed} wrong={wanted === 'wrong'} onChange={setTyped} />
+      <FormFailure failure={failureFrom(answering)} />
+      <div className="grid grid-cols-2 gap-2">
+        <Button disabled={answering.isPending} onClick={() => answering.mutate(false)}>
+          {TEXT.deny}
+        </Button>
+        <Button tone="primary" busy={answering.isPending || wanted === 'wrong'} onClick={() => answering.mutate(true)}>
+          {TEXT.allow}
+        </Button>
+      </div>
+    </>
+  )
+}
+
+type AccessDecisionProps<T> = {
+  clientId: string
+  scopes: readonly string[]
+  /** The limit that is there already. */
+  limit: number | null
+  answer: (accept: boolean) => Promise<T>
+  onDone: (answered: T) => void
+  children?: ReactNode
+}
+
+/** What an app would be able to do, in words. Text only: nothing an app says of itself is a link or a picture. */
+function AccessList({ scopes }: { scopes: readonly string[] }) {
+  return (
+    <div className="grid gap-2">
+      <p className="font-medium">{TEXT.may}</p>
+      <ul className="grid gap-2">
+        {scopes.map((scope) => (
+          <li key={scope} className="flex items-start gap-2">
+            <Check size={16} aria-hidden className="mt-0.5 shrink-0 text-muted" />
+            <span>{TEXT.scopes[scope] ?? scope}</span>
+          </li>
+        ))}
+      </ul>
+      <p className="text-muted">{TEXT.spends}</p>
+    </div>
+  )
+}

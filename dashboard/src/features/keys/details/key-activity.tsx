@@ -1,0 +1,58 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { listState } from '../../../api/client/list-state.ts'
+import { newestRequestsQuery } from '../../../api/requests.ts'
+import { TIME_ZONE, useKeyLabels, useUsageSeries } from '../../../api/usage.ts'
+import { midnight } from '../../../api/views/usage-range.ts'
+import { CHART_TEXT } from '../../../messages/charts.ts'
+import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
+import { operationName } from '../../../messages/requests.ts'
+import { chartSlots } from '../../../ui/charts/chart-slots.ts'
+import { UsageChart } from '../../../ui/charts/usage-chart.tsx'
+import { costUsd } from '../../../ui/format/money.ts'
+import { useNow } from '../../../ui/format/time.tsx'
+import { Card } from '../../../ui/layout/card.tsx'
+import { NewestRequests } from '../../../ui/requests/newest-requests.tsx'
+
+const ROWS = 10
+
+/** What a key spent in a week, by endpoint, and its last requests. */
+export function KeyActivity({ id }: { id: string }) {
+  const newest = useQuery(newestRequestsQuery(ROWS, id))
+  const keyLabel = useKeyLabels()
+  return (
+    <>
+      <KeySpendChart id={id} />
+      <NewestRequests
+        title={TEXT.requests}
+        caption={TEXT.requestsTable}
+        keyLabel={keyLabel}
+        state={{ rows: newest.data, ...listState(newest) }}
+        all={
+          <Link to="/usage" search={{ key: id, tab: 'requests' }} className="text-accent">
+            {TEXT.allRequests}
+          </Link>
+        }
+      />
+    </>
+  )
+}
+
+function KeySpendChart({ id }: { id: string }) {
+  const now = useNow()
+  const span = { start: midnight(now, -6), end: midnight(now, 1), width: '1d' } as const
+  const { total, buckets, series } = useUsageSeries(span, { key: id }, 'operation')
+  if (!series || !total.data || total.data.totals.charged_micros_usd === 0) return null
+  const values = (at: number) => series.map(({ buckets: sums }) => sums[at]?.charged_micros_usd ?? 0)
+  return (
+    <Card title={TEXT.spendChart}>
+      <UsageChart
+        title={TEXT.spendChart}
+        slots={chartSlots(buckets, values, now)}
+        series={series.map(({ name }) => (name === null ? CHART_TEXT.other : operationName(name)))}
+        format={(value) => costUsd(Math.round(value))}
+        zone={TIME_ZONE}
+      />
+    </Card>
+  )
+}

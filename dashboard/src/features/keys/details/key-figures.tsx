@@ -1,0 +1,59 @@
+import { useQuery } from '@tanstack/react-query'
+import { limitsQuery } from '../../../api/billing/limits.ts'
+import type { ApiKey } from '../../../api/keys.ts'
+import { TIME_ZONE, usageQuery } from '../../../api/usage.ts'
+import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
+import { costUsd, grouped, shortCount } from '../../../ui/format/money.ts'
+import { useNow } from '../../../ui/format/time.tsx'
+import { Figure, Figures } from '../../../ui/layout/card.tsx'
+import { KeySpend, useKeyRemaining } from '../key-facts.tsx'
+
+const HOUR_SECONDS = 3_600
+
+/** What a key spent, may still spend, did in a day, and has left of this minute. */
+export function KeyFigures({ apiKey }: { apiKey: ApiKey }) {
+  const end = (Math.floor(useNow() / 1000 / HOUR_SECONDS) + 1) * HOUR_SECONDS
+  const asked = {
+    start_time: end - 24 * HOUR_SECONDS,
+    end_time: end,
+    bucket_width: '1h',
+    timezone: TIME_ZONE,
+    key: apiKey.id,
+  } as const
+  const left = useKeyRemaining(apiKey)
+  const day = useQuery(usageQuery(asked)).data?.totals
+  const live = useQuery(limitsQuery).data?.keys.find(({ id }) => id === apiKey.id)
+  const rates = live && [
+    { name: TEXT.rates.requests, used: live.requests.limit - live.requests.remaining, most: live.requests.limit },
+    { name: TEXT.rates.tokens, used: live.tokens.limit - live.tokens.remaining, most: live.tokens.limit },
+    {
+      name: TEXT.rates.concurrency,
+      used: live.concurrency.limit - live.concurrency.remaining,
+      most: live.concurrency.limit,
+    },
+  ]
+  return (
+    <Figures>
+      <Figure label={TEXT.columns.spent} value={costUsd(apiKey.spent_micros_usd)}>
+        {apiKey.spending_limit !== null && <KeySpend apiKey={apiKey} />}
+      </Figure>
+      <Figure label={TEXT.columns.left} value={left.amount}>
+        {left.bound}
+      </Figure>
+      <Figure
+        label={TEXT.requests24h}
+        value={day ? shortCount(day.requests) : '-'}
+        {...(day && { title: grouped(day.requests) })}
+      >
+        {day && costUsd(day.charged_micros_usd)}
+      </Figure>
+      <Figure label={TEXT.rate} value={rates?.[0] ? grouped(rates[0].used) : '-'}>
+        {rates?.map(({ name, used, most }) => (
+          <span key={name} className="block">
+            {name}: {TEXT.rateOf(grouped(used), shortCount(most))}
+          </span>
+        ))}
+      </Figure>
+    </Figures>
+  )
+}

@@ -1,0 +1,87 @@
+import type { ReactNode } from 'react'
+import type { ApiKey } from '../../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
+import { operationName } from '../../../messages/requests.ts'
+import { Meter } from '../../../ui/charts/meter.tsx'
+import { costUsd, grouped } from '../../../ui/format/money.ts'
+import { formatDateTime, formatDay, formatUntil, TimeAgo, useNow } from '../../../ui/format/time.tsx'
+import { Card } from '../../../ui/layout/card.tsx'
+
+const MICROS = 1_000_000
+
+/** How a key is set. */
+export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
+  const {
+    spending_limit: limit,
+    budget,
+    allowed_ips: ips,
+    expires_at: expires,
+    rpm_limit: rpm,
+    tpm_limit: tpm,
+  } = apiKey
+  const { allowed_endpoints: endpoints, allowed_models: models } = apiKey
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    [TEXT.limit, limit === null ? TEXT.limitNone : costUsd(Math.round(limit * MICROS))],
+    [
+      TEXT.budget,
+      budget === null
+        ? TEXT.budgetNone
+        : TEXT.budgetOf(
+            costUsd(Math.round(budget.limit_usd * MICROS)),
+            TEXT.budgetPeriods[budget.period],
+            budget.timezone,
+          ),
+    ],
+    ...(budget === null ? [] : [[TEXT.budgetNow, <BudgetBar key="budget" apiKey={apiKey} />] as const]),
+    [TEXT.ips, ips.length === 0 ? TEXT.anyIp : <span className="code wrap-anywhere">{ips.join(', ')}</span>],
+    [
+      TEXT.expires,
+      expires === null ? (
+        TEXT.expiresNever
+      ) : (
+        <time dateTime={expires} title={formatDateTime(expires)}>
+          {formatDay(expires)}
+        </time>
+      ),
+    ],
+    [TEXT.endpoints, endpoints.length === 0 ? TEXT.anyEndpoint : endpoints.map(operationName).join(', ')],
+    [
+      TEXT.models,
+      models.length === 0 ? TEXT.anyModel : <span className="code wrap-anywhere">{models.join(', ')}</span>,
+    ],
+    ...(rpm === null ? [] : [[TEXT.rpm, grouped(rpm)] as const]),
+    ...(tpm === null ? [] : [[TEXT.tpm, grouped(tpm)] as const]),
+    [TEXT.columns.used, <TimeAgo key="used" at={apiKey.last_used_at} />],
+    [TEXT.createdAt, <TimeAgo key="created" at={apiKey.created_at} />],
+  ]
+  return (
+    <Card title={TEXT.settings}>
+      <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-[minmax(0,12rem)_minmax(0,1fr)]">
+        {rows.map(([name, value]) => (
+          <div key={name} className="grid gap-x-6 sm:col-span-2 sm:grid-cols-subgrid">
+            <dt className="text-muted">{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  )
+}
+
+/** What is spent of the period that runs, in words and as a bar, and when the next one begins. */
+function BudgetBar({ apiKey }: { apiKey: ApiKey }) {
+  const now = useNow()
+  const { budget, budget_window: window } = apiKey
+  if (budget === null || window === null) return null
+  const most = Math.round(budget.limit_usd * MICROS)
+  const text = TEXT.spentOf(costUsd(window.spent_micros_usd), costUsd(most))
+  return (
+    <div className="grid max-w-xs gap-1">
+      <span>{text}</span>
+      <Meter label={TEXT.budget} used={window.spent_micros_usd} most={most} text={text} />
+      <time dateTime={window.ends_at} title={formatDateTime(window.ends_at)} className="small text-muted">
+        {TEXT.budgetStartsAnew(formatUntil(window.ends_at, now))}
+      </time>
+    </div>
+  )
+}

@@ -1,0 +1,25 @@
+import type { ApiKey } from '../../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
+import { TimeAgo, useNow } from '../../../ui/format/time.tsx'
+import { isReplaced } from '../key-facts.tsx'
+
+const HOUR_MS = 3_600_000
+
+/** Of a key that was replaced: whether something still uses it, so that its owner knows when to stop it. */
+export function OldKeyNotice({ apiKey }: { apiKey: ApiKey }) {
+  const now = useNow()
+  if (!isReplaced(apiKey)) return null
+  const used = apiKey.last_used_at
+  const quiet = used === null || now - Date.parse(used) > HOUR_MS
+  return (
+    <p className={quiet ? 'rounded-xl bg-ok-soft px-4 py-3 text-ok' : 'rounded-xl bg-warn-soft px-4 py-3 text-warn'}>
+      {quiet ? (
+        TEXT.oldQuiet
+      ) : (
+        <>
+          {TEXT.oldUsed} <TimeAgo at={used} />
+        </>
+      )}
+    </p>
+  )
+}

@@ -1,0 +1,45 @@
+import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
+import { Field, Select } from '../../../ui/field.tsx'
+import type { KeyFieldsProps } from './key-fields-props.ts'
+import { useBudgetTimezone } from './use-budget-timezone.ts'
+
+/** An amount per day, week or month. */
+export function BudgetFields({ typed, errors, apiKey, onChange, onFieldBlur }: KeyFieldsProps) {
+  const zone = useBudgetTimezone(apiKey)
+  const { day, week, month } = TEXT.budgetPeriods
+  const options = [
+    { value: '', text: TEXT.budgetNone },
+    { value: 'day', text: day },
+    { value: 'week', text: week },
+    { value: 'month', text: month },
+  ]
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      <Field label={TEXT.budget} hint={TEXT.budgetHint(zone)}>
+        {({ className: _look, ...control }) => (
+          <Select
+            {...control}
+            name="budgetPeriod"
+            options={options}
+            value={typed.budgetPeriod}
+            onChange={(event) => onChange({ budgetPeriod: event.target.value })}
+          />
+        )}
+      </Field>
+      {typed.budgetPeriod !== '' && (
+        <Field label={TEXT.budgetAmount} error={errors.budget}>
+          {(control) => (
+            <input
+              {...control}
+              name="budget"
+              inputMode="decimal"
+              value={typed.budget}
+              onChange={(event) => onChange({ budget: event.target.value })}
+              onBlur={() => typed.budget !== '' && onFieldBlur('budget')}
+            />
+          )}
+        </Field>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,25 @@
+import type { SoldName } from '../../../../../server/core/catalogue/operation.ts'
+
+/** What a key can be restricted to. An operation that is sold but missing here does not compile. */
+const SOLD: Readonly<Record<SoldName, true>> = {
+  'image-search': true,
+  'llm-context': true,
+  'chat-completions': true,
+  messages: true,
+  'generate-content': true,
+  'deep-research': true,
+  'social-follow': true,
+  'social-unfollow': true,
+  'social-like': true,
+  'social-unlike': true,
+  'social-post': true,
+  'social-delete': true,
+  'social-dm': true,
+  'social-user': true,
+  'social-dm-threads': true,
+}
+
+export type Endpoint = SoldName
+
+/** In the order of the form. */
+export const ENDPOINTS: readonly Endpoint[] = Object.keys(SOLD).filter((name): name is Endpoint => name in SOLD)

@@ -1,0 +1,128 @@
+import { parseAddress } from '../../../../../server/core/credentials/address.ts'
+import { Allowlist, MAX_ALLOWED_IPS } from '../../../../../server/core/credentials/allowlist.ts'
+import type { ApiKey, KeySettings } from '../../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
+import { typedUsd } from '../../../ui/format/money.ts'
+import { ENDPOINTS, type Endpoint } from './endpoints.ts'
+
+const MICROS = 1_000_000
+const DAY_MS = 24 * 60 * 60 * 1000
+const MIN_MICROS = 10_000
+const MAX_MICROS = 1_000_000 * MICROS
+const MAX_MODELS = 100
+
+/** What the form holds, as it was typed. */
+export interface KeyFormValues {
+  readonly name: string
+  readonly limited: boolean
+  readonly limit: string
+  readonly ips: string
+  readonly expires: string
+  readonly expiresDate: string
+  readonly budgetPeriod: string
+  readonly budget: string
+  readonly rpm: string
+  readonly tpm: string
+  /** None means all. */
+  readonly endpoints: readonly Endpoint[]
+  readonly models: string
+}
+
+export type KeyErrors = Partial<Record<keyof KeyFormValues, string>>
+
+/** The addresses of the list, however they were parted. */
+export function parseIps(text: string): string[] {
+  return splitEntries(text).map((entry) => entry.toLowerCase())
+}
+
+function splitEntries(text: string): string[] {
+  return text.split(/[\s,]+/).filter((entry) => entry !== '')
+}
+
+/** What is wrong, by field, in the words of the form. The rules of addresses are the server's own. */
+export function validateKey(typed: KeyFormValues): KeyErrors {
+  const name = typed.name.trim()
+  const errors: KeyErrors = {}
+  if (name === '') errors.name = TEXT.nameNeeded
+  else if ([...name].length > 64) errors.name = TEXT.nameLong
+  if (typed.limited && !isAmount(typed.limit)) errors.limit = TEXT.limitWrong
+  const ips = parseIps(typed.ips)
+  const parsed = Allowlist.parse(ips)
+  if (ips.length > MAX_ALLOWED_IPS) errors.ips = TEXT.ipsMany
+  else if (!parsed.ok) errors.ips = TEXT.ipWrong(parsed.error.entry, parsed.error.rule)
+  if (typed.expires === 'date' && !(Date.parse(typed.expiresDate) > Date.now())) errors.expiresDate = TEXT.expiresWrong
+  if (typed.budgetPeriod !== '' && !isAmount(typed.budget)) errors.budget = TEXT.budgetWrong
+  for (const cap of ['rpm', 'tpm'] as const)
+    if (typed[cap].trim() !== '' && !/^[1-9]\d{0,8}$/.test(typed[cap].trim())) errors[cap] = TEXT.capWrong
+  if (splitEntries(typed.models).length > MAX_MODELS) errors.models = TEXT.modelsMany
+  return errors
+}
+
+/** Whether a good list would refuse this very computer. */
+export function excludesAddress(ips: readonly string[], own: string | null): boolean {
+  const parsed = Allowlist.parse(ips)
+  const address = own === null ? null : parseAddress(own)
+  return ips.length > 0 && parsed.ok && address !== null && !parsed.value.includes(address)
+}
+
+/** What is sent; of a key that is there, only what differs from it. */
+export function toSettings(typed: KeyFormValues, key: ApiKey | null, zone: string): KeySettings {
+  const wanted: KeySettings = {
+    name: typed.name.trim(),
+    spending_limit: typed.limited ? toUsd(typed.limit) : null,
+    allowed_ips: parseIps(typed.ips),
+    ...(typed.expires !== 'keep' && { expires_at: expiryOf(typed) }),
+    budget:
+      typed.budgetPeriod === ''
+        ? null
+        : { limit_usd: toUsd(typed.budget), period: typed.budgetPeriod, timezone: key?.budget?.timezone ?? zone },
+    rpm_limit: toRateLimit(typed.rpm),
+    tpm_limit: toRateLimit(typed.tpm),
+    allowed_endpoints: [...typed.endpoints],
+    allowed_models: splitEntries(typed.models),
+  }
+  if (key === null) return wanted
+  const differs = ([name, value]: [string, unknown]) => canonical(value) !== canonical(Reflect.get(key, name))
+  return Object.fromEntries(Object.entries(wanted).filter(differs))
+}
+
+/** Of a list, what is in it counts, not its order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(Array.isArray(value) ? [...value].sort() : value)
+}
+
+export function initialValues(key: ApiKey | null): KeyFormValues {
+  return {
+    name: key?.name ?? '',
+    limited: key !== null && key.spending_limit !== null,
+    limit: key?.spending_limit?.toString() ?? '',
+    ips: key?.allowed_ips.join('\n') ?? '',
+    expires: key !== null && key.expires_at !== null ? 'keep' : '',
+    expiresDate: '',
+    budgetPeriod: key?.budget?.period ?? '',
+    budget: key?.budget?.limit_usd.toString() ?? '',
+    rpm: key?.rpm_limit?.toString() ?? '',
+    tpm: key?.tpm_limit?.toString() ?? '',
+    endpoints: ENDPOINTS.filter((name) => key?.allowed_endpoints.includes(name)),
+    models: key?.allowed_models.join('\n') ?? '',
+  }
+}
+
+function toRateLimit(text: string): number | null {
+  return text.trim() === '' ? null : Number(text)
+}
+
+function isAmount(text: string): boolean {
+  const amount = typedUsd(text)
+  return amount !== null && amount >= MIN_MICROS && amount <= MAX_MICROS
+}
+
+function toUsd(text: string): number {
+  return (typedUsd(text) ?? 0) / MICROS
+}
+
+function expiryOf({ expires, expiresDate }: KeyFormValues): string | null {
+  if (expires === '') return null
+  if (expires === 'date') return new Date(`${expiresDate}T23:59:59`).toISOString()
+  return new Date(Date.now() + Number(expires) * DAY_MS).toISOString()
+}

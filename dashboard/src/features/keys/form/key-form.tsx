@@ -1,0 +1,122 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { accountQuery } from '../../../api/account/account.ts'
+import { type ApiFailure, failureFrom, toFailure } from '../../../api/client/failure.ts'
+import { type ApiKey, changeKey, createKey } from '../../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
+import { UI_TEXT } from '../../../messages/ui.ts'
+import { Button } from '../../../ui/button.tsx'
+import { Dialog, DialogButtons } from '../../../ui/dialogs/dialog.tsx'
+import { FormFailure } from '../../../ui/feedback/states.tsx'
+import { toast } from '../../../ui/feedback/toast.ts'
+import { useKeysRefresh } from '../use-key-actions.ts'
+import { KeyFields } from './key-fields.tsx'
+import { initialValues, type KeyErrors, type KeyFormValues, toSettings, validateKey } from './key-form-values.ts'
+import { useBudgetTimezone } from './use-budget-timezone.ts'
+
+export interface CreatedKey {
+  readonly key: ApiKey
+  readonly secret: string
+}
+
+/** Makes a key or changes one: the same form. What was typed is never cleared by a refusal. */
+export function KeyForm({ apiKey, focus, onClose, onCreated }: KeyFormProps) {
+  const [typed, setTyped] = useState<KeyFormValues>(() => openingValues(apiKey, focus))
+  const [errors, setErrors] = useState<KeyErrors>({})
+  const timezone = useBudgetTimezone(apiKey)
+  const ip = useQuery(accountQuery).data?.ip ?? null
+  const saving = useMutation({
+    mutationFn: async () => {
+      const settings = toSettings(typed, apiKey, timezone)
+      if (apiKey === null) return { made: await createKey(settings) }
+      return { changed: (await changeKey(apiKey.id, settings)).key }
+    },
+    onSuccess: ({ made, changed }) => {
+      if (made) return onCreated(made)
+      void toast(TEXT.changed(changed.name))
+      onClose()
+    },
+    onError: (error) => setErrors(fieldErrors(toFailure(error), typed)),
+    ...useKeysRefresh(),
+  })
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const wrong = validateKey(typed)
+    setErrors(wrong)
+    const form = event.currentTarget
+    const first = [...form.querySelectorAll<HTMLElement>('[name]')].find(
+      (control) => (control.getAttribute('name') ?? '') in wrong,
+    )
+    if (first) return first.focus()
+    if (!saving.isPending) saving.mutate()
+  }
+  const failure = failureFrom(saving)
+  const wrongCount = Object.keys(errors).length
+  const title = apiKey ? TEXT.edit : TEXT.create
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form noValidate onSubmit={submit} className="grid gap-4">
+        <KeyFields
+          typed={typed}
+          errors={errors}
+          apiKey={apiKey}
+          ip={ip}
+          focus={focus}
+          onChange={(part) => setTyped((before) => ({ ...before, ...part }))}
+          onFieldBlur={(field) => setErrors((before) => revalidateField(before, field, typed))}
+        />
+        <p role="status" className="sr-only">
+          {wrongCount > 0 && UI_TEXT.summary(wrongCount)}
+        </p>
+        {wrongCount === 0 && <FormFailure failure={failure} />}
+        <DialogButtons>
+          <Button onClick={onClose}>{TEXT.cancel}</Button>
+          <Button type="submit" tone="primary" busy={saving.isPending}>
+            {apiKey ? TEXT.save : TEXT.create}
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  )
+}
+
+type KeyFormProps = {
+  apiKey: ApiKey | null
+  focus?: 'limit' | 'expires' | undefined
+  onClose: () => void
+  onCreated: (made: CreatedKey) => void
+}
+
+/** A form that was opened to raise a limit or to extend stands ready for it. */
+function openingValues(apiKey: ApiKey | null, focus: 'limit' | 'expires' | undefined): KeyFormValues {
+  const typed = initialValues(apiKey)
+  return focus === 'expires' ? { ...typed, expires: '30' } : typed
+}
+
+/** Judges one field that was left; the others keep what they said. */
+function revalidateField(before: KeyErrors, field: keyof KeyFormValues, typed: KeyFormValues): KeyErrors {
+  const { [field]: _old, ...rest } = before
+  const now = validateKey(typed)[field]
+  return now === undefined ? rest : { ...rest, [field]: now }
+}
+
+/** The server's refusal, at the fields that it names. */
+function fieldErrors(failure: ApiFailure, typed: KeyFormValues): KeyErrors {
+  const places: Readonly<Record<string, keyof KeyFormValues>> = {
+    name: 'name',
+    spending_limit: 'limit',
+    allowed_ips: 'ips',
+    expires_at: 'expiresDate',
+    budget: 'budget',
+    rpm_limit: 'rpm',
+    tpm_limit: 'tpm',
+    allowed_endpoints: 'endpoints',
+    allowed_models: 'models',
+  }
+  const errors: KeyErrors = {}
+  for (const { param, rule } of failure.fields) {
+    const field = places[param]
+    if (field) errors[field] = rule.includes('another key') ? TEXT.nameTaken(typed.name.trim()) : `${param} ${rule}.`
+  }
+  return errors
+}

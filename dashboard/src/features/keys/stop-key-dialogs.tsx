@@ -1,0 +1,72 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { failureFrom } from '../../api/client/failure.ts'
+import { type ApiKey, changeKey, revokeKey } from '../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
+import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
+import { Field } from '../../ui/field.tsx'
+import { useKeysRefresh } from './use-key-actions.ts'
+
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+/** Deletes a key for good. One that was used lately is named once more, by typing. */
+export function DeleteKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const [typed, setTyped] = useState('')
+  const lately = apiKey.last_used_at !== null && Date.now() - Date.parse(apiKey.last_used_at) < WEEK_MS
+  const deleting = useMutation({
+    mutationFn: () => revokeKey(apiKey.id),
+    onSuccess: () => {
+      void toast(TEXT.deleted(apiKey.name))
+      onClose()
+    },
+    ...useKeysRefresh(),
+  })
+  const named = !lately || typed.trim() === apiKey.name
+  return (
+    <ConfirmDialog
+      title={TEXT.deleteTitle(apiKey.name)}
+      text={TEXT.deleteText}
+      cancelLabel={TEXT.keep}
+      confirmLabel={TEXT.remove}
+      busy={deleting.isPending || !named}
+      onCancel={onClose}
+      onConfirm={() => deleting.mutate()}
+    >
+      {lately && (
+        <Field label={TEXT.deleteName} hint={TEXT.deleteType(apiKey.name)}>
+          {(control) => (
+            <input {...control} autoComplete="off" value={typed} onChange={(event) => setTyped(event.target.value)} />
+          )}
+        </Field>
+      )}
+      <FormFailure failure={failureFrom(deleting)} />
+    </ConfirmDialog>
+  )
+}
+
+/** Ends the grace of a key that was replaced. */
+export function StopOldKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const stopping = useMutation({
+    mutationFn: () => changeKey(apiKey.id, { stops_at: new Date().toISOString() }),
+    onSuccess: () => {
+      void toast(TEXT.stopped)
+      onClose()
+    },
+    ...useKeysRefresh(),
+  })
+  return (
+    <ConfirmDialog
+      title={TEXT.stopTitle}
+      text={TEXT.stopText(apiKey.name)}
+      cancelLabel={TEXT.keep}
+      confirmLabel={TEXT.stopNow}
+      busy={stopping.isPending}
+      onCancel={onClose}
+      onConfirm={() => stopping.mutate()}
+    >
+      <FormFailure failure={failureFrom(stopping)} />
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,71 @@
+import { type InfiniteData, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { toFailure } from '../../api/client/failure.ts'
+import { type ApiKey, changeKey, disableKey, enableKey } from '../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
+import { failureText } from '../../ui/feedback/states.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
+import type { KeyActions, KeyDialog } from './key-actions.ts'
+
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+interface ListPage {
+  readonly keys: readonly ApiKey[]
+}
+
+/** What can be done with keys, wherever they are shown. */
+export function useKeyActions(open: (dialog: KeyDialog) => void): KeyActions {
+  const navigate = useNavigate()
+  const toggle = useToggle()
+  const later = useMutation({
+    mutationFn: (key: ApiKey) => changeKey(key.id, { stops_at: new Date(Date.now() + WEEK_MS).toISOString() }),
+    onSuccess: () => toast(TEXT.kept),
+    onError: (error) => toast(TEXT.notDone(failureText(toFailure(error))), { bad: true }),
+    ...useKeysRefresh(),
+  })
+  return {
+    open,
+    toggle: (key) => toggle(key, key.status !== 'disabled', true),
+    keepLonger: (key) => later.mutate(key),
+    viewUsage: ({ id }) => void navigate({ to: '/usage', search: { key: id } }),
+  }
+}
+
+/** After any change of a key: ask for keys anew, whatever came of it. */
+export function useKeysRefresh() {
+  const queries = useQueryClient()
+  return { onSettled: () => queries.invalidateQueries({ queryKey: ['keys'] }) }
+}
+
+/** Shown at once, told with a way back, and taken back when the server does not take it. */
+function useToggle() {
+  const queries = useQueryClient()
+  const { onSettled } = useKeysRefresh()
+  const mutation = useMutation({
+    mutationFn: ({ key, off }: { key: ApiKey; off: boolean; withUndo: boolean }) =>
+      off ? disableKey(key.id) : enableKey(key.id),
+    onMutate: async ({ key, off }) => {
+      await queries.cancelQueries({ queryKey: ['keys'] })
+      const before = queries.getQueriesData({ queryKey: ['keys'] })
+      const shown = (one: ApiKey): ApiKey => (one.id === key.id ? { ...one, status: off ? 'disabled' : 'active' } : one)
+      queries.setQueriesData<InfiniteData<ListPage>>({ queryKey: ['keys', 'list'] }, (data) =>
+        data ? { ...data, pages: data.pages.map((page) => ({ ...page, keys: page.keys.map(shown) })) } : data,
+      )
+      queries.setQueryData<{ key: ApiKey }>(
+        ['keys', 'one', key.id],
+        (data) => data && { ...data, key: shown(data.key) },
+      )
+      return { before }
+    },
+    onError: (error, _asked, context) => {
+      for (const [queryKey, data] of context?.before ?? []) queries.setQueryData(queryKey, data)
+      void toast(TEXT.notDone(failureText(toFailure(error))), { bad: true })
+    },
+    onSuccess: (_answer, { key, off, withUndo }) => {
+      const undo = { label: TEXT.undo, onClick: () => mutation.mutate({ key, off: !off, withUndo: false }) }
+      void toast(off ? TEXT.disabled : TEXT.enabled, { action: withUndo ? undo : null })
+    },
+    onSettled,
+  })
+  return (key: ApiKey, off: boolean, withUndo: boolean) => mutation.mutate({ key, off, withUndo })
+}

@@ -1,0 +1,77 @@
+import type { UseMutationResult } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useRef, useState } from 'react'
+import { failureFrom } from '../../api/client/failure.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
+
+/** What was typed, or what is wrong with it by the name of the control. */
+export type FormResult<T> = { readonly typed: T } | { readonly wrong: Readonly<Record<string, string>> }
+
+/** A dialog with a form of one action. `read` judges what was typed; the first wrong control gets the focus. */
+export function ActionForm<T>({ title, action, read, onClose, children }: ActionFormProps<T>) {
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
+  // Not the order's own state: a second press may come before the screen knows of the first.
+  const sending = useRef(false)
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = event.currentTarget
+    const result = read(new FormData(form))
+    setErrors('wrong' in result ? result.wrong : {})
+    if (!('wrong' in result)) {
+      if (sending.current) return
+      sending.current = true
+      action.mutate(result.typed, { onSettled: () => (sending.current = false) })
+      return
+    }
+    const [first] = Object.keys(result.wrong)
+    form.querySelector<HTMLElement>(`[name="${first}"]`)?.focus()
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form noValidate onSubmit={submit} className="grid gap-4">
+        {children(errors)}
+        <FormFailure failure={failureFrom(action)} />
+        <DialogButtons>
+          <Button onClick={onClose}>{TEXT.cancel}</Button>
+          <Button type="submit" tone="primary" busy={action.isPending}>
+            {title}
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  )
+}
+
+type ActionFormProps<T> = {
+  /** Also what the button says. */
+  title: string
+  action: UseMutationResult<unknown, Error, T>
+  read: (form: FormData) => FormResult<T>
+  onClose: () => void
+  children: (errors: Readonly<Record<string, string>>) => ReactNode
+}
+
+export function readText(form: FormData, name: string): string {
+  return String(form.get(name) ?? '').trim()
+}
+
+/** An operator's change: says that it is done, renews what the page shows, and closes what asked for it. */
+export function useOperatorAction<T>(
+  act: (typed: T) => Promise<unknown>,
+  done: string | ((typed: T) => string),
+  onDone: () => void,
+) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: act,
+    onSuccess: (_answer, typed) => {
+      void toast(typeof done === 'string' ? done : done(typed))
+      onDone()
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ['operator'] }),
+  })
+}

@@ -1,0 +1,82 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { listState } from '../../api/client/list-state.ts'
+import { type PendingLimitRequest, pendingRequestsQuery } from '../../api/operator.ts'
+import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
+import { Button } from '../../ui/button.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
+import { grouped } from '../../ui/format/money.ts'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { type Column, Table } from '../../ui/layout/table.tsx'
+
+const DecisionDialog = lazy(() =>
+  import('./decision-dialogs.tsx').then(({ DecisionDialog }) => ({ default: DecisionDialog })),
+)
+
+const { waitingColumns: HEADS } = TEXT
+
+/** Requests that wait for the operator's word. */
+export function PendingRequestsCard() {
+  const waiting = useQuery(pendingRequestsQuery)
+  const [deciding, setDeciding] = useState<{ how: 'approve' | 'decline'; request: PendingLimitRequest } | null>(null)
+  const answer = (request: PendingLimitRequest) => (
+    <div className="flex justify-end gap-2">
+      <Button
+        aria-label={`${TEXT.approveShort}: ${request.email}`}
+        onClick={() => setDeciding({ how: 'approve', request })}
+      >
+        {TEXT.approveShort}
+      </Button>
+      <Button
+        aria-label={`${TEXT.declineShort}: ${request.email}`}
+        onClick={() => setDeciding({ how: 'decline', request })}
+      >
+        {TEXT.declineShort}
+      </Button>
+    </div>
+  )
+  const asks = ({ peak_rpm: rpm, peak_tpm: tpm }: PendingLimitRequest) => TEXT.asks(grouped(rpm), grouped(tpm))
+  const columns: readonly Column<PendingLimitRequest>[] = [
+    {
+      id: 'who',
+      head: HEADS.who,
+      cell: ({ email, workspace_id: id }) => <span className="font-medium wrap-anywhere">{email ?? id}</span>,
+    },
+    { id: 'asks', head: HEADS.asks, cell: (request) => <span className="whitespace-nowrap">{asks(request)}</span> },
+    {
+      id: 'use',
+      head: HEADS.use,
+      cell: ({ use_case: use }) => <span className="line-clamp-2 max-w-md min-w-48 wrap-anywhere">{use}</span>,
+    },
+    { id: 'at', head: HEADS.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
+    { id: 'act', head: HEADS.act, silent: true, cell: answer },
+  ]
+  return (
+    <Card title={TEXT.waiting} flush>
+      <Table
+        caption={TEXT.waitingTable}
+        columns={columns}
+        rowKey={({ id }) => id}
+        state={{
+          rows: waiting.data?.requests,
+          ...listState(waiting),
+        }}
+        card={(request) => (
+          <div className="grid gap-2">
+            <span className="font-medium wrap-anywhere">{request.email}</span>
+            <span className="text-muted">{asks(request)}</span>
+            <span className="wrap-anywhere">{request.use_case}</span>
+            {answer(request)}
+          </div>
+        )}
+        empty={<Empty>{TEXT.noneWaiting}</Empty>}
+      />
+      {deciding && (
+        <Suspense>
+          <DecisionDialog how={deciding.how} request={deciding.request} onClose={() => setDeciding(null)} />
+        </Suspense>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,89 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { failureFrom } from '../../api/client/failure.ts'
+import { type SocialAccount, type SocialAccounts, type StartedLink, socialQuery, startLink } from '../../api/social.ts'
+import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
+import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
+import { WaitForApproval } from './wait-for-approval.tsx'
+
+/** Every permission needs these two (spec-answers 7): the gateway adds them, so they are no choice. */
+const ALWAYS: readonly string[] = ['tweet.read', 'users.read']
+
+/** Links an account to a key: which key, which permissions, then the wait for the approval in another tab. */
+export function LinkDialog({ social, chosen, onClose }: LinkDialogProps) {
+  const [asked, setAsked] = useState<{ keyId: string; link: StartedLink } | null>(null)
+  if (asked) return <WaitForApproval asked={asked} onAgain={() => setAsked(null)} onClose={onClose} />
+  return <LinkForm social={social} chosen={chosen} onStarted={setAsked} onClose={onClose} />
+}
+
+type LinkDialogProps = { social: SocialAccounts; chosen: SocialAccount | null; onClose: () => void }
+
+function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
+  const [keyId, setKeyId] = useState(chosen?.key.id ?? social.accounts[0]?.key.id ?? '')
+  const [scopes, setScopes] = useState<readonly string[]>(social.scopes.map(({ name }) => name))
+  const [pressed, setPressed] = useState(false)
+  const queries = useQueryClient()
+  const starting = useMutation({
+    mutationFn: () => startLink(keyId, scopes),
+    onSuccess: (link) => {
+      window.open(link.auth_url, '_blank', 'noopener')
+      void queries.invalidateQueries({ queryKey: socialQuery.queryKey })
+      onStarted({ keyId, link })
+    },
+  })
+  const choosable = social.scopes.filter(({ name }) => !ALWAYS.includes(name))
+  const nothing = !choosable.some(({ name }) => scopes.includes(name))
+  return (
+    <Dialog title={TEXT.linkTitle} onClose={onClose}>
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          setPressed(true)
+          if (!nothing && !starting.isPending) starting.mutate()
+        }}
+      >
+        <Field label={TEXT.key}>
+          {(control) => (
+            <Select
+              {...control}
+              value={keyId}
+              onChange={(event) => setKeyId(event.target.value)}
+              options={social.accounts.map(({ key }) => ({ value: key.id, text: key.name }))}
+            />
+          )}
+        </Field>
+        <Choices
+          legend={TEXT.permissions}
+          hint={TEXT.permissionsHint}
+          error={pressed && nothing ? TEXT.onePermission : undefined}
+        >
+          {social.scopes.map(({ name, meaning }) => (
+            <Choice
+              key={name}
+              type="checkbox"
+              label={meaning}
+              checked={scopes.includes(name)}
+              disabled={ALWAYS.includes(name)}
+              onChange={({ target }) =>
+                setScopes(target.checked ? [...scopes, name] : scopes.filter((scope) => scope !== name))
+              }
+            />
+          ))}
+        </Choices>
+        <FormFailure failure={failureFrom(starting)} />
+        <DialogButtons>
+          <Button onClick={onClose}>{TEXT.cancel}</Button>
+          <Button type="submit" tone="primary" busy={starting.isPending}>
+            {TEXT.goOn}
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  )
+}
+
+type LinkFormProps = LinkDialogProps & { onStarted: (asked: { keyId: string; link: StartedLink }) => void }

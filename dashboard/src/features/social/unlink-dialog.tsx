@@ -1,0 +1,34 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { failureFrom } from '../../api/client/failure.ts'
+import { type SocialAccount, socialQuery, unlink } from '../../api/social.ts'
+import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
+import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
+import { FormFailure } from '../../ui/feedback/states.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
+
+/** Asks once more before a key acts as nobody. */
+export function UnlinkDialog({ account, onClose }: { account: SocialAccount; onClose: () => void }) {
+  const queries = useQueryClient()
+  const username = account.account?.username ?? ''
+  const unlinking = useMutation({
+    mutationFn: () => unlink(account.key.id),
+    onSuccess: () => {
+      void toast(TEXT.unlinked(username))
+      onClose()
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: socialQuery.queryKey }),
+  })
+  return (
+    <ConfirmDialog
+      title={TEXT.unlinkTitle(username)}
+      text={TEXT.unlinkText}
+      cancelLabel={TEXT.keep}
+      confirmLabel={TEXT.unlink}
+      busy={unlinking.isPending}
+      onCancel={onClose}
+      onConfirm={() => unlinking.mutate()}
+    >
+      <FormFailure failure={failureFrom(unlinking)} />
+    </ConfirmDialog>
+  )
+}

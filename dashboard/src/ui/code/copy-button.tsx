@@ -1,0 +1,57 @@
+import { Check, Copy } from 'lucide-react'
+import { type RefObject, useEffect, useState } from 'react'
+import { UI_TEXT } from '../../messages/ui.ts'
+import { Button } from '../button.tsx'
+
+type CopyState = 'idle' | 'copied' | 'selected'
+
+const SAID: Record<CopyState, string> = { idle: '', copied: UI_TEXT.copied, selected: UI_TEXT.selected }
+
+/** Copies `text` and says so. Where the browser forbids it, selects what `shownIn` shows and says how to go on. */
+export function CopyButton({ label, text, shownIn, onCopied, quiet = false, tone }: CopyButtonProps) {
+  const [state, setState] = useState<CopyState>('idle')
+  useEffect(() => {
+    if (state !== 'copied') return
+    const timer = setTimeout(() => setState('idle'), 2_000)
+    return () => clearTimeout(timer)
+  }, [state])
+
+  const copy = async () => {
+    const next = await copyText(text, shownIn?.current ?? null)
+    setState(next)
+    if (next === 'copied') onCopied?.()
+  }
+  const Icon = state === 'copied' ? Check : Copy
+  return (
+    <>
+      <Button tone={tone ?? (quiet ? 'quiet' : 'plain')} onClick={() => void copy()}>
+        <Icon size={16} aria-hidden />
+        {label}
+      </Button>
+      <span role="status" className={state === 'selected' ? 'small text-muted' : 'sr-only'}>
+        {SAID[state]}
+      </span>
+    </>
+  )
+}
+
+type CopyButtonProps = {
+  label: string
+  text: string
+  shownIn?: RefObject<HTMLElement | null>
+  onCopied?: () => void
+  quiet?: boolean
+  tone?: 'primary' | 'plain'
+}
+
+/** Copies; where the browser forbids it, selects what is shown. */
+export async function copyText(text: string, shown: HTMLElement | null): Promise<CopyState> {
+  try {
+    // Missing over plain http on any address but localhost, whatever the types say; the throw leads below.
+    await navigator.clipboard.writeText(text)
+    return 'copied'
+  } catch {
+    if (shown !== null) window.getSelection()?.selectAllChildren(shown)
+    return 'selected'
+  }
+}

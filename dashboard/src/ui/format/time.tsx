@@ -1,0 +1,70 @@
+import { useSyncExternalStore } from 'react'
+import { UI_TEXT } from '../../messages/ui.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const TICK_MS = 15_000
+
+/** "Just now", "4 min ago", "3 h ago", then the date. The exact time with its zone is in the title. */
+export function TimeAgo({ at, never = UI_TEXT.never }: { at: string | null; never?: string }) {
+  const now = useNow()
+  if (at === null) return <span className="text-muted">{never}</span>
+  return (
+    <time dateTime={at} title={formatDateTime(at)} className="whitespace-nowrap">
+      {formatAgo(now - Date.parse(at), at)}
+    </time>
+  )
+}
+
+/** A moment to come: "in 22 h". */
+export function formatUntil(at: string, now: number): string {
+  const left = Date.parse(at) - now
+  if (left < MINUTE) return UI_TEXT.soon
+  if (left < HOUR) return UI_TEXT.inMinutes(Math.floor(left / MINUTE))
+  if (left < 2 * DAY) return UI_TEXT.inHours(Math.floor(left / HOUR))
+  return UI_TEXT.inDays(Math.floor(left / DAY))
+}
+
+export function formatDateTime(at: string | number): string {
+  return new Date(at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
+}
+
+export function formatDay(at: string | number): string {
+  return new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+}
+
+export function formatClock(at: string | number): string {
+  return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+}
+
+function formatAgo(age: number, at: string): string {
+  if (age < MINUTE) return UI_TEXT.justNow
+  if (age < HOUR) return UI_TEXT.minutesAgo(Math.floor(age / MINUTE))
+  if (age < DAY) return UI_TEXT.hoursAgo(Math.floor(age / HOUR))
+  return formatDay(at)
+}
+
+/** The time, which moves while the page is open. One timer serves every use of it. */
+export function useNow(): number {
+  return useSyncExternalStore(follow, () => moment)
+}
+
+let moment = Date.now()
+let timer: ReturnType<typeof setInterval> | undefined
+const followers = new Set<() => void>()
+
+function follow(tell: () => void): () => void {
+  followers.add(tell)
+  if (timer === undefined) moment = Date.now()
+  timer ??= setInterval(() => {
+    moment = Date.now()
+    for (const follower of followers) follower()
+  }, TICK_MS)
+  return () => {
+    followers.delete(tell)
+    if (followers.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
