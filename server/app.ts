@@ -14,7 +14,7 @@ import { keyRecordRoutes } from './http/keys/history-routes'
 import { appKeyRoutes, keyRoutes } from './http/keys/routes'
 import { mcpRoutes } from './http/mcp/routes'
 import type { PricedCalls } from './http/middleware/priced'
-import { arrivals, type RequestHookOptions } from './http/middleware/request-hooks'
+import { type RequestHookOptions, requestHooks } from './http/middleware/request-hooks'
 import type { ModelCalls } from './http/models/model-calls'
 import { ownerModelRoutes } from './http/models/owner-routes'
 import type { ResearchCalls } from './http/models/research-calls'
@@ -41,16 +41,16 @@ export type AppParts = RequestHookOptions &
   Parameters<typeof healthRoutes>[0] & {
     readonly priced: PricedCalls
     readonly providers: DataProviders
-    readonly models: Parameters<typeof modelRoutes>[1]
+    readonly models: Parameters<typeof modelRoutes>[0]
     readonly modelCalls: ModelCalls
     readonly researchCalls: ResearchCalls
-    readonly identity: Parameters<typeof signInRoutes>[1]
+    readonly identity: Parameters<typeof signInRoutes>[0]
     readonly icons: MediaFiles
     /** Where the sandbox social network serves. */
     readonly sandbox: SandboxSite | null
   } & Parameters<typeof docsRoutes>[0] &
   Parameters<typeof wellKnownRoutes>[0] &
-  Parameters<typeof usageRoutes>[1] &
+  Parameters<typeof usageRoutes>[0] &
   Parameters<typeof keyRoutes>[0] &
   Parameters<typeof keyRecordRoutes>[0] &
   Parameters<typeof accountRoutes>[0] &
@@ -64,7 +64,7 @@ export type AppParts = RequestHookOptions &
   Parameters<typeof limitRequestRoutes>[0] &
   Parameters<typeof priceRoutes>[0] &
   Parameters<typeof operatorRoutes>[0] &
-  Parameters<typeof signInRoutes>[2] &
+  Parameters<typeof signInRoutes>[1] &
   Parameters<typeof settingsRoutes>[0] &
   Parameters<typeof thumbnailRoutes>[0] &
   Parameters<typeof mcpRoutes>[0] &
@@ -76,13 +76,13 @@ export function app(parts: AppParts) {
   const inner = new InnerCalls()
   // Strict: a path with a slash at its end is another path (spec-answers 2).
   const web = new Elysia({ strictPath: true })
-    .use(arrivals(parts, routes))
+    .use(requestHooks(parts, routes))
     .use(healthRoutes(parts))
     .use(dataRoutes(parts.priced, parts.providers))
     .use(socialRoutes(parts))
-    .use(modelRoutes(parts.desk, parts.models, parts.modelCalls, parts.researchCalls))
-    .use(usageRoutes(parts.desk, parts))
-    .use(signInRoutes(parts.desk, parts.identity, parts))
+    .use(modelRoutes(parts.models, parts.modelCalls, parts.researchCalls))
+    .use(usageRoutes(parts))
+    .use(signInRoutes(parts.identity, parts))
     .use(accountRoutes(parts))
     .use(keyRoutes(parts))
     .use(keyRecordRoutes(parts))

@@ -25,17 +25,18 @@ import { SignUp } from './core/accounts/sign-up'
 import { isSold } from './core/catalogue/operations'
 import type { Clock } from './core/clock'
 import { announcedJournal } from './core/events/announced-journal'
-import type { Journal } from './core/ledger/journal'
 import { Ledger } from './core/ledger/ledger'
 import { WatchedJournal } from './core/ledger/watched-journal'
 import { type ByteCaps, BytesUnderWay } from './core/limits/bytes-under-way'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
+import { Gate } from './http/middleware/gate'
 import { Intake } from './http/middleware/intake'
+import { normalizeUrl } from './http/middleware/normalize-url'
 import { OwnerSessions } from './http/middleware/owner-session'
 import { PricedCalls } from './http/middleware/priced'
-import { FrontDesk } from './http/middleware/request-context'
+import { addressReader } from './http/middleware/request-context'
 import { securedResponse } from './http/middleware/secured-response'
 import { controlDesk } from './http/operator/control'
 import type { DataProviders } from './http/search/routes'
@@ -43,7 +44,6 @@ import { Thumbnails } from './http/search/thumbnails'
 import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
 import type { Log } from './log'
-import type { AuthDeps } from './pipeline/auth/authenticate'
 
 const ROOT = join(import.meta.dir, '..')
 /** How long a caller waits for the commit of its charge before it is told 503. */
@@ -101,25 +101,25 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const billing = await composeBilling(config, { ...core, clock, log })
   const { funding, idempotency } = billing
   const auth = { ...core, clock, anonymousLimits, ...billing.auth }
-  const desk = openFrontDesk(config, auth, core, log)
-  const models = await composeModels(config, core, { ...billing, desk, search: providers.context, clock, log })
+  const models = await composeModels(config, core, { ...billing, search: providers.context, clock, log })
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
   const web = app({
     ...core,
     ...linked,
     ...agentFaces(config, { ...core, identity, ownOrigins, clock }),
-    desk,
+    gate: new Gate({ auth, journal: core.journal, baseUrl: config.baseUrl }),
+    contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log) },
     ...billing.routes,
     identity,
     ...ownerSettings({ ...core, ...linked, identity, config, clock, mailer, log }),
     providers,
-    owners: new OwnerSessions({ desk, identity, signUp, ledger, ownOrigins }),
+    owners: new OwnerSessions({ identity, signUp, ledger, ownOrigins }),
     dashboard: await loadDashboard(join(ROOT, 'dashboard', 'dist')),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: () => draining,
     onFault: (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) }),
-    priced: new PricedCalls(desk, { ...core, clock, funding, idempotency, onTrouble }),
+    priced: new PricedCalls({ ...core, clock, funding, idempotency, onTrouble }),
     thumbnails: openThumbnails(config, surroundings),
     ...models,
     readiness,
@@ -129,7 +129,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   return {
     app: web,
     /** Answers a request that came over the socket. */
-    fetch: securedBy(config, desk, (request) => web.fetch(request)),
+    fetch: securedBy(config, (request) => web.fetch(request)),
     core,
     sandbox: linked.sandbox,
     social: linked.social,
@@ -178,28 +178,18 @@ function sourcesOf({
 }
 
 /** Answers what comes over the socket: a request that the router can read, and an answer that a browser reads safely. */
-function securedBy({ baseUrl }: Config, desk: FrontDesk, answer: (request: Request) => Response | Promise<Response>) {
+function securedBy({ baseUrl }: Config, answer: (request: Request) => Response | Promise<Response>) {
   const isHttps = baseUrl.startsWith('https:')
   return async (original: Request): Promise<Response> => {
-    const request = desk.receive(original)
+    const request = normalizeUrl(original)
     return securedResponse(await answer(request), new URL(request.url).pathname, isHttps)
   }
 }
 
-function openFrontDesk(
-  config: Config,
-  auth: AuthDeps,
-  { journal, intake }: { readonly journal: Journal; readonly intake: Intake },
-  log: Log,
-): FrontDesk {
-  return new FrontDesk({
-    auth,
-    journal,
-    intake,
-    proxies: { addresses: config.trustedProxies, header: config.trustedProxyHeader },
-    onUnknownAddress: (problem) => log.warn('client address unknown', { problem }),
-    baseUrl: config.baseUrl,
-  })
+function clientAddresses({ trustedProxies, trustedProxyHeader }: Config, log: Log) {
+  return addressReader({ addresses: trustedProxies, header: trustedProxyHeader }, (problem) =>
+    log.warn('client address unknown', { problem }),
+  )
 }
 
 const STOPWATCH: Clock = { now: () => performance.now() }

@@ -15,7 +15,6 @@ import type { Model } from '../core/models/model'
 import { ModelAdmin } from '../core/models/model-admin'
 import { formatUsd } from '../core/money'
 import type { Provider } from '../core/providers/provider'
-import type { FrontDesk } from '../http/middleware/request-context'
 import { ModelCalls } from '../http/models/model-calls'
 import { ResearchCalls } from '../http/models/research-calls'
 import type { Log } from '../log'
@@ -40,7 +39,6 @@ export async function composeModels(
     readonly prices: PriceStore
   },
   parts: {
-    readonly desk: FrontDesk
     /** What research searches with. */
     readonly search: Provider<LlmContextInput>
     readonly idempotency: Idempotency
@@ -49,7 +47,7 @@ export async function composeModels(
   },
 ) {
   const { stores, ledger, limiter, journal, prices } = core
-  const { desk, search, idempotency, clock, log } = parts
+  const { search, idempotency, clock, log } = parts
   const { file, sandbox, keyOf, defaultOutputTokens } = config.models
   const onTrouble = (upstream: string, reason: string) => log.warn('model upstream', { upstream, reason })
   const fixed = [
@@ -92,7 +90,7 @@ export async function composeModels(
       ),
     close: () => inputs.close(),
     upstreams: (models: readonly Model[]) => deps.backend.states(models),
-    modelCalls: new ModelCalls(desk, deps, new BodyParser()),
-    researchCalls: new ResearchCalls(desk, { ...deps, prices, search }),
+    modelCalls: new ModelCalls(deps, new BodyParser()),
+    researchCalls: new ResearchCalls({ ...deps, prices, search }),
   }
 }

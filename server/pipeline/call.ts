@@ -38,7 +38,7 @@ export type Route =
   | { readonly kind: 'free'; readonly name: string; readonly takesPayment?: true }
   /**
    * A route for anybody, at the pace of its address. `paymentInBody`: what pays may stand in the body, so that whoever shows nothing is
-   * counted only once that was read (`FrontDesk.count`).
+   * counted only once that was read (`Gate.count`).
    */
   | { readonly kind: 'public'; readonly paymentInBody?: true }
   /** No such route, or a wrong method: the window is read, nothing is taken. */

@@ -80,4 +80,40 @@ describe('Elysia', () => {
       await app.stop(true)
     }
   })
+
+  test('keeps what onRequest sets on its context for the handler and onError, apart for each request', async () => {
+    const release = Promise.withResolvers<void>()
+    const app = new Elysia()
+      .decorate('mine', { name: 'nobody' })
+      .onRequest((elysia) => {
+        elysia.mine = { name: elysia.request.headers.get('x-name') ?? '' }
+      })
+      .onError({ as: 'global' }, async ({ mine, code }) => {
+        await release.promise
+        return new Response(`${code} ${mine.name}`)
+      })
+      .use(
+        new Elysia()
+          .decorate('mine', { name: 'nobody' })
+          .get('/known/:id', async ({ mine, params }) => {
+            await release.promise
+            return new Response(`${params.id} ${mine.name}`)
+          })
+          .get('/broken', () => {
+            throw new Error('broken')
+          }),
+      )
+    const calls = ['a', 'b', 'c'].flatMap((name) => [
+      { name, path: '/known/7', method: 'GET', said: `7 ${name}` },
+      { name, path: '/broken', method: 'GET', said: `UNKNOWN ${name}` },
+      { name, path: '/unknown', method: 'GET', said: `NOT_FOUND ${name}` },
+      { name, path: '/known/7', method: 'PUT', said: `NOT_FOUND ${name}` },
+    ])
+    const answers = calls.map(({ name, path, method }) =>
+      app.handle(request(path, { method, headers: { 'x-name': name } })),
+    )
+    release.resolve()
+    const texts = await Promise.all(answers.map(async (answer) => (await answer).text()))
+    expect(texts).toEqual(calls.map(({ said }) => said))
+  })
 })

@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { AppGrants } from '../../core/accounts/app-grants'
 import { parseKeyForm } from '../../core/accounts/key-form'
@@ -9,6 +8,7 @@ import { toUsdNumber } from '../../core/money'
 import { Failed, notFound, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import type { Owner, OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 
 interface AppParts {
@@ -24,11 +24,11 @@ interface AppParts {
 /** What the dashboard shows of apps: who asks, who was let in, what each spent, and the ways to end it (spec 5.2). */
 export function appRoutes(parts: AppParts) {
   const { owners, grants, appGrants, baseUrl, now } = parts
-  return new Elysia({ name: 'apps', prefix: '/api/apps' })
+  return routeGroup({ name: 'apps', prefix: '/api/apps' })
     .get(
       '',
-      async ({ request }) => {
-        const owner = await owners.owner(request)
+      async ({ context }) => {
+        const owner = await owners.owner(context)
         const granted = await grants.apps(owner.account.userId, now())
         const shown = await Promise.all(
           granted.map(async (app) => ({
@@ -44,8 +44,8 @@ export function appRoutes(parts: AppParts) {
     )
     .get(
       '/:id',
-      async ({ request, params }) => {
-        const owner = await owners.owner(request)
+      async ({ context, params }) => {
+        const owner = await owners.owner(context)
         const app = await grants.app(params.id)
         if (!app) throw notFound('No such app.')
         return { app: { ...shownApp(app), ...(await figures(parts, owner, app)) } }
@@ -54,9 +54,9 @@ export function appRoutes(parts: AppParts) {
     )
     .post(
       '/:id/limit',
-      async ({ request, params }) => {
-        const owner = await owners.owner(request)
-        const limit = limitIn(taken(await readJson(request)), now())
+      async ({ context, params }) => {
+        const owner = await owners.owner(context)
+        const limit = limitIn(taken(await readJson(context)), now())
         taken(await appGrants.setLimit(owner.accountId, params.id, limit, owner.actor))
         return { spending_limit: limit === null ? null : toUsdNumber(limit) }
       },
@@ -64,8 +64,8 @@ export function appRoutes(parts: AppParts) {
     )
     .post(
       '/:id/disconnect',
-      async ({ request, params }) => {
-        const owner = await owners.owner(request)
+      async ({ context, params }) => {
+        const owner = await owners.owner(context)
         await appGrants.disconnect(owner.account, params.id, owner.actor)
         return { disconnected: true }
       },
@@ -73,8 +73,8 @@ export function appRoutes(parts: AppParts) {
     )
     .post(
       '/disconnect',
-      async ({ request }) => {
-        const owner = await owners.owner(request)
+      async ({ context }) => {
+        const owner = await owners.owner(context)
         await appGrants.disconnect(owner.account, 'all', owner.actor)
         return { disconnected: true }
       },

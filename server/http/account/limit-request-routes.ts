@@ -1,10 +1,10 @@
-import { Elysia } from 'elysia'
 import type { LimitRequests } from '../../core/accounts/limit-requests'
 import type { LimitRequestId } from '../../core/ids'
 import { taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import { PAGE_QUERY, pageOf, queryOf } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { wireLimitRequest } from '../operator/operator-commands'
 import { LIMIT_REQUEST_DOCS } from './limit-request-docs'
@@ -12,12 +12,12 @@ import { LIMIT_REQUEST_DOCS } from './limit-request-docs'
 /** Owners ask for higher limits, and see what became of it (spec 8). */
 export function limitRequestRoutes(parts: { owners: OwnerSessions; limitRequests: LimitRequests }) {
   const { owners, limitRequests } = parts
-  return new Elysia({ name: 'limit-requests', prefix: '/api/limit-requests' })
+  return routeGroup({ name: 'limit-requests', prefix: '/api/limit-requests' })
     .get(
       '',
-      async ({ request }) => {
-        const { accountId } = await owners.owner(request)
-        const { limit, cursor } = queryOf(PAGE_QUERY, request)
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
+        const { limit, cursor } = queryOf(PAGE_QUERY, context)
         const after = (cursor ?? null) as LimitRequestId | null // any text: ids are compared, not looked up
         const rows = await limitRequests.list({ accountId, status: null }, limit + 1, after)
         const page = pageOf(rows, limit)
@@ -27,9 +27,9 @@ export function limitRequestRoutes(parts: { owners: OwnerSessions; limitRequests
     )
     .post(
       '',
-      async ({ request, set }) => {
-        const owner = await owners.owner(request)
-        const opened = taken(await limitRequests.open(owner, taken(await readJson(request))))
+      async ({ context, set }) => {
+        const owner = await owners.owner(context)
+        const opened = taken(await limitRequests.open(owner, taken(await readJson(context))))
         set.status = 201
         return { request: wireLimitRequest(opened) }
       },

@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import type { Operator } from '../../core/accounts/operator'
 import type { SetupToken } from '../../core/accounts/setup-token'
 import { keyState } from '../../core/credentials/api-key'
@@ -10,6 +9,7 @@ import { type Limits, limitsOf, lowered, tierOf } from '../../core/limits/tier'
 import { Failed } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import { type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { ACCOUNT_DOCS } from './docs'
 
@@ -24,11 +24,11 @@ export function accountRoutes(parts: {
   now: () => number
 }) {
   const { owners, credentials, ledger, limiter, operator, setupToken, now } = parts
-  return new Elysia({ name: 'account', prefix: '/api' })
+  return routeGroup({ name: 'account', prefix: '/api' })
     .get(
       '/account',
-      async ({ request }) => {
-        const { account, email, name, tier, actor } = await owners.owner(request)
+      async ({ context }) => {
+        const { account, email, name, tier, actor } = await owners.owner(context)
         const balance = await ledger.balance(account.id)
         if (!balance) throw new Error(`account ${account.id} has no counters`)
         return {
@@ -49,9 +49,9 @@ export function accountRoutes(parts: {
     )
     .post(
       '/account/operator',
-      async ({ request }) => {
-        const { account, actor } = await owners.owner(request, SIGNED_IN_TODAY)
-        const body = await readJson(request)
+      async ({ context }) => {
+        const { account, actor } = await owners.owner(context, SIGNED_IN_TODAY)
+        const body = await readJson(context)
         if (!body.ok) throw new Failed(body.error)
         const token = Reflect.get(Object(body.value), 'token')
         if (typeof token !== 'string' || !setupToken.use(token))
@@ -66,8 +66,8 @@ export function accountRoutes(parts: {
     )
     .get(
       '/limits',
-      async ({ request }) => {
-        const { accountId, tier } = await owners.owner(request)
+      async ({ context }) => {
+        const { accountId, tier } = await owners.owner(context)
         const limits = limitsOf(tier)
         const keys = (await credentials.byAccount(accountId)).filter((key) => keyState(key, now()) !== 'revoked')
         return {

@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import type { AccountSettings, AccountSettingsStore } from '../../core/accounts/account-settings'
 import type { AppGrants } from '../../core/accounts/app-grants'
 import type { AccountClosing } from '../../core/accounts/closing'
@@ -15,6 +14,7 @@ import { notFound, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import { keepsApps } from '../middleware/kept-apps'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { accountExport, type ExportParts } from './export'
 
@@ -32,8 +32,8 @@ export interface SettingsParts extends ExportParts {
 /** What an owner sets about themselves: for the Settings page and the pages that mails lead to. */
 export function settingsRoutes(parts: SettingsParts) {
   const { owners, identity, settings, emailChanges, closing, appGrants, now } = parts
-  const shown = async (request: Request) => {
-    const { accountId, email, name } = await owners.owner(request)
+  const shown = async (context: RequestContext) => {
+    const { accountId, email, name } = await owners.owner(context)
     return {
       name,
       email,
@@ -42,13 +42,13 @@ export function settingsRoutes(parts: SettingsParts) {
       sends_mail: emailChanges.confirms,
     }
   }
-  return new Elysia({ name: 'settings', prefix: '/api/settings' })
-    .get('', ({ request }) => shown(request), UNDOCUMENTED)
+  return routeGroup({ name: 'settings', prefix: '/api/settings' })
+    .get('', ({ context }) => shown(context), UNDOCUMENTED)
     .patch(
       '',
-      async ({ request }) => {
-        const owner = await owners.owner(request)
-        const change = taken(settingsIn(taken(await readJson(request))))
+      async ({ context }) => {
+        const owner = await owners.owner(context)
+        const change = taken(settingsIn(taken(await readJson(context))))
         if (change.name !== undefined) await identity.rename(owner.actor.id, change.name)
         const at = now()
         await settings.set(
@@ -56,40 +56,40 @@ export function settingsRoutes(parts: SettingsParts) {
           { timezone: change.timezone === undefined ? (await settings.of(owner.accountId)).timezone : change.timezone },
           changed(owner, at, change),
         )
-        return shown(request)
+        return shown(context)
       },
       { parse: 'none', ...UNDOCUMENTED },
     )
     .post(
       '/email',
-      async ({ request }) => {
-        const owner = await owners.owner(request, SIGNED_IN_JUST_NOW)
-        return { outcome: taken(await emailChanges.ask(owner, taken(await readJson(request)))) }
+      async ({ context }) => {
+        const owner = await owners.owner(context, SIGNED_IN_JUST_NOW)
+        return { outcome: taken(await emailChanges.ask(owner, taken(await readJson(context)))) }
       },
       { parse: 'none', ...UNDOCUMENTED },
     )
     .post(
       '/email/confirm',
-      async ({ request }) => {
-        const actor = owners.stranger(request)
-        return { email: taken(await emailChanges.confirm(taken(await readJson(request)), actor)) }
+      async ({ context }) => {
+        const actor = owners.stranger(context)
+        return { email: taken(await emailChanges.confirm(taken(await readJson(context)), actor)) }
       },
       { parse: 'none', ...UNDOCUMENTED },
     )
     .get(
       '/sessions',
-      async ({ request }) => {
-        const { actor, sessionId } = await owners.owner(request)
+      async ({ context }) => {
+        const { actor, sessionId } = await owners.owner(context)
         return { sessions: (await identity.sessions(actor.id)).map((line) => wireSession(line, sessionId)) }
       },
       UNDOCUMENTED,
     )
     .post(
       '/sessions/end-others',
-      async ({ request }) => {
-        const { account, actor, sessionId } = await owners.owner(request)
+      async ({ context }) => {
+        const { account, actor, sessionId } = await owners.owner(context)
         const ended = await identity.endSessions(actor.id, { allBut: sessionId })
-        if (keepsApps(request.url)) return { ended, apps_disconnected: 0 }
+        if (keepsApps(context.url)) return { ended, apps_disconnected: 0 }
         const apps = await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
         return { ended, apps_disconnected: apps }
       },
@@ -97,20 +97,20 @@ export function settingsRoutes(parts: SettingsParts) {
     )
     .post(
       '/sessions/:id/end',
-      async ({ request, params }) => {
-        const { actor } = await owners.owner(request)
+      async ({ context, params }) => {
+        const { actor } = await owners.owner(context)
         const ended = await identity.endSessions(actor.id, { only: params.id })
         if (ended === 0) throw notFound('No such session.')
         return { ended }
       },
       UNDOCUMENTED,
     )
-    .get('/export', async ({ request }) => exportAnswer(parts, await owners.owner(request)), UNDOCUMENTED)
+    .get('/export', async ({ context }) => exportAnswer(parts, await owners.owner(context)), UNDOCUMENTED)
     .post(
       '/close',
-      async ({ request }) => {
-        const owner = await owners.owner(request, SIGNED_IN_JUST_NOW)
-        return { forfeited_micros_usd: taken(await closing.close(owner, taken(await readJson(request)))) }
+      async ({ context }) => {
+        const owner = await owners.owner(context, SIGNED_IN_JUST_NOW)
+        return { forfeited_micros_usd: taken(await closing.close(owner, taken(await readJson(context)))) }
       },
       { parse: 'none', ...UNDOCUMENTED },
     )

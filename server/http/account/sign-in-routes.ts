@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import type { AppGrants } from '../../core/accounts/app-grants'
 import type { Identity } from '../../core/accounts/identity'
 import { type AuditTrail, auditEntry } from '../../core/audit'
@@ -8,7 +7,7 @@ import { Failed, taken } from '../middleware/failures'
 import { withTakenBody } from '../middleware/json-body'
 import { keepsApps } from '../middleware/kept-apps'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
-import type { FrontDesk } from '../middleware/request-context'
+import { routeGroup } from '../middleware/request-context'
 
 export interface SignInParts {
   readonly owners: OwnerSessions
@@ -25,32 +24,31 @@ const MAX_BODY_BYTES = 64 * 1024
 const SIGN_OUTS: ReadonlySet<string> = new Set(['/api/auth/revoke-sessions', '/api/auth/revoke-other-sessions'])
 
 /** `/api/auth/*`: the sign-in library answers, in the one error shape. What it leaves open is judged and recorded here. */
-export function signInRoutes(desk: FrontDesk, identity: Identity, parts: SignInParts) {
+export function signInRoutes(identity: Identity, parts: SignInParts) {
   const { owners, appGrants, sendsMail } = parts
-  return new Elysia({ name: 'sign-in' }).all(
+  return routeGroup({ name: 'sign-in' }).all(
     '/api/auth/*',
-    async ({ request }) => {
-      const { address, ids, url, isFromThisMachine } = desk.arrival(request)
+    async ({ context }) => {
+      const { request, address, ids, url, isFromThisMachine } = context
       const caller = {
         address: address.family === 'unknown' ? null : formatAddress(address),
         requestId: ids.own,
         isFromThisMachine,
       }
-      const handle = async () => identity.handle(taken(await withTakenBody(request, MAX_BODY_BYTES)), caller)
+      const handle = async () => identity.handle(taken(await withTakenBody(context, MAX_BODY_BYTES)), caller)
       if (request.method !== 'POST') return handle()
       if (url.pathname === '/api/auth/request-password-reset' && !sendsMail)
         throw new Failed(failure('invalid_state', 'This gateway sends no mail. Ask its operator for a link.'))
       if (SIGN_OUTS.has(url.pathname)) {
-        const { account, actor } = await owners.owner(request)
+        const { account, actor } = await owners.owner(context)
         const answer = await handle()
-        if (answer.ok && !keepsApps(request.url))
-          await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
+        if (answer.ok && !keepsApps(url)) await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
         return answer
       }
       if (url.pathname !== '/api/auth/change-password') return handle()
-      const owner = await owners.owner(request, SIGNED_IN_JUST_NOW)
+      const owner = await owners.owner(context, SIGNED_IN_JUST_NOW)
       const answer = await handle()
-      if (answer.ok) await passwordChanged(parts, owner, keepsApps(request.url))
+      if (answer.ok) await passwordChanged(parts, owner, keepsApps(url))
       return answer
     },
     { parse: 'none' },

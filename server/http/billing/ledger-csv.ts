@@ -1,8 +1,8 @@
-import { Elysia } from 'elysia'
 import type { AccountStatements } from '../../core/ledger/account-statement'
 import { formatUsd } from '../../core/money'
 import { csvFile, csvLine } from '../middleware/csv'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { BILLING_DOCS } from './docs'
 
@@ -11,10 +11,10 @@ const PAGE = 200
 
 /** The movements of money of an account as a file. */
 export function ledgerCsvRoutes({ owners, statements }: { owners: OwnerSessions; statements: AccountStatements }) {
-  return new Elysia({ name: 'ledger-csv' }).get(
+  return routeGroup({ name: 'ledger-csv' }).get(
     '/api/transactions.csv',
-    async ({ request }) => {
-      const { accountId } = await owners.owner(request)
+    async ({ context }) => {
+      const { accountId } = await owners.owner(context)
       return csvFile(
         'ledger.csv',
         HEAD,

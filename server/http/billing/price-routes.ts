@@ -1,16 +1,16 @@
-import { Elysia } from 'elysia'
 import { cataloguePrice, PRICE_NAMES, unitOf } from '../../core/catalogue/operations'
 import { type PriceStore, priceOf } from '../../core/catalogue/prices'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { PRICE_DOCS } from './price-docs'
 
 /** What each operation costs the owner's account now (spec 1.3: account-specific pricing may differ). */
 export function priceRoutes({ owners, prices }: { owners: OwnerSessions; prices: PriceStore }) {
-  return new Elysia({ name: 'prices', prefix: '/api' }).get(
+  return routeGroup({ name: 'prices', prefix: '/api' }).get(
     '/prices',
-    async ({ request }) => {
-      const { accountId } = await owners.owner(request)
+    async ({ context }) => {
+      const { accountId } = await owners.owner(context)
       return {
         prices: PRICE_NAMES.map((operation) => {
           const { amount, version } = priceOf(prices, operation, accountId)

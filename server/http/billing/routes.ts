@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import { tierOf } from '../../core/limits/tier'
@@ -6,6 +5,7 @@ import type { ClaimStore } from '../../core/payments/claim'
 import { Failed } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { BILLING_DOCS } from './docs'
 import { type TopUpPages, topUpMethods } from './top-up-form'
@@ -21,11 +21,11 @@ export interface BillingParts extends TopUpPages {
 export function billingRoutes(parts: BillingParts) {
   const { owners, ledger, claims } = parts
   const methods = topUpMethods(parts)
-  return new Elysia({ name: 'billing', prefix: '/api' })
+  return routeGroup({ name: 'billing', prefix: '/api' })
     .get(
       '/billing',
-      async ({ request }) => {
-        const { accountId, tier } = await owners.owner(request)
+      async ({ context }) => {
+        const { accountId, tier } = await owners.owner(context)
         const balance = await ledger.balance(accountId)
         if (!balance) throw new Error(`account ${accountId} has no counters`)
         return {
@@ -44,9 +44,9 @@ export function billingRoutes(parts: BillingParts) {
     )
     .get(
       '/payments',
-      async ({ request }) => {
-        const { account } = await owners.owner(request)
-        const { limit, cursor } = queryOf(PAGE_QUERY, request)
+      async ({ context }) => {
+        const { account } = await owners.owner(context)
+        const { limit, cursor } = queryOf(PAGE_QUERY, context)
         if (!account.operator) throw new Failed(failure('insufficient_permissions', 'Only operators see payments.'))
         const found = await claims.list({ account: null, purpose: 'call', state: null }, limit, cursor ?? null)
         if (!found) throw refuseCursor(cursor ?? '')

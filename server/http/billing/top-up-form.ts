@@ -3,6 +3,7 @@ import { parseTopUp } from '../../core/accounts/top-ups'
 import { failure } from '../../core/failure'
 import { Failed } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
+import type { RequestContext } from '../middleware/request-context'
 
 /** How money can come in on a page, where it can. */
 export interface TopUpPages {
@@ -18,8 +19,8 @@ export function topUpMethods({ cards, sandboxTopUps }: TopUpPages) {
 }
 
 /** How much, and how, of a body; throws what is wrong with it. */
-export async function wantedTopUp<M extends string>(request: Request, methods: readonly M[]) {
-  const body = await readJson(request)
+export async function wantedTopUp<M extends string>(context: RequestContext, methods: readonly M[]) {
+  const body = await readJson(context)
   if (!body.ok) throw new Failed(body.error)
   const { amount, method } = Object(body.value) as { amount?: unknown; method?: unknown }
   const parsed = typeof amount === 'string' ? parseTopUp(amount) : null

@@ -1,4 +1,4 @@
-import { Elysia } from 'elysia'
+import type { Elysia } from 'elysia'
 import type { Identity } from '../../core/accounts/identity'
 import type { TopUps } from '../../core/accounts/top-ups'
 import { failure } from '../../core/failure'
@@ -7,15 +7,14 @@ import type { ClaimStore } from '../../core/payments/claim'
 import { Failed } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
-import type { Reply } from '../middleware/reply'
-import type { FrontDesk } from '../middleware/request-context'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { documented, type RouteDocs } from '../openapi/documented'
+import { gatedReply } from '../routing/gated'
 import { APP_TOP_UP_DOCS, BILLING_DOCS } from './docs'
 import { type TopUpPages, topUpMethods, wantedTopUp } from './top-up-form'
 import { topUpRecord } from './top-up-record'
 
 interface TopUpParts extends TopUpPages {
-  readonly desk: FrontDesk
   readonly owners: OwnerSessions
   readonly identity: Identity
   readonly claims: ClaimStore
@@ -26,39 +25,34 @@ type Payee = { readonly accountId: AccountId; readonly email: string }
 
 /** Top-ups by the owner who is signed in, and by apps with `wallet:topup`: what they open, a person pays (spec-answers 10). */
 export function topUpRoutes(parts: TopUpParts) {
-  return new Elysia({ name: 'top-ups' })
+  return routeGroup({ name: 'top-ups' })
     .use(appTopUps(parts))
-    .use(topUpsUnder('/api/topups', parts, (request) => parts.owners.owner(request), BILLING_DOCS))
+    .use(topUpsUnder('/api/topups', parts, (context) => parts.owners.owner(context), BILLING_DOCS))
 }
 
 /** No client of ours is typed by these: the command line is not part of the server. */
 function appTopUps(parts: TopUpParts): Elysia {
-  const { desk, identity } = parts
-  const routes = new Elysia({ name: 'app-topups' })
-    .mapResponse(({ request, response, set }) =>
-      response instanceof Response
-        ? response
-        : desk.reply(request).free(response, { 'cache-control': 'no-store' }, set.status === 201 ? 201 : 200),
-    )
-    .use(topUpsUnder('/v1/topups', parts, (request) => payeeOf(desk.reply(request), identity), APP_TOP_UP_DOCS))
+  const routes = routeGroup({ name: 'app-topups' })
+    .mapResponse(gatedReply)
+    .use(topUpsUnder('/v1/topups', parts, (context) => payeeOf(context, parts.identity), APP_TOP_UP_DOCS))
   return routes as unknown as Elysia
 }
 
 function topUpsUnder<P extends string>(
   prefix: P,
   parts: TopUpParts,
-  payee: (request: Request) => Promise<Payee>,
+  payee: (context: RequestContext) => Promise<Payee>,
   docs: { readonly topUp: RouteDocs; readonly topUps: RouteDocs },
 ) {
-  const { desk, claims, topUps, cards } = parts
+  const { claims, topUps, cards } = parts
   const methods = topUpMethods(parts)
-  return new Elysia({ name: `top-ups under ${prefix}`, prefix })
+  return routeGroup({ name: `top-ups under ${prefix}`, prefix })
     .post(
       '',
-      async ({ request, set }) => {
-        const { accountId, email } = await payee(request)
-        const { amount, method } = await wantedTopUp(request, methods)
-        const { own: id } = desk.arrival(request).ids
+      async ({ context, set }) => {
+        const { accountId, email } = await payee(context)
+        const { amount, method } = await wantedTopUp(context, methods)
+        const { own: id } = context.ids
         set.status = 201
         if (method === 'card' && cards) {
           const { claim, url } = await cards.topUps.open(accountId, email, amount, id)
@@ -75,9 +69,9 @@ function topUpsUnder<P extends string>(
     )
     .get(
       '',
-      async ({ request }) => {
-        const { accountId } = await payee(request)
-        const { limit, cursor } = queryOf(PAGE_QUERY, request)
+      async ({ context }) => {
+        const { accountId } = await payee(context)
+        const { limit, cursor } = queryOf(PAGE_QUERY, context)
         const found = await claims.list({ account: accountId, purpose: 'top_up', state: null }, limit, cursor ?? null)
         if (!found) throw refuseCursor(cursor ?? '')
         return { topups: found.rows.map(topUpRecord), topup_methods: methods, next_cursor: found.next }
@@ -86,7 +80,7 @@ function topUpsUnder<P extends string>(
     )
 }
 
-async function payeeOf({ authenticated }: Reply, identity: Identity): Promise<Payee> {
+async function payeeOf({ authenticated }: RequestContext, identity: Identity): Promise<Payee> {
   const caller = authenticated?.caller
   if (caller?.kind !== 'app')
     throw new Failed(

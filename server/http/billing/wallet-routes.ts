@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import { parseTopUp, type TopUpRequest, type TopUps } from '../../core/accounts/top-ups'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
@@ -8,30 +7,30 @@ import type { Offer, ShownPayment } from '../../core/payments/method'
 import type { Payments } from '../../core/payments/payments'
 import { mayOfferAgain } from '../../core/payments/refusal'
 import { no, ok, type Result } from '../../core/result'
+import type { AuthenticatedCall } from '../../pipeline/call'
 import { readJson } from '../middleware/json-body'
-import type { Reply } from '../middleware/reply'
-import type { FrontDesk } from '../middleware/request-context'
+import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
+import { gated } from '../routing/gated'
 import { topUpRecord } from './top-up-record'
 import { WALLET_DOCS } from './wallet-docs'
 
 interface WalletParts {
-  readonly desk: FrontDesk
   readonly payments: Payments
   readonly topUps: TopUps
   readonly ledger: Ledger
 }
 
 /** Tops up the balance by the payment challenge: for agents that have a wallet and no card (spec 3). */
-export function walletRoutes({ desk, payments, topUps, ledger }: WalletParts) {
-  return new Elysia({ name: 'wallet' }).post(
+export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
+  return routeGroup({ name: 'wallet' }).post(
     '/v1/wallet/topups',
-    async ({ request }) => {
-      const reply = desk.reply(request)
-      const amount = await amountOf(request)
+    gated(async ({ context }) => {
+      const { request, reply } = context
+      const amount = await amountOf(context)
       if (!amount.ok) return reply.refuse(amount.error)
-      const shown = shownPayment(reply, request.headers)
-      const account = await accountOf(reply, payments, shown)
+      const shown = shownPayment(context.authenticated, request.headers)
+      const account = await accountOf(context, payments, shown)
       if (!account.ok) return reply.refuse(account.error)
       const { id, clientRequestId, credential } = reply.incoming
       const besideKey = credential.kind !== 'payment'
@@ -62,13 +61,13 @@ export function walletRoutes({ desk, payments, topUps, ledger }: WalletParts) {
         { 'cache-control': 'private', ...paid.value.receipt?.headers },
         paid.value.receipt ? 201 : 200,
       )
-    },
+    }),
     { parse: 'none', ...documented(WALLET_DOCS.topUp) },
   )
 }
 
-async function amountOf(request: Request) {
-  const body = await readJson(request)
+async function amountOf(context: GatedContext) {
+  const body = await readJson(context)
   if (!body.ok) return body
   const sent: unknown = Reflect.get(Object(body.value), 'amount')
   const amount = typeof sent === 'string' ? parseTopUp(sent) : null
@@ -77,7 +76,7 @@ async function amountOf(request: Request) {
 }
 
 /** Beside a key the credential has a header of its own, x402's always; without one it is the authorization. */
-function shownPayment({ incoming }: Reply, headers: Headers): ShownPayment | null {
+function shownPayment({ incoming }: AuthenticatedCall, headers: Headers): ShownPayment | null {
   if (incoming.credential.kind === 'payment') return incoming.credential.shown
   const text = /^payment +(\S+) *$/i.exec(headers.get('payment-authorization') ?? '')?.[1]
   if (text) return { scheme: 'payment', text }
@@ -87,12 +86,11 @@ function shownPayment({ incoming }: Reply, headers: Headers): ShownPayment | nul
 
 /** The account of the key or app; without either the one that the challenge is bound to, which only we can have written. */
 async function accountOf(
-  reply: Reply,
+  { authenticated: { caller } }: GatedContext,
   payments: Payments,
   shown: ShownPayment | null,
 ): Promise<Result<AccountId, Failure>> {
-  const caller = reply.authenticated?.caller
-  if (caller && caller.kind !== 'anonymous') return ok(caller.account.id)
+  if (caller.kind !== 'anonymous') return ok(caller.account.id)
   const named = shown ? await payments.accountIn(shown) : null
   if (named === null) return no(failure('missing_api_key', 'A top-up needs an API key: whose wallet is it?'))
   return ok(named as AccountId) // whether it is one is judged by the signature of the challenge

@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { Keys } from '../../core/accounts/keys'
 import type { AuditTrail } from '../../core/audit'
@@ -7,6 +6,7 @@ import { payersOf } from '../middleware/callers'
 import { notFound } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { KEY_DOCS } from './docs'
 import { historyEntry } from './key-history'
@@ -20,11 +20,11 @@ export function keyRecordRoutes(parts: {
   audit: AuditTrail
 }) {
   const { owners, keys, audit } = parts
-  return new Elysia({ name: 'key-records', prefix: '/api/keys' })
+  return routeGroup({ name: 'key-records', prefix: '/api/keys' })
     .get(
       '/names',
-      async ({ request }) => {
-        const { accountId } = await owners.owner(request)
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
         const payers = await payersOf(accountId, parts)
         return { names: payers.map(({ endedAt, ...payer }) => ({ ...payer, revoked: endedAt !== null })) }
       },
@@ -32,9 +32,9 @@ export function keyRecordRoutes(parts: {
     )
     .get(
       '/:id/history',
-      async ({ request, params }) => {
-        const { accountId } = await owners.owner(request)
-        const query = queryOf(PAGE_QUERY, request)
+      async ({ context, params }) => {
+        const { accountId } = await owners.owner(context)
+        const query = queryOf(PAGE_QUERY, context)
         const key = await keys.find(accountId, params.id)
         if (!key) throw notFound('No such key.')
         const page = await audit.ofKey(accountId, key.id, query.limit, query.cursor ?? null)

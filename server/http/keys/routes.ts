@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import type { KeyOwner, Keys } from '../../core/accounts/keys'
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
@@ -10,15 +9,16 @@ import { notFound, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import { queryOf } from '../middleware/list-query'
 import { SIGNED_IN_TODAY } from '../middleware/owner-session'
-import type { FrontDesk } from '../middleware/request-context'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { documented, type RouteDocs } from '../openapi/documented'
+import { gatedReply } from '../routing/gated'
 import { APP_KEY_DOCS, KEY_DOCS, type Mirrored } from './docs'
 import { KEY_LIST_QUERY, keyPage } from './key-list'
 import { keyRecord } from './key-record'
 
 export interface KeyRouteParts {
   /** `within`: how long ago the sign-in may be. An app's word is as good as its token. */
-  readonly owners: { owner(request: Request, within?: number): Promise<KeyOwner> }
+  readonly owners: { owner(context: RequestContext, within?: number): Promise<KeyOwner> }
   readonly keys: Keys
   readonly credentials: CredentialStore
   readonly ledger: Ledger
@@ -31,29 +31,24 @@ export function keyRoutes(parts: KeyRouteParts) {
 }
 
 /** The same for apps that may make keys (spec-answers 10), never for a key. Gated: their answers carry the limit headers. */
-export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'> & { readonly desk: FrontDesk }) {
-  const { desk, ledger } = parts
-  const owners = { owner: (request: Request) => appOwner(desk.reply(request), ledger) }
-  return new Elysia({ name: 'app-keys' })
-    .mapResponse(({ request, response, set }) =>
-      response instanceof Response
-        ? response
-        : desk.reply(request).free(response, { 'cache-control': 'no-store' }, set.status === 201 ? 201 : 200),
-    )
+export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'>) {
+  const owners = { owner: (context: RequestContext) => appOwner(context, parts.ledger) }
+  return routeGroup({ name: 'app-keys' })
+    .mapResponse(gatedReply)
     .use(keysUnder('/v1/keys', { ...parts, owners }, APP_KEY_DOCS))
 }
 
 function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Record<Mirrored, RouteDocs>) {
   const { owners, keys, credentials, ledger, now } = parts
-  const recent = (request: Request) => owners.owner(request, SIGNED_IN_TODAY)
+  const recent = (context: RequestContext) => owners.owner(context, SIGNED_IN_TODAY)
   const record = (key: ApiKey) => keyRecord(key, { credentials, ledger, now: now() })
   const changed = async (outcome: Result<ApiKey, Failure>) => ({ key: await record(taken(outcome)) })
-  return new Elysia({ name: `keys under ${prefix}`, prefix })
+  return routeGroup({ name: `keys under ${prefix}`, prefix })
     .get(
       '',
-      async ({ request }) => {
-        const { accountId } = await owners.owner(request)
-        const query = queryOf(KEY_LIST_QUERY, request)
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
+        const query = queryOf(KEY_LIST_QUERY, context)
         const page = await keyPage(accountId, query, { credentials, ledger, now: now() })
         return { keys: await Promise.all(page.keys.map(record)), counts: page.counts, next_cursor: page.next }
       },
@@ -61,8 +56,8 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
     )
     .post(
       '',
-      async ({ request, set }) => {
-        const { key, secret } = taken(await keys.create(await recent(request), taken(await readJson(request))))
+      async ({ context, set }) => {
+        const { key, secret } = taken(await keys.create(await recent(context), taken(await readJson(context))))
         set.status = 201
         set.headers['cache-control'] = 'no-store'
         return { key: await record(key), secret }
@@ -71,8 +66,8 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
     )
     .get(
       '/:id',
-      async ({ request, params }) => {
-        const key = await keys.find((await owners.owner(request)).accountId, params.id)
+      async ({ context, params }) => {
+        const key = await keys.find((await owners.owner(context)).accountId, params.id)
         if (!key) throw notFound('No such key.')
         return { key: await record(key) }
       },
@@ -80,17 +75,17 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
     )
     .patch(
       '/:id',
-      async ({ request, params }) => {
-        const owner = await owners.owner(request)
-        return changed(await keys.change(owner, params.id, taken(await readJson(request))))
+      async ({ context, params }) => {
+        const owner = await owners.owner(context)
+        return changed(await keys.change(owner, params.id, taken(await readJson(context))))
       },
       { parse: 'none', ...documented(docs.change) },
     )
     .post(
       '/:id/rotate',
-      async ({ request, params, set }) => {
+      async ({ context, params, set }) => {
         const { key, secret } = taken(
-          await keys.rotate(await recent(request), params.id, taken(await readJson(request))),
+          await keys.rotate(await recent(context), params.id, taken(await readJson(context))),
         )
         set.status = 201
         set.headers['cache-control'] = 'no-store'
@@ -100,17 +95,17 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
     )
     .post(
       '/:id/disable',
-      async ({ request, params }) => changed(await keys.disable(await owners.owner(request), params.id)),
+      async ({ context, params }) => changed(await keys.disable(await owners.owner(context), params.id)),
       documented(docs.disable),
     )
     .post(
       '/:id/enable',
-      async ({ request, params }) => changed(await keys.enable(await owners.owner(request), params.id)),
+      async ({ context, params }) => changed(await keys.enable(await owners.owner(context), params.id)),
       documented(docs.enable),
     )
     .post(
       '/:id/revoke',
-      async ({ request, params }) => changed(await keys.revoke(await recent(request), params.id)),
+      async ({ context, params }) => changed(await keys.revoke(await recent(context), params.id)),
       documented(docs.revoke),
     )
 }

@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import { OPERATIONS } from '../../core/catalogue/operations'
 import { type PriceStore, priceOf } from '../../core/catalogue/prices'
 import { type Failure, failure } from '../../core/failure'
@@ -10,41 +9,40 @@ import { RunningCalls } from '../../mcp/running-calls'
 import { answerMcp, calledTool } from '../../mcp/server'
 import { catalogueTools, type Tool, type ToolCall } from '../../mcp/tool'
 import { type Caller, countedOn } from '../../pipeline/call'
+import type { Gate } from '../middleware/gate'
 import { readJson } from '../middleware/json-body'
 import type { Reply } from '../middleware/reply'
-import type { FrontDesk } from '../middleware/request-context'
+import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
-import type { InnerCalls } from '../routing/inner-calls'
+import { gated } from '../routing/gated'
+import { type InnerCalls, type InnerOrigin, InnerRequest } from '../routing/inner-calls'
 import { CALLER_USAGE_QUERY } from '../usage/usage-answers'
 
 interface McpParts {
-  readonly desk: FrontDesk
+  readonly gate: Gate
   readonly prices: PriceStore
   readonly ownOrigins: ReadonlySet<string>
   /** Whether only this machine can reach the server: then a page elsewhere could by a name that it lets point here. */
   readonly isLoopback: boolean
 }
 
-/** What the route knows of Bun's server: how long it lets a connection be silent. */
-type Patience = { timeout(request: Request, seconds: number): void } | null
-
 /**
  * The catalogue as MCP tools (spec 5): `/mcp` for a key or an access token; `/mcp/paid`, its data tools alone, also for whoever pays
  * each call by itself (spec-answers 10). A tool is a call of the operation's own route, made in the name of the caller that the
- * door let in here, or paid for by what the message brought: one judge, one price, one ledger. The minute counts it once.
+ * gate let in, or paid for by what the message brought: one judge, one price, one ledger. The minute counts it once.
  */
 export function mcpRoutes(parts: McpParts, inner: InnerCalls) {
   const mcp = new McpRoute(parts, inner)
   const plain = { parse: 'none', ...UNDOCUMENTED } as const
-  return new Elysia({ name: 'mcp' })
+  return routeGroup({ name: 'mcp' })
     .post(
       '/mcp',
-      ({ request, server }) => mcp.answer(request, server, (account) => allTools(parts.prices, account)),
+      gated(({ context }) => mcp.answer(context, (account) => allTools(parts.prices, account))),
       plain,
     )
     .post(
       '/mcp/paid',
-      ({ request, server }) => mcp.answer(request, server, (account) => paidTools(parts.prices, account)),
+      gated(({ context }) => mcp.answer(context, (account) => paidTools(parts.prices, account))),
       plain,
     )
 }
@@ -77,19 +75,14 @@ class McpRoute {
     this.hosts = new Set([...parts.ownOrigins].map((origin) => new URL(origin).host))
   }
 
-  async answer(
-    request: Request,
-    server: Patience,
-    toolsFor: (account: AccountId | null) => readonly Tool[],
-  ): Promise<Response> {
-    const { desk } = this.parts
-    const passed = desk.passed(request)
-    const { caller } = passed.authenticated
+  async answer(context: GatedContext, toolsFor: (account: AccountId | null) => readonly Tool[]): Promise<Response> {
+    const { request } = context
+    const { caller } = context.authenticated
     const known = caller.kind === 'anonymous' ? null : caller
-    const counted = async () => (known ? passed.reply : desk.count(request))
-    const foreign = this.foreign(request)
+    const counted = async () => (known ? context.reply : this.parts.gate.count(context))
+    const foreign = this.foreign(context)
     if (foreign) return refused(await counted(), foreign)
-    const body = await readJson(request)
+    const body = await readJson(context)
     if (!body.ok) return refused(await counted(), body.error)
     const message: unknown = body.value ?? null
     if (Array.isArray(message)) return refused(await counted(), NO_BATCHES)
@@ -97,13 +90,13 @@ class McpRoute {
     const called = calledTool(message, tools)
     const payment = called && isPayable(called) ? paymentIn(message) : null
     // A payment is counted where it is judged, apart from the other requests of its address.
-    const reply = payment ? passed.reply : await counted()
+    const reply = payment ? context.reply : await counted()
     if (reply.refusal) return reply.refuse(reply.refusal)
     const problem = called && !payment ? reply.forbids(called.route) : null
     // As HTTP, so that a client can ask its owner for more and come back (RFC 6750 3.1).
     if (problem?.code === 'insufficient_scope') return reply.refuse(problem)
     // A long call may be silent for longer than the server lets a connection be.
-    if (called?.isLong) server?.timeout(desk.original(request), 0)
+    if (called?.isLong) context.allowSilence()
     const name = nameOf(caller)
     if (name !== null) cancelled(message, name, this.running)
     const answer = await answerMcp({
@@ -114,10 +107,11 @@ class McpRoute {
       tools,
       running: this.running,
       run: (call, signal) => {
-        const made = madeRequest(call, request, signal)
-        if (payment) desk.lendPayment(made, payment, request)
-        else desk.lendAdmission(made, reply, request)
-        return this.inner.call(made)
+        const { address, authenticated } = context
+        const from: InnerOrigin = payment
+          ? { address, credential: { kind: 'payment', shown: payment }, authenticated: null }
+          : { address, credential: authenticated.incoming.credential, authenticated }
+        return this.inner.call(innerRequest(call, context, signal, from))
       },
       every: (ms, tick) => {
         const timer = setInterval(tick, ms)
@@ -128,12 +122,12 @@ class McpRoute {
   }
 
   /** Why a browser's request is not taken, or null. */
-  private foreign(request: Request): Failure | null {
-    const { desk, ownOrigins, isLoopback } = this.parts
+  private foreign({ request, url }: GatedContext): Failure | null {
+    const { ownOrigins, isLoopback } = this.parts
     const origin = request.headers.get('origin')
     if (origin !== null && !ownOrigins.has(origin))
       return failure('foreign_origin', 'A page of another site may not call the MCP server.')
-    if (isLoopback && !this.hosts.has(desk.arrival(request).url.host))
+    if (isLoopback && !this.hosts.has(url.host))
       return failure('foreign_origin', 'The Host header is not the name of this server.')
     return null
   }
@@ -150,18 +144,19 @@ function nameOf(caller: Caller): string | null {
   return caller.kind === 'anonymous' ? null : countedOn(caller).id
 }
 
-function madeRequest(call: ToolCall, from: Request, signal: AbortSignal): Request {
+function innerRequest(
+  call: ToolCall,
+  { request, url }: GatedContext,
+  signal: AbortSignal,
+  from: InnerOrigin,
+): InnerRequest {
   const headers = new Headers(call.headers)
-  const userAgent = from.headers.get('user-agent')
+  const userAgent = request.headers.get('user-agent')
   if (userAgent !== null) headers.set('user-agent', userAgent)
   const hasBody = call.body !== undefined
   if (hasBody) headers.set('content-type', 'application/json')
-  return new Request(new URL(call.path, from.url), {
-    method: call.method,
-    headers,
-    signal,
-    ...(hasBody && { body: JSON.stringify(call.body) }),
-  })
+  const body = hasBody ? { body: JSON.stringify(call.body) } : {}
+  return new InnerRequest(new URL(call.path, url), { method: call.method, headers, signal, ...body }, from)
 }
 
 /** A cancel comes as a message of its own and, without sessions, meets a server of its own: it is carried over here. */

@@ -4,11 +4,11 @@ import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import { ZERO } from '../../core/money'
 import { Failed } from './failures'
-import type { Reply } from './reply'
+import type { RequestContext } from './request-context'
 
 /** The owner in whose name an app changes keys. The audit names the app's connection. Throws for a caller that is no app. */
-export async function appOwner(reply: Reply, ledger: Ledger): Promise<KeyOwner> {
-  const caller = reply.authenticated?.caller
+export async function appOwner(context: RequestContext, ledger: Ledger): Promise<KeyOwner> {
+  const caller = context.authenticated?.caller
   if (caller?.kind !== 'app')
     throw new Failed(
       failure(
@@ -21,6 +21,6 @@ export async function appOwner(reply: Reply, ledger: Ledger): Promise<KeyOwner> 
   return {
     accountId: account.id,
     tier: { ...account, toppedUp: balance?.toppedUp ?? ZERO },
-    actor: { kind: 'app', id: grant.id, address: formatAddress(reply.incoming.address) },
+    actor: { kind: 'app', id: grant.id, address: formatAddress(context.address) },
   }
 }

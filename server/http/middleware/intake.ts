@@ -29,8 +29,12 @@ export interface BodyTerms {
   judge(chunk: Uint8Array): Failure | null
 }
 
-/** Set by whoever takes requests in, so that a body is counted wherever it is read. */
-const ORIGINS = new WeakMap<Request, { readonly intake: Intake; readonly owner: BodyOwner }>()
+/** A request whose body may be read, and whom it counts on. */
+export interface BodySource {
+  readonly request: Request
+  readonly intake: Intake
+  readonly bodyOwner: BodyOwner
+}
 
 /** Takes bodies in: bounded in bytes and time, counted on their owner while they are held. */
 export class Intake {
@@ -43,11 +47,6 @@ export class Intake {
   constructor(room: BytesUnderWay, clock: Clock) {
     this.room = room
     this.clock = clock
-  }
-
-  /** Says whose body a request brings. What was said last counts. */
-  expect(request: Request, owner: BodyOwner): void {
-    ORIGINS.set(request, { intake: this, owner })
   }
 
   /**
@@ -89,11 +88,12 @@ export class Intake {
   }
 }
 
-/** Reads the body of a request on its owner's count; of one that nobody expected, within the terms alone. */
-export function takeBody(request: Request, terms: BodyTerms): Promise<Result<TakenBody, Failure>> {
-  const origin = ORIGINS.get(request)
-  if (!origin) throw new Error('a body is read of a request that was not taken in')
-  return origin.intake.take(request, origin.owner, terms)
+/** Reads the body of a request, counted on its owner. */
+export function takeBody(
+  { request, intake, bodyOwner }: BodySource,
+  terms: BodyTerms,
+): Promise<Result<TakenBody, Failure>> {
+  return intake.take(request, bodyOwner, terms)
 }
 
 /** One body on its way in. */

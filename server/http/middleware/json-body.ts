@@ -2,7 +2,7 @@ import { type Failure, failure } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, type JsonBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
 import { no, ok, type Result } from '../../core/result'
 import { type ArrivedBody, SHORT_BODY_BYTES } from '../../pipeline/models/body-reader'
-import { type BodyTerms, type TakenBody, takeBody } from './intake'
+import { type BodySource, type BodyTerms, type TakenBody, takeBody } from './intake'
 
 /** Most bytes of a JSON body (spec-answers 2). */
 const MAX_JSON_BYTES = SHORT_BODY_BYTES
@@ -13,9 +13,9 @@ const LONG_BODY_SCAN_BYTES = 64 * 1024
  * Reads a JSON body: undefined when there is none, 415 when it is not declared as JSON, 413 over the limit (also when the
  * caller lies about its length), 400 when it cannot be parsed, or when it is made of more than a parser should be given.
  */
-export async function readJson(request: Request): Promise<Result<unknown, Failure>> {
-  const { judge } = jsonJudge(request.headers, SERVED_BODY_BOUNDS)
-  const taken = await takeBody(request, { mostBytes: MAX_JSON_BYTES, judge })
+export async function readJson(source: BodySource): Promise<Result<unknown, Failure>> {
+  const { judge } = jsonJudge(source.request.headers, SERVED_BODY_BOUNDS)
+  const taken = await takeBody(source, { mostBytes: MAX_JSON_BYTES, judge })
   if (!taken.ok) return taken
   const { chunks, byteLength, giveBack } = taken.value
   try {
@@ -32,21 +32,22 @@ export async function readJson(request: Request): Promise<Result<unknown, Failur
  * long one is looked at by who parses it, off this thread.
  */
 export async function readJsonChunks(
-  request: Request,
+  source: BodySource,
   mostBytes: number,
   mostMs?: number,
 ): Promise<Result<TakenBody & ArrivedBody, Failure>> {
-  const { judge, parts } = jsonJudge(request.headers, BODY_BOUNDS)
-  const taken = await takeBody(request, { mostBytes, ...(mostMs !== undefined && { mostMs }), judge })
+  const { judge, parts } = jsonJudge(source.request.headers, BODY_BOUNDS)
+  const taken = await takeBody(source, { mostBytes, ...(mostMs !== undefined && { mostMs }), judge })
   return taken.ok ? ok({ ...taken.value, parts: parts() }) : taken
 }
 
 /** The request with its body read, for whoever reads and judges it in another shape. JSON in it keeps to the bounds. */
-export async function withTakenBody(request: Request, mostBytes: number): Promise<Result<Request, Failure>> {
+export async function withTakenBody(source: BodySource, mostBytes: number): Promise<Result<Request, Failure>> {
+  const { request } = source
   if (!request.body) return ok(request)
   const isJson = isJsonType(request.headers.get('content-type'))
   const judge = isJson ? jsonJudge(request.headers, SERVED_BODY_BOUNDS).judge : () => null
-  const taken = await takeBody(request, { mostBytes, judge })
+  const taken = await takeBody(source, { mostBytes, judge })
   if (!taken.ok) return taken
   const { method, headers, signal } = request
   const { chunks, byteLength, giveBack } = taken.value

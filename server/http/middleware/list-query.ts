@@ -1,6 +1,7 @@
 import { type Parameters, type ParameterTable, parseParameters } from '../../core/catalogue/parameters'
 import { wrongParameters } from '../../core/failure'
 import { Failed } from './failures'
+import type { RequestContext } from './request-context'
 
 /** The query of every list: 1 to 200 rows a page, 50 by default (spec-answers 3). */
 export const PAGE_QUERY = {
@@ -9,8 +10,8 @@ export const PAGE_QUERY = {
 } as const satisfies ParameterTable
 
 /** The query of a route that has no headers or body to judge; throws the one failure that lists every wrong parameter. */
-export function queryOf<T extends ParameterTable>(table: T, request: Request): Parameters<T> {
-  const query = new URL(request.url).searchParams
+export function queryOf<T extends ParameterTable>(table: T, { url }: Pick<RequestContext, 'url'>): Parameters<T> {
+  const query = url.searchParams
   const parsed = parseParameters(table, { query: (name) => query.getAll(name), header: () => null })
   if (!parsed.ok) throw new Failed(wrongParameters(parsed.error))
   return parsed.value

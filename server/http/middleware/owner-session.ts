@@ -7,7 +7,7 @@ import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import { ZERO } from '../../core/money'
 import { Failed } from './failures'
-import type { FrontDesk } from './request-context'
+import type { RequestContext } from './request-context'
 
 export interface Owner extends KeyOwner {
   readonly account: Account
@@ -22,20 +22,17 @@ export const SIGNED_IN_JUST_NOW = 10 * 60_000
 
 /** Finds the owner behind a dashboard request: the cookie's user, and the account that belongs to it. */
 export class OwnerSessions {
-  private readonly desk: FrontDesk
   private readonly identity: Identity
   private readonly signUp: SignUp
   private readonly ledger: Ledger
   private readonly ownOrigins: ReadonlySet<string>
 
   constructor(parts: {
-    desk: FrontDesk
     identity: Identity
     signUp: SignUp
     ledger: Ledger
     ownOrigins: ReadonlySet<string>
   }) {
-    this.desk = parts.desk
     this.identity = parts.identity
     this.signUp = parts.signUp
     this.ledger = parts.ledger
@@ -46,21 +43,20 @@ export class OwnerSessions {
    * Throws `missing_session`, `foreign_origin` for a write that another site caused, or `recent_sign_in_required` when the
    * session signed in longer ago than `withinMs`. API keys are not looked at here.
    */
-  async owner(request: Request, withinMs?: number): Promise<Owner> {
+  async owner(context: RequestContext, withinMs?: number): Promise<Owner> {
+    const { request, at, isFromThisMachine } = context
     if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
     const session = await this.identity.session(request.headers)
     if (!session) throw new Failed(failure('missing_session', 'Sign in first: this route needs the session cookie.'))
-    const arrival = this.desk.arrival(request)
-    if (withinMs !== undefined && arrival.at - session.sessionCreatedAt > withinMs)
+    if (withinMs !== undefined && at - session.sessionCreatedAt > withinMs)
       throw new Failed(failure('recent_sign_in_required', 'You signed in a while ago. Sign in again to do this.'))
-    const address = formatAddress(arrival.address)
-    const { isFromThisMachine } = arrival
+    const address = formatAddress(context.address)
     const account = await this.signUp.openAccount(session.userId, { address, isFromThisMachine })
     if (!account)
       throw new Failed(
         failure('service_unavailable', 'The account could not be opened. Try again.', { retryAfterSeconds: 1 }),
       )
-    this.desk.countBodyOn(request, account.id)
+    context.countBodyOn(account.id)
     const balance = await this.ledger.balance(account.id)
     return {
       account,
@@ -74,13 +70,13 @@ export class OwnerSessions {
   }
 
   /** Where a write without a session comes from. Throws `foreign_origin` for one that another site caused. */
-  stranger(request: Request): { readonly address: string } {
+  stranger({ request, address }: RequestContext): { readonly address: string } {
     this.refuseForeign(request.headers)
-    return { address: formatAddress(this.desk.arrival(request).address) }
+    return { address: formatAddress(address) }
   }
 
   /** Whether the request's session still holds. Throws when the database cannot answer. */
-  async isSignedIn(request: Request): Promise<boolean> {
+  async isSignedIn({ request }: RequestContext): Promise<boolean> {
     return (await this.identity.session(request.headers)) !== null
   }
 

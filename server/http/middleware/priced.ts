@@ -10,7 +10,7 @@ import { admitsJson } from './accept'
 import { readCallOptions } from './call-options'
 import { readJson } from './json-body'
 import type { Reply } from './reply'
-import type { FrontDesk } from './request-context'
+import type { GatedContext } from './request-context'
 
 const NONE: readonly string[] = []
 
@@ -24,21 +24,18 @@ export interface PricedRoute<T extends ParameterTable> {
 
 /** The way of a priced call through HTTP: its input judged whole, then the pipeline, then the answer. */
 export class PricedCalls {
-  private readonly desk: FrontDesk
   private readonly deps: PipelineDeps
 
-  constructor(desk: FrontDesk, deps: PipelineDeps) {
-    this.desk = desk
+  constructor(deps: PipelineDeps) {
     this.deps = deps
   }
 
-  /** Answers a request that passed the door. Everything wrong with its input is told at once. */
-  async answer<T extends ParameterTable>(request: Request, route: PricedRoute<T>): Promise<Response> {
-    const { reply, authenticated } = this.desk.passed(request)
-    const { url } = this.desk.arrival(request)
+  /** Answers a call that was authenticated. Everything wrong with its input is told at once. */
+  async answer<T extends ParameterTable>(context: GatedContext, route: PricedRoute<T>): Promise<Response> {
+    const { request, url, reply, authenticated } = context
     if (!admitsJson(request.headers.get('accept')))
       return reply.refuse(failure('not_acceptable', 'This endpoint answers JSON only: accept application/json or */*.'))
-    const raw = await rawInput(request, url.searchParams)
+    const raw = await rawInput(context)
     if (!raw.ok) return reply.refuse(raw.error)
     const { operation } = route
     const provider = typeof route.provider === 'function' ? route.provider(authenticated) : route.provider
@@ -79,9 +76,10 @@ function told(
   }
 }
 
-async function rawInput(request: Request, query: URLSearchParams) {
+async function rawInput(context: GatedContext) {
+  const { request } = context
   const sent = new Map<string, string[]>()
-  for (const [name, value] of query) {
+  for (const [name, value] of context.url.searchParams) {
     const values = sent.get(name)
     if (values) values.push(value)
     else sent.set(name, [value])
@@ -91,7 +89,7 @@ async function rawInput(request: Request, query: URLSearchParams) {
     header: (name: string) => request.headers.get(name),
   }
   if (request.method !== 'POST') return { ok: true as const, value: wire satisfies RawInput as RawInput }
-  const read = await readJson(request)
+  const read = await readJson(context)
   if (!read.ok) return read
   const body = read.value === undefined ? {} : read.value
   if (typeof body !== 'object' || body === null || Array.isArray(body))

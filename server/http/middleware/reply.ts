@@ -14,13 +14,11 @@ import { idHeaders, type RequestIds } from './request-ids'
 const CORKED_BYTES = 15_000
 
 /**
- * One gated request on its way: what the door found, and the two ways to answer it. Every answer carries the request ids and
+ * The answer to one gated request, whether it was authenticated or refused. Every answer carries the request ids and
  * the limit headers, and every call of a known caller leaves its row.
  */
 export class Reply {
   readonly incoming: IncomingCall
-  /** Set when the call passed the door. */
-  readonly authenticated: AuthenticatedCall | null
   private readonly verdict: AuthenticatedCall | Refused
   private readonly ids: RequestIds
   private readonly path: string
@@ -41,7 +39,6 @@ export class Reply {
   }) {
     this.verdict = parts.verdict
     this.incoming = parts.verdict.incoming
-    this.authenticated = 'failure' in parts.verdict ? null : parts.verdict
     this.ids = parts.ids
     this.path = parts.path
     this.journal = parts.journal
@@ -49,7 +46,7 @@ export class Reply {
     this.origin = parts.origin
   }
 
-  /** Why the door turned the call away, or null. */
+  /** Why the call was refused, or null. */
   get refusal(): Failure | null {
     return 'failure' in this.verdict ? this.verdict.failure : null
   }

@@ -10,16 +10,13 @@ import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire
 import { readCallOptions } from '../middleware/call-options'
 import { readJsonChunks } from '../middleware/json-body'
 import type { Reply } from '../middleware/reply'
-import type { FrontDesk } from '../middleware/request-context'
+import type { GatedContext } from '../middleware/request-context'
 
 /** Most bytes of a model call's body (spec-answers 2). */
 const MAX_BODY_BYTES = 32 * 1024 * 1024
 const BODY_DEADLINE_MS = 300_000
 /** What vendors read of a caller's headers. */
 const PASSED_ON = ['anthropic-version', 'anthropic-beta']
-
-/** The part of Bun's server that bounds a connection's silence. */
-export type IdleTimer = { timeout(request: Request, seconds: number): void } | null
 
 /** What is called behind one path. */
 export interface ModelTarget {
@@ -30,12 +27,10 @@ export interface ModelTarget {
 
 /** The way of a model call through HTTP: its body as bytes, then the pipeline, then the answer, plain or streamed. */
 export class ModelCalls {
-  private readonly desk: FrontDesk
   private readonly deps: ModelDeps
   private readonly bodies: BodyReader
 
-  constructor(desk: FrontDesk, deps: ModelDeps, bodies: BodyReader) {
-    this.desk = desk
+  constructor(deps: ModelDeps, bodies: BodyReader) {
     this.deps = deps
     this.bodies = bodies
   }
@@ -45,32 +40,31 @@ export class ModelCalls {
     return estimateModelCall(this.deps, call)
   }
 
-  /** Answers a request that passed the door: one place, then the body, then the rest of the way. */
-  async answer(request: Request, server: IdleTimer, target: ModelTarget): Promise<Response> {
-    const { reply, authenticated } = this.desk.passed(request)
+  /** Answers a call that was authenticated: one place, then the body, then the rest of the way. */
+  async answer(context: GatedContext, target: ModelTarget): Promise<Response> {
+    const { request, reply, authenticated } = context
     // A long body, and a model that thinks for minutes, are no idle connections: our own clocks bound both.
-    server?.timeout(this.desk.original(request), 0)
+    context.allowSilence()
     const options = readCallOptions((name) => request.headers.get(name))
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
     const outcome = await inPlace(this.deps.limiter, authenticated, async (ticket): Promise<ModelOutcome> => {
-      const taken = await readJsonChunks(request, MAX_BODY_BYTES, BODY_DEADLINE_MS)
+      const taken = await readJsonChunks(context, MAX_BODY_BYTES, BODY_DEADLINE_MS)
       if (!taken.ok) return { kind: 'refused', failure: taken.error }
       const { byteLength, giveBack } = taken.value
       ticket.with(giveBack)
       if (byteLength === 0) return { kind: 'refused', failure: failure('invalid_request', 'The body is missing.') }
       const read = await this.bodies.read(target.wire, taken.value, target.path)
       if (!read.ok) return { kind: 'refused', failure: read.error }
-      return serveModel(this.deps, { ...this.call(request, target, read.value), ticket, options: options.value })
+      return serveModel(this.deps, { ...this.call(context, target, read.value), ticket, options: options.value })
     })
     return told(reply, target.operation, outcome)
   }
 
   private call(
-    request: Request,
+    { request, url, reply, authenticated }: GatedContext,
     { operation, wire, path }: ModelTarget,
     { request: body, digest }: ReadModelBody,
   ): Omit<ModelCall, 'ticket' | 'options'> {
-    const { reply, authenticated } = this.desk.passed(request)
     const headers = Object.fromEntries(
       PASSED_ON.flatMap((name) => {
         const value = request.headers.get(name)
@@ -78,7 +72,6 @@ export class ModelCalls {
       }),
     )
     const { method } = request
-    const { pathname } = this.desk.arrival(request).url
     return {
       authenticated,
       operation,
@@ -90,7 +83,7 @@ export class ModelCalls {
       fingerprint: () =>
         fingerprintOf({
           method,
-          path: pathname,
+          path: url.pathname,
           query: [],
           input: { path, headers, body: digest ?? digestOf(body.bytes) },
         }),

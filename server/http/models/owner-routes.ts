@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import { wrong } from '../../core/accounts/key-form'
 import { wrongParameters } from '../../core/failure'
 import type { ModelCatalogue } from '../../core/models/catalogue'
@@ -8,6 +7,7 @@ import { MESSAGES } from '../../pipeline/models/wires/messages-wire'
 import { Failed } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { MODEL_DOCS } from './docs'
 import type { ModelCalls } from './model-calls'
@@ -18,20 +18,20 @@ const WIRES = [CHAT_COMPLETIONS, MESSAGES, GENERATE_CONTENT]
 /** Models as an owner looks at them before a call: what there is, and what a call would cost at most. */
 export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCatalogue; modelCalls: ModelCalls }) {
   const { owners, models, modelCalls } = parts
-  return new Elysia({ name: 'owner-models', prefix: '/api' })
+  return routeGroup({ name: 'owner-models', prefix: '/api' })
     .get(
       '/models',
-      async ({ request }) => {
-        await owners.owner(request)
+      async ({ context }) => {
+        await owners.owner(context)
         return { object: 'list' as const, data: models.list().map(wireModel) }
       },
       documented(MODEL_DOCS.offered),
     )
     .post(
       '/models/estimate',
-      async ({ request }) => {
-        await owners.owner(request)
-        const read = await readJson(request)
+      async ({ context }) => {
+        await owners.owner(context)
+        const read = await readJson(context)
         if (!read.ok) throw new Failed(read.error)
         const { wire, model, body } = wanted(read.value)
         const bytes = new TextEncoder().encode(JSON.stringify(body))

@@ -15,8 +15,7 @@ import {
 import { readCallOptions } from '../middleware/call-options'
 import { readJson } from '../middleware/json-body'
 import type { Reply } from '../middleware/reply'
-import type { FrontDesk } from '../middleware/request-context'
-import type { IdleTimer } from './model-calls'
+import type { GatedContext } from '../middleware/request-context'
 
 const SEARCHES = { most: 10, usual: 4 }
 const CAP = { most: 16_384, usual: 1024 }
@@ -24,21 +23,19 @@ const MAX_QUESTION_BYTES = 16 * 1024
 
 /** `POST /v1/deep-research` through HTTP: a chat completion with `citations`, plain or with its progress as a stream. */
 export class ResearchCalls {
-  private readonly desk: FrontDesk
   private readonly parts: ResearchParts
 
-  constructor(desk: FrontDesk, parts: ResearchParts) {
-    this.desk = desk
+  constructor(parts: ResearchParts) {
     this.parts = parts
   }
 
-  async answer(request: Request, server: IdleTimer): Promise<Response> {
-    const { reply, authenticated } = this.desk.passed(request)
-    server?.timeout(this.desk.original(request), 0)
+  async answer(context: GatedContext): Promise<Response> {
+    const { request, reply, authenticated } = context
+    context.allowSilence()
     const options = readCallOptions((name) => request.headers.get(name))
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
     const outcome = await inPlace(this.parts.limiter, authenticated, async (ticket): Promise<ResearchOutcome> => {
-      const read = await readJson(request)
+      const read = await readJson(context)
       const asked = read.ok ? askedOf(read.value) : read
       if (!asked.ok) return { kind: 'refused', failure: asked.error }
       return serveResearch(this.parts, {

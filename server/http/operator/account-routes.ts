@@ -1,9 +1,9 @@
-import { Elysia } from 'elysia'
 import type { ParameterTable } from '../../core/catalogue/parameters'
 import type { AccountId } from '../../core/ids'
 import { notFound } from '../middleware/failures'
 import { PAGE_QUERY, pageOf, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { describeAccount, type OperatorParts, searchAccounts } from './operator-commands'
 import { operatorGate } from './operator-gate'
@@ -17,12 +17,12 @@ const ACCOUNTS_QUERY = {
 export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: OwnerSessions }) {
   const { accounts } = parts
   const { operator, order } = operatorGate(parts, parts.owners)
-  return new Elysia({ name: 'operator-accounts', prefix: '/api/operator/accounts' })
+  return routeGroup({ name: 'operator-accounts', prefix: '/api/operator/accounts' })
     .get(
       '',
-      async ({ request }) => {
-        await operator(request)
-        const { search, limit, cursor } = queryOf(ACCOUNTS_QUERY, request)
+      async ({ context }) => {
+        await operator(context)
+        const { search, limit, cursor } = queryOf(ACCOUNTS_QUERY, context)
         if (cursor !== undefined && !(await accounts.byId(cursor as AccountId))) throw refuseCursor(cursor)
         const after = (cursor ?? null) as AccountId | null
         const page =
@@ -38,8 +38,8 @@ export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: 
     )
     .get(
       '/:id',
-      async ({ request, params }) => {
-        await operator(request)
+      async ({ context, params }) => {
+        await operator(context)
         const account = await accounts.byId(params.id as AccountId)
         if (!account) throw notFound('No such account.')
         return { account: await describeAccount(parts, account) }
@@ -48,12 +48,12 @@ export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: 
     )
     .post(
       '/:id/grants',
-      async ({ request, params }) => ({ account: await order(request, 'grant', { account: params.id }) }),
+      async ({ context, params }) => ({ account: await order(context, 'grant', { account: params.id }) }),
       { parse: 'none', ...UNDOCUMENTED },
     )
     .post(
       '/:id/limits',
-      async ({ request, params }) => ({ account: await order(request, 'limits', { account: params.id }) }),
+      async ({ context, params }) => ({ account: await order(context, 'limits', { account: params.id }) }),
       { parse: 'none', ...UNDOCUMENTED },
     )
 }

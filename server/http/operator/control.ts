@@ -34,8 +34,7 @@ export function controlDesk(
   return async (request) => {
     const name = new URL(request.url).pathname.slice(1)
     const command = commands.get(name)
-    parts.intake.expect(request, 'address control socket')
-    const body = await readJson(request)
+    const body = await readJson({ request, intake: parts.intake, bodyOwner: 'address control socket' })
     const outcome = !command
       ? no(failure('unknown_endpoint', `There is no operator command "${name}".`))
       : body.ok

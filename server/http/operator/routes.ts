@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import { OPERATIONS } from '../../core/catalogue/operations'
 import type { ParameterTable } from '../../core/catalogue/parameters'
 import type { LimitRequestId } from '../../core/ids'
@@ -7,6 +6,7 @@ import { formatUsd } from '../../core/money'
 import type { ModelBackend, UpstreamState } from '../../pipeline/models/model-backend'
 import { PAGE_QUERY, pageOf, queryOf } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { describeRequests, type OperatorParts } from './operator-commands'
 import { operatorGate } from './operator-gate'
@@ -34,12 +34,12 @@ type Parts = OperatorParts & {
 export function operatorRoutes(parts: Parts) {
   const { limitRequests, prices, models, upstreams } = parts
   const { operator, order } = operatorGate(parts, parts.owners)
-  return new Elysia({ name: 'operator', prefix: '/api/operator' })
+  return routeGroup({ name: 'operator', prefix: '/api/operator' })
     .get(
       '/limit-requests',
-      async ({ request }) => {
-        await operator(request)
-        const { status, limit, cursor } = queryOf(REQUESTS_QUERY, request)
+      async ({ context }) => {
+        await operator(context)
+        const { status, limit, cursor } = queryOf(REQUESTS_QUERY, context)
         const filter = { accountId: null, status: status ?? null }
         const page = pageOf(
           await limitRequests.list(filter, limit + 1, (cursor ?? null) as LimitRequestId | null),
@@ -51,18 +51,18 @@ export function operatorRoutes(parts: Parts) {
     )
     .post(
       '/limit-requests/:id/approve',
-      async ({ request, params }) => order(request, 'approve', { request: params.id }),
+      async ({ context, params }) => order(context, 'approve', { request: params.id }),
       { parse: 'none', ...UNDOCUMENTED },
     )
     .post(
       '/limit-requests/:id/decline',
-      async ({ request, params }) => order(request, 'decline', { request: params.id }),
+      async ({ context, params }) => order(context, 'decline', { request: params.id }),
       { parse: 'none', ...UNDOCUMENTED },
     )
     .get(
       '/prices',
-      async ({ request }) => {
-        await operator(request)
+      async ({ context }) => {
+        await operator(context)
         return {
           catalogue: Object.values(OPERATIONS).map(({ name, price }) => ({ operation: name, usd: formatUsd(price) })),
           prices: prices.all().map(({ operation, accountId, amount, id, at }) => ({
@@ -75,13 +75,13 @@ export function operatorRoutes(parts: Parts) {
     )
     .get(
       '/upstreams',
-      async ({ request }) => {
-        await operator(request)
+      async ({ context }) => {
+        await operator(context)
         return { upstreams: upstreams(models.list()).map(wireUpstream) }
       },
       UNDOCUMENTED,
     )
-    .post('/prices', ({ request }) => order(request, 'price', {}), { parse: 'none', ...UNDOCUMENTED })
+    .post('/prices', ({ context }) => order(context, 'price', {}), { parse: 'none', ...UNDOCUMENTED })
 }
 
 function wireUpstream({ name, models, breaker, failures, failingSince, nextTryAt, underWay }: UpstreamState) {

@@ -1,14 +1,13 @@
-import { Elysia } from 'elysia'
 import { wrong } from '../../core/accounts/key-form'
 import type { Keys } from '../../core/accounts/keys'
 import { wrongParameters } from '../../core/failure'
 import { Failed, notFound } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import type { OwnerSessions } from '../middleware/owner-session'
-import type { FrontDesk } from '../middleware/request-context'
+import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { routeOf } from '../routing/endpoints'
-import type { InnerCalls } from '../routing/inner-calls'
+import { type InnerCalls, InnerRequest } from '../routing/inner-calls'
 
 /** Headers that mean something to an operation. No others go on: neither the session's cookie nor a forged address. */
 const SENT_ON =
@@ -19,22 +18,23 @@ const SENT_ON =
  * (key state, address, limits, price, charge to the key's pool and the account), only the secret is not shown. The answer is the
  * call's own, unchanged.
  */
-export function tryRoutes(parts: { owners: OwnerSessions; keys: Keys; desk: FrontDesk }, inner: InnerCalls) {
-  const { owners, keys, desk } = parts
-  return new Elysia({ name: 'try', prefix: '/api' }).post(
+export function tryRoutes(parts: { owners: OwnerSessions; keys: Keys }, inner: InnerCalls) {
+  const { owners, keys } = parts
+  return routeGroup({ name: 'try', prefix: '/api' }).post(
     '/try',
-    async ({ request, server }) => {
-      const { accountId } = await owners.owner(request)
-      const body = await readJson(request)
+    async ({ context }) => {
+      const { accountId } = await owners.owner(context)
+      const body = await readJson(context)
       if (!body.ok) throw new Failed(body.error)
-      const { keyId, ...asked } = wanted(body.value, new URL(request.url).origin)
+      const { keyId, ...asked } = wanted(body.value, context.url.origin)
       const key = await keys.find(accountId, keyId)
       if (!key) throw notFound('No such key.')
-      const made = new Request(asked.url, { ...asked.init, signal: request.signal })
       // A model may think longer than a connection may be idle; what is called bounds its own time.
-      server?.timeout(desk.original(request), 0)
-      desk.lend(made, key.id, request)
-      return inner.call(made)
+      context.allowSilence()
+      const { address, request } = context
+      const credential = { kind: 'own_key', id: key.id } as const
+      const from = { address, credential, authenticated: null }
+      return inner.call(new InnerRequest(asked.url, { ...asked.init, signal: request.signal }, from))
     },
     { parse: 'none', ...UNDOCUMENTED },
   )

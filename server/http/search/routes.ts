@@ -1,12 +1,13 @@
-import { Elysia } from 'elysia'
 import { IMAGE_SEARCH, type ImageSearchInput } from '../../core/catalogue/image-search'
 import { LLM_CONTEXT, type LlmContextInput } from '../../core/catalogue/llm-context'
 import type { Operation } from '../../core/catalogue/operation'
 import type { Provider } from '../../core/providers/provider'
 import { CALL_OPTIONS } from '../middleware/call-options'
 import type { PricedCalls, PricedRoute } from '../middleware/priced'
+import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import { documented } from '../openapi/documented'
+import { gated } from '../routing/gated'
 import { dataDocs, routeParameters } from './docs'
 
 export interface DataProviders {
@@ -22,18 +23,30 @@ export function dataRoutes(calls: PricedCalls, providers: DataProviders) {
     provider: providers.images,
     headers,
   }
-  const context: PricedRoute<typeof LLM_CONTEXT.parameters> = {
+  const llmContext: PricedRoute<typeof LLM_CONTEXT.parameters> = {
     operation: LLM_CONTEXT,
     provider: providers.context,
     headers,
   }
-  return new Elysia({ name: 'data' })
-    .get(IMAGE_SEARCH.path, ({ request }) => calls.answer(request, images), docs(IMAGE_SEARCH, 'GET'))
-    .get(LLM_CONTEXT.path, ({ request }) => calls.answer(request, context), docs(LLM_CONTEXT, 'GET'))
-    .post(LLM_CONTEXT.path, ({ request }) => calls.answer(request, context), {
-      parse: 'none',
-      ...docs(LLM_CONTEXT, 'POST'),
-    })
+  return routeGroup({ name: 'data' })
+    .get(
+      IMAGE_SEARCH.path,
+      gated(({ context }) => calls.answer(context, images)),
+      docs(IMAGE_SEARCH, 'GET'),
+    )
+    .get(
+      LLM_CONTEXT.path,
+      gated(({ context }) => calls.answer(context, llmContext)),
+      docs(LLM_CONTEXT, 'GET'),
+    )
+    .post(
+      LLM_CONTEXT.path,
+      gated(({ context }) => calls.answer(context, llmContext)),
+      {
+        parse: 'none',
+        ...docs(LLM_CONTEXT, 'POST'),
+      },
+    )
 }
 
 function docs(operation: Operation, method: 'GET' | 'POST') {

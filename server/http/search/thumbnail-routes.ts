@@ -1,8 +1,8 @@
-import { Elysia } from 'elysia'
 import type { ParameterTable } from '../../core/catalogue/parameters'
 import { taken } from '../middleware/failures'
 import { queryOf } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import type { Thumbnails } from './thumbnails'
 
@@ -12,11 +12,11 @@ const QUERY = {
 
 /** Pictures of search results, for the dashboard. Bound to the owner's session, so that it is nobody's open proxy. */
 export function thumbnailRoutes({ owners, thumbnails }: { owners: OwnerSessions; thumbnails: Thumbnails }) {
-  return new Elysia({ name: 'thumbnail', prefix: '/api' }).get(
+  return routeGroup({ name: 'thumbnail', prefix: '/api' }).get(
     '/thumbnail',
-    async ({ request }) => {
-      const { accountId } = await owners.owner(request)
-      const { contentType, body } = taken(await thumbnails.get(accountId, queryOf(QUERY, request).url))
+    async ({ context }) => {
+      const { accountId } = await owners.owner(context)
+      const { contentType, body } = taken(await thumbnails.get(accountId, queryOf(QUERY, context).url))
       return new Response(body, {
         headers: {
           'content-type': contentType,

@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import type { Keys } from '../../core/accounts/keys'
 import { keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
@@ -7,6 +6,7 @@ import { SCOPE_MEANINGS, SOCIAL_SCOPES } from '../../core/social/scopes'
 import { Failed, notFound } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { OWNER_SOCIAL_DOCS } from './docs'
 import { linkWish } from './link-scopes'
@@ -21,11 +21,11 @@ export function ownerSocialRoutes(parts: {
   now: () => number
 }) {
   const { owners, keys, credentials, social, now } = parts
-  return new Elysia({ name: 'owner-social', prefix: '/api/social' })
+  return routeGroup({ name: 'owner-social', prefix: '/api/social' })
     .get(
       '',
-      async ({ request }) => {
-        const { accountId } = await owners.owner(request)
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
         return {
           network: social?.network.name ?? null,
           scopes: SOCIAL_SCOPES.map((name) => ({ name, meaning: SCOPE_MEANINGS[name] })),
@@ -36,9 +36,9 @@ export function ownerSocialRoutes(parts: {
     )
     .post(
       '',
-      async ({ request, set }) => {
-        const owner = await owners.owner(request)
-        const body = await readJson(request)
+      async ({ context, set }) => {
+        const owner = await owners.owner(context)
+        const body = await readJson(context)
         const wish = body.ok ? linkWish(body.value, ['key_id']) : body
         if (!wish.ok) throw new Failed(wish.error)
         if (!social) throw new Failed(NO_NETWORK)
@@ -55,8 +55,8 @@ export function ownerSocialRoutes(parts: {
     )
     .delete(
       '/:id',
-      async ({ request, params }) => {
-        const owner = await owners.owner(request)
+      async ({ context, params }) => {
+        const owner = await owners.owner(context)
         const key = await keys.find(owner.accountId, params.id)
         if (!key || !social) throw notFound('No such key.')
         const session = await social.store.session(key.poolId)

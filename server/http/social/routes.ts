@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
 import { countedOn } from '../../pipeline/call'
@@ -6,9 +5,10 @@ import { actingKey, SOCIAL_SALES } from '../../pipeline/social/social-actions'
 import { CALL_OPTIONS } from '../middleware/call-options'
 import { readJson } from '../middleware/json-body'
 import type { PricedCalls } from '../middleware/priced'
-import type { FrontDesk } from '../middleware/request-context'
+import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import { documented, UNDOCUMENTED } from '../openapi/documented'
+import { gated, keyed } from '../routing/gated'
 import { dataDocs, routeParameters } from '../search/docs'
 import { CONFIRM_PATH, callbackPage } from './callback-page'
 import { SOCIAL_LINK_DOCS } from './docs'
@@ -17,41 +17,30 @@ import { endedCookie, pressed, proofCookie } from './proof-cookie'
 import { linkAnswer, NO_NETWORK, type Social } from './record'
 
 /** Linking an account (spec 4.3), and what a linked account does and reads (spec-answers 7). */
-export function socialRoutes({
-  desk,
-  priced,
-  social,
-}: {
-  desk: FrontDesk
-  priced: PricedCalls
-  social: Social | null
-}) {
-  const web = new Elysia({ name: 'social' })
+export function socialRoutes({ priced, social }: { priced: PricedCalls; social: Social | null }) {
+  const web = routeGroup({ name: 'social' })
     .post(
       '/apis/v1/social/auth_social',
-      async ({ request }) => {
-        const reply = desk.reply(request)
-        const caller = reply.authenticated?.caller
-        if (!caller || caller.kind === 'anonymous') throw new Error('nobody known reached a route that needs a key')
-        const body = await readJson(request)
+      keyed(async ({ context }) => {
+        const { reply, address, ids } = context
+        const { caller } = context.authenticated
+        const body = await readJson(context)
         const wish = body.ok ? linkWish(body.value, [], ['key_id']) : body
         if (!wish.ok) return reply.refuse(wish.error)
         if (!social) return reply.refuse(NO_NETWORK)
-        const { id, address } = reply.incoming
         const key = await actingKey(social, caller, wish.value.text['key_id'])
         if (!key.ok) return reply.refuse(key.error)
         const actor = { kind: 'owner', id: countedOn(caller).id, address: formatAddress(address) } as const
         const started = await social.linking.start(key.value, wish.value.scopes, actor)
-        return reply.free(linkAnswer(started), { 'cache-control': 'no-store', 'x-gateway-request-id': id })
-      },
+        return reply.free(linkAnswer(started), { 'cache-control': 'no-store', 'x-gateway-request-id': ids.own })
+      }),
       { parse: 'none', ...documented(SOCIAL_LINK_DOCS, REQUEST_ID_HEADER) },
     )
     .get(
       '/apis/v1/social/oauth_callback',
-      async ({ request }) => {
-        const reply = desk.reply(request)
+      gated(async ({ context: { reply, url } }) => {
         if (!social) return reply.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
-        const { searchParams: query } = desk.arrival(request).url
+        const { searchParams: query } = url
         const only = (name: string) => (query.getAll(name).length === 1 ? query.get(name) : null)
         const callback = { state: only('state'), code: only('code'), error: only('error') }
         // The browser may be closed while the code is exchanged: the exchange goes on, its state is burned.
@@ -59,13 +48,12 @@ export function socialRoutes({
         const { status, body, headers } = callbackPage(end)
         const cookie = end.kind === 'approved' && { 'set-cookie': proofCookie(end, social.overHttps) }
         return reply.page(status, body, { ...headers, ...cookie })
-      },
+      }),
       UNDOCUMENTED,
     )
     .post(
       CONFIRM_PATH,
-      async ({ request }) => {
-        const reply = desk.reply(request)
+      gated(async ({ context: { reply, request } }) => {
         if (!social) return reply.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
         const shown = await pressed(request)
         const end = shown
@@ -73,7 +61,7 @@ export function socialRoutes({
           : ({ kind: 'not_confirmed' } as const)
         const { status, body, headers } = callbackPage(end)
         return reply.page(status, body, { ...headers, ...(shown && { 'set-cookie': endedCookie(shown.link) }) })
-      },
+      }),
       { parse: 'none', ...UNDOCUMENTED },
     )
   // Not typed for clients: these are called by programs of all kinds, never by the dashboard.
@@ -82,8 +70,9 @@ export function socialRoutes({
       web.route(
         method,
         operation.path,
-        ({ request }) =>
-          priced.answer(request, { operation, provider: (authenticated) => provider(social, authenticated) }),
+        gated(({ context }) =>
+          priced.answer(context, { operation, provider: (authenticated) => provider(social, authenticated) }),
+        ),
         {
           parse: 'none',
           ...documented(

@@ -1,6 +1,6 @@
-import { Elysia } from 'elysia'
 import { notFound, taken } from '../middleware/failures'
 import { withTakenBody } from '../middleware/json-body'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 
 /** Nobody posts more to a social network. */
@@ -13,12 +13,12 @@ export interface SandboxSite {
 
 /** `/sandbox/social`: the sandbox social network, where it is switched on. It takes no key, and nothing of the gateway's. */
 export function sandboxRoutes(site: SandboxSite | null) {
-  const answer = async ({ request }: { request: Request }) => {
+  const answer = async ({ context }: { context: RequestContext }) => {
     if (!site) throw notFound('The sandbox network is not switched on.')
-    return site.answer(taken(await withTakenBody(request, MAX_BODY_BYTES)))
+    return site.answer(taken(await withTakenBody(context, MAX_BODY_BYTES)))
   }
   const asItCame = { parse: 'none', ...UNDOCUMENTED } as const
-  return new Elysia({ name: 'sandbox' })
+  return routeGroup({ name: 'sandbox' })
     .all('/sandbox/social', answer, asItCame)
     .all('/sandbox/social/*', answer, asItCame)
 }

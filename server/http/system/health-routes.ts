@@ -1,5 +1,5 @@
-import { Elysia } from 'elysia'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { HEALTH_DOCS } from './health-docs'
 import type { Readiness } from './readiness'
@@ -7,24 +7,24 @@ import type { Readiness } from './readiness'
 /** `/health`: the process lives. `/ready`: it can serve and charge; an operator's session reads why not. */
 export function healthRoutes({ readiness, owners }: { readiness: Readiness; owners: Pick<OwnerSessions, 'owner'> }) {
   /** A session that cannot be read is a stranger's: this route answers whatever else does not. */
-  const isOperator = (request: Request) =>
-    request.headers.has('cookie') &&
-    owners.owner(request).then(
+  const isOperator = (context: RequestContext) =>
+    context.request.headers.has('cookie') &&
+    owners.owner(context).then(
       ({ account }) => account.operator,
       () => false,
     )
-  return new Elysia({ name: 'health' })
+  return routeGroup({ name: 'health' })
     .get('/health', () => ({ status: 'ok' as const }), documented(HEALTH_DOCS.health))
     .get(
       '/ready',
-      async ({ request, set }) => {
+      async ({ context, set }) => {
         const status = await readiness.status()
         set.headers['cache-control'] = 'no-store'
         if (status !== 'ready') {
           set.status = 503
           set.headers['retry-after'] = '1'
         }
-        return { status, ...((await isOperator(request)) && (await readiness.details())) }
+        return { status, ...((await isOperator(context)) && (await readiness.details())) }
       },
       documented(HEALTH_DOCS.ready),
     )

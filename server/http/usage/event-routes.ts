@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import type { LiveEvent } from '../../core/events/live-event'
 import type { LiveEvents, Watcher } from '../../core/events/live-events'
 import { failure } from '../../core/failure'
@@ -7,6 +6,7 @@ import type { Ledger } from '../../core/ledger/ledger'
 import { tierOf } from '../../core/limits/tier'
 import { Failed } from '../middleware/failures'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { wireCall } from './usage-report'
 
@@ -29,10 +29,10 @@ interface EventParts {
  */
 export function eventRoutes(parts: EventParts) {
   const { owners, events } = parts
-  return new Elysia({ name: 'events', prefix: '/api' }).get(
+  return routeGroup({ name: 'events', prefix: '/api' }).get(
     '/events',
-    async ({ request }) => {
-      const { accountId } = await owners.owner(request)
+    async ({ context }) => {
+      const { accountId } = await owners.owner(context)
       const watcher = events.watch(accountId)
       if (!watcher)
         throw new Failed(
@@ -40,8 +40,8 @@ export function eventRoutes(parts: EventParts) {
             retryAfterSeconds: 30,
           }),
         )
-      request.signal.addEventListener('abort', () => watcher.close(), { once: true })
-      return new Response(eventStream(parts, request, accountId, watcher), {
+      context.request.signal.addEventListener('abort', () => watcher.close(), { once: true })
+      return new Response(eventStream(parts, context, accountId, watcher), {
         headers: {
           'content-type': 'text/event-stream',
           'cache-control': 'no-store',
@@ -56,7 +56,7 @@ export function eventRoutes(parts: EventParts) {
 
 function eventStream(
   parts: EventParts,
-  request: Request,
+  context: RequestContext,
   accountId: AccountId,
   watcher: Watcher,
 ): ReadableStream<Uint8Array> {
@@ -65,7 +65,7 @@ function eventStream(
     start: (controller) => controller.enqueue(encoder.encode(`retry: 1000\n${PING}`)),
     async pull(controller) {
       // When the database cannot answer, the stream ends, and the browser comes back by itself.
-      const text = await nextText(parts, request, accountId, watcher).catch(() => null)
+      const text = await nextText(parts, context, accountId, watcher).catch(() => null)
       if (text !== null) return controller.enqueue(encoder.encode(text))
       watcher.close()
       controller.close()
@@ -77,7 +77,7 @@ function eventStream(
 /** The next events as text, or null when the stream is over. */
 async function nextText(
   parts: EventParts,
-  request: Request,
+  context: RequestContext,
   accountId: AccountId,
   watcher: Watcher,
 ): Promise<string | null> {
@@ -89,9 +89,9 @@ async function nextText(
     if (!more) return null
     const happened = [...first, ...more]
     const askSession = happened.length === 0 || happened.some((event) => event.type === 'session')
-    if (askSession && !(await parts.owners.isSignedIn(request))) return null
+    if (askSession && !(await parts.owners.isSignedIn(context))) return null
     if (happened.length === 0) return PING
-    const texts = await Promise.all(happened.map((event) => eventText(parts, request, accountId, event)))
+    const texts = await Promise.all(happened.map((event) => eventText(parts, context, accountId, event)))
     const text = texts.join('')
     if (text !== '') return text
   }
@@ -101,7 +101,7 @@ const PING = 'event: ping\ndata: {}\n\n'
 
 async function eventText(
   { owners, ledger }: EventParts,
-  request: Request,
+  context: RequestContext,
   accountId: AccountId,
   event: LiveEvent,
 ): Promise<string> {
@@ -116,7 +116,7 @@ async function eventText(
       return said('balance', { balance_micros_usd: balance?.posted ?? 0, held_micros_usd: balance?.held ?? 0 })
     }
     case 'tier':
-      return said('tier', { tier: tierOf((await owners.owner(request)).tier) })
+      return said('tier', { tier: tierOf((await owners.owner(context)).tier) })
     case 'social':
       return said('social', { key_id: event.keyId })
     case 'topup':

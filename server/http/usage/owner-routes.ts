@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia'
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import { parseInstant, RFC_3339 } from '../../core/accounts/instant'
 import type { ParameterTable } from '../../core/catalogue/parameters'
@@ -13,6 +12,7 @@ import { csvFile, csvLine } from '../middleware/csv'
 import { notFound } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { ACTIVITY_DOCS } from './activity-docs'
 import { explainedCall, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from './usage-report'
@@ -113,12 +113,12 @@ export function ownerUsageRoutes(parts: {
   now: () => number
 }) {
   const { owners, reports, statements, now } = parts
-  return new Elysia({ name: 'owner-usage', prefix: '/api' })
+  return routeGroup({ name: 'owner-usage', prefix: '/api' })
     .get(
       '/usage',
-      async ({ request }) => {
-        const { accountId } = await owners.owner(request)
-        const query = queryOf(GROUPED, request)
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
+        const query = queryOf(GROUPED, context)
         const { key, operation, status, model, group_by } = query
         const who = {
           scope: 'account',
@@ -134,9 +134,9 @@ export function ownerUsageRoutes(parts: {
     )
     .get(
       '/requests',
-      async ({ request }) => {
-        const { accountId } = await owners.owner(request)
-        const query = queryOf(LOG_QUERY, request)
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
+        const query = queryOf(LOG_QUERY, context)
         const page = await reports.requests(filterOf(accountId, query), query.limit, query.cursor ?? null)
         if (!page) throw refuseCursor(query.cursor ?? '')
         return { requests: page.rows.map(wireCall), next_cursor: page.next }
@@ -145,8 +145,8 @@ export function ownerUsageRoutes(parts: {
     )
     .get(
       '/requests/:id',
-      async ({ request, params }) => {
-        const { accountId } = await owners.owner(request)
+      async ({ context, params }) => {
+        const { accountId } = await owners.owner(context)
         const call = await reports.request(accountId, null, params.id)
         if (!call) throw notFound('No request of yours has that id.')
         return explainedCall(call)
@@ -155,9 +155,9 @@ export function ownerUsageRoutes(parts: {
     )
     .get(
       '/transactions',
-      async ({ request }) => {
-        const { accountId } = await owners.owner(request)
-        const query = queryOf(PAGE_QUERY, request)
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
+        const query = queryOf(PAGE_QUERY, context)
         const page = await statements.transactions(accountId, query.limit, query.cursor ?? null)
         if (!page) throw refuseCursor(query.cursor ?? '')
         return {
@@ -169,9 +169,9 @@ export function ownerUsageRoutes(parts: {
     )
     .get(
       '/usage.csv',
-      async ({ request }) => {
-        const { accountId } = await owners.owner(request)
-        const filter = filterOf(accountId, queryOf(FILTER, request))
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
+        const filter = filterOf(accountId, queryOf(FILTER, context))
         const payers = new Map((await payersOf(accountId, parts)).map((payer) => [payer.id, payer]))
         return csvFile(
           'usage.csv',

@@ -64,8 +64,7 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
         headers: { 'content-type': 'application/json', ...headers },
         body,
       })
-      intake.expect(request, 'address 127.0.0.1')
-      const taken = await readJsonChunks(request, 8 * MIB)
+      const taken = await readJsonChunks({ request, intake, bodyOwner: 'address 127.0.0.1' }, 8 * MIB)
       return taken.ok ? taken.value.parts : 'refused'
     }
     // The object, its three members, the list, the message and its two members.

@@ -1,10 +1,13 @@
 import { expect, test } from 'bun:test'
+import type { Address } from '../../../server/core/credentials/address'
 import type { CredentialStore } from '../../../server/core/credentials/store'
 import type { AccountStatements } from '../../../server/core/ledger/account-statement'
 import type { Page } from '../../../server/core/page'
 import type { CallRecord } from '../../../server/core/usage/call-record'
 import type { UsageReports } from '../../../server/core/usage/reports'
+import type { Intake } from '../../../server/http/middleware/intake'
 import type { OwnerSessions } from '../../../server/http/middleware/owner-session'
+import { RequestContext, routeGroup } from '../../../server/http/middleware/request-context'
 import { ownerUsageRoutes } from '../../../server/http/usage/owner-routes'
 import { accountId, call } from '../../support/ledger-parts'
 
@@ -26,7 +29,13 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
     statements: {} as AccountStatements,
     now: () => 0,
   })
-  const answer = await routes.handle(new Request('http://127.0.0.1/api/usage.csv'))
+  const deps = { clock: { now: () => 0 }, intake: {} as Intake, addressOf: (socket: Address) => socket }
+  const web = routeGroup({ name: 'csv' })
+    .onRequest((elysia) => {
+      elysia.context = new RequestContext(elysia.request, null, deps)
+    })
+    .use(routes)
+  const answer = await web.handle(new Request('http://127.0.0.1/api/usage.csv'))
   return (await answer.text()).trimEnd().split('\r\n').slice(1)
 }
 
