@@ -1,14 +1,14 @@
 import { type AccountId, type AuditId, type KeyId, makeId } from './ids'
 import type { Page } from './page'
 
-/** Who did it, from where: an owner, an app by its connection, an operator. An operator's command comes over the control socket and has no address. */
+/** Who made a change, and from where. Operator commands arrive over the control socket, so they have no address. */
 export interface Actor {
   readonly kind: 'owner' | 'app' | 'operator' | 'system'
   readonly id: string
   readonly address: string | null
 }
 
-/** One change to a key or account: who, when, from which address, what. Written in the same batch as the change. */
+/** A change to a key or account: who, when, from which address, what. Written in the same batch as the change itself. */
 export interface AuditEntry {
   readonly id: AuditId
   readonly at: number
@@ -20,7 +20,7 @@ export interface AuditEntry {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** An entry with an id of its own. Without an account or a key it concerns the whole gateway. */
+/** Creates an entry with a new id. An entry without an account or key concerns the whole gateway. */
 export function auditEntry({
   accountId = null,
   keyId = null,
@@ -31,12 +31,12 @@ export function auditEntry({
   return { id: makeId('audit', change.at), ...change, accountId, keyId, detail }
 }
 
-/** The audit, to be read. */
+/** Reads the audit log. Entries come newest first, and an unknown cursor returns null. */
 export interface AuditTrail {
-  /** What was done to one key of an account, newest first. Null when the cursor is none that we gave. */
+  /** Changes to one key of an account. */
   ofKey(account: AccountId, key: KeyId, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null>
-  /** What was done to an account and its keys, in the same order. */
+  /** Changes to an account and all of its keys. */
   ofAccount(account: AccountId, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null>
-  /** Writes down what the sign-in library did, after it: its own writes share no batch with ours. */
+  /** Records a change that the sign-in library already made: its writes cannot share a batch with ours. */
   write(entry: AuditEntry): Promise<void>
 }

@@ -1,4 +1,9 @@
-/** The only source of time in the core. Milliseconds since the UNIX epoch. */
+/** The only source of time in the core, in milliseconds since the UNIX epoch. */
 export interface Clock {
   now(): number
+}
+
+/** A time in milliseconds as ISO 8601 in UTC: `2026-01-31T12:00:00.000Z`. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
 }

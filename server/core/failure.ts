@@ -1,7 +1,7 @@
 import type { ParameterError } from './catalogue/parameters'
 import type { Money } from './money'
 
-/** Every code of the gateway's own that a caller can be told (spec 7, spec-answers 2). Its status and type: http/middleware/failures.ts. */
+/** Every error code of the gateway (spec 7, spec-answers 2). http/middleware/failures.ts maps each one to its status and type. */
 export type FailureCode =
   | 'missing_parameter'
   | 'invalid_parameter'
@@ -67,24 +67,24 @@ export interface PaymentOffers {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What a caller is told when a call fails. Never holds a secret or an upstream address. */
+/** The error that a caller sees when a call fails. Never contains a secret or an upstream address. */
 export interface Failure {
   readonly code: FailureCode
   readonly message: string
   readonly param?: string
   readonly details?: readonly ParameterError[]
-  /** Whose limit it was, on 429. */
+  /** Whose limit was reached, on 429. */
   readonly limitSource?: 'key' | 'app' | 'account' | 'address' | 'upstream'
   readonly retryAfterSeconds?: number
-  /** The rest of the request is not listened to: its connection ends with the answer. */
+  /** The rest of the request body is not read, so the connection closes after the response. */
   readonly closes?: true
   /** Allowed methods, on 405. */
   readonly allow?: readonly string[]
   /** The fixed price of the operation, on every 402 of a priced route. */
   readonly price?: Money
-  /** Challenges that stand beside a 402 (spec 2.4). Never set while the fate of a payment is open. */
+  /** Payment challenges of a 402 (spec 2.4). Never set while the outcome of a payment is unknown. */
   readonly offers?: PaymentOffers
-  /** An upstream's own error body, sent on as it came. */
+  /** An upstream's own error response, forwarded unchanged. */
   readonly passThrough?: { readonly status: number; readonly contentType: string; readonly body: string }
 }
 
@@ -92,10 +92,10 @@ export function failure(code: FailureCode, message: string, more: Omit<Failure, 
   return { code, message, ...more }
 }
 
-/** Most wrong parameters that are listed, so that a body of junk is not answered with more junk. */
+/** Caps the listed parameter errors, so that a large invalid body does not produce a large response. */
 const MAX_DETAILS = 100
 
-/** One failure out of every wrong parameter; the first one gives the code (spec-answers 2). */
+/** Combines all parameter errors into one failure. The first error provides the code (spec-answers 2). */
 export function wrongParameters(errors: readonly ParameterError[]): Failure {
   const first = errors[0]
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see details)` : ''

@@ -15,7 +15,7 @@ export type SocialLinkId = Id<'link'>
 export type PaymentId = Id<'pay'>
 export type AppGrantId = Id<'conn'>
 
-/** What a call was made with, as the log names it: a key, or the connection of an app (ADR 12). */
+/** The credential of a call as it appears in the log: an API key or an app grant (ADR 12). */
 export type CredentialId = KeyId | AppGrantId
 
 export type IdPrefix =
@@ -32,15 +32,16 @@ export type IdPrefix =
   | 'conn'
   | 'lim'
 
-const RANDOM_POOL = 10 * 512
-let pool = Buffer.alloc(0)
+/** Random bytes are drawn in bulk: one system call serves 640 ids. */
+const RANDOM_BYTES = 640 * 8
+let random = Buffer.alloc(0)
 let used = 0
 let lastMs = 0
 let sequence = 0
 
 /**
- * Makes an id of prefix and UUIDv7 body (32 hex digits), so that ids sort by the time they were made (spec-answers 1),
- * and, inside one process, strictly by the order they were made in, also when the clock stands still or goes back.
+ * Creates an id: a prefix and the 32 hex digits of a UUIDv7. Ids sort by creation time (spec-answers 1). Within one process
+ * they sort strictly by creation order, even when the clock stops or goes backwards.
  */
 export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
   if (nowMs > lastMs) {
@@ -50,11 +51,11 @@ export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
     lastMs++
     sequence = 0
   }
-  if (used + 8 > pool.length) {
-    pool = randomBytes(RANDOM_POOL)
+  if (used + 8 > random.length) {
+    random = randomBytes(RANDOM_BYTES)
     used = 0
   }
-  const tail = pool.toString('hex', used, used + 8)
+  const tail = random.toString('hex', used, used + 8)
   used += 8
   const variant = ((Number.parseInt(tail[0] ?? '0', 16) & 0x3) | 0x8).toString(16)
   const head = lastMs.toString(16).padStart(12, '0')

@@ -1,17 +1,21 @@
-/** What JSON may be made of: its depth, and how many objects, arrays and members. Scalars in arrays are not counted. */
+/** Limits on a JSON document. */
 export interface JsonBounds {
   readonly depth: number
+  /** Objects, arrays and object members together. Scalars in arrays are not counted. */
   readonly parts: number
 }
 
-/** Of the body of a model call (spec-answers 9): what is wide is parsed off the serving thread. */
+/** For bodies of model calls (spec-answers 9). Wide ones are parsed off the serving thread. */
 export const BODY_BOUNDS: JsonBounds = { depth: 100, parts: 100_000 }
-/** Of every other body, which the serving thread parses: 100,000 members take it 60 ms, and no route knows a fiftieth of these. */
+/**
+ * For all other bodies, which the serving thread parses. 100,000 members would block it for 60 ms, and no route needs even a
+ * fiftieth of that.
+ */
 export const SERVED_BODY_BOUNDS: JsonBounds = { depth: 100, parts: 20_000 }
-/** Of a payment credential (spec-answers 9). */
+/** For payment credentials (spec-answers 9). */
 export const CREDENTIAL_BOUNDS: JsonBounds = { depth: 16, parts: 200 }
 
-/** What is said of a body that goes beyond its bounds. */
+/** The error message for a body that exceeds its bounds. */
 export function beyondBounds({ depth, parts }: JsonBounds): string {
   return `The body is nested deeper than ${depth} levels, or has more than ${parts} objects, arrays and members.`
 }
@@ -23,12 +27,12 @@ const OPEN_LIST = 0x5b
 const CLOSE_LIST = 0x5d
 const OPEN = 0x7b
 const CLOSE = 0x7d
-/** A string that is longer than this is left by a search for its quote, which costs nearly nothing for each byte. */
+/** In strings longer than this, a native search for the closing quote is faster than looking at each byte. */
 const SHORT_STRING = 24
 
 /**
- * Follows JSON as it comes in, byte by byte and in any cut, and tells when it has more depth or parts than it may have. It judges
- * nothing else: a parser does, of what passed here.
+ * Checks JSON against its bounds while it arrives, in chunks cut anywhere. It checks nothing else; invalid JSON is the
+ * parser's business.
  */
 export class JsonScan {
   private readonly bounds: JsonBounds
@@ -41,12 +45,12 @@ export class JsonScan {
     this.bounds = bounds
   }
 
-  /** How many objects, arrays and members there were so far. */
+  /** Objects, arrays and members seen so far. */
   get partsSoFar(): number {
     return this.parts
   }
 
-  /** Reads on. False from the chunk on that goes beyond the bounds. */
+  /** Scans the next chunk. Returns false as soon as the document exceeds the bounds. */
   push(chunk: Uint8Array): boolean {
     const { bounds } = this
     const { length } = chunk
@@ -67,7 +71,7 @@ export class JsonScan {
     return depth <= bounds.depth && parts <= bounds.parts
   }
 
-  /** One behind the quote that ends the string which `from` stands in; the end of the chunk when that comes later. */
+  /** The index after the closing quote of the string that contains `from`, or the chunk's length when the string goes on. */
   private endOfString(chunk: Uint8Array, from: number): number {
     const { length } = chunk
     let at = from
@@ -92,7 +96,7 @@ export class JsonScan {
   }
 }
 
-/** The next quote, or the first backslash of those that stand right before it; the end of the chunk without a quote. */
+/** The index of the next quote, or of the first in the run of backslashes before it. Without a quote: the chunk's length. */
 function nextMark(chunk: Uint8Array, from: number): number {
   const quote = chunk.indexOf(QUOTE, from)
   let at = quote < 0 ? chunk.length : quote
@@ -100,12 +104,12 @@ function nextMark(chunk: Uint8Array, from: number): number {
   return at
 }
 
-/** Whether the JSON in these bytes keeps to the bounds. */
+/** Whether the JSON in these bytes is within the bounds. */
 export function isWithin(bytes: Uint8Array, bounds: JsonBounds): boolean {
   return new JsonScan(bounds).push(bytes)
 }
 
-/** Whether a value that was parsed keeps to the bounds: no more of it is looked at than they allow. */
+/** Whether a parsed value is within the bounds. Stops looking at the value once it exceeds them. */
 export function isValueWithin(value: unknown, bounds: JsonBounds): boolean {
   let left = bounds.parts
   const fits = (part: unknown, depth: number): boolean => {
@@ -118,7 +122,7 @@ export function isValueWithin(value: unknown, bounds: JsonBounds): boolean {
   return fits(value, 0)
 }
 
-/** What JSON text of a stranger's says; undefined where it is none, or beyond the bounds of a body. */
+/** Parses untrusted JSON. Returns undefined when it is invalid or exceeds the bounds of a body. */
 export function boundedJson(text: string): unknown {
   if (!isWithin(new TextEncoder().encode(text), BODY_BOUNDS)) return undefined
   try {

@@ -1,12 +1,12 @@
-/** A JSON object whose members are not known yet. */
+/** A JSON object with members of unknown types. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** Whether a parsed value is a JSON object: not null, and no array. */
+/** Whether a parsed value is a JSON object, not null or an array. */
 export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The elements of a JSON array; none for anything else. */
+/** The elements of a JSON array; an empty list for any other value. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }

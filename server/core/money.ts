@@ -1,12 +1,12 @@
 /**
- * Money is a whole number of micro-USD (1 USD = 1,000,000), branded so that no other number is taken for it.
+ * An amount of money as an integer number of micro-USD (1 USD = 1,000,000), branded so that no other number passes for one.
  * Exact up to 2^53 micro-USD, about nine billion dollars (spec-answers 1).
  */
 export type Money = number & { readonly __money: unique symbol }
 
 const MICROS_PER_USD = 1_000_000
 
-/** Takes an integer number of micro-USD. Throws on a fraction or an unsafe integer: that is a bug, never input. */
+/** Brands an integer number of micro-USD. Throws on a fraction or an unsafe integer, which is always a bug and never input. */
 export function micros(value: number): Money {
   if (!Number.isSafeInteger(value)) throw new RangeError(`not a whole number of micro-USD: ${value}`)
   return value as Money
@@ -22,7 +22,7 @@ export function minus(a: Money, b: Money): Money {
   return micros(a - b)
 }
 
-/** So many units of a price. */
+/** The price of several units. */
 export function times(price: Money, units: number): Money {
   return micros(price * units)
 }
@@ -31,7 +31,7 @@ export function least(a: Money, b: Money): Money {
   return a < b ? a : b
 }
 
-/** Parses a decimal amount of USD such as `0.005`. Null for anything else, also for more than six decimals. */
+/** Parses a decimal amount of USD such as `0.005`. Returns null for anything else, including more than six decimals. */
 export function parseUsd(text: string): Money | null {
   const match = /^(\d{1,10})(?:\.(\d{1,6}))?$/.exec(text)
   if (!match) return null
@@ -39,7 +39,7 @@ export function parseUsd(text: string): Money | null {
   return Number.isSafeInteger(value) ? micros(value) : null
 }
 
-/** USD as the shortest exact decimal: `0.005`, `2`, `0.000001`. */
+/** Formats USD as the shortest exact decimal: `0.005`, `2`, `0.000001`. */
 export function formatUsd(amount: Money): string {
   const sign = amount < 0 ? '-' : ''
   const whole = Math.floor(Math.abs(amount) / MICROS_PER_USD)
@@ -47,12 +47,12 @@ export function formatUsd(amount: Money): string {
   return `${sign}${whole}${rest && `.${rest}`}`
 }
 
-/** USD as a JSON number, for the one wire field that is a number of dollars: `spending_limit`. */
+/** USD as a JSON number, for `spending_limit`, the only wire field that is a number of dollars. */
 export function toUsdNumber(amount: Money): number {
   return Number(formatUsd(amount))
 }
 
-/** Reads a JSON number of USD. Null when it has more than six decimals, is negative, or is no finite number. */
+/** Reads a JSON number of USD. Returns null when it is negative, not finite, too large, or has more than six decimals. */
 export function fromUsdNumber(usd: number): Money | null {
   if (!Number.isFinite(usd) || usd < 0 || usd > 9_000_000_000) return null
   const value = Math.round(usd * MICROS_PER_USD)

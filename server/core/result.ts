@@ -1,4 +1,4 @@
-/** An expected yes or no. A bug or a dead dependency is an exception instead. */
+/** The outcome of an operation that is expected to fail at times. Bugs and unreachable dependencies throw instead. */
 export type Result<T, E> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E }
 
 export function ok<T>(value: T): { readonly ok: true; readonly value: T } {

@@ -1,4 +1,4 @@
-/** Where a sealed value stands. It is bound into the value: moved to another row or column, it does not open. */
+/** Where a sealed value is stored. The place is bound into the value: copied to another row or column, it does not open. */
 export interface Place {
   readonly table: string
   readonly row: string
@@ -6,7 +6,7 @@ export interface Place {
 }
 
 export interface SealingKey {
-  /** Stands in the sealed value, so that it is known which key opens it. */
+  /** Stored in the sealed value, to find the key that opens it. */
   readonly id: string
   /** 256 bits. */
   readonly bytes: Uint8Array
@@ -14,17 +14,17 @@ export interface SealingKey {
 
 export interface Opened {
   readonly text: string
-  /** Sealed with a key that is not the newest: it is sealed again, so that this key may go. */
+  /** Sealed with an older key. Seal it again, so that the older key can be removed. */
   readonly stale: boolean
 }
 
-/** Keeps secrets that must be read back, such as another service's tokens. What only has to be recognised is hashed instead. */
+/** Encrypts secrets that must be read back, such as another service's tokens. Secrets that are only compared are hashed instead. */
 export interface Sealing {
-  /** Seals with the newest key. Sealing the same text twice gives two values, of which neither tells anything of it. */
+  /** Seals with the newest key. Sealing the same text twice gives two different values. */
   seal(text: string, place: Place): string
-  /** Throws `Unsealable` for a value that was changed, moved, or sealed with a key that is not here. */
+  /** Throws `Unsealable` for a value that was changed, moved, or sealed with an unknown key. */
   open(sealed: string, place: Place): Opened
 }
 
-/** Holds nothing of the value, so that it may be logged. */
+/** A sealed value that does not open. Contains nothing of the value, so it is safe to log. */
 export class Unsealable extends Error {}

@@ -1,6 +1,6 @@
 /**
- * Whether an exception, or what caused it, says that something of ours cannot answer now (`unavailable: true`), as opposed to
- * a bug. Callers are told 503 and may try again.
+ * Whether an error, or one of its causes, means that a dependency of ours cannot answer now (`unavailable: true`), as opposed
+ * to a bug. Callers get 503 and may try again.
  */
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause)

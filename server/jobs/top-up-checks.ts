@@ -1,7 +1,7 @@
 import type { TopUps } from '../core/accounts/top-ups'
 import type { PaymentId } from '../core/ids'
 import { formatUsd } from '../core/money'
-import { forgottenTopUps, type ReceiptCheckParts } from '../core/payments/receipt-check'
+import { type ReceiptCheckParts, revertedTopUps } from '../core/payments/receipt-check'
 import type { Log } from '../log'
 
 const EVERY_MS = 10 * 60_000
@@ -14,7 +14,7 @@ export function startTopUpChecks(parts: ReceiptCheckParts, topUps: TopUps, log: 
   let denied: ReadonlySet<PaymentId> = new Set()
   const check = async (): Promise<void> => {
     try {
-      const forgotten = await forgottenTopUps(parts)
+      const forgotten = await revertedTopUps(parts)
       const before = denied
       denied = new Set(forgotten.map(({ id }) => id))
       for (const claim of forgotten)

@@ -59,7 +59,7 @@ describe('the list of keys', () => {
     await form.getByLabel('Amount in USD').fill('0.01')
     await form.getByLabel('Allowed IPs').fill('10.0.0.5/8')
     await form.getByRole('button', { name: 'Create key' }).click()
-    await form.getByText('"10.0.0.5/8" has bits set below its mask; the network is 10.0.0.0/8.').waitFor()
+    await form.getByText('"10.0.0.5/8" has host bits set; the network is 10.0.0.0/8.').waitFor()
     await becomes(() => page.evaluate(() => document.activeElement?.getAttribute('name')), 'ips')
     await form.getByLabel('Allowed IPs').fill('10.0.0.0/8')
     await form.getByText('Requests from this computer will be refused.').waitFor()

@@ -1,17 +1,17 @@
 import type { AccountId } from '../ids'
 import type { Limits } from '../limits/tier'
 
-/** A billing account: one per owner. Its money stands in the ledger, its keys in the credential store. */
+/** A billing account; each owner has one. The ledger holds its money, the credential store its keys. */
 export interface Account {
   readonly id: AccountId
-  /** The sign-in library's user. */
+  /** The user's id in the sign-in library. */
   readonly userId: string
   /** May grant credit, set limits and prices, and see all accounts. */
   readonly operator: boolean
   readonly growthApproved: boolean
   /** Set by an operator; makes the account Enterprise. */
   readonly customLimits: Limits | null
-  /** Live keys that an operator allowed; null: as many as any account may have. */
+  /** The number of live keys that an operator allowed, or null for the default. */
   readonly mostKeys: number | null
   readonly createdAt: number
 }

@@ -10,19 +10,19 @@ import { no, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AppGrant, AppGrantStore } from './app-grant'
 
-/** What ends the access of apps beside the wish to end it: whoever is shut out by it may have let one in. */
+/** Security actions that also disconnect every app: an intruder may have connected one. */
 export type AppsEnd = 'new_password' | 'sign_out_everywhere'
 
 /**
- * What an owner does to connected apps. A change is durable and binds the next request when its promise resolves; changes of
- * one account happen one after the other.
+ * Manages the apps that an owner connected. When a promise resolves, the change is durable and applies to the next request.
+ * Changes of one account run one at a time.
  */
 export class AppGrants {
   private readonly store: AppGrantStore
   private readonly grants: OAuthGrants
   private readonly holds: HoldStore
   private readonly clock: Clock
-  private readonly turns = new KeyedMutex()
+  private readonly mutex = new KeyedMutex()
 
   constructor(parts: { store: AppGrantStore; grants: OAuthGrants; holds: HoldStore; clock: Clock }) {
     this.store = parts.store
@@ -31,27 +31,29 @@ export class AppGrants {
     this.clock = parts.clock
   }
 
-  /** The connection of an app that holds a token: made now, without a limit, when the owner set none before. */
+  /** The grant of an app that presents a token. Created now, without a limit, unless the owner set a limit before. */
   async of(account: Account, clientId: string, address: string): Promise<AppGrant> {
     const known = await this.store.live(account.id, clientId)
     if (known) return known
     const actor: Actor = { kind: 'owner', id: account.userId, address }
-    return this.turns.take(
+    return this.mutex.take(
       account.id,
       async () =>
         (await this.store.live(account.id, clientId)) ?? this.open(account.id, await this.app(clientId), null, actor),
     )
   }
 
-  /** Sets the most that an app may spend; null is no limit of its own. Makes the connection where there is none, so that the
-   * limit stands before the first token does. */
+  /**
+   * Sets an app's spending limit; null removes it. Creates the grant if there is none, so that the limit is in place before the
+   * app gets its first token.
+   */
   setLimit(
     accountId: AccountId,
     clientId: string,
     limit: Money | null,
     actor: Actor,
   ): Promise<Result<AppGrant, Failure>> {
-    return this.turns.take(accountId, async () => {
+    return this.mutex.take(accountId, async () => {
       const app = await this.grants.app(clientId)
       if (!app) return no(failure('resource_not_found', 'No such app.'))
       const known = await this.store.live(accountId, clientId)
@@ -63,22 +65,22 @@ export class AppGrants {
   }
 
   /**
-   * Ends an app's access, or every app's: its tokens first, so that no later failure leaves one alive. Free to repeat. Gives how many
-   * there were. `because`: what the owner did, where it was more than to disconnect; it stands in the audit.
+   * Disconnects one app or all of them. Tokens go first, so that no later failure leaves one valid. Idempotent. Returns the
+   * number of grants that ended. `because` is the security action that caused it, for the audit log.
    */
   disconnect(account: Account, clientId: string | 'all', actor: Actor, because?: AppsEnd): Promise<number> {
-    return this.turns.take(account.id, async () => {
+    return this.mutex.take(account.id, async () => {
       await this.grants.disconnect(account.userId, clientId)
       const live = (await this.store.byAccount(account.id)).filter(
-        (one) => one.disconnectedAt === null && (clientId === 'all' || one.clientId === clientId),
+        (grant) => grant.disconnectedAt === null && (clientId === 'all' || grant.clientId === clientId),
       )
-      const audits = live.map((one) => this.audit(one, actor, 'connection.end', because ? { because } : {}))
+      const audits = live.map((grant) => this.audit(grant, actor, 'connection.end', because ? { because } : {}))
       if (live.length > 0) await this.store.disconnect(live, this.clock.now(), audits)
       return live.length
     })
   }
 
-  /** An app holds a token, so it is known; its name is not worth a failed call. */
+  /** An app with a token exists. If it cannot be found all the same, a missing name must not fail the call. */
   private async app(clientId: string): Promise<Pick<OAuthApp, 'clientId' | 'name'>> {
     return (await this.grants.app(clientId)) ?? { clientId, name: 'App' }
   }

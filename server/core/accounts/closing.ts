@@ -14,15 +14,16 @@ import { wrong } from './key-form'
 import type { KeyOwner, Keys } from './keys'
 import type { AccountStore } from './store'
 
-/** Who leaves: the owner with the account and the address that the form must repeat. */
+/** The owner who closes the account, with the e-mail address that the form must repeat. */
 export interface Leaver extends KeyOwner {
   readonly account: Account
   readonly email: string
 }
 
 /**
- * Ends an account at its owner's wish: keys revoked, apps disconnected, address, name, password, sessions and every source address gone. The
- * ledger and the usage stay, of somebody unknown; what is left of the balance is forfeited. Free to repeat after a failure.
+ * Closes an account: revokes its keys, disconnects its apps, and deletes the owner's e-mail address, name, password, sessions and
+ * source addresses. Ledger and usage records stay, anonymously. The remaining balance is forfeited. Safe to repeat after a
+ * failure.
  */
 export class AccountClosing {
   private readonly parts: {
@@ -34,7 +35,7 @@ export class AccountClosing {
     settings: AccountSettingsStore
     ledger: Ledger
     clock: Clock
-    /** What else ends with an account: access of apps, linked accounts elsewhere. Each is free to repeat. */
+    /** What other parts do when an account closes, such as unlinking social accounts. Each must be idempotent. */
     onClosing: readonly ((owner: Leaver) => Promise<unknown>)[]
   }
 
@@ -42,7 +43,7 @@ export class AccountClosing {
     this.parts = parts
   }
 
-  /** The balance that was forfeited. */
+  /** Closes the account and returns the forfeited balance. */
   async close(owner: Leaver, body: unknown): Promise<Result<Money, Failure>> {
     const { identity, accounts, appGrants, settings, ledger, clock } = this.parts
     const { account, email } = owner
@@ -53,7 +54,7 @@ export class AccountClosing {
       return no(
         failure('invalid_state', 'You are the only operator of this gateway. Make another account operator first.'),
       )
-    for (const farewell of this.parts.onClosing) await farewell(owner)
+    for (const onClosing of this.parts.onClosing) await onClosing(owner)
     await this.revokeKeys(owner)
     await appGrants.disconnect(account, 'all', owner.actor)
     const forfeited = (await ledger.balance(account.id))?.posted ?? ZERO

@@ -3,17 +3,17 @@ import type { Clock } from '../clock'
 
 const DAY_MS = 24 * 3_600_000
 
-/** A change of address that waits for its confirmation. */
+/** A change of e-mail address that awaits confirmation. */
 export interface EmailChange {
   readonly userId: string
-  /** The token is worth nothing once the address is another one, which also makes it good for one use. */
+  /** The token is only valid while this is the user's address, which also limits it to one use. */
   readonly from: string
   readonly to: string
 }
 
 /**
- * Tokens that confirm an e-mail address: whoever has one reads mail at the new address. Signed and not stored; they end after
- * a day, and with the first change of the address.
+ * Tokens that confirm a new e-mail address: only the reader of that address receives one. They are signed, not stored, and expire
+ * after a day or with the first change of the address.
  */
 export class EmailChangeTokens {
   private readonly secret: string
@@ -29,7 +29,7 @@ export class EmailChangeTokens {
     return `${payload}.${this.signature(payload)}`
   }
 
-  /** Null for a token that is not ours, or whose day is over. */
+  /** Returns null for a token that is forged or expired. */
   read(token: string): EmailChange | null {
     const [payload = '', signature = ''] = token.split('.')
     const [mine, theirs] = [Buffer.from(this.signature(payload)), Buffer.from(signature)]

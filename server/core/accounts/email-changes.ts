@@ -11,6 +11,7 @@ import { confirmEmailMail, emailChangedMail } from './owner-mails'
 import type { AccountStore } from './store'
 
 const MAX_CHARACTERS = 254
+const LINK_EXPIRED = 'This link has expired or was already used. Request a new one in Settings.'
 
 interface Parts {
   readonly identity: IdentitySettings
@@ -24,8 +25,8 @@ interface Parts {
 }
 
 /**
- * The address that an owner signs in with. Where mail is set up, a new one is confirmed by a link that only its reader gets, and
- * the old one is told; without mail nobody could confirm it, nor the one of the sign-up, and it changes at once.
+ * Changes the e-mail address that an owner signs in with. With mail configured, the owner confirms the new address by a link sent
+ * to it, and the old address is notified. Without mail nobody could confirm it, so the change takes effect at once.
  */
 export class EmailChanges {
   private readonly parts: Parts
@@ -41,13 +42,13 @@ export class EmailChanges {
     return this.parts.mailer !== null
   }
 
-  /** With mail the answer is the same whether the address is taken or not: it is no way to learn who signs in here. */
+  /** With mail, the response is the same whether or not the address is taken, so that it does not reveal who has an account. */
   async ask(owner: KeyOwner & { readonly email: string }, body: unknown): Promise<Result<'sent' | 'changed', Failure>> {
     const given: unknown = Reflect.get(Object(body), 'email')
     const to = typeof given === 'string' ? given.trim().toLowerCase() : ''
     if (!/^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(to) || to.length > MAX_CHARACTERS)
       return no(wrongParameters([wrong('email', 'must be an e-mail address', given)]))
-    if (to === owner.email) return no(wrongParameters([wrong('email', 'is your address already', given)]))
+    if (to === owner.email) return no(wrongParameters([wrong('email', 'is already your address', given)]))
     const change = { userId: owner.actor.id, from: owner.email, to }
     const { mailer, baseUrl } = this.parts
     if (mailer) {
@@ -59,11 +60,11 @@ export class EmailChanges {
     return changed.ok ? ok('changed') : changed
   }
 
-  /** Makes the change that a token confirms; gives the new address. */
+  /** Makes the change that a token confirms and returns the new address. */
   async confirm(body: unknown, actor: Pick<Actor, 'address'>): Promise<Result<string, Failure>> {
     const token: unknown = Reflect.get(Object(body), 'token')
     const change = typeof token === 'string' ? this.tokens.read(token) : null
-    if (!change) return no(failure('invalid_state', 'This link is over, or was used. Ask for a new one in Settings.'))
+    if (!change) return no(failure('invalid_state', LINK_EXPIRED))
     const by = { kind: 'owner', id: change.userId, address: actor.address } as const
     const changed = await this.change({ ...change, confirmed: true }, by)
     if (!changed.ok) return changed
@@ -74,9 +75,8 @@ export class EmailChanges {
   private async change(change: EmailChange, actor: Actor): Promise<Result<void, Failure>> {
     const { identity, accounts, audit, clock } = this.parts
     const outcome = await identity.changeEmail(change)
-    if (outcome === 'taken') return no(failure('invalid_state', 'Somebody signs in with this address already.'))
-    if (outcome === 'stale')
-      return no(failure('invalid_state', 'This link is over, or was used. Ask for a new one in Settings.'))
+    if (outcome === 'taken') return no(failure('invalid_state', 'Another account already uses this e-mail address.'))
+    if (outcome === 'stale') return no(failure('invalid_state', LINK_EXPIRED))
     const at = clock.now()
     const account = await accounts.byUser(change.userId)
     await audit.write(
@@ -90,7 +90,7 @@ export class EmailChanges {
     return ok(undefined)
   }
 
-  /** Not waited for: how long a mail takes would tell who is known here. */
+  /** Does not wait for the mail: its delay would reveal whether an address is known. */
   private mail(mailer: Mailer, mail: Mail): void {
     mailer.send(mail).catch((error: unknown) => this.parts.onMailFailure(error instanceof Error ? error.message : ''))
   }

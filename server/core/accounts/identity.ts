@@ -1,4 +1,4 @@
-/** What the rest of the service may know of an owner. */
+/** What the rest of the service may know about an owner. */
 export interface SignedUpUser {
   readonly id: string
   readonly email: string
@@ -11,7 +11,7 @@ export interface OwnerSession {
   readonly userId: string
   readonly email: string
   readonly name: string
-  /** When this session signed in, in milliseconds. Using a session does not move it. */
+  /** When the owner signed in, in milliseconds. Using the session does not change it. */
   readonly sessionCreatedAt: number
 }
 
@@ -27,45 +27,45 @@ export interface EmailChange {
   readonly userId: string
   readonly from: string
   readonly to: string
-  /** Whether the reader of the new address confirmed it. */
+  /** Whether the owner confirmed the new address by a link sent to it. */
   readonly confirmed: boolean
 }
 
-/** What owners change about how they sign in. Ending a session tells whoever asked to be told at once. */
+/** How owners manage their sign-in. Listeners hear about an ended session at once. */
 export interface IdentitySettings {
   rename(userId: string, name: string): Promise<void>
-  /** `taken`: somebody else signs in with `to`. `stale`: the user no longer signs in with `from`. */
+  /** `taken`: another user signs in with `to`. `stale`: the user no longer signs in with `from`. */
   changeEmail(change: EmailChange): Promise<'changed' | 'taken' | 'stale'>
-  /** Sessions that have not run out, the latest first. */
+  /** Active sessions, newest first. */
   sessions(userId: string): Promise<readonly SessionLine[]>
-  /** Ends these sessions of the user; gives how many there were. */
+  /** Ends sessions of the user and returns how many there were. */
   endSessions(userId: string, which: { readonly only: string } | { readonly allBut: string }): Promise<number>
-  /** Takes the name, the address, the password and every session away, for good. `email` stands in for the address. */
+  /** Permanently deletes the user's name, password and sessions, and replaces the e-mail address with `email`. */
   forget(userId: string, email: string): Promise<void>
-  /** A token that sets a new password, for an operator to hand on; null when nobody signs in with the address. */
+  /** A token that sets a new password, for an operator to pass on. Null when no user has this address. */
   resetToken(email: string): Promise<string | null>
 }
 
-/** Who sends a request to the sign-in routes. */
+/** The sender of a request to the sign-in routes. */
 export interface IdentityCaller {
-  /** The true address, never one from the wire; null puts the request in the one window that all unknown addresses share. */
+  /** The verified client address, never one that a client claims. Requests without one share a single rate window. */
   readonly address: string | null
   readonly requestId: string
-  /** Whether the request was made on this machine and came past no proxy. */
+  /** Whether the request was made on this machine and not through a proxy. */
   readonly isFromThisMachine: boolean
 }
 
 /** Owners of accounts: sign-up, sign-in, sessions. Knows nothing of money, keys or tiers. */
 export interface Identity extends IdentitySettings {
-  /** Answers one request of the sign-in routes. Never throws; every refusal has the one error shape. */
+  /** Handles a request to the sign-in routes. Never throws. Every error has the gateway's error shape. */
   handle(request: Request, caller: IdentityCaller): Promise<Response>
-  /** The session of these headers' cookie, read without a write; null for none or an ended one. Throws when the database cannot answer. */
+  /** The session of the cookie in these headers, or null if there is none. Never writes. Throws when the database is unavailable. */
   session(headers: Headers): Promise<OwnerSession | null>
   user(id: string): Promise<SignedUpUser | null>
-  /** Who signs in with this address, in any letter case, and whether its reader confirmed it. */
+  /** The user with this address, in any letter case, and whether the address is confirmed. */
   userByEmail(email: string): Promise<(SignedUpUser & { readonly emailConfirmed: boolean }) | null>
-  /** The OAuth server's own description (RFC 8414), of what is served and nothing else. */
+  /** The OAuth server's metadata (RFC 8414), limited to what this gateway serves. */
   authorizationServer(): Promise<Readonly<Record<string, unknown>>>
-  /** Users whose e-mail address or name holds `text`, in any letter case, the newest first. */
+  /** Users whose e-mail address or name contains `text`, in any letter case, newest first. */
   search(text: string, limit: number): Promise<readonly SignedUpUser[]>
 }

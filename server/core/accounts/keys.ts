@@ -31,7 +31,7 @@ const DEFAULTS: Omit<KeySettings, 'name'> = {
 
 const NOTHING_SPENT: PoolSpending = { inPeriod: ZERO, inAll: ZERO }
 
-/** Who asks: the owner's account, its tier, and the actor for the audit. */
+/** The owner who makes a change: account, tier, and the actor for the audit log. */
 export interface KeyOwner {
   readonly accountId: AccountId
   readonly tier: TierFacts
@@ -41,15 +41,15 @@ export interface KeyOwner {
 type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
 
 /**
- * What an owner does to keys (spec 2.1, 5.4, spec-answers 3). Every change is durable and binds the next request when its
- * promise resolves; changes of one account happen one after the other. Another account's key is not found, never refused.
+ * Manages an owner's API keys (spec 2.1, 5.4, spec-answers 3). When a promise resolves, the change is durable and applies to the
+ * next request. Changes of one account run one at a time. Keys of other accounts are reported as not found, never as forbidden.
  */
 export class Keys {
   private readonly credentials: CredentialStore
   private readonly holds: HoldStore
   private readonly clock: Clock
   private readonly events: EventPublisher
-  private readonly turns = new KeyedMutex()
+  private readonly mutex = new KeyedMutex()
 
   constructor(parts: { credentials: CredentialStore; holds: HoldStore; clock: Clock; events: EventPublisher }) {
     this.credentials = parts.credentials
@@ -58,17 +58,18 @@ export class Keys {
     this.events = parts.events
   }
 
-  /** The key and its secret, which is shown here and never again. */
+  /** Creates a key and returns it with its secret, which cannot be retrieved later. */
   create(owner: KeyOwner, body: unknown): Outcome<{ key: ApiKey; secret: string }> {
-    return this.turns.take(owner.accountId, async () => {
+    return this.mutex.take(owner.accountId, async () => {
       const now = this.clock.now()
       const parsed = this.form(owner, body, 'create', now)
       if (!parsed.ok) return parsed
       const form = parsed.value
       const settings: KeySettings = { ...DEFAULTS, ...settingsIn(form), name: form.name ?? '' }
-      const taken =
-        (await this.nameTaken(owner.accountId, settings.name, null, now)) ?? (await this.full(owner, 'own', now))
-      if (taken) return no(taken)
+      const refusal =
+        (await this.nameTaken(owner.accountId, settings.name, null, now)) ??
+        (await this.limitReached(owner, 'own', now))
+      if (refusal) return no(refusal)
       const { secret, ...shown } = newSecret()
       const poolId = makeId('pool', now)
       const key: ApiKey = {
@@ -102,7 +103,7 @@ export class Keys {
       const form = parsed.value
       if (keyState(key, now) === 'revoked') return no(failure('invalid_state', 'A revoked key cannot be changed.'))
       if (form.stopsAt !== undefined && key.stopsAt === null)
-        return no(failure('invalid_state', 'Only a key that was replaced has a stops_at. Rotate the key first.'))
+        return no(failure('invalid_state', 'Only a replaced key has a stops_at. Rotate the key first.'))
       const taken = form.name ? await this.nameTaken(owner.accountId, form.name, key, now) : null
       if (taken) return no(taken)
       const changed: ApiKey = {
@@ -116,7 +117,7 @@ export class Keys {
         ...(form.budget !== undefined && { budget: form.budget }),
       }
       const audit = this.audit(owner, key.id, 'key.change', formDetail(form))
-      // Read before the change, so that nothing can fail after it. What is spent meanwhile, the counters know.
+      // Read before the change, so that nothing can fail after it. The counters include what is spent in between.
       const spending = form.budget ? await this.spending(key, form.budget, now) : NOTHING_SPENT
       await this.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
       if (form.spendingLimit !== undefined) await this.holds.setPoolLimit(key.poolId, form.spendingLimit)
@@ -127,15 +128,15 @@ export class Keys {
     })
   }
 
-  /** Makes a successor on the same spend pool; the old key works until the grace is over (spec 5.4). */
+  /** Creates a successor with the same spend pool. The old key works until its grace period ends (spec 5.4). */
   rotate(owner: KeyOwner, id: string, body: unknown): Outcome<{ key: ApiKey; secret: string }> {
     return this.onKey(owner, id, async (key, now) => {
       const grace = graceIn(body)
       if (!grace.ok) return grace
       if (keyState(key, now) === 'revoked') return no(failure('invalid_state', 'A revoked key cannot be rotated.'))
-      if (key.replacedBy) return no(failure('invalid_state', `This key was replaced already, by ${key.replacedBy}.`))
-      const full = await this.full(owner, 'replaced', now)
-      if (full) return no(full)
+      if (key.replacedBy) return no(failure('invalid_state', `This key was already replaced by ${key.replacedBy}.`))
+      const refusal = await this.limitReached(owner, 'replaced', now)
+      if (refusal) return no(refusal)
       const { secret, ...shown } = newSecret()
       const expired = key.expiresAt !== null && key.expiresAt <= now
       const successor: ApiKey = {
@@ -156,17 +157,17 @@ export class Keys {
     })
   }
 
-  /** Free to repeat. */
+  /** Idempotent. */
   disable(owner: KeyOwner, id: string): Outcome {
-    return this.move(owner, id, 'key.disable', (key, now) => ({ ...key, disabledAt: key.disabledAt ?? now }))
+    return this.changeState(owner, id, 'key.disable', (key, now) => ({ ...key, disabledAt: key.disabledAt ?? now }))
   }
 
-  /** Free to repeat. */
+  /** Idempotent. */
   enable(owner: KeyOwner, id: string): Outcome {
-    return this.move(owner, id, 'key.enable', (key) => ({ ...key, disabledAt: null }))
+    return this.changeState(owner, id, 'key.enable', (key) => ({ ...key, disabledAt: null }))
   }
 
-  /** Final. Free to repeat. */
+  /** Permanent. Idempotent. */
   revoke(owner: KeyOwner, id: string): Outcome {
     return this.onKey(owner, id, async (key, now) => {
       if (key.revokedAt !== null) return ok(key)
@@ -175,15 +176,21 @@ export class Keys {
   }
 
   async find(account: AccountId, id: string): Promise<ApiKey | null> {
-    const key = await this.credentials.byId(id as KeyId) // any text: an id that does not exist is found nowhere
+    const key = await this.credentials.byId(id as KeyId) // safe for any text: an unknown id finds nothing
     return key?.accountId === account ? key : null
   }
 
-  private move(owner: KeyOwner, id: string, action: string, next: (key: ApiKey, now: number) => ApiKey): Outcome {
+  private changeState(
+    owner: KeyOwner,
+    id: string,
+    action: string,
+    next: (key: ApiKey, now: number) => ApiKey,
+  ): Outcome {
     return this.onKey(owner, id, async (key, now) => {
-      if (keyState(key, now) === 'revoked') return no(failure('invalid_state', 'A revoked key stays revoked.'))
-      const moved = next(key, now)
-      return ok(moved.disabledAt === key.disabledAt ? key : await this.put(owner, moved, action))
+      if (keyState(key, now) === 'revoked')
+        return no(failure('invalid_state', 'A revoked key cannot be enabled or disabled.'))
+      const changed = next(key, now)
+      return ok(changed.disabledAt === key.disabledAt ? key : await this.put(owner, changed, action))
     })
   }
 
@@ -202,7 +209,7 @@ export class Keys {
   }
 
   private onKey<T>(owner: KeyOwner, id: string, change: (key: ApiKey, now: number) => Outcome<T>): Outcome<T> {
-    return this.turns.take(owner.accountId, async () => {
+    return this.mutex.take(owner.accountId, async () => {
       const key = await this.find(owner.accountId, id)
       return key ? change(key, this.clock.now()) : no(failure('resource_not_found', 'No such key.'))
     })
@@ -214,32 +221,33 @@ export class Keys {
     return parsed.ok && errors.length === 0 ? parsed : no(wrongParameters(errors))
   }
 
-  /** Names are unique among live keys, except between a key and its successors, which share its pool. */
+  /** Names are unique among live keys, except between a key and its successors, which share a pool. */
   private async nameTaken(account: AccountId, name: string, self: ApiKey | null, now: number): Promise<Failure | null> {
     const keys = await this.credentials.byAccount(account)
     const rival = keys.find(
       (key) => key.name === name && key.poolId !== self?.poolId && keyState(key, now) !== 'revoked',
     )
     if (!rival) return null
-    return wrongParameters([wrong('name', 'is the name of another key of yours', name)])
+    return wrongParameters([wrong('name', 'is already used by another of your keys', name)])
   }
 
   /**
-   * Why an account may have no further key of its own, or no further replaced one, or null. Those that were replaced and still work
-   * are counted apart, so that at its limit every key can be rotated. Disabled and expired keys count: they can come back.
+   * The failure when the account has reached its limit of keys, otherwise null. Replaced keys in their grace period count
+   * separately, so that an account at its limit can still rotate every key. Disabled and expired keys count: they can come back.
    */
-  private async full({ accountId, tier }: KeyOwner, kind: 'own' | 'replaced', now: number): Promise<Failure | null> {
-    const most = tier.mostKeys ?? MAX_KEYS
+  private async limitReached(
+    { accountId, tier }: KeyOwner,
+    kind: 'own' | 'replaced',
+    now: number,
+  ): Promise<Failure | null> {
+    const maxKeys = tier.mostKeys ?? MAX_KEYS
     const keys = await this.credentials.byAccount(accountId)
     const live = keys.filter(
       (key) => keyState(key, now) !== 'revoked' && (key.replacedBy !== null) === (kind === 'replaced'),
     )
-    if (live.length < most) return null
-    const which = kind === 'own' ? 'live keys' : 'replaced keys whose grace is not over'
-    return failure(
-      'limit_reached',
-      `This account has ${live.length} ${which}, of ${most} that it may have. Revoke one first.`,
-    )
+    if (live.length < maxKeys) return null
+    const which = kind === 'own' ? 'live keys' : 'replaced keys in their grace period'
+    return failure('limit_reached', `This account has ${live.length} of at most ${maxKeys} ${which}. Revoke one first.`)
   }
 
   private audit(owner: KeyOwner, keyId: KeyId, action: string, detail: Record<string, unknown>): AuditEntry {
@@ -248,15 +256,15 @@ export class Keys {
   }
 }
 
-/** Beside the form's own rules, so that what the tier forbids is listed together with the rest. */
+/** Checked with the form's own rules, so that one response lists all errors. */
 function aboveTier(body: unknown, caps: Limits): ParameterError[] {
   const given = (name: string): unknown => Reflect.get(Object(body), name)
   return [
-    { name: 'rpm_limit', most: caps.rpm },
-    { name: 'tpm_limit', most: caps.tpm },
+    { name: 'rpm_limit', max: caps.rpm },
+    { name: 'tpm_limit', max: caps.tpm },
   ]
-    .filter(({ name, most }) => Number.isSafeInteger(given(name)) && Number(given(name)) > most)
-    .map(({ name, most }) => wrong(name, `must be at most the tier's ${most}`, given(name)))
+    .filter(({ name, max }) => Number.isSafeInteger(given(name)) && Number(given(name)) > max)
+    .map(({ name, max }) => wrong(name, `must be at most ${max}, the limit of your tier`, given(name)))
 }
 
 function settingsIn(form: KeyForm): Partial<KeySettings> {

@@ -20,8 +20,8 @@ const MAX_REASON = 1000
 type Outcome = Promise<Result<LimitRequest, Failure>>
 
 /**
- * Requests for higher limits, from the owner's form to the operator's word (spec 8, spec-answers 4). An account has one open at
- * a time. An approval and what it changes are one commit, and bind the next request.
+ * Requests for higher limits, from the owner's form to the operator's decision (spec 8, spec-answers 4). An account has at most one
+ * open request. An approval and the changed account are one commit and apply to the next request.
  */
 export class LimitRequests {
   private readonly store: LimitRequestStore
@@ -29,7 +29,7 @@ export class LimitRequests {
   private readonly ledger: Ledger
   private readonly clock: Clock
   private readonly events: EventPublisher
-  private readonly turns = new KeyedMutex()
+  private readonly mutex = new KeyedMutex()
 
   constructor(parts: {
     store: LimitRequestStore
@@ -45,19 +45,20 @@ export class LimitRequests {
     this.events = parts.events
   }
 
-  /** Opens a request. */
   async open(owner: KeyOwner, body: unknown): Outcome {
-    const wish = parseLimitRequest(body, limitsOf(owner.tier))
-    if (!wish.ok) return no(wrongParameters(wish.error))
+    const form = parseLimitRequest(body, limitsOf(owner.tier))
+    if (!form.ok) return no(wrongParameters(form.error))
     const at = this.clock.now()
     const request: LimitRequest = {
-      ...wish.value,
+      ...form.value,
       ...{ id: makeId('lim', at), accountId: owner.accountId, at, status: 'pending', reason: null, decidedAt: null },
     }
     const { peakRpm, peakTpm } = request
     const audit = this.audit(owner.actor, owner.accountId, 'limits.request', { id: request.id, peakRpm, peakTpm })
     if (await this.store.open(request, audit)) return ok(request)
-    return no(failure('invalid_state', 'You have a request that waits for its answer. There is one at a time.'))
+    return no(
+      failure('invalid_state', 'You already have a pending request. Wait for its decision before you send another.'),
+    )
   }
 
   list(
@@ -68,19 +69,19 @@ export class LimitRequests {
     return this.store.list(filter, limit, after)
   }
 
-  /** Moves the account to Growth, or gives it `limits` of its own (Enterprise). */
+  /** Moves the account to Growth, or gives it custom `limits` (Enterprise). */
   approve(actor: Actor, id: string, reason: unknown, limits: Limits | null): Outcome {
     return this.decide(actor, id, 'approved', reason ?? null, async (account) => {
       if (limits) return ok({ ...account, customLimits: limits })
       const balance = await this.ledger.balance(account.id)
       const tier = tierOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO })
       if (tier === 'growth' || tier === 'enterprise')
-        return no(failure('invalid_state', `The account is ${tier} already: say which limits it is to have.`))
+        return no(failure('invalid_state', `The account is already ${tier}. Name the limits that it should have.`))
       return ok({ ...account, growthApproved: true })
     })
   }
 
-  /** Needs a reason: the owner reads it. */
+  /** Requires a reason, which the owner sees. */
   decline(actor: Actor, id: string, reason: unknown): Outcome {
     return this.decide(actor, id, 'declined', reason, async () => ok(null))
   }
@@ -92,19 +93,19 @@ export class LimitRequests {
     reason: unknown,
     change: (account: Account) => Promise<Result<Account | null, Failure>>,
   ): Outcome {
-    return this.turns.take(id, async () => {
-      const said = reasonIn(reason, status === 'declined')
-      if (!said.ok) return said
-      const request = await this.store.byId(id as LimitRequestId) // any text: an id that does not exist is found nowhere
+    return this.mutex.take(id, async () => {
+      const parsed = parseReason(reason, status === 'declined')
+      if (!parsed.ok) return parsed
+      const request = await this.store.byId(id as LimitRequestId) // safe for any text: an unknown id finds nothing
       const account = request && (await this.accounts.byId(request.accountId))
       if (!request || !account) return no(failure('resource_not_found', 'No such request.'))
       if (request.status !== 'pending')
-        return no(failure('invalid_state', `This request was ${request.status} already.`))
+        return no(failure('invalid_state', `This request was already ${request.status}.`))
       const changed = await change(account)
       if (!changed.ok) return changed
-      const decided: LimitRequest = { ...request, status, reason: said.value, decidedAt: this.clock.now() }
+      const decided: LimitRequest = { ...request, status, reason: parsed.value, decidedAt: this.clock.now() }
       const customLimits = changed.value?.customLimits ?? null
-      const detail = { id, reason: said.value, ...(customLimits && { customLimits }) }
+      const detail = { id, reason: parsed.value, ...(customLimits && { customLimits }) }
       await this.store.decide(decided, changed.value, this.audit(actor, account.id, `limits.${status}`, detail))
       this.events.publish(account.id, { type: 'tier' })
       return ok(decided)
@@ -117,9 +118,9 @@ export class LimitRequests {
   }
 }
 
-function reasonIn(given: unknown, needed: boolean): Result<string | null, Failure> {
+function parseReason(given: unknown, isRequired: boolean): Result<string | null, Failure> {
   if (given === null || given === undefined)
-    return needed
+    return isRequired
       ? no(
           wrongParameters([
             { param: 'reason', in: 'body', code: 'missing_parameter', rule: 'is required', received: null },

@@ -13,7 +13,7 @@ import { no, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AccountStore } from './store'
 
-/** What an operator may do (spec-answers 4, 5). Each change is durable and audited when its promise resolves. */
+/** The operator's commands (spec-answers 4, 5). When a promise resolves, the change is durable and in the audit log. */
 export class Operator {
   private readonly accounts: AccountStore
   private readonly prices: PriceStore
@@ -21,7 +21,7 @@ export class Operator {
   private readonly clock: Clock
   private readonly events: EventPublisher
   private readonly trail: AuditTrail
-  private readonly turns = new KeyedMutex()
+  private readonly mutex = new KeyedMutex()
 
   constructor(parts: {
     accounts: AccountStore
@@ -39,7 +39,7 @@ export class Operator {
     this.trail = parts.audit
   }
 
-  /** Adds credit. The ledger entry is the record of it; the same `reference` is never booked twice. */
+  /** Adds credit. A `reference` is never booked twice. */
   grant(
     actor: Actor,
     id: AccountId,
@@ -47,13 +47,15 @@ export class Operator {
     note: string,
     reference: string,
   ): Promise<Result<Account, Failure>> {
-    return this.turns.take(id, async () => {
+    return this.mutex.take(id, async () => {
       const account = await this.accounts.byId(id)
       if (!account) return no(noAccount(id))
-      // A balance past 2^53 could be written and never read again: the next start would fail on it.
+      // A balance beyond 2^53 could be written but not read back, and the next start would fail.
       const balance = await this.ledger.balance(id)
       if (!Number.isSafeInteger((balance?.posted ?? 0) + amount))
-        return no(failure('invalid_parameter', 'The balance would be more than the ledger can count.'))
+        return no(
+          failure('invalid_parameter', 'The balance would exceed what the ledger can hold. Grant a smaller amount.'),
+        )
       const granted = await this.ledger.credit({
         account: id,
         part: 'credit',
@@ -64,34 +66,34 @@ export class Operator {
         audit: this.audit(actor, id, 'account.grant', { amount, note, reference }),
       })
       if (!granted.ok && granted.error === 'already_booked')
-        return no(failure('invalid_state', `A grant with reference ${reference} was booked already.`))
+        return no(failure('invalid_state', `A grant with reference ${reference} was already booked.`))
       if (!granted.ok)
         return no(
           failure(
             'service_unavailable',
-            'The database did not take the grant. Ask for the balance, then try again with the same reference.',
+            'The grant could not be saved. Try again with the same reference: it is never booked twice.',
           ),
         )
       return ok(account)
     })
   }
 
-  /** Gives an account limits of its own (Enterprise), or takes them back with null. */
+  /** Gives an account custom limits (Enterprise); null removes them. */
   async setLimits(actor: Actor, id: AccountId, customLimits: Limits | null): Promise<Result<Account, Failure>> {
     return this.change(actor, id, 'account.limits', { customLimits }, (account) => ({ ...account, customLimits }))
   }
 
-  /** Sets how many live keys an account may have; null: as many as any other. Those that it has stay. */
+  /** Sets how many live keys an account may have; null restores the default. Existing keys stay. */
   async setMostKeys(actor: Actor, id: AccountId, mostKeys: number | null): Promise<Result<Account, Failure>> {
     return this.change(actor, id, 'account.keys', { mostKeys }, (account) => ({ ...account, mostKeys }))
   }
 
-  /** Lets an account be operator. */
+  /** Makes an account an operator. */
   async appoint(actor: Actor, id: AccountId): Promise<Result<Account, Failure>> {
     return this.change(actor, id, 'account.operator', {}, (account) => ({ ...account, operator: true }))
   }
 
-  /** Sets the price of an operation, for one account or for all; null takes it back. It binds the next call. */
+  /** Sets the price of an operation, for one account or for all; null restores the default. Applies to the next call. */
   async setPrice(
     actor: Actor,
     operation: PriceName,
@@ -105,7 +107,7 @@ export class Operator {
     return ok(override)
   }
 
-  /** Notes that a link was handed out which sets a new password. */
+  /** Records that an operator created a link to reset the owner's password. */
   noteResetLink(actor: Actor, id: AccountId): Promise<void> {
     return this.trail.write(this.audit(actor, id, 'account.reset_link', {}))
   }
@@ -117,7 +119,7 @@ export class Operator {
     detail: Record<string, unknown>,
     next: (account: Account) => Account,
   ): Promise<Result<Account, Failure>> {
-    return this.turns.take(id, async () => {
+    return this.mutex.take(id, async () => {
       const account = await this.accounts.byId(id)
       if (!account) return no(noAccount(id))
       const changed = next(account)
@@ -139,5 +141,5 @@ export class Operator {
 }
 
 function noAccount(id: string): Failure {
-  return failure('resource_not_found', `No account ${id.slice(0, 60)}.`)
+  return failure('resource_not_found', `No such account: ${id.slice(0, 60)}.`)
 }

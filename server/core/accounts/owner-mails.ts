@@ -1,11 +1,11 @@
 import type { Mail } from '../mail/mailer'
 
-/** The mails that owners get, in plain words. Links carry their token behind #, which no server on the way sees or logs. */
+/** The mails that owners receive. Links carry their token after #, which browsers send to no server and so nobody logs. */
 export function resetMail(to: string, link: string): Mail {
   return {
     to,
     subject: 'Set a new password',
-    text: `Somebody, likely you, asked to set a new password for ${to}.\n\nOpen this within an hour:\n${link}\n\nIf it was not you, do nothing: the password stays as it is.\n`,
+    text: `Someone asked to set a new password for ${to}.\n\nTo choose one, open this link within an hour:\n${link}\n\nIf this wasn't you, ignore this mail. Your password stays the same.\n`,
   }
 }
 
@@ -13,20 +13,20 @@ export function confirmEmailMail(to: string, link: string): Mail {
   return {
     to,
     subject: 'Confirm your new e-mail address',
-    text: `You asked to sign in with ${to} from now on.\n\nOpen this within a day to confirm it:\n${link}\n\nIf it was not you, do nothing.\n`,
+    text: `You asked to change your e-mail address to ${to}.\n\nTo confirm it, open this link within a day:\n${link}\n\nIf this wasn't you, ignore this mail.\n`,
   }
 }
 
-/** To the address that was left, so that a thief cannot take an account in silence. */
+/** Goes to the old address, so that nobody can take over an account unnoticed. */
 export function emailChangedMail(to: string, newAddress: string): Mail {
   return {
     to,
     subject: 'Your e-mail address was changed',
-    text: `The account that signed in with ${to} signs in with ${newAddress} now.\n\nIf it was not you, write to the operator of this gateway at once.\n`,
+    text: `The e-mail address of your account was changed from ${to} to ${newAddress}.\n\nIf this wasn't you, contact the operator of this gateway immediately.\n`,
   }
 }
 
-/** The page that sets a new password with this token. Behind #, so that no server on the way sees or logs it. */
+/** The page that sets a new password. The token comes after #, so that no server sees or logs it. */
 export function resetLink(baseUrl: string, token: string): string {
   return `${baseUrl}/reset-password#token=${token}`
 }

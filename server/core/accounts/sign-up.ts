@@ -10,20 +10,19 @@ import type { AccountStore } from './store'
 
 export const SIGNUP_CREDIT: Money = micros(2_000_000)
 
-/** Where a sign-up came from. */
+/** The source of a sign-up. */
 export interface SignUpOrigin {
   readonly address: string | null
-  /** Whether it was made on this machine and came past no proxy. */
+  /** Whether the request was made on this machine and not through a proxy. */
   readonly isFromThisMachine: boolean
 }
 
-const NOWHERE: SignUpOrigin = { address: null, isFromThisMachine: false }
+const UNKNOWN_ORIGIN: SignUpOrigin = { address: null, isFromThisMachine: false }
 
 /**
- * Opens the account of a user: the account, its 2 USD of signup credit and the operator flag, in one commit. Idempotent:
- * called by the sign-up hook, and again by `/api` when a failing hook left a user without one (spec-answers 4). Resolves
- * null when the database did not take it; then nothing was made. Whether the account is the first, and so operator, is decided
- * by the statement that writes it.
+ * Opens a user's account: the account, its 2 USD signup credit and the operator flag, in one commit. Idempotent: the sign-up
+ * hook calls it, and `/api` calls it again if that hook failed (spec-answers 4). Returns null, having written nothing, when the
+ * database is unavailable. The SQL statement itself decides whether the account is the first and becomes the operator.
  */
 export class SignUp {
   private readonly accounts: AccountStore
@@ -31,9 +30,9 @@ export class SignUp {
   private readonly clock: Clock
   private readonly setupToken: SetupToken
   private readonly firstIsOperator: boolean
-  private readonly turns = new KeyedMutex()
+  private readonly mutex = new KeyedMutex()
 
-  /** `firstIsOperator`: whether the first account may be, if it signs up on this machine. */
+  /** `firstIsOperator`: whether the first account becomes the operator if it signs up on this machine. */
   constructor(parts: {
     accounts: AccountStore
     ledger: Ledger
@@ -48,8 +47,8 @@ export class SignUp {
     this.firstIsOperator = parts.firstIsOperator
   }
 
-  openAccount(userId: string, origin: SignUpOrigin = NOWHERE): Promise<Account | null> {
-    return this.turns.take(userId, async () => {
+  openAccount(userId: string, origin: SignUpOrigin = UNKNOWN_ORIGIN): Promise<Account | null> {
+    return this.mutex.take(userId, async () => {
       const known = await this.accounts.byUser(userId)
       if (known) return known
       const createdAt = this.clock.now()

@@ -10,28 +10,27 @@ import type { GivenReceipt } from '../payments/receipt'
 import type { PaymentRefusal } from '../payments/refusal'
 import { no, ok, type Result } from '../result'
 
-/** The least and the most that one top-up may be. */
-const LEAST_TOP_UP: Money = micros(1_000_000)
+const MIN_TOP_UP: Money = micros(1_000_000)
 const MAX_TOP_UP: Money = micros(10_000_000_000)
 const TOP_UP_OPERATION = 'wallet-topup'
 
-/** Who tops up, in which request. */
+/** A request to top up an account. */
 export interface TopUpRequest {
   readonly account: AccountId
   readonly amount: Money
   readonly requestId: RequestId
   readonly clientRequestId: string | null
-  /** Whether the payment will come beside an API key, and so in a header of its own. */
+  /** Whether the request also carries an API key, so that the payment needs its own header. */
   readonly besideKey: boolean
 }
 
 export interface PaidTopUp {
   readonly claim: Claim
-  /** Of the request that paid; null when it was paid by an earlier one. */
+  /** The receipt if this request paid; null if an earlier one did. */
   readonly receipt: GivenReceipt | null
 }
 
-/** A claim that no challenge stands behind: a processor knows it by its `transaction`, which stands for the credential too. */
+/** A claim without a challenge: a payment processor knows it by its `transaction`, which also serves as the credential. */
 export function topUpClaim(
   known: Omit<
     NewClaim,
@@ -50,15 +49,15 @@ export function topUpClaim(
   }
 }
 
-/** An amount of USD with at most two decimals, within the bounds. */
+/** Parses a top-up amount in USD, with at most two decimals. Returns null when it is outside the allowed range. */
 export function parseTopUp(text: string): Money | null {
   const amount = /^\d{1,5}(\.\d{1,2})?$/.test(text) ? parseUsd(text) : null
-  return amount !== null && amount >= LEAST_TOP_UP && amount <= MAX_TOP_UP ? amount : null
+  return amount !== null && amount >= MIN_TOP_UP && amount <= MAX_TOP_UP ? amount : null
 }
 
 /**
- * Money that owners pay in. A claim is written before anything is charged, the ledger takes each claim once (its reference), and
- * what is paid and not booked is booked by the job: so a top-up counts exactly once, whatever crashes.
+ * Top-ups of account balances. A claim is written before any money moves, the ledger books each claim once by its reference, and
+ * a job books what was paid but not yet booked. So a top-up counts exactly once, whatever crashes.
  */
 export class TopUps {
   private readonly claims: ClaimStore
@@ -71,12 +70,12 @@ export class TopUps {
     this.clock = parts.clock
   }
 
-  /** The challenges that a top-up can be paid by. */
+  /** The payment challenges for a top-up. */
   offers(payments: Payments, request: TopUpRequest): Promise<readonly Offer[]> {
     return payments.offers(purchaseOf(request))
   }
 
-  /** Pays by a credential. The same one again gets the same top-up again, and nothing more. */
+  /** Pays with a credential. Presenting the same credential again returns the same top-up. */
   async pay(
     payments: Payments,
     request: TopUpRequest,
@@ -84,8 +83,8 @@ export class TopUps {
   ): Promise<Result<PaidTopUp, PaymentRefusal>> {
     const begun = await payments.begin(purchaseOf(request), shown)
     if (!begun.ok) {
-      const before = await payments.claimOf(shown)
-      return before && this.isOf(before, request) ? ok({ claim: before, receipt: null }) : begun
+      const earlier = await payments.claimOf(shown)
+      return earlier && this.isServedFor(earlier, request) ? ok({ claim: earlier, receipt: null }) : begun
     }
     const payment = begun.value
     try {
@@ -100,7 +99,7 @@ export class TopUps {
     }
   }
 
-  /** A top-up by money that is worth nothing, for development; it is named so. */
+  /** A top-up with worthless sandbox money, for development. The ledger entry says so. */
   async payInSandbox(account: AccountId, amount: Money, requestId: RequestId): Promise<Claim | null> {
     const now = this.clock.now()
     const id = makeId('pay', now)
@@ -115,7 +114,7 @@ export class TopUps {
     return (await this.book(key, 'sandbox')) ? this.claims.find(key) : null
   }
 
-  /** The money of a claim is there: books it, and ends the claim. False when it is not booked yet; the job tries again. */
+  /** Books a claim whose money has arrived. Returns false when it could not be booked yet; the job tries again. */
   async book(key: string, reference: string): Promise<boolean> {
     await this.claims.settled(key, reference, this.clock.now())
     const claim = await this.claims.find(key)
@@ -125,75 +124,76 @@ export class TopUps {
   }
 
   /**
-   * Books a paid top-up once its network cannot take it back any more (`PAYMENTS_CONFIRMATIONS`). False while that is not so; one that the
-   * network took back meanwhile is not paid.
+   * Books a paid top-up once its network considers it final (`PAYMENTS_CONFIRMATIONS`). Returns false until then. A payment that
+   * the network reverted is marked as lost.
    */
   async creditFinal(payments: Pick<Payments, 'fateOf'>, claim: Claim): Promise<boolean> {
-    // What a processor or the sandbox says is final when it is said.
+    // Payments by card and in the sandbox are final at once.
     if (claim.method === 'card' || claim.method === 'sandbox') return this.credit(claim)
     const fate = await payments.fateOf(claim)
     if (fate.kind === 'never') await this.lose(claim)
     return fate.kind === 'settled' && fate.isFinal !== false && (await this.credit(claim))
   }
 
-  /** Not paid after all. It may be booked all the same, by a process that died before it had said so. */
+  /** Undoes a reverted payment. A process that crashed may have booked it already. */
   private async lose(claim: Claim): Promise<void> {
-    const reference = bookedAs(claim)
+    const reference = ledgerReference(claim)
     const { references } = await this.ledger.booked(reference)
     if (references.includes(reference)) await this.takeBack(claim)
     await this.claims.lost(claim.key, 'the network took it back', this.clock.now())
   }
 
-  /** Its network took a booked top-up back: so does an entry, once. False when it was taken back before. */
+  /** Takes back a booked top-up that its network reverted, once. Returns false when it was already taken back. */
   async takeBack({ id, account, amount, method }: Claim): Promise<boolean> {
     if (!account) throw new Error(`top-up ${id} belongs to no account`)
     const booked = await this.ledger.takeBack({
       ...{ account, amount, kind: 'refund' },
-      description: `Top-up ${id} by ${method} was taken back by its network`,
+      description: `Top-up ${id} by ${method} was reverted by its network`,
       reference: `reorganised:${id}`,
     })
     if (!booked.ok && booked.error !== 'already_booked') throw new Error(`${id} could not be taken back`)
     return booked.ok
   }
 
-  /** Books a paid top-up, once. True when it is booked, by this call or an earlier one. */
+  /** Books a paid top-up, once. Returns true when it is booked, by this call or an earlier one. */
   async credit(claim: Claim): Promise<boolean> {
     const { account, amount, method, reference, id } = claim
     if (!account) throw new Error(`top-up ${id} belongs to no account`)
-    const named =
-      method === 'sandbox' ? 'Sandbox top-up, no money moved' : `Top-up of ${formatUsd(amount)} USD by ${method}`
+    const description =
+      method === 'sandbox'
+        ? 'Sandbox top-up, no money moved'
+        : `Top-up of ${formatUsd(amount)} USD by ${method}, ${reference ?? ''}`
     const booked = await this.ledger.credit({
       account,
       part: 'paid',
       kind: 'top_up',
       amount,
-      description: method === 'sandbox' ? named : `${named}, ${reference ?? ''}`,
-      reference: bookedAs(claim),
+      description,
+      reference: ledgerReference(claim),
     })
     return booked.ok || booked.error === 'already_booked'
   }
 
-  private isOf(claim: Claim, { account, amount }: TopUpRequest): boolean {
+  private isServedFor(claim: Claim, { account, amount }: TopUpRequest): boolean {
     return (
       claim.purpose === 'top_up' && claim.state === 'served' && claim.account === account && claim.amount === amount
     )
   }
 }
 
-/** What its entry in the ledger is known by. */
-function bookedAs({ id }: Claim): string {
+function ledgerReference({ id }: Claim): string {
   return `top_up:${id}`
 }
 
 const PENDING: PaymentRefusal = {
   code: 'payment_pending',
   reason:
-    'The payment went through and waits to be confirmed by its network; then it is booked. Ask again with the same credential.',
+    'The payment went through but its network has not confirmed it yet. Send the request again with the same credential.',
 }
 
 function purchaseOf({ account, amount, requestId, clientRequestId, besideKey }: TopUpRequest): Purchase {
   const description = `Wallet top-up of ${formatUsd(amount)} USD`
-  // Not of the request, but of what it buys: the same top-up may be asked for in any form.
+  // Covers what the request buys, not its form: the same top-up may be requested as JSON or as a form.
   const what = { method: 'POST', path: '/v1/wallet/topups', query: [], input: { amount: formatUsd(amount) } }
   return {
     purpose: 'top_up',

@@ -4,14 +4,14 @@ import type { ParameterTable } from './parameters'
 const API_VERSIONS = ['2026-02-06', '2026-07-31'] as const
 const LATEST_API_VERSION = API_VERSIONS[1]
 
-/** The header parameters that every data endpoint takes (spec 4.1). `accept` is judged where the answer's type is chosen. */
+/** Header parameters of every data endpoint (spec 4.1). `accept` is checked where the response type is negotiated. */
 export const DATA_HEADERS = {
   'api-version': {
     in: 'header',
     kind: 'enum',
     values: API_VERSIONS,
     default: LATEST_API_VERSION,
-    description: 'Version of the answer, `YYYY-MM-DD`. The latest available when absent.',
+    description: 'Version of the response format, `YYYY-MM-DD`. Defaults to the latest.',
   },
   'cache-control': {
     in: 'header',
@@ -19,7 +19,7 @@ export const DATA_HEADERS = {
     min: 1,
     max: 1000,
     emptyIsDefault: true,
-    description: '`no-cache` asks for a fresh answer, on a best-effort basis. Any other value is ignored.',
+    description: '`no-cache` requests a fresh response, on a best-effort basis. Other values are ignored.',
     example: 'no-cache',
   },
   'user-agent': {
@@ -28,7 +28,7 @@ export const DATA_HEADERS = {
     min: 1,
     max: 8192,
     emptyIsDefault: true,
-    description: "The client's user agent; it may alter the experience per device.",
+    description: "The client's user agent. Results may be adapted to the device.",
     example: 'my-app/1.0',
   },
 } as const satisfies ParameterTable

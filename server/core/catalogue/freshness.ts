@@ -1,4 +1,6 @@
-/** A span of time as ISO timestamps in UTC: `from` is in it, `before` is not. */
+import { isoTime } from '../clock'
+
+/** A time range as ISO timestamps in UTC. Includes `from`, excludes `before`. */
 export interface FreshnessWindow {
   readonly from: string
   readonly before: string
@@ -6,19 +8,21 @@ export interface FreshnessWindow {
 
 const DAY_MS = 86_400_000
 const DAYS: Readonly<Record<string, number>> = { pd: 1, pw: 7, pm: 31, py: 365 }
-/** Clocks differ: what says it was published a little later than now is new. */
-const AHEAD_MS = DAY_MS
+/** Clocks differ: a page dated slightly in the future counts as new. */
+const MAX_CLOCK_SKEW_MS = DAY_MS
 
-/** When a page must have been published, of a `freshness` that was judged (spec 4.2). The last day of a range is in it, whole. */
+/** The time range of a valid `freshness` value (spec 4.2). Includes the whole last day of a range. */
 export function freshnessWindow(freshness: string, nowMs: number): FreshnessWindow {
   const days = DAYS[freshness]
-  if (days !== undefined)
-    return { from: new Date(nowMs - days * DAY_MS).toISOString(), before: new Date(nowMs + AHEAD_MS).toISOString() }
+  if (days !== undefined) return { from: isoTime(nowMs - days * DAY_MS), before: isoTime(nowMs + MAX_CLOCK_SKEW_MS) }
   const [first = '', last = ''] = freshness.split('to')
-  const end = new Date(`${last}T00:00:00.000Z`).getTime() + DAY_MS
-  return { from: new Date(`${first}T00:00:00.000Z`).toISOString(), before: new Date(end).toISOString() }
+  return { from: isoTime(startOf(first)), before: isoTime(startOf(last) + DAY_MS) }
 }
 
 export function isRange(freshness: string): boolean {
   return DAYS[freshness] === undefined
+}
+
+function startOf(day: string): number {
+  return Date.parse(`${day}T00:00:00.000Z`)
 }

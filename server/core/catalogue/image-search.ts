@@ -12,7 +12,7 @@ const PARAMETERS = {
     min: 1,
     max: 400,
     maxWords: 50,
-    description: 'The words to search for.',
+    description: 'The search query.',
     example: 'credit card',
   },
   count: {
@@ -21,7 +21,7 @@ const PARAMETERS = {
     min: 1,
     max: 200,
     default: 50,
-    description: 'Most images to return; the number delivered may be lower. There is no pagination.',
+    description: 'Maximum number of images. Fewer may be returned. There is no pagination.',
   },
   ...REGION,
   safesearch: {
@@ -41,7 +41,7 @@ export type ImageSearchInput = Parameters<typeof PARAMETERS>
 export const IMAGE_SEARCH: Operation<typeof PARAMETERS> = {
   name: 'image-search',
   title: 'Image search',
-  description: 'Finds images by words. Answers with titles, page addresses, image addresses and sizes.',
+  description: 'Searches for images. Returns titles, page URLs, image URLs and sizes.',
   path: '/apis/v1/websearch/images/search',
   methods: ['GET'],
   parameters: PARAMETERS,

@@ -8,7 +8,7 @@ import { REGION, SPELLCHECK } from './search-parameters'
 const FRESHNESS = /^(p[dwmy]|\d{4}-\d{2}-\d{2}to\d{4}-\d{2}-\d{2})$/
 const FRESHNESS_RULE = 'must be pd, pw, pm, py or YYYY-MM-DDtoYYYY-MM-DD with real dates, the earlier one first'
 
-/** Null when the words of `freshness` are right (spec 4.2). */
+/** Checks a `freshness` value (spec 4.2). Returns the broken rule, or null. */
 function brokenFreshness(text: string): string | null {
   if (/^p[dwmy]$/.test(text)) return null
   const range = /^(\d{4}-\d{2}-\d{2})to(\d{4}-\d{2}-\d{2})$/.exec(text)
@@ -62,7 +62,7 @@ const PARAMETERS = {
     min: 1,
     max: 600,
     maxWords: 75,
-    description: 'The words to search for.',
+    description: 'The search query.',
     example: 'drizzle relations',
   },
   context_threshold_mode: {
@@ -78,7 +78,7 @@ const PARAMETERS = {
     min: 1,
     max: 50,
     default: 20,
-    description: 'Most search results to consider.',
+    description: 'Maximum number of search results to consider.',
   },
   ...REGION,
   enable_local: {
@@ -111,7 +111,7 @@ const PARAMETERS = {
     kind: 'list',
     maxEntries: 3,
     check: brokenGoggles,
-    description: 'Custom re-ranking: up to 3 hosting addresses or inline definitions. Their instructions act together.',
+    description: 'Custom re-ranking: up to 3 URLs or inline definitions. Their instructions are combined.',
     example: ['$boost=3,site=orm.drizzle.team'],
   },
   maximum_number_of_snippets: {
@@ -120,7 +120,7 @@ const PARAMETERS = {
     min: 1,
     max: 256,
     default: 50,
-    description: 'Most snippets in all.',
+    description: 'Maximum number of snippets in total.',
   },
   maximum_number_of_snippets_per_url: {
     in: 'query',
@@ -128,7 +128,7 @@ const PARAMETERS = {
     min: 1,
     max: 100,
     default: 50,
-    description: 'Most snippets of one page.',
+    description: 'Maximum number of snippets per page.',
   },
   maximum_number_of_tokens: {
     in: 'query',
@@ -136,7 +136,7 @@ const PARAMETERS = {
     min: 1024,
     max: 32768,
     default: 8192,
-    description: 'Most tokens of context in all (approximate).',
+    description: 'Maximum number of tokens of context in total (approximate).',
   },
   maximum_number_of_tokens_per_url: {
     in: 'query',
@@ -144,7 +144,7 @@ const PARAMETERS = {
     min: 512,
     max: 8192,
     default: 4096,
-    description: 'Most tokens of context of one page (approximate).',
+    description: 'Maximum number of tokens of context per page (approximate).',
   },
   maximum_number_of_urls: {
     in: 'query',
@@ -152,7 +152,7 @@ const PARAMETERS = {
     min: 1,
     max: 50,
     default: 20,
-    description: 'Most pages in the answer.',
+    description: 'Maximum number of pages in the response.',
   },
   safesearch: {
     in: 'query',
@@ -172,7 +172,7 @@ export type LlmContextInput = Parameters<typeof PARAMETERS>
 export const LLM_CONTEXT: Operation<typeof PARAMETERS> = {
   name: 'llm-context',
   title: 'LLM context search',
-  description: 'Finds passages of pages, cut to a token budget, to ground a language model in.',
+  description: 'Finds passages of web pages, within a token budget, to ground a language model.',
   path: '/apis/v1/websearch/llm/context',
   methods: ['GET', 'POST'],
   parameters: PARAMETERS,

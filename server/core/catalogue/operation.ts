@@ -15,7 +15,7 @@ export type SocialOperationName =
 
 export type OperationName = 'image-search' | 'llm-context' | SocialOperationName
 
-/** What is sold by the token or by its parts (core/models): its prices are the models'. */
+/** Operations billed per token or per part (core/models). Each model sets its own prices. */
 export const MODEL_OPERATIONS = ['chat-completions', 'messages', 'generate-content', 'deep-research'] as const
 
 export type ModelOperationName = (typeof MODEL_OPERATIONS)[number]
@@ -23,20 +23,20 @@ export type ModelOperationName = (typeof MODEL_OPERATIONS)[number]
 /** Everything that is sold. */
 export type SoldName = OperationName | ModelOperationName
 
-/** A price that an operator can override. An operation's own has its name; one that depends on the input has a name beside it. */
+/** A price that an operator can override. An operation's base price has its name; prices that depend on the input have their own. */
 export type PriceName = OperationName | 'social-post-with-address'
 
-/** The version of the data catalogue (spec 1). It is also the price version of a price that nobody overrode. */
+/** The version of the data catalogue (spec 1), and the price version of every price without an override. */
 export const CATALOGUE_VERSION = '2.0.0'
 
-/** The price of one unit, as it is in force for an account. */
+/** The price of one unit that applies to an account. */
 export interface Price {
   readonly amount: Money
   /** The catalogue version, or the id of the operator's override. */
   readonly version: string
 }
 
-/** One thing that is sold: its routes, its parameters, its price. HTTP, MCP and the documents are made from it. */
+/** A billable operation: routes, parameters and price. HTTP, MCP and the documentation are generated from it. */
 export interface Operation<T extends ParameterTable = ParameterTable> {
   readonly name: OperationName
   readonly title: string
@@ -44,30 +44,30 @@ export interface Operation<T extends ParameterTable = ParameterTable> {
   readonly path: string
   readonly methods: readonly ('GET' | 'POST')[]
   readonly parameters: T
-  /** Of one unit, per successful request (spec 1.3). */
+  /** The price of one unit of a successful request (spec 1.3). */
   readonly price: Money
-  /** What a unit is; `request` where a call costs a fixed price. */
+  /** The name of the unit. `request` for a fixed price per call. */
   readonly unit: string
-  /** How a price depends on the input; a fixed price of one unit where it is absent. */
+  /** How the price depends on the input. Without it, a call costs one unit. */
   readonly metering?: Metering<Parameters<T>>
-  /** Whether somebody without a key may pay for one call by itself (spec 5.3): data endpoints of a fixed price. */
+  /** Whether callers without a key can pay per call (spec 5.3): data endpoints with a fixed price. */
   readonly payable?: true
   /**
-   * It changes something outside, so it is sent once: a caller that hangs up does not end it, and what became of it when no
-   * answer came is told as unknown.
+   * The operation changes something upstream, so it is sent only once. It continues when the caller disconnects. If the upstream
+   * does not answer, the outcome is reported as unknown.
    */
   readonly effect?: 'write'
-  /** Streaming and long-running operations take a concurrency place (spec 8); data endpoints do not. */
+  /** Whether a call counts towards the concurrency limit (spec 8): streaming and long-running operations do. */
   readonly takesConcurrency: boolean
   /** Deadline of the upstream call. */
   readonly timeoutMs: number
   readonly example: Readonly<Record<string, string>>
 }
 
-/** The price of a call that is not one unit of the operation's own price. */
+/** How the price of a call depends on its input. */
 export interface Metering<I> {
   priceName(input: I): PriceName
-  /** The most units that an answer to this input can have: they are held. The answer says how many it was (`ProviderAnswer.units`). */
+  /** The maximum number of units for this input. They are held; the response's own number is charged (`ProviderAnswer.units`). */
   mostUnits(input: I): number
 }
 

@@ -15,7 +15,7 @@ import {
   SOCIAL_USER,
 } from './social-actions'
 
-/** Everything that is sold now. */
+/** All operations of the catalogue. */
 export const OPERATIONS = {
   'image-search': IMAGE_SEARCH,
   'llm-context': LLM_CONTEXT,
@@ -30,17 +30,17 @@ export const OPERATIONS = {
   'social-dm-threads': SOCIAL_DM_THREADS,
 } as const satisfies Record<OperationName, Operation>
 
-/** Prices that depend on the input, beside those of the operations. */
-const MORE_PRICES: Readonly<Record<Exclude<PriceName, OperationName>, Money>> = {
+/** Prices that depend on the input, in addition to the base prices. */
+const INPUT_PRICES: Readonly<Record<Exclude<PriceName, OperationName>, Money>> = {
   'social-post-with-address': POST_WITH_ADDRESS_PRICE,
 }
 
-/** The catalogue's price of one unit. */
+/** The catalogue price of one unit. */
 export function cataloguePrice(name: PriceName): Money {
-  return isOperationName(name) ? OPERATIONS[name].price : MORE_PRICES[name]
+  return isOperationName(name) ? OPERATIONS[name].price : INPUT_PRICES[name]
 }
 
-/** What an operator can set a price of. */
+/** All prices that an operator can override. */
 export const PRICE_NAMES: readonly PriceName[] = [
   ...Object.values(OPERATIONS).map(({ name }) => name),
   'social-post-with-address',
@@ -50,7 +50,7 @@ export function isPriceName(name: string): name is PriceName {
   return PRICE_NAMES.some((known) => known === name)
 }
 
-/** What a charge of an operation counts. */
+/** The unit that an operation is charged by. */
 export function unitOf(operation: string): string {
   return isOperationName(operation) ? OPERATIONS[operation].unit : 'request'
 }
@@ -59,7 +59,7 @@ export function isOperationName(name: string): name is OperationName {
   return Object.hasOwn(OPERATIONS, name)
 }
 
-/** The names of everything that is sold: what a key can be narrowed to, and what usage counts. */
+/** The names of all billable operations. Keys can be restricted to them, and usage is counted by them. */
 export const SOLD: readonly SoldName[] = [...Object.values(OPERATIONS).map(({ name }) => name), ...MODEL_OPERATIONS]
 
 export function isSold(name: string): name is SoldName {

@@ -4,20 +4,20 @@ interface Common {
   readonly in: 'query' | 'header'
   readonly description: string
   readonly required?: true
-  /** A good value for the documents to show, where neither the default nor the first of the set is one. */
+  /** An example for the documentation. Needed where neither the default nor the first allowed value is a good one. */
   readonly example?: string | number | boolean | readonly string[]
 }
 export interface TextRule extends Common {
   readonly kind: 'text'
   readonly min: number
   readonly max: number
-  /** Most words, counted by Unicode white space (spec-answers 5). */
+  /** The maximum number of words, separated by Unicode white space (spec-answers 5). */
   readonly maxWords?: number
   readonly pattern?: { readonly source: RegExp; readonly rule: string }
-  /** Gives the broken rule in words, or null. For what no pattern can say, such as a real date. */
+  /** Returns the broken rule in words, or null. For rules that no pattern can express, such as a real date. */
   readonly check?: (value: string) => string | null
   readonly default?: string
-  /** `freshness=` means its default; every other empty scalar is an error (spec-answers 2). */
+  /** An empty value means the default. Otherwise an empty value is an error (spec-answers 2). */
   readonly emptyIsDefault?: true
   readonly lowerCase?: true
 }
@@ -40,18 +40,18 @@ export interface EnumRule<V extends string = string> extends Common {
   readonly kind: 'enum'
   readonly values: readonly V[]
   readonly default?: V
-  /** Any letter case is accepted; the value comes out as the table spells it. */
+  /** Accepts any letter case. The parsed value has the spelling in `values`. */
   readonly anyCase?: true
 }
 export interface ListRule extends Common {
   readonly kind: 'list'
   readonly maxEntries: number
-  /** Gives the rule that the entries break, in words, or null. */
+  /** Returns the broken rule in words, or null. */
   readonly check?: (entries: readonly string[]) => string | null
 }
 export type ParameterRule = TextRule | IntegerRule | NumberRule | BooleanRule | EnumRule | ListRule
 
-/** A catalogue operation's parameters by wire name. One table makes the check, the documents and the MCP schema. */
+/** An operation's parameters by wire name. Validation, documentation and the MCP schema are generated from it. */
 export type ParameterTable = Readonly<Record<string, ParameterRule>>
 
 type ValueOf<R> = R extends { kind: 'integer' | 'number' }
@@ -65,21 +65,21 @@ type ValueOf<R> = R extends { kind: 'integer' | 'number' }
         : string
 type Always<R> = R extends { required: true } ? true : R extends { default: unknown } ? true : false
 
-/** What a table parses to: a value for what is required or has a default, and maybe one for the rest. */
+/** The parsed values of a table. Required parameters and those with a default are always present. */
 export type Parameters<T extends ParameterTable> = {
   readonly [K in keyof T as Always<T[K]> extends true ? K : never]: ValueOf<T[K]>
 } & {
   readonly [K in keyof T as Always<T[K]> extends true ? never : K]?: ValueOf<T[K]>
 }
 
-/** What came over the wire, before it is judged. `body` is set for the POST form and then holds what a query would. */
+/** Unvalidated input. With `body` set, as for a POST, parameters come from the body instead of the query. */
 export interface RawInput {
   query(name: string): readonly string[]
   header(name: string): string | null
   readonly body?: Readonly<Record<string, unknown>>
 }
 
-/** One wrong parameter: its name, the rule, and what was received (spec-answers 2). */
+/** An invalid parameter: its name, the broken rule, and the received value (spec-answers 2). */
 export interface ParameterError {
   readonly param: string
   readonly in: 'query' | 'header' | 'body'
@@ -88,7 +88,7 @@ export interface ParameterError {
   readonly received: string | null
 }
 
-/** Judges the whole input and lists every wrong parameter at once. Unknown query names pass, unknown body members do not. */
+/** Validates all input and lists every error at once. Ignores unknown query names, but refuses unknown body members. */
 export function parseParameters<T extends ParameterTable>(
   table: T,
   raw: RawInput,
@@ -98,7 +98,7 @@ export function parseParameters<T extends ParameterTable>(
   for (const name in table) {
     const rule: ParameterRule = table[name] as T[string] // `name` is one of its own names
     const place = rule.in === 'header' ? 'header' : raw.body ? 'body' : 'query'
-    const outcome = judge(rule, received(rule, name, raw))
+    const outcome = parseOne(rule, received(rule, name, raw))
     if (outcome === undefined) continue
     if (outcome.ok) values[name] = outcome.value
     else errors.push({ param: name, in: place, ...outcome.error })
@@ -115,7 +115,7 @@ export function parseParameters<T extends ParameterTable>(
   return errors.length > 0 ? no(errors) : ok(values as Parameters<T>)
 }
 
-/** Words separated by Unicode white space: `White_Space` of the standard, which is not what `\s` and `trim` take. */
+/** Counts words separated by Unicode `White_Space`, which differs from what `\s` and `trim` match. */
 export function countWords(text: string): number {
   return text.split(/\p{White_Space}+/u).filter(Boolean).length
 }
@@ -136,13 +136,13 @@ function received(rule: ParameterRule, name: string, raw: RawInput): Received {
   return values.length === 0 ? { from: 'nothing' } : { from: 'text', values }
 }
 
-function judge(rule: ParameterRule, input: Received): Result<unknown, Refusal> | undefined {
+function parseOne(rule: ParameterRule, input: Received): Result<unknown, Refusal> | undefined {
   const fallback = 'default' in rule ? rule.default : undefined
   if (input.from === 'nothing') {
     if (rule.required) return no({ code: 'missing_parameter', rule: 'is required', received: null })
     return fallback === undefined ? undefined : ok(fallback)
   }
-  if (rule.kind === 'list') return judgeList(rule, input)
+  if (rule.kind === 'list') return parseList(rule, input)
   if (input.from === 'text' && input.values.length > 1)
     return refuse('must be given once', input.values.map(shown).join(', '))
   const value = input.from === 'text' ? input.values[0] : input.value
@@ -156,7 +156,7 @@ function judge(rule: ParameterRule, input: Received): Result<unknown, Refusal> |
   return broken === null ? ok(canonical(rule, typed)) : refuse(broken, shown(value))
 }
 
-function judgeList(rule: ListRule, input: Exclude<Received, { from: 'nothing' }>): Result<readonly string[], Refusal> {
+function parseList(rule: ListRule, input: Exclude<Received, { from: 'nothing' }>): Result<readonly string[], Refusal> {
   const list = input.from === 'text' ? input.values : Array.isArray(input.value) ? input.value : [input.value]
   const strings = list.filter((entry): entry is string => typeof entry === 'string' && countWords(entry) > 0)
   if (strings.length !== list.length) return refuse(describeRule(rule), shown(input.from === 'json' ? input.value : ''))
@@ -202,7 +202,7 @@ function canonical(rule: ParameterRule, value: string | number | boolean): unkno
   return value
 }
 
-/** Each set's values by what is compared, made once. */
+/** The values of each enum by their compared form, built once. */
 const SPELLINGS = new WeakMap<EnumRule, ReadonlyMap<string, string>>()
 
 function spelled(rule: EnumRule, text: string): string | undefined {
@@ -215,7 +215,7 @@ function spelled(rule: EnumRule, text: string): string | undefined {
   return spellings.get(fold(text))
 }
 
-/** The rule in words, as it stands in errors and in the documents. */
+/** The rule in words, for errors and documentation. */
 export function describeRule(rule: ParameterRule): string {
   switch (rule.kind) {
     case 'integer':
@@ -243,8 +243,10 @@ function codePoints(text: string): number {
   return length
 }
 
-const SHOWN = 100
+const MAX_SHOWN = 100
+
+/** A received value as text for an error, truncated. */
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
-  return codePoints(text) > SHOWN ? `${[...text].slice(0, SHOWN).join('')}...` : text
+  return codePoints(text) > MAX_SHOWN ? `${[...text].slice(0, MAX_SHOWN).join('')}...` : text
 }

@@ -1,7 +1,7 @@
 import type { ParameterTable } from './parameters'
 import { COUNTRIES, SEARCH_LANGUAGES } from './regions'
 
-/** Where and in which language to search, alike for every search (spec 4.4, 4.5). */
+/** Region and language parameters of every search (spec 4.4, 4.5). */
 export const REGION = {
   country: {
     in: 'query',
@@ -9,7 +9,7 @@ export const REGION = {
     values: COUNTRIES,
     default: 'US',
     anyCase: true,
-    description: 'Country the results should suit; `ALL` is worldwide.',
+    description: 'Country that the results should be relevant to. `ALL` means worldwide.',
   },
   search_lang: {
     in: 'query',
@@ -17,16 +17,16 @@ export const REGION = {
     values: SEARCH_LANGUAGES,
     default: 'en',
     anyCase: true,
-    description: 'Language the results should be in.',
+    description: 'Language of the results.',
   },
 } as const satisfies ParameterTable
 
-/** Alike for every search (spec 4.1, 4.2). */
+/** The spelling parameter of every search (spec 4.1, 4.2). */
 export const SPELLCHECK = {
   spellcheck: {
     in: 'query',
     kind: 'boolean',
     default: true,
-    description: 'Correct the spelling; the corrected query is always the one searched.',
+    description: 'Correct the spelling. If a correction is found, it replaces the query.',
   },
 } as const satisfies ParameterTable

@@ -3,14 +3,14 @@ import { holdsAddress } from './address-in-text'
 import type { Operation } from './operation'
 import type { ParameterTable, TextRule } from './parameters'
 
-/** Enough for a renewal, a call, and both once more after a refused token; each has 10 s. */
+/** Enough for a token refresh and a call, each twice in case the token is refused; each takes up to 10 s. */
 const TIMEOUT_MS = 60_000
 
 const BASE = { takesConcurrency: false, timeoutMs: TIMEOUT_MS, unit: 'request' } as const
 const WRITE = { ...BASE, methods: ['POST'], effect: 'write' } as const
 const READ = { ...BASE, methods: ['GET'] } as const
 
-/** An id as the network gives it: 1 to 19 digits. */
+/** An id of the network: 1 to 19 digits. */
 function id(description: string, example: string) {
   return {
     in: 'query',
@@ -23,27 +23,28 @@ function id(description: string, example: string) {
   } as const satisfies TextRule
 }
 
-/** Which key's account acts, for a caller that has no key of its own. */
-const WHOSE = {
+/** Selects the key whose linked account acts, for callers that use an access token. */
+const ACTING_KEY = {
   key_id: {
     in: 'query',
     kind: 'text',
     min: 1,
     max: 60,
     pattern: { source: /^key_[0-9a-f]{32}$/, rule: 'must be the id of an API key of the account' },
-    description: 'With an access token: the API key whose linked account acts. A key acts for itself, without it.',
+    description:
+      'The API key whose linked account acts. Only used with an access token; an API key always acts for itself.',
   },
 } as const satisfies ParameterTable
 
-/** Ids that the documents show. */
+/** Example ids for the documentation. */
 const USER = '1002'
 const POST = '1600000000000000'
 
 const FOLLOW = {
-  ...WHOSE,
-  target_user_id: { ...id('Whom. Follow yourself is refused by the network.', USER), required: true },
+  ...ACTING_KEY,
+  target_user_id: { ...id('The user. The network refuses to let you follow yourself.', USER), required: true },
 } as const
-const LIKE = { ...WHOSE, tweet_id: { ...id('Which post.', POST), required: true } } as const
+const LIKE = { ...ACTING_KEY, tweet_id: { ...id('The post.', POST), required: true } } as const
 const WRITE_POST = {
   content: {
     in: 'query',
@@ -51,25 +52,25 @@ const WRITE_POST = {
     required: true,
     min: 1,
     max: 25_000,
-    description: 'The text. The network has its own, shorter limit for most accounts.',
+    description: 'The text of the post. The network has a shorter limit for most accounts.',
     example: 'Hello from my app',
   },
-  in_reply_to_tweet_id: id('Makes it a reply to this post.', POST),
-  quote_tweet_id: id('Makes it a quote of this post.', POST),
-  ...WHOSE,
+  in_reply_to_tweet_id: id('Replies to this post.', POST),
+  quote_tweet_id: id('Quotes this post.', POST),
+  ...ACTING_KEY,
 } as const satisfies ParameterTable
 const MESSAGE = {
-  recipient_id: { ...id('To whom.', USER), required: true },
+  recipient_id: { ...id('The recipient.', USER), required: true },
   text: {
     in: 'query',
     kind: 'text',
     required: true,
     min: 1,
     max: 10_000,
-    description: 'The text.',
+    description: 'The text of the message.',
     example: 'Hello',
   },
-  ...WHOSE,
+  ...ACTING_KEY,
 } as const satisfies ParameterTable
 const USER_LOOKUP = {
   username: {
@@ -78,31 +79,31 @@ const USER_LOOKUP = {
     min: 1,
     max: 15,
     pattern: { source: /^[A-Za-z0-9_]{1,15}$/, rule: 'must be a name of 1 to 15 letters, digits or _, without the @' },
-    description: 'Name of the user, without the @. Without `username` and `id`: the linked account.',
+    description: "The user's name, without the @. Defaults to the linked account if `id` is absent too.",
     example: 'grace',
   },
-  id: id('Id of the user, where no `username` is given.', USER),
-  ...WHOSE,
+  id: id("The user's id. Used if `username` is absent.", USER),
+  ...ACTING_KEY,
 } as const satisfies ParameterTable
 const THREADS = {
-  participant_id: id('Only the thread with this user.', USER),
+  participant_id: id('Returns only the thread with this user.', USER),
   count: {
     in: 'query',
     kind: 'integer',
     min: 1,
     max: 100,
     default: 20,
-    description: 'Most messages to return; each returned one is paid for.',
+    description: 'Maximum number of messages. Each returned message is charged.',
   },
   next_token: {
     in: 'query',
     kind: 'text',
     min: 1,
     max: 200,
-    pattern: { source: /^[\w.:=-]+$/, rule: 'must be the next_token of an answer' },
-    description: 'Goes on where an answer with this `next_token` ended.',
+    pattern: { source: /^[\w.:=-]+$/, rule: 'must be the next_token of a response' },
+    description: 'Continues after the response with this `next_token`.',
   },
-  ...WHOSE,
+  ...ACTING_KEY,
 } as const satisfies ParameterTable
 
 export const SOCIAL_FOLLOW: Operation<typeof FOLLOW> = {
@@ -120,7 +121,7 @@ export const SOCIAL_UNFOLLOW: Operation<typeof FOLLOW> = {
   ...WRITE,
   name: 'social-unfollow',
   title: 'Unfollow a user',
-  description: 'The linked account follows a user no longer.',
+  description: 'The linked account stops following a user.',
   path: '/apis/v1/social/unfollow_social',
   parameters: FOLLOW,
   price: micros(10_000),
@@ -141,15 +142,15 @@ export const SOCIAL_LIKE: Operation<typeof LIKE> = {
 export const SOCIAL_UNLIKE: Operation<typeof LIKE> = {
   ...WRITE,
   name: 'social-unlike',
-  title: 'Take a like back',
-  description: 'The linked account takes its like of a post back.',
+  title: 'Unlike a post',
+  description: 'The linked account removes its like from a post.',
   path: '/apis/v1/social/unlike_social',
   parameters: LIKE,
   price: micros(10_000),
   example: { tweet_id: POST },
 }
 
-/** The price of a post that holds an address; the operation's own is of one without. */
+/** The price of a post with a link. The operation's base price is for posts without one. */
 export const POST_WITH_ADDRESS_PRICE = micros(200_000)
 
 export const SOCIAL_POST: Operation<typeof WRITE_POST> = {
@@ -157,7 +158,7 @@ export const SOCIAL_POST: Operation<typeof WRITE_POST> = {
   name: 'social-post',
   title: 'Post, reply or quote',
   description:
-    'The linked account posts. A post whose text holds a web address (`https://...`, or a name such as `example.com`) costs 0.2 USD.',
+    'The linked account posts. A post that contains a link (`https://...` or a name such as `example.com`) costs 0.2 USD.',
   path: '/apis/v1/social/post_social',
   parameters: WRITE_POST,
   price: micros(15_000),
@@ -172,7 +173,7 @@ export const SOCIAL_DELETE: Operation<typeof LIKE> = {
   ...WRITE,
   name: 'social-delete',
   title: 'Delete a post',
-  description: 'The linked account deletes a post of its own.',
+  description: 'The linked account deletes one of its posts.',
   path: '/apis/v1/social/delete_social',
   parameters: LIKE,
   price: micros(10_000),
@@ -183,7 +184,7 @@ export const SOCIAL_DM: Operation<typeof MESSAGE> = {
   ...WRITE,
   name: 'social-dm',
   title: 'Send a direct message',
-  description: 'The linked account sends a message to a user.',
+  description: 'The linked account sends a direct message to a user.',
   path: '/apis/v1/social/dm_social',
   parameters: MESSAGE,
   price: micros(15_000),
@@ -194,7 +195,7 @@ export const SOCIAL_USER: Operation<typeof USER_LOOKUP> = {
   ...READ,
   name: 'social-user',
   title: 'Read a profile',
-  description: 'Finds a user by name or id; without either it is the linked account.',
+  description: 'Looks up a user by name or id, or the linked account if neither is given.',
   path: '/apis/v1/social/user_social',
   parameters: USER_LOOKUP,
   price: micros(10_000),
@@ -206,7 +207,7 @@ export const SOCIAL_DM_THREADS: Operation<typeof THREADS> = {
   name: 'social-dm-threads',
   title: 'Read direct messages',
   description:
-    'The messages of the linked account, newest first, put together by thread. The price is of each message returned; what `count` could return is held.',
+    'Returns the direct messages of the linked account, newest first, grouped by thread. Each returned message is charged; the price of `count` messages is held until then.',
   path: '/apis/v1/social/dm_threads_social',
   parameters: THREADS,
   price: micros(10_000),

@@ -1,6 +1,6 @@
 /**
- * The top-level domains of the Internet (the root zone of IANA, version of npm tlds 1.261.0): what tells `a.com` from `a.b`.
- * Those of a country have two letters.
+ * The top-level domains of the Internet (IANA's root zone, from npm tlds 1.261.0), to tell `a.com` from `a.b`. Country domains have
+ * two letters.
  */
 export const COUNTRY_DOMAINS = wordsOf(`
 ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bv bw by bz ca cc cd

@@ -2,8 +2,8 @@
 export type KnownAddress = { readonly family: 4; readonly bits: number } | { readonly family: 6; readonly bits: bigint }
 
 /**
- * Where a call came from. `unknown` is a value of its own, without bits: no allowlist holds it, it is never loopback, and all
- * unknown callers share one window.
+ * The address of a caller. `unknown` has no bits: no allowlist includes it, it is never loopback, and all unknown callers share one
+ * rate window.
  */
 export type Address = KnownAddress | { readonly family: 'unknown' }
 
@@ -11,7 +11,7 @@ export const UNKNOWN_ADDRESS: Address = { family: 'unknown' }
 
 const MAPPED = 0xffffn << 32n
 
-/** Reads an address in its text form (RFC 4291, RFC 5952 forms included). Null for anything else, zone ids included. */
+/** Parses an address (including RFC 4291 and RFC 5952 forms). Null for anything else, including zone ids. */
 export function parseAddress(text: string): KnownAddress | null {
   if (text.includes(':')) {
     const bits = parseV6(text)
@@ -22,7 +22,7 @@ export function parseAddress(text: string): KnownAddress | null {
   return bits === null ? null : { family: 4, bits }
 }
 
-/** The usual text form: dotted IPv4, or RFC 5952 IPv6; `unknown` for an address that is. */
+/** The usual text form: dotted IPv4, RFC 5952 IPv6, or `unknown`. */
 export function formatAddress(address: Address): string {
   if (address.family === 'unknown') return 'unknown'
   if (address.family === 4) return [24, 16, 8, 0].map((shift) => (address.bits >>> shift) & 0xff).join('.')
@@ -33,7 +33,7 @@ export function formatAddress(address: Address): string {
   return `${hex.slice(0, run.start).join(':')}::${hex.slice(run.start + run.length).join(':')}`
 }
 
-/** What an address without an account is limited by: itself, or its /64 for IPv6 (spec-answers 9). */
+/** The subject of rate limits for callers without an account: the address, or its /64 for IPv6 (spec-answers 9). */
 export function limitSubject(address: Address): string {
   return address.family === 6
     ? `${formatAddress({ family: 6, bits: (address.bits >> 64n) << 64n })}/64`
@@ -46,7 +46,7 @@ export function isLoopback(address: Address): boolean {
   return address.family === 6 && address.bits === 1n
 }
 
-/** Whether a host, as it stands in a URL (`localhost`, `127.0.0.1`, `[::1]`), is this machine itself. */
+/** Whether a URL's host (`localhost`, `127.0.0.1`, `[::1]`) is this machine itself. */
 export function isLoopbackHost(hostname: string): boolean {
   if (hostname.toLowerCase() === 'localhost') return true
   const address = parseAddress(hostname.replace(/^\[(.*)\]$/, '$1'))

@@ -1,7 +1,7 @@
 import { no, ok, type Result } from '../result'
 import { type Address, formatAddress, type KnownAddress, parseAddress } from './address'
 
-/** Most entries of one list (spec-answers 3). */
+/** The maximum number of entries (spec-answers 3). */
 export const MAX_ALLOWED_IPS = 50
 
 interface Range {
@@ -11,8 +11,8 @@ interface Range {
 }
 
 /**
- * Addresses and CIDR ranges as sorted, merged ranges, made once when a list is set, so that a match is a binary search and
- * no list can slow a request down.
+ * Addresses and CIDR ranges, sorted and merged once when the list is set. A match is a binary search, so that long lists do not slow
+ * requests down.
  */
 export class Allowlist {
   private readonly v4: readonly (readonly [number, number])[]
@@ -25,7 +25,7 @@ export class Allowlist {
     this.v6 = merged(ranges.filter((range) => range.family === 6)).map((r) => [r.first, r.last] as const)
   }
 
-  /** The list of `entries`, or the reason why one of them is wrong. */
+  /** Parses entries. The error names the first invalid entry and the rule that it breaks. */
   static parse(entries: readonly string[]): Result<Allowlist, { readonly entry: string; readonly rule: string }> {
     const ranges: Range[] = []
     for (const entry of entries) {
@@ -36,10 +36,10 @@ export class Allowlist {
     return ok(new Allowlist(ranges))
   }
 
-  /** The list of entries that were judged before, or null for "any address". */
-  static of(judged: readonly string[]): Allowlist | null {
-    if (judged.length === 0) return null
-    const parsed = Allowlist.parse(judged)
+  /** The list of entries that are known to be valid, or null when it is empty and so allows any address. */
+  static of(valid: readonly string[]): Allowlist | null {
+    if (valid.length === 0) return null
+    const parsed = Allowlist.parse(valid)
     if (!parsed.ok) throw new Error(`allowlist entry ${parsed.error.entry} ${parsed.error.rule}`)
     return parsed.value
   }
@@ -50,7 +50,7 @@ export class Allowlist {
   }
 }
 
-/** One address or CIDR range. Host bits under the mask are refused, with the network proposed. */
+/** Parses an address or CIDR range. If host bits are set, the error suggests the network. */
 function parseRange(text: string): Result<Range, string> {
   const slash = text.indexOf('/')
   const address = parseAddress(slash < 0 ? text : text.slice(0, slash))
@@ -66,7 +66,7 @@ function parseRange(text: string): Result<Range, string> {
   const first = bits & ~host
   if (first !== bits) {
     const network: KnownAddress = address.family === 4 ? { family: 4, bits: Number(first) } : { family: 6, bits: first }
-    return no(`has bits set below its mask; the network is ${formatAddress(network)}/${prefix}`)
+    return no(`has host bits set; the network is ${formatAddress(network)}/${prefix}`)
   }
   return ok({ family: address.family, first, last: first | host })
 }

@@ -4,8 +4,8 @@ import type { Money } from '../money'
 import type { Allowlist } from './allowlist'
 
 /**
- * An amount per period of a named time zone: the day, the week from its Monday, the month (spec-answers 3). It belongs to the
- * spend pool, so that a key and its successor share it.
+ * An amount per day, week (from Monday) or month in a time zone (spec-answers 3). It belongs to the spend pool, so that a key and
+ * its successor share it.
  */
 export interface Budget {
   readonly limitUsd: number
@@ -13,7 +13,7 @@ export interface Budget {
   readonly timezone: string
 }
 
-/** What an owner may set on a key (spec 2.1, spec-answers 3). An empty list means: all. */
+/** The settings of a key (spec 2.1, spec-answers 3). An empty list allows everything. */
 export interface KeySettings {
   readonly name: string
   readonly allowedIps: readonly string[]
@@ -24,7 +24,7 @@ export interface KeySettings {
   readonly tpmLimit: number | null
 }
 
-/** An API key. Immutable: a change makes a new record. Its secret is not in it; its hash only names it in the store. */
+/** An API key. Immutable: a change creates a new record. Contains the hash of the secret, never the secret. */
 export interface ApiKey extends KeySettings {
   readonly id: KeyId
   readonly accountId: AccountId
@@ -35,7 +35,7 @@ export interface ApiKey extends KeySettings {
   readonly createdAt: number
   readonly disabledAt: number | null
   readonly revokedAt: number | null
-  /** When a replaced key stops by itself. */
+  /** When a replaced key stops working. */
   readonly stopsAt: number | null
   readonly replaces: KeyId | null
   readonly replacedBy: KeyId | null
@@ -43,25 +43,25 @@ export interface ApiKey extends KeySettings {
   readonly allowlist: Allowlist | null
 }
 
-/** Where a key's money is counted. A successor shares its predecessor's pool, so that rotating never enlarges a limit. */
+/** Counts a key's spending. A successor shares the pool of the key that it replaces, so that rotating never enlarges a limit. */
 export interface SpendPool {
   readonly id: PoolId
   readonly accountId: AccountId
-  /** Null is Unlimited. */
+  /** Null means unlimited. */
   readonly limit: Money | null
   readonly spent: Money
 }
 
 export type KeyStatus = 'active' | 'disabled' | 'expired' | 'exhausted' | 'revoked'
 
-/** The status, computed from the facts and never stored: revoked > disabled > expired > exhausted > active (spec 3). */
+/** The status of a key, computed and never stored: revoked > disabled > expired > exhausted > active (spec 3). */
 export function keyStatus(key: ApiKey, pool: SpendPool, now: number): KeyStatus {
   const state = keyState(key, now)
   if (state !== 'usable') return state
   return pool.limit !== null && pool.spent >= pool.limit ? 'exhausted' : 'active'
 }
 
-/** Whether the key may call at all. Exhaustion is not judged here: it binds priced routes only, at the funds step. */
+/** Whether the key may call at all. An exhausted key may: its limit only applies to priced routes, when they take a hold. */
 export function keyState(key: ApiKey, now: number): 'usable' | 'disabled' | 'expired' | 'revoked' {
   if (key.revokedAt !== null || (key.stopsAt !== null && key.stopsAt <= now)) return 'revoked'
   if (key.disabledAt !== null) return 'disabled'

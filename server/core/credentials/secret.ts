@@ -5,7 +5,7 @@ const KEY_PREFIX = 'gwk_'
 const BODY_LENGTH = 43
 const CHECK_LENGTH = 6
 const DISPLAY_PREFIX_LENGTH = 8
-/** The largest multiple of 62 in a byte: a byte at or above it would favour some characters. */
+/** The largest multiple of 62 within a byte. Bytes from here on would make some characters more likely. */
 const UNBIASED = 248
 
 export interface NewSecret {
@@ -16,7 +16,7 @@ export interface NewSecret {
   readonly last4: string
 }
 
-/** Makes an API key: `gwk_`, 43 random base62 characters (256 bits), 6 of their CRC32 (spec-answers 3). */
+/** Creates an API key: `gwk_`, 43 random base62 characters (256 bits), and a CRC32 checksum of 6 characters (spec-answers 3). */
 export function newSecret(): NewSecret {
   let body = KEY_PREFIX
   while (body.length < KEY_PREFIX.length + BODY_LENGTH)
@@ -26,7 +26,7 @@ export function newSecret(): NewSecret {
   return { secret, hash: hashSecret(secret), prefix: secret.slice(0, DISPLAY_PREFIX_LENGTH), last4: secret.slice(-4) }
 }
 
-/** Whether the text has an API key's form and checksum. A typo is refused without any look-up. */
+/** Whether text has the format and checksum of an API key. Rejects typos without a query. */
 export function looksLikeSecret(text: string): boolean {
   const bodyEnd = KEY_PREFIX.length + BODY_LENGTH
   return (
@@ -36,7 +36,7 @@ export function looksLikeSecret(text: string): boolean {
   )
 }
 
-/** SHA-256 in hex. Fast is right here: the secret has 256 random bits, so there is nothing to guess. */
+/** SHA-256 in hex. A fast hash is safe here, because 256 random bits cannot be guessed. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex')
 }

@@ -3,16 +3,16 @@ import type { AccountId, KeyId, PoolId } from '../ids'
 import type { Money } from '../money'
 import type { ApiKey, Budget } from './api-key'
 
-/** What a change sets: the key's own columns, and its pool's. */
+/** A change of a key and of its pool. */
 export interface KeyChange {
   readonly key: ApiKey
   readonly pool?: { readonly limit?: Money | null; readonly budget?: Budget | null }
 }
 
 /**
- * Keys by hash and id. Reads answer what was last written: a change binds the next request that begins after its promise
- * resolved (spec-answers 3). Every write is one atomic batch, its audit row included, durable before it resolves; it
- * rejects, and nothing changed, when the database does not take it.
+ * Keys by hash and id. Reads see the latest write: a change applies to every request that starts after its promise resolves
+ * (spec-answers 3). Every write is one atomic batch with its audit row, durable when it resolves. It rejects, without any change,
+ * when the database is unavailable.
  */
 export interface CredentialStore {
   byHash(hash: string): Promise<ApiKey | null>
@@ -20,10 +20,10 @@ export interface CredentialStore {
   /** Newest first. */
   byAccount(account: AccountId): Promise<readonly ApiKey[]>
   budgetOf(pool: PoolId): Promise<Budget | null>
-  /** What the ledger has of a pool's spending by calls that began at `from` or later, and in all, read in one step. */
+  /** A pool's durable spending by calls that began at `from` or later, and in total, read in one step. */
   spending(pool: PoolId, from: number): Promise<{ readonly inPeriod: Money; readonly inAll: Money }>
   lastUsedAt(key: KeyId): Promise<number | null>
-  /** Notes a use. In memory at once, durable within a minute; lost at worst for that minute in a crash. */
+  /** Records a use, in memory at once and durably within a minute. A crash loses at most that minute. */
   touch(key: KeyId, at: number): void
   create(key: ApiKey, pool: { limit: Money | null; budget: Budget | null }, audit: AuditEntry): Promise<void>
   update(change: KeyChange, audit: AuditEntry): Promise<void>

@@ -2,8 +2,8 @@ import type { Journal, JournalRecord } from '../ledger/journal'
 import type { EventPublisher } from './live-events'
 
 /**
- * A journal that tells who watches an account of its calls and money, once they are durable. All calls of known keys and all
- * money pass a journal, so nothing else has to announce them. Where nobody watches it adds one look-up to an append.
+ * A journal that publishes an account's calls and money movements once they are durable. All of them pass through a journal, so
+ * nothing else needs to publish them. If nobody watches the account, it costs one look-up per append.
  */
 export function announcedJournal(journal: Journal, events: EventPublisher): Journal {
   return {

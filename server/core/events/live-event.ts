@@ -2,22 +2,21 @@ import type { KeyId } from '../ids'
 import type { CallRecord } from '../usage/call-record'
 
 /**
- * Something that an owner who looks at the dashboard wants to see at once. An event is a hint, never the record: it says what
- * changed, and who needs the figures reads them where they stand.
+ * A change that the dashboard shows at once. An event is only a hint about what changed: clients read the figures from the API.
  */
 export type LiveEvent =
-  /** A call of a key ended; a charged one is durable by then. */
+  /** A call of a key ended. If it was charged, the charge is durable. */
   | { readonly type: 'call'; readonly call: CallRecord }
-  /** A key was made or changed. */
+  /** A key was created or changed. */
   | { readonly type: 'key'; readonly id: KeyId }
   | { readonly type: 'balance' }
   /** The tier or the limits of the account changed, or a request for more was decided. */
   | { readonly type: 'tier' }
-  /** The social account of a key was linked, refused or lost; null when it is not about one key. */
+  /** A key's social account was linked, refused or lost. Null when the change is not about one key. */
   | { readonly type: 'social'; readonly keyId: KeyId | null }
-  /** A top-up moved on; `id` names its payment where there is one. */
+  /** A top-up changed. `id` is its payment, if it has one. */
   | { readonly type: 'topup'; readonly id: string | null }
-  /** A session of the owner ended: who listens must ask whether its own still holds. Never sent out. */
+  /** A session of the owner ended, so listeners must check their own. Never sent to clients. */
   | { readonly type: 'session' }
-  /** More happened than could be kept for this listener. */
+  /** This listener was too slow, and events were dropped. */
   | { readonly type: 'missed' }

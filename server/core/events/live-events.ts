@@ -1,29 +1,29 @@
 import type { AccountId } from '../ids'
 import type { LiveEvent } from './live-event'
 
-/** The half that the rest of the service needs. */
+/** Publishes events. */
 export interface EventPublisher {
   /**
-   * Tells whoever watches the account. Returns at once, never throws, and costs one look-up when nobody watches. Best effort:
-   * an event is lost when its listener is gone or slow (it is then told that it missed some).
+   * Notifies everyone who watches the account. Returns at once and never throws. If nobody watches, it costs one look-up. Best
+   * effort: a slow listener loses events and then gets `missed`.
    */
   publish(accountId: AccountId, event: LiveEvent): void
-  /** Whether anybody watches, for who would have to work to make the event. */
+  /** Whether anyone watches. Check it before doing work to create an event. */
   isWatched(accountId: AccountId): boolean
 }
 
-/** Live events of accounts, from the parts that change something to the browsers that show it. */
+/** Live events of accounts. */
 export interface LiveEvents extends EventPublisher {
-  /** Begins to listen; null when the account, or the process, has as many listeners as it may. */
+  /** Starts to listen. Null when the account or the process has reached its limit of listeners. */
   watch(accountId: AccountId): Watcher | null
-  /** Ends every listener, for a process that stops. */
+  /** Closes all listeners, for shutdown. */
   end(): void
 }
 
-/** One listener. Holds a bounded number of events between two takes; of events that say the same, one. */
+/** A listener. Buffers a limited number of events between two takes, without duplicates. */
 export interface Watcher {
-  /** Resolves to what happened since the last take, at most `mostMs` from now (then to nothing), or to null once closed. */
-  take(mostMs: number): Promise<readonly LiveEvent[] | null>
-  /** Free to repeat. */
+  /** Resolves to the events since the last take, to an empty list after `maxMs` without any, or to null once closed. */
+  take(maxMs: number): Promise<readonly LiveEvent[] | null>
+  /** Idempotent. */
   close(): void
 }

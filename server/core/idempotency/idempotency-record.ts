@@ -1,17 +1,17 @@
 import type { AccountId, RequestId } from '../ids'
 
 /**
- * `kept`: the answer is here. `too_large`: it was given, and not kept. `cut`: it broke off, and was charged for what went through.
- * `reserved`: what is not simply done again was begun, a write or a stream, and nobody knows how it ended.
+ * `kept`: the response is stored. `too_large`: it was delivered but not stored. `cut`: a stream broke off and was charged for what
+ * was delivered. `reserved`: a write or stream was started, and its outcome is unknown.
  */
 export type IdempotencyState = 'reserved' | 'kept' | 'too_large' | 'cut'
 
-/** What an `Idempotency-Key` of an account stands for, per operation (spec-answers 5). */
+/** What is recorded under an account's `Idempotency-Key`, per operation (spec-answers 5). */
 export interface IdempotencyRecord {
   readonly account: AccountId
   readonly operation: string
   readonly key: string
-  /** Of the request (`fingerprintOf`): another one under the same key is refused. */
+  /** The request's fingerprint (`fingerprintOf`). A different request with the same key is refused. */
   readonly fingerprint: string
   readonly state: IdempotencyState
   readonly requestId: RequestId
@@ -20,12 +20,12 @@ export interface IdempotencyRecord {
   readonly at: number
 }
 
-/** How long an answer is kept. */
+/** How long a response is stored. */
 export const KEPT_MS = 24 * 3_600_000
-/** A larger answer is not kept; its repeat is told so. */
+/** Larger responses are not stored, and repeats get an error that says so. */
 export const MAX_KEPT_BYTES = 256 * 1024
 
-/** The text of an answer, as it is kept; null for one that is too large. */
+/** The text of a response to store, or null when it is too large. */
 export function keepable(body: string | Uint8Array): string | null {
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
   return Buffer.byteLength(text) > MAX_KEPT_BYTES ? null : text
@@ -34,16 +34,16 @@ export function keepable(body: string | Uint8Array): string | null {
 export type IdempotencyPlace = Pick<IdempotencyRecord, 'account' | 'operation' | 'key'>
 
 /**
- * What is kept under idempotency keys. The answer of a success comes with the commit of its charge (`JournalRecord.kept`), so
- * that there is never one without the other.
+ * Stores records under idempotency keys. A successful response is stored in the commit of its charge (`JournalRecord.kept`), so that
+ * neither exists without the other.
  */
 export interface IdempotencyRecords {
-  /** Sees every answer whose charge was acknowledged. */
+  /** Sees every response whose charge was acknowledged. */
   find(place: IdempotencyPlace, now: number): Promise<IdempotencyRecord | null>
-  /** Writes that a write or a stream begins under this key; durable when it resolves. False when the key is taken. */
+  /** Records the start of a write or stream, durable when it resolves. Returns false when the key is taken. */
   reserve(answer: IdempotencyRecord): Promise<boolean>
-  /** Takes back a reservation of what surely did not happen. */
+  /** Removes a reservation when the request certainly had no effect. */
   free(place: IdempotencyPlace, requestId: RequestId): Promise<void>
-  /** Forgets what is older than it is kept. */
+  /** Deletes expired records. */
   prune(now: number): Promise<void>
 }

@@ -3,7 +3,7 @@ import type { Money } from '../money'
 import type { Page } from '../page'
 import type { EntryKind } from './entry'
 
-/** One transaction as the owner sees it: what moved on the account, and the balance after it. */
+/** A transaction as the owner sees it, with the balance after it. */
 export interface AccountTransaction {
   readonly id: TransactionId
   readonly at: number
@@ -15,11 +15,10 @@ export interface AccountTransaction {
   readonly requestId: RequestId | null
 }
 
-/** The account's side of the ledger, read from committed entries only. */
+/** Reads an account's transactions, from committed entries only. */
 export interface AccountStatements {
   /**
-   * Newest first; the balances of a page follow from the balance now and what moved since. Null when the cursor is none that
-   * we gave.
+   * Newest first. Balances are calculated backwards from the current balance. Null when the cursor is unknown.
    */
   transactions(account: AccountId, limit: number, cursor: string | null): Promise<Page<AccountTransaction> | null>
 }

@@ -1,14 +1,14 @@
 import type { Money } from '../money'
 
-/** What is booked under one reference. */
+/** The transactions booked under one reference. */
 export interface Booked {
-  /** Each transaction's reference: the reference itself, and later ones of the form `reference:...`. */
+  /** Their references: the reference itself, and follow-ups of the form `reference:...`. */
   readonly references: readonly string[]
-  /** What these transactions took back from the account, less what they paid to it. */
+  /** What they took back from the account, minus what they paid to it. */
   readonly takenBack: Money
 }
 
-/** Which money that came in or went back is in the ledger already. Rejects while the database does not answer. */
+/** Finds incoming and returned money in the ledger. Rejects while the database is unavailable. */
 export interface Bookings {
   under(reference: string): Promise<Booked>
 }

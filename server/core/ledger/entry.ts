@@ -1,20 +1,20 @@
 import type { AccountId, RequestId, TransactionId } from '../ids'
 import type { Money } from '../money'
 
-/** The two parts of a customer's balance. Signup credit and grants are spent before money that was paid in (spec-answers 4). */
+/** The two parts of a customer's balance. Signup credit and grants are spent before paid money (spec-answers 4). */
 export type BalancePart = 'credit' | 'paid'
 
-/** Where money stands: a customer's part, or one of the house's own accounts. */
+/** A ledger account: part of a customer's balance, or one of the gateway's own accounts. */
 export type LedgerAccount =
   | `${AccountId}/${BalancePart}`
-  /** What a refund took back that was spent already. */
+  /** Refunded money that was already spent. */
   | `${AccountId}/debt`
   | 'house/revenue'
   | 'house/signup_credit'
   | 'house/grants'
   | 'house/top_ups'
   | 'house/overrun'
-  /** Calls that were paid for by themselves, by per-request payment. */
+  /** Pay-per-request calls. */
   | 'house/payments'
 
 export type EntryKind =
@@ -27,17 +27,17 @@ export type EntryKind =
   | 'payment'
   | 'refund'
   | 'dispute'
-  /** Debt and paid balance of one account set against each other: its balance stays the same. */
+  /** Paid balance that settles debt of the same account. The total stays the same. */
   | 'offset'
 
 /**
- * One row of the append-only double-entry ledger: `amount` moves out of `debit` into `credit`. Because a row carries both
- * sides, every transaction sums to zero by construction; a customer's balance is what was credited less what was debited.
+ * One row of the append-only double-entry ledger: `amount` moves from `debit` to `credit`. Because a row has both sides, every
+ * transaction sums to zero by construction. A customer's balance is the sum of its credits minus its debits.
  */
 export interface LedgerEntry {
   readonly transaction: TransactionId
   readonly kind: EntryKind
-  /** Null where no customer has a side in it. */
+  /** Null if no customer is involved. */
   readonly accountId: AccountId | null
   readonly debit: LedgerAccount
   readonly credit: LedgerAccount
@@ -46,16 +46,16 @@ export interface LedgerEntry {
   readonly at: number
   readonly requestId: RequestId | null
   readonly description: string
-  /** Set on money that comes in: the same reference is never booked twice. */
+  /** Set for incoming money: a reference is never booked twice. */
   readonly reference: string | null
 }
 
-/** What a transaction does to the counters kept beside the entries. */
+/** How a transaction changes the counters that are stored with the entries. */
 export interface AccountChange {
   readonly accountId: AccountId
   readonly credit: number
   readonly paid: number
   readonly toppedUp: number
-  /** Debt that grew, or was paid back. */
+  /** Positive when debt grows, negative when it is paid back. */
   readonly debt?: number
 }

@@ -12,16 +12,16 @@ export interface HoldRequest {
   readonly amount: Money
   /** Whether signup credit may pay for it. */
   readonly creditPays: boolean
-  /** When the call began: the period of a budget that it belongs to. */
+  /** When the call began. Decides to which period of a budget it belongs. */
   readonly at: number
 }
 
-/** A pool's budget, as its counters know it. */
+/** A pool's budget, as the counters store it. */
 export interface PoolBudget extends Pick<Budget, 'period' | 'timezone'> {
   readonly limit: Money
 }
 
-/** The period of a budget that is running. */
+/** The current period of a budget. */
 export interface BudgetWindow {
   readonly limit: Money
   readonly startsAt: number
@@ -30,24 +30,24 @@ export interface BudgetWindow {
   readonly held: Money
 }
 
-/** What the ledger's durable side knows of a pool's spending, read in one step: since the start of a period, and in all. */
+/** A pool's durable spending, read in one step: since the start of a period, and in total. */
 export interface PoolSpending {
   readonly inPeriod: Money
   readonly inAll: Money
 }
 
-/** How much of an amount comes out of each part of the balance. */
+/** How an amount is split between the parts of the balance. */
 export type Split = Readonly<Record<BalancePart, Money>>
 
 export interface Hold extends HoldRequest {
   readonly split: Split
 }
 
-/** What the key may spend is judged before what the account has (spec-answers 2): its limit, then its budget. */
+/** The key's limit and budget are checked before the account's balance (spec-answers 2). */
 export type HoldRefusal = 'pool_exhausted' | 'budget_exhausted' | 'insufficient_balance' | 'insufficient_paid_balance'
 export type SettleRefusal = 'unknown_hold' | 'settled_differently' | 'exceeds_hold' | 'settling'
 
-/** What a refund takes: `paid` is set aside until it is booked, the rest becomes debt then. */
+/** The money of a refund: `paid` is reserved until the refund is booked, and the rest then becomes debt. */
 export interface SetAside {
   readonly paid: Money
   readonly debt: Money
@@ -56,37 +56,36 @@ export interface SetAside {
 export interface Balance {
   readonly credit: Money
   readonly paid: Money
-  /** What a refund took back that was spent already. While there is any, nothing can be held. */
+  /** Refunded money that was already spent. While there is debt, nothing can be held. */
   readonly debt: Money
-  /** credit + paid - debt: what the entries sum to. */
+  /** credit + paid - debt: the sum of the entries. */
   readonly posted: Money
   readonly held: Money
-  /** What a new hold can take: credit + paid - held, and nothing while there is debt. */
+  /** What a new hold can use: credit + paid - held, or zero while there is debt. */
   readonly available: Money
   readonly toppedUp: Money
 }
 
 /**
- * The counters that decide: balance, held and spent, where calls from all sides meet. Every method is atomic: it sees and
- * leaves whole states only, however many run at once, which is what makes the cap hold under any concurrency. Always true:
- * available = posted - held >= 0, and no hold is granted that takes spent + held of a pool over the limit then in force, or
- * spent + held of a budget's period over the budget.
+ * The counters that decide whether a call may spend: balance, held and spent. Every method is atomic, which is what enforces the
+ * limits under any concurrency. Invariants: available = posted - held >= 0. No hold is granted that takes spent + held of a pool
+ * above its current limit, or spent + held of a budget's period above the budget.
  *
- * A hold ends once. `fix` names the amount (held -> settling), then exactly one of `captured`, `released` follows.
+ * A hold ends once. `fix` sets the amount (held -> settling), then either `captured` or `release` follows.
  */
 export interface HoldStore {
-  /** A request holds at most once in its life: a second hold, also after a capture, is a bug and throws. */
+  /** A request can hold only once: a second hold, even after a capture, is a bug and throws. */
   hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>>
-  /** Fixes what will be captured, at most what was held, credit first. The same amount again gives the same split. */
+  /** Sets the amount to capture, at most what was held, credit first. Repeating it with the same amount returns the same split. */
   fix(request: RequestId, amount: Money): Promise<Result<{ hold: Hold; split: Split; first: boolean }, SettleRefusal>>
   /**
-   * The fixed amount is durable: held goes down, spent goes up, the rest returns to available. `undone`: its reversal
-   * follows, so that a repeated capture finds no hold, instead of being told that the charge stands.
+   * Call once the fixed amount is durable: held goes down, spent goes up, and the rest becomes available again. `undone`: a reversal
+   * follows, so a repeated capture must find no hold instead of a successful charge.
    */
   captured(request: RequestId, undone?: boolean): Promise<void>
-  /** Gives everything back. A hold that is settling is left alone unless `evenSettling`. False when there was none to end. */
+  /** Releases the whole hold, unless it is settling and `evenSettling` is not set. Returns false when there was nothing to release. */
   release(request: RequestId, evenSettling?: boolean): Promise<boolean>
-  /** Money that came in, or went back, and is durable already. `repaid`: what came in beside `amount` and paid debt back. */
+  /** Adds money that is already durable. `repaid`: what came in in addition to `amount` and paid back debt. */
   credited(change: {
     account: AccountId
     part: BalancePart
@@ -94,39 +93,39 @@ export interface HoldStore {
     toppedUp: Money
     repaid?: Money
     pool?: PoolId
-    /** When the call began whose charge goes back. */
+    /** When the call began whose charge is reversed. */
     at?: number
   }): Promise<void>
   /**
-   * Sets aside what a refund takes, out of what is paid and not held, so that nobody spends it before it is booked. `takenBack`
-   * or `putBack` ends it. Until then the balance and the debt stay as they are: they follow the journal.
+   * Reserves the money of a refund from paid money that is not held, so that it cannot be spent before the refund is booked. Must be
+   * followed by `takenBack` or `putBack`. Until then balance and debt do not change: they follow the journal.
    */
   setAside(account: AccountId, amount: Money): Promise<SetAside>
-  /** What was set aside is gone, durably; `debt` of it is owed from now on. `toppedUp`: how much less counts as topped up. */
+  /** Call once the refund is durable: removes the reserved money and adds `debt`. `toppedUp` is subtracted from the total topped up. */
   takenBack(account: AccountId, taken: SetAside, toppedUp: Money): Promise<void>
-  /** Nothing was booked: what was set aside can be spent again. */
+  /** Call if the refund was not booked: the reserved money can be spent again. */
   putBack(account: AccountId, taken: SetAside): Promise<void>
   balance(account: AccountId): Promise<Balance | null>
   pool(pool: PoolId): Promise<(SpendPool & { readonly held: Money }) | null>
-  /** Opens an account with nothing in it, or a pool with nothing spent. Repeating changes nothing. */
+  /** Opens an empty account, or a pool with nothing spent. Idempotent. */
   openAccount(account: AccountId): Promise<void>
   openPool(pool: PoolId, account: AccountId, limit: Money | null): Promise<void>
   setPoolLimit(pool: PoolId, limit: Money | null): Promise<void>
   /**
-   * Gives a pool a budget, or takes it away with null. What was spent in the period that runs at `at` is what the durable side
-   * had then, and what this store has counted beyond that; calls under way count in full.
+   * Sets or, with null, removes a pool's budget. The spending of the period at `at` is what was durable then plus what this store has
+   * counted since. Calls in progress count in full.
    */
   setPoolBudget(pool: PoolId, budget: PoolBudget | null, at: number, spending: PoolSpending): Promise<void>
-  /** The period that runs at `at`; null without a budget. */
+  /** The budget's period at `at`; null without a budget. */
   budget(pool: PoolId, at: number): Promise<BudgetWindow | null>
 }
 
-/** Counters that live in memory, and so are filled from what the last commit left, before anything is served. */
+/** Counters in memory, which are restored from the database before the gateway serves. */
 export interface RestorableCounters {
   restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money, debt?: Money): void
-  /** A kept hold, as it was granted: it is not judged again. */
+  /** Restores a durable hold as it was granted, without checking it again. */
   restoreHold(hold: Hold): void
   restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money): void
-  /** After `restorePool`. `spent` is what the ledger has for the period that runs at `at`. */
+  /** Call after `restorePool`. `spent` is the ledger's amount for the period at `at`. */
   restoreBudget(id: PoolId, budget: PoolBudget, at: number, spent: Money): void
 }

@@ -5,45 +5,44 @@ import type { CallRecord } from '../usage/call-record'
 import type { AccountChange, LedgerEntry } from './entry'
 import type { Hold } from './hold'
 
-/** A customer account as it is opened: the row that the first credit of the account needs. */
+/** A new customer account: the row that its first credit needs. */
 export interface AccountOpening {
   readonly id: AccountId
   readonly userId: string
-  /** Whether it becomes operator if it is the first account; the statement that writes it decides. */
+  /** Whether it becomes operator if it is the first account, which the SQL statement decides. */
   readonly mayBeOperator: boolean
   readonly createdAt: number
 }
 
-/** A hold that outlives its process: of a stream, whose first byte goes out before its charge is known (spec-answers 4). */
+/** A hold that outlives its process. Streams need it, because they respond before their charge is known (spec-answers 4). */
 export interface DurableHold {
   readonly hold: Hold
-  /** What a start charges when the process died before the stream ended: what was metered when this was written. */
+  /** What the next start charges if the process dies before the stream ends: the usage metered at the time of this record. */
   readonly call: CallRecord
 }
 
-/** What goes down together or not at all. */
+/** What is written atomically. */
 export interface JournalRecord {
   readonly opening?: AccountOpening
   readonly call?: CallRecord
   readonly audit?: AuditEntry
-  /** A recorded success whose charge this record reverses. */
+  /** A recorded call whose charge this record reverses. */
   readonly undoes?: CallRecord
   readonly entries: readonly LedgerEntry[]
   readonly change?: AccountChange
-  /** Makes a hold last, or what it would be charged for newer. */
+  /** Makes a hold durable, or updates what it would be charged for. */
   readonly keeps?: DurableHold
-  /** A kept hold that this record ends. */
+  /** The durable hold that this record ends. */
   readonly ends?: RequestId
-  /** The answer that this charge paid for, for its repeats. A record that undoes the call takes it back. */
+  /** The response that this charge paid for, for repeats of the request. A record that undoes the call deletes it. */
   readonly kept?: IdempotencyRecord
   readonly spent?: { readonly poolId: PoolId; readonly amount: number }
 }
 
 /**
- * `committed`: durable, it survives a power loss. `refused`: nothing of it was written and never will be,
- * because a rule of the database forbids it (`constraint`: an entry of this reference is booked already, or any other rule) or because
- * the database does not take writes. `unknown`: the
- * database gave no answer in time; `fate` tells later which of the two it was.
+ * `committed`: durable, survives a power loss. `refused`: nothing was written or will be, because of a database constraint
+ * (`reference`: this reference is already booked) or, with a null `constraint`, because the database accepts no writes. `unknown`:
+ * the database did not answer in time; `fate` resolves to the outcome later.
  */
 export type AppendOutcome =
   | { readonly kind: 'committed' }
@@ -51,11 +50,11 @@ export type AppendOutcome =
   | { readonly kind: 'unknown'; readonly fate: Promise<'committed' | 'refused'> }
 
 /**
- * The durable side of the ledger. `append` is atomic per record; records that arrive together share one commit, yet one
- * record's failure is its own. Never rejects for what a database does.
+ * The durable side of the ledger. `append` is atomic per record. Records that arrive together share one commit, but fail
+ * independently. Database errors never reject the promise.
  */
 export interface Journal {
   append(record: JournalRecord): Promise<AppendOutcome>
-  /** Writes a call that moved no money, with the next commit. Best effort: dropped under pressure, and counted. */
+  /** Writes a call that moved no money with the next commit. Best effort: calls are dropped under load, and counted. */
   note(call: CallRecord): void
 }

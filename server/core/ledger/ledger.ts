@@ -15,13 +15,12 @@ export interface Settlement {
   readonly amount: Money
 }
 
-/** `not_durable`: nothing was charged. `outcome_unknown`: the ledger ends it by itself; if it was charged, it is reversed. */
+/** `not_durable`: nothing was charged. `outcome_unknown`: if it turns out that it was charged, the ledger reverses it. */
 export type CaptureRefusal = SettleRefusal | 'not_durable' | 'outcome_unknown'
 
 /**
- * Holds, captures and releases money (design 4). Composed of the counters that decide and the journal that lasts: a hold is
- * granted by the counters in one step, a capture is durable in the journal before its promise resolves, and the counters
- * follow the journal, never the other way round.
+ * Holds, captures and releases money (design 4). The counters grant a hold in one step. A capture is durable in the journal before
+ * its promise resolves, and only then do the counters change.
  */
 export class Ledger {
   private readonly holds: HoldStore
@@ -30,14 +29,15 @@ export class Ledger {
   private readonly onReversalFailure: (request: RequestId, reason: string) => void
   private readonly bookings: Bookings
   private readonly moves: MoneyMoves
-  private readonly kept = new Set<RequestId>()
+  /** Requests whose holds are durable. */
+  private readonly durable = new Set<RequestId>()
 
   constructor(parts: {
     holds: HoldStore
     journal: Journal
     bookings: Bookings
     clock: Clock
-    /** An alarm: a caller was told 503, was charged, and the way back failed too. */
+    /** An alarm: a caller got a 503 but was charged, and the reversal failed too. */
     onReversalFailure: (request: RequestId, reason: string) => void
   }) {
     this.holds = parts.holds
@@ -48,40 +48,40 @@ export class Ledger {
     this.onReversalFailure = parts.onReversalFailure
   }
 
-  /** Reserves the most that a call can cost. What is granted can always be captured. */
+  /** Reserves the maximum cost of a call. A granted hold can always be captured. */
   async hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>> {
     const held = await this.holds.hold(request)
     if (held.ok || held.error !== 'insufficient_balance') return held
-    // Money that was held when a refund came is free now: it pays the debt that the refund left.
+    // Money that was held when a refund arrived may be free now, and pays the debt that the refund left.
     return (await this.moves.offsetDebt(request.account)) ? this.holds.hold(request) : held
   }
 
   /**
-   * Makes a hold outlive this process, for a stream: durable when it resolves to a success. Again with a newer `call` writes
-   * down how far the stream has come. False: not durable, and the hold is an ordinary one.
+   * Makes a stream's hold durable, so that it outlives this process. Call again with a newer `call` to record the progress of the
+   * stream. Returns false when it could not be made durable.
    */
   async keep({ hold, call }: DurableHold): Promise<boolean> {
-    const first = !this.kept.has(hold.request)
-    this.kept.add(hold.request)
+    const first = !this.durable.has(hold.request)
+    this.durable.add(hold.request)
     const outcome = await this.journal.append({ keeps: { hold, call }, entries: [] })
     if (!first) return outcome.kind === 'committed'
-    if (outcome.kind !== 'committed') this.kept.delete(hold.request)
-    // Nobody waits for it any more: were it written after all, a start would charge for what never began.
+    if (outcome.kind !== 'committed') this.durable.delete(hold.request)
+    // The stream will not start. If the hold was written after all, the next start would charge for it.
     if (outcome.kind === 'unknown')
       void outcome.fate.then((fate) => (fate === 'committed' ? this.end(hold.request) : undefined))
     return outcome.kind === 'committed'
   }
 
-  /** Charges what a stream of a process before us had come to (spec-answers 4). Its hold is restored already. */
+  /** Charges for a stream of a previous process, as far as it got (spec-answers 4). Its hold must be restored first. */
   async settleKept({ hold, call }: DurableHold): Promise<boolean> {
-    this.kept.add(hold.request)
+    this.durable.add(hold.request)
     const amount = call.charged?.cost ?? ZERO
     return (await this.capture(amount, call)).ok
   }
 
   /**
-   * Turns a hold into a charge, at most once per request; repeating it with the same amount gives the same answer. `overrun`:
-   * what the call cost above its hold; the house bears it. `kept`: its answer, written in the same commit.
+   * Turns a hold into a charge, at most once per request. Repeating it with the same amount returns the same result. `overrun`: the
+   * cost above the hold, which the gateway bears. `kept`: the response to store in the same commit.
    */
   async capture(
     amount: Money,
@@ -97,42 +97,43 @@ export class Ledger {
     const outcome = await this.journal.append(kept ? { ...charge, kept } : charge)
     if (outcome.kind === 'committed') {
       await this.holds.captured(call.id)
-      this.kept.delete(call.id)
+      this.durable.delete(call.id)
       return ok({ request: call.id, amount })
     }
     if (outcome.kind === 'refused') {
       await this.holds.release(call.id, true)
-      if (this.kept.delete(call.id)) void this.end(call.id)
+      if (this.durable.delete(call.id)) void this.end(call.id)
       return no('not_durable')
     }
     void this.endUnknown(hold, split, call, outcome.fate)
     return no('outcome_unknown')
   }
 
-  /** Ends a hold without a charge. Free to repeat; a hold that is being captured is left to its capture. */
+  /** Ends a hold without a charge. Idempotent. Does nothing to a hold that is being captured. */
   async release(request: RequestId): Promise<void> {
     const released = await this.holds.release(request)
-    if (released && this.kept.delete(request)) await this.end(request)
+    if (released && this.durable.delete(request)) await this.end(request)
   }
 
-  /** Takes back that a hold lasts. */
+  /** Removes a durable hold from the journal. */
   private async end(request: RequestId): Promise<void> {
     const outcome = await this.journal.append({ ends: request, entries: [] })
-    const end = outcome.kind === 'unknown' ? await outcome.fate : outcome.kind
-    if (end !== 'committed') this.onReversalFailure(request, 'a kept hold was not ended; the next start charges it')
+    const fate = outcome.kind === 'unknown' ? await outcome.fate : outcome.kind
+    if (fate !== 'committed')
+      this.onReversalFailure(request, 'a durable hold could not be removed; the next start will charge it')
   }
 
-  /** Books money that comes in; what is paid in pays debt back first. Durable when it resolves. */
+  /** Books incoming money. A payment pays back debt first. Durable when it resolves. */
   credit(request: CreditRequest): Promise<Result<null, MoveRefusal>> {
     return this.moves.credit(request)
   }
 
-  /** Takes back money that was paid in. What was spent already becomes debt, which stops spending until it is paid back. */
+  /** Takes back paid money. What was already spent becomes debt, which blocks further spending until it is paid back. */
   takeBack(request: TakeBackRequest): Promise<Result<null, MoveRefusal>> {
     return this.moves.takeBack(request)
   }
 
-  /** What is booked under a reference of money that came in or went back. */
+  /** The transactions of incoming or returned money under a reference. */
   booked(reference: string): Promise<Booked> {
     return this.bookings.under(reference)
   }
@@ -145,7 +146,7 @@ export class Ledger {
     return this.holds.pool(pool)
   }
 
-  /** The period of the pool's budget that runs now; null without a budget. */
+  /** The current period of the pool's budget; null without a budget. */
   budget(pool: PoolId): Promise<BudgetWindow | null> {
     return this.holds.budget(pool, this.clock.now())
   }
@@ -154,7 +155,7 @@ export class Ledger {
     const amount = split.credit + split.paid
     return {
       call,
-      ...(this.kept.has(call.id) && { ends: call.id }),
+      ...(this.durable.has(call.id) && { ends: call.id }),
       entries: [
         ...this.entries('charge', hold.account, split, call, `${call.operation}`),
         ...(overrun > 0 ? [this.overrun(hold.account, overrun, call)] : []),
@@ -176,16 +177,16 @@ export class Ledger {
       amount,
       at: this.clock.now(),
       requestId: call.id,
-      description: `${call.operation}, above its hold`,
+      description: `${call.operation}, cost above the hold`,
       reference: null,
     }
   }
 
-  /** The caller was told 503, so the charge must not stand: the hold stays until the fate is known, then it is undone. */
+  /** The caller gets a 503, so it must not be charged: the hold stays until the outcome is known, and a charge is reversed. */
   private async endUnknown(hold: Hold, split: Split, call: CallRecord, fate: Promise<'committed' | 'refused'>) {
-    const wasKept = this.kept.delete(call.id)
+    const wasDurable = this.durable.delete(call.id)
     if ((await fate) === 'refused') {
-      if (wasKept) void this.end(call.id)
+      if (wasDurable) void this.end(call.id)
       return void (await this.holds.release(call.id, true))
     }
     await this.holds.captured(call.id, true)
@@ -219,9 +220,9 @@ export class Ledger {
     return (['credit', 'paid'] as const)
       .filter((part) => split[part] > 0)
       .map((part) => {
-        const own: LedgerAccount = `${account}/${part}`
+        const customer: LedgerAccount = `${account}/${part}`
         const [debit, credit]: [LedgerAccount, LedgerAccount] =
-          kind === 'charge' ? [own, 'house/revenue'] : ['house/revenue', own]
+          kind === 'charge' ? [customer, 'house/revenue'] : ['house/revenue', customer]
         const at = this.clock.now()
         const amount = split[part]
         return {

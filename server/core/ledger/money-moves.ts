@@ -10,20 +10,20 @@ import type { BalancePart, EntryKind, LedgerAccount, LedgerEntry } from './entry
 import type { HoldStore, SetAside } from './hold'
 import type { AccountOpening, AppendOutcome, Journal } from './journal'
 
-/** `already_booked`: an entry of this reference is there. `not_durable`: nothing was booked, whatever forbade it. */
+/** `already_booked`: there is an entry with this reference. `not_durable`: nothing was booked. */
 export type MoveRefusal = 'already_booked' | 'not_durable' | 'outcome_unknown'
 
 interface Move {
   readonly account: AccountId
   readonly amount: Money
   readonly description: string
-  /** Books it once: a second move with the same reference is refused as `already_booked`. */
+  /** A second move with the same reference is refused as `already_booked`. */
   readonly reference: string
 }
 
 export interface CreditRequest extends Move {
   readonly part: BalancePart
-  /** `refund`, `dispute`: one that failed or was won, whose money is back. */
+  /** `refund`, `dispute`: money that returns because the refund failed or the dispute was won. */
   readonly kind: Extract<EntryKind, 'signup_credit' | 'grant' | 'top_up' | 'refund' | 'dispute'>
   /** Opens the account in the same commit. */
   readonly opening?: AccountOpening
@@ -43,16 +43,16 @@ const SOURCE: Record<CreditRequest['kind'], LedgerAccount> = {
 }
 
 /**
- * Money that comes into an account or leaves it otherwise than by a call. One move of an account at a time: it looks for its
- * reference, decides on the debt that the move before it left, and the counters follow when the journal has it. While nobody
- * knows what became of a move, further ones of that account are refused, for they would decide on a guess.
+ * Money that enters or leaves an account other than by a call. Moves of one account run one at a time: each checks its reference
+ * and sees the debt that the previous one left, and the counters follow once the journal has it. While the outcome of a move is
+ * unknown, further moves of that account are refused, because they would be based on a guess.
  */
 export class MoneyMoves {
   private readonly holds: HoldStore
   private readonly journal: Journal
   private readonly bookings: Bookings
   private readonly clock: Clock
-  private readonly turns = new KeyedMutex()
+  private readonly mutex = new KeyedMutex()
   private readonly undecided = new Set<AccountId>()
 
   constructor(parts: { holds: HoldStore; journal: Journal; bookings: Bookings; clock: Clock }) {
@@ -63,47 +63,51 @@ export class MoneyMoves {
   }
 
   credit(request: CreditRequest): Promise<Result<null, MoveRefusal>> {
-    return this.inTurn(request, async () => {
+    return this.exclusively(request, async () => {
       const { account, part, kind, amount, opening, audit } = request
       const isPaidIn = SOURCE[kind] === 'house/top_ups'
       const debt = isPaidIn ? ((await this.holds.balance(account))?.debt ?? ZERO) : ZERO
       const repaid = least(amount, debt)
-      const rest = minus(amount, repaid)
+      const remainder = minus(amount, repaid)
       const toppedUp = isPaidIn ? amount : ZERO
       const entry = this.entry(request, SOURCE[kind], `${account}/${part}`)
       const outcome = await this.journal.append({
         ...(opening && { opening }),
         ...(audit && { audit }),
-        entries: divided(entry, { ...entry, amount: repaid, credit: `${account}/debt` }, { ...entry, amount: rest }),
-        change: { accountId: account, credit: 0, paid: 0, toppedUp, debt: 0 - repaid, [part]: rest },
+        entries: splitEntry(
+          entry,
+          { ...entry, amount: repaid, credit: `${account}/debt` },
+          { ...entry, amount: remainder },
+        ),
+        change: { accountId: account, credit: 0, paid: 0, toppedUp, debt: 0 - repaid, [part]: remainder },
       })
-      return this.ended({ account, outcome }, async () => {
+      return this.finish({ account, outcome }, async () => {
         await this.holds.openAccount(account)
-        await this.holds.credited({ account, part, amount: rest, toppedUp, repaid })
+        await this.holds.credited({ account, part, amount: remainder, toppedUp, repaid })
       })
     })
   }
 
   takeBack(request: TakeBackRequest): Promise<Result<null, MoveRefusal>> {
-    return this.inTurn(request, async () => {
+    return this.exclusively(request, async () => {
       const { account, amount } = request
       const taken = await this.holds.setAside(account, amount)
       const entry = this.entry(request, `${account}/paid`, 'house/top_ups')
       const owed = { ...entry, amount: taken.debt, debit: `${account}/debt` as const }
-      const entries = divided(entry, { ...entry, amount: taken.paid }, owed)
+      const entries = splitEntry(entry, { ...entry, amount: taken.paid }, owed)
       return this.take({ account, toppedUp: amount }, entries, taken)
     })
   }
 
-  /** Pays debt out of paid balance that is not held. False when there was no debt, or none could be paid. */
+  /** Pays debt from paid balance that is not held. Returns false when there was no debt, or none of it could be paid. */
   async offsetDebt(account: AccountId): Promise<boolean> {
     const before = await this.holds.balance(account)
     if (!before || before.debt === 0 || before.paid === 0) return false
     const reference = `offset:${makeId('txn', this.clock.now())}`
     const move = { account, kind: 'offset' as const, description: 'Debt paid out of the balance', reference }
-    const done = await this.inTurn(move, async () => {
+    const done = await this.exclusively(move, async () => {
       const debt = (await this.holds.balance(account))?.debt ?? ZERO
-      // Another call paid it while this one waited for its turn.
+      // Another call paid it while this one waited.
       if (debt === 0) return ok(null)
       const { paid } = await this.holds.setAside(account, debt)
       if (paid === 0) return no('not_durable')
@@ -113,11 +117,11 @@ export class MoneyMoves {
     return done.ok
   }
 
-  private inTurn(
+  private exclusively(
     { account, reference }: Pick<Move, 'account' | 'reference'>,
     move: () => Promise<Result<null, MoveRefusal>>,
   ): Promise<Result<null, MoveRefusal>> {
-    return this.turns.take(account, async () => {
+    return this.mutex.take(account, async () => {
       const refusal = await this.refusalOf(account, reference)
       return refusal ? no(refusal) : move()
     })
@@ -140,30 +144,30 @@ export class MoneyMoves {
   ): Promise<Result<null, MoveRefusal>> {
     const change = { accountId: account, credit: 0, paid: 0 - taken.paid, toppedUp: 0 - toppedUp, debt: taken.debt }
     const outcome = await this.journal.append({ entries, change })
-    return this.ended(
+    return this.finish(
       { account, outcome },
       () => this.holds.takenBack(account, taken, toppedUp),
       () => this.holds.putBack(account, taken),
     )
   }
 
-  /** What became of a move: the counters follow when it is written, and give back what was set aside when it is not. */
-  private async ended(
+  /** Updates the counters by the outcome of a move, as soon as it is known. */
+  private async finish(
     { account, outcome }: { account: AccountId; outcome: AppendOutcome },
-    follow: () => Promise<void>,
-    forget: () => Promise<void> = async () => undefined,
+    onCommitted: () => Promise<void>,
+    onRefused: () => Promise<void> = async () => undefined,
   ): Promise<Result<null, MoveRefusal>> {
     if (outcome.kind === 'committed') {
-      await follow()
+      await onCommitted()
       return ok(null)
     }
     if (outcome.kind === 'refused') {
-      await forget()
+      await onRefused()
       return no(outcome.constraint === 'reference' ? 'already_booked' : 'not_durable')
     }
     this.undecided.add(account)
     void outcome.fate
-      .then((fate) => (fate === 'committed' ? follow() : forget()))
+      .then((fate) => (fate === 'committed' ? onCommitted() : onRefused()))
       .finally(() => this.undecided.delete(account))
     return no('outcome_unknown')
   }
@@ -179,8 +183,8 @@ export class MoneyMoves {
   }
 }
 
-/** One move as up to two entries, side by side; the first one has the reference, so that it is booked once. */
-function divided({ reference }: LedgerEntry, ...parts: readonly LedgerEntry[]): readonly LedgerEntry[] {
+/** Splits a move into up to two entries. Only the first one has the reference, because references are unique. */
+function splitEntry({ reference }: LedgerEntry, ...parts: readonly LedgerEntry[]): readonly LedgerEntry[] {
   return parts
     .filter(({ amount }) => amount > 0)
     .map((entry, index) => ({ ...entry, reference: index === 0 ? reference : null }))

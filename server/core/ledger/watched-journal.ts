@@ -1,15 +1,15 @@
 import type { AppendOutcome, Journal, JournalRecord } from './journal'
 
 /**
- * Changes nothing: no hold has this id. It is larger than most charges and than a page of the disk, so that it does not fit where
- * a charge would not.
+ * A record without effect: no hold has this id. It is larger than most charges and than a disk page, so that it fails when a charge
+ * would fail.
  */
 const PROBE: JournalRecord = { entries: [], ends: `req_${'0'.repeat(16_384)}` }
 
-/** A journal that knows whether charges go down: from the end of the last one, and, while none does, by trying. */
+/** A journal that knows whether charges can be written: from the outcome of the last one, and after a failure by probing. */
 export class WatchedJournal implements Journal {
   private readonly journal: Journal
-  private takesCharges = true
+  private acceptsCharges = true
   private probe: Promise<boolean> | null = null
 
   constructor(journal: Journal) {
@@ -18,7 +18,7 @@ export class WatchedJournal implements Journal {
 
   append(record: JournalRecord): Promise<AppendOutcome> {
     const outcome = this.journal.append(record)
-    if (record.call) void outcome.then((end) => this.learn(end))
+    if (record.call) void outcome.then((result) => this.learn(result))
     return outcome
   }
 
@@ -26,19 +26,19 @@ export class WatchedJournal implements Journal {
     this.journal.note(...call)
   }
 
-  /** Whether a charge can be made now. After a failed one this writes a record without effect, one at a time, until one is taken. */
+  /** Whether a charge can be made now. After a failed charge, each call writes a probe record until one succeeds. */
   async canCharge(): Promise<boolean> {
-    if (this.takesCharges) return true
-    this.probe ??= this.journal.append(PROBE).then((end) => {
+    if (this.acceptsCharges) return true
+    this.probe ??= this.journal.append(PROBE).then((result) => {
       this.probe = null
-      return this.learn(end)
+      return this.learn(result)
     })
     return this.probe
   }
 
-  /** A charge that a rule forbids says nothing about the disk. */
-  private learn(end: AppendOutcome): boolean {
-    this.takesCharges = end.kind === 'committed' || (end.kind === 'refused' && end.constraint !== null)
-    return this.takesCharges
+  /** A charge refused by a constraint says nothing about the disk. */
+  private learn(outcome: AppendOutcome): boolean {
+    this.acceptsCharges = outcome.kind === 'committed' || (outcome.kind === 'refused' && outcome.constraint !== null)
+    return this.acceptsCharges
   }
 }

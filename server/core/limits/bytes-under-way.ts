@@ -1,25 +1,25 @@
-/** Most bytes of bodies that are held at once: of one subject, and in all. */
+/** The maximum bytes of request bodies in memory at once, per subject and in total. */
 export interface ByteCaps {
   readonly subject: number
   readonly all: number
 }
 
-/** Whose cap had no room. */
+/** The cap that was reached. */
 export type Overfull = 'subject' | 'all'
 
-/** What one body holds of the room. */
+/** The memory that one body uses. */
 export interface ByteShare {
-  /** Whether so many bytes more would have room now. Takes nothing. */
+  /** The cap that this many more bytes would exceed, or null. Takes nothing. */
   lacks(bytes: number): Overfull | null
-  /** Takes the bytes, or nothing and tells which cap had no room. */
+  /** Takes the bytes. If a cap is reached, takes nothing and returns that cap. */
   take(bytes: number): Overfull | null
-  /** Gives back all that was taken. Free to repeat; what would be taken afterwards finds no room. */
+  /** Releases everything that was taken. Idempotent. Later takes fail. */
   giveBack(): void
 }
 
 /**
- * Counts the bytes of bodies that are under way, as they arrive and not as they were announced: whoever announces much and sends
- * nothing takes no room from others, and a lie gains nothing.
+ * Counts the bytes of request bodies in memory. It counts what has arrived and not the declared length, so that declaring a large
+ * body without sending it does not block other callers.
  */
 export class BytesUnderWay {
   private readonly caps: ByteCaps

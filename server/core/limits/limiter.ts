@@ -3,7 +3,7 @@ import { no, ok, type Result } from '../result'
 import type { Limits } from './tier'
 import { type Dimension, minuteOf, NOTHING, resetSeconds, secondsToReset, type Usage } from './window'
 
-/** A counter and its caps: the key's own window, and one for each endpoint override beside it. */
+/** A named counter with its limits: the key's own window, or that of an endpoint with its own limit. */
 export interface Subject {
   readonly name: string
   readonly limits: Limits
@@ -18,11 +18,11 @@ export type TakeResult =
   | { readonly taken: true; readonly used: readonly Usage[] }
   | { readonly taken: false; readonly used: readonly Usage[]; readonly by: { index: number; dimension: Dimension } }
 
-/** Counts per subject and wall-clock minute. A cost of zero is never refused: that is how a window is read. */
+/** Counts usage per subject and wall-clock minute. A cost of zero is never refused and serves to read a window. */
 export interface WindowStore {
-  /** All or nothing, in one atomic step: a refused call has taken nothing. */
+  /** Takes all or nothing in one atomic step. */
   takeAll(takes: readonly Take[], minute: number): Promise<TakeResult>
-  /** Adds to what was taken in `minute`, negative to give back; tokens of a minute that is over are forgotten. */
+  /** Adds to the usage of `minute`; a negative change gives back. Ignores tokens of a past minute. */
   adjust(subject: string, change: Usage, minute: number): Promise<Usage>
 }
 
@@ -45,21 +45,21 @@ export interface LimitRefusal {
   readonly readings: Readings
 }
 
-/** A place, and the tokens that were reserved in it, held for the life of one call. */
+/** A concurrency place and its reserved tokens, held for the duration of one call. */
 export interface Ticket {
-  /** The windows with this place taken. */
+  /** The windows after this place was taken. */
   readonly readings: Readings
-  /** Reserves the estimated tokens, or none. */
+  /** Reserves the estimated tokens. If a limit does not allow it, reserves none. */
   reserve(subjects: readonly Subject[], estimatedTokens: number): Promise<Result<Readings, LimitRefusal>>
-  /** Has something else given back together with the place. */
-  with(giveBack: () => void): void
-  /** Gives the place back and corrects the tokens to what was used. The second call does nothing. */
+  /** Registers something to release together with the place. */
+  with(release: () => void): void
+  /** Releases the place and corrects the tokens to the actual number. Idempotent. */
   finish(actualTokens: number): Promise<void>
 }
 
 /**
- * RPM is taken at the door and never given back; tokens and concurrency are a ticket that is held for the life of the call
- * and corrected when the real count is known. A refusal is a value; a broken store is an exception (ADR 0004).
+ * Enforces rate limits. A request is counted when it arrives. Tokens and concurrency are held by a ticket for the duration of the call
+ * and corrected once the actual count is known. A refusal is a return value; a failing store throws (ADR 0004).
  */
 export class Limiter {
   private readonly windows: WindowStore
@@ -70,12 +70,12 @@ export class Limiter {
     this.clock = clock
   }
 
-  /** Takes one request off every subject's minute, or off none. */
+  /** Counts a request against every subject, or against none if one has reached its limit. */
   async countRequest(subjects: readonly Subject[]): Promise<Result<Readings, LimitRefusal>> {
     return this.take(subjects, { ...NOTHING, requests: 1 }, this.clock.now())
   }
 
-  /** The windows as they stand; takes nothing. */
+  /** Reads the windows without taking anything. */
   async read(subjects: readonly Subject[]): Promise<Readings> {
     const now = this.clock.now()
     const result = await this.windows.takeAll(
@@ -85,16 +85,16 @@ export class Limiter {
     return readings(subjects, result.used, now)
   }
 
-  /** Takes a place of a streaming or long-running call, or nothing. Its tokens are reserved once they are known. */
+  /** Takes a concurrency place for a streaming or long-running call. Its tokens are reserved later, once they are known. */
   async enter(subjects: readonly Subject[]): Promise<Result<Ticket, LimitRefusal>> {
     const taken = await this.take(subjects, { ...NOTHING, places: 1 }, this.clock.now())
     if (!taken.ok) return taken
     const reserved: { readonly name: string; readonly tokens: number; readonly minute: number }[] = []
-    const others: (() => void)[] = []
+    const releases: (() => void)[] = []
     let open = true
     return ok({
       readings: taken.value,
-      with: (giveBack) => void others.push(giveBack),
+      with: (release) => void releases.push(release),
       reserve: async (counted, tokens) => {
         const now = this.clock.now()
         const result = await this.take(counted, { ...NOTHING, tokens }, now)
@@ -104,7 +104,7 @@ export class Limiter {
       finish: async (actualTokens) => {
         if (!open) return
         open = false
-        for (const giveBack of others) giveBack()
+        for (const release of releases) release()
         for (const { name, tokens, minute } of reserved)
           await this.windows.adjust(name, { ...NOTHING, tokens: actualTokens - tokens }, minute)
         for (const { name } of subjects) await this.windows.adjust(name, { ...NOTHING, places: -1 }, 0)
@@ -112,7 +112,7 @@ export class Limiter {
     })
   }
 
-  /** Gives one request back that was taken at `at`. */
+  /** Gives back one request that was counted at `at`. */
   async giveBack(subjects: readonly Subject[], at: number): Promise<void> {
     for (const { name } of subjects) await this.windows.adjust(name, { ...NOTHING, requests: -1 }, minuteOf(at))
   }
@@ -133,10 +133,10 @@ export class Limiter {
   }
 }
 
-/** Of several windows, the headers show the one with the least left (spec-answers 9). */
+/** The readings for the limit headers: of several windows, the one with the least remaining (spec-answers 9). */
 function readings(subjects: readonly Subject[], used: readonly Usage[], now: number): Readings {
   const reset = resetSeconds(now)
-  const least = (cap: keyof Limits, dimension: Dimension) => {
+  const tightest = (cap: keyof Limits, dimension: Dimension) => {
     let best = { limit: 0, remaining: Number.POSITIVE_INFINITY }
     for (const [i, subject] of subjects.entries()) {
       const limit = subject.limits[cap]
@@ -146,8 +146,8 @@ function readings(subjects: readonly Subject[], used: readonly Usage[], now: num
     return best
   }
   return {
-    requests: { ...least('rpm', 'requests'), reset },
-    tokens: { ...least('tpm', 'tokens'), reset },
-    concurrency: least('concurrency', 'places'),
+    requests: { ...tightest('rpm', 'requests'), reset },
+    tokens: { ...tightest('tpm', 'tokens'), reset },
+    concurrency: tightest('concurrency', 'places'),
   }
 }

@@ -2,7 +2,7 @@ import { type Money, micros } from '../money'
 
 export type Tier = 'free' | 'starter' | 'growth' | 'enterprise'
 
-/** Caps per key (spec 8). */
+/** Limits per key (spec 8). */
 export interface Limits {
   /** Requests per minute. */
   readonly rpm: number
@@ -26,14 +26,14 @@ export interface TierFacts {
   readonly growthApproved: boolean
   /** Set by an operator; makes the account Enterprise. */
   readonly customLimits: Limits | null
-  /** Live keys that an operator allowed; null: `MAX_KEYS`. */
+  /** The number of live keys that an operator allowed, or null for `MAX_KEYS`. */
   readonly mostKeys: number | null
 }
 
-/** Live keys that any account may have (spec-answers 9). */
+/** The default maximum of live keys per account (spec-answers 9). */
 export const MAX_KEYS = 1000
 
-/** The tier, computed from the facts and never stored (spec 3, spec-answers 4). */
+/** The tier of an account, computed and never stored (spec 3, spec-answers 4). */
 export function tierOf(facts: TierFacts): Tier {
   if (facts.customLimits) return 'enterprise'
   if (facts.growthApproved || facts.toppedUp >= GROWTH_TOP_UPS) return 'growth'
@@ -45,7 +45,7 @@ export function limitsOf(facts: TierFacts): Limits {
   return facts.customLimits ?? TIER_LIMITS[tier === 'enterprise' ? 'growth' : tier]
 }
 
-/** A key may lower its tier's numbers, never raise them. */
+/** The limits of a key, which may lower those of its tier but not raise them. */
 export function lowered(limits: Limits, key: { rpmLimit: number | null; tpmLimit: number | null }): Limits {
   return {
     rpm: Math.min(limits.rpm, key.rpmLimit ?? limits.rpm),

@@ -1,4 +1,4 @@
-/** What one subject used: requests and tokens of the minute, and the places it holds now. */
+/** The usage of a subject: requests and tokens in the current minute, and concurrency places. */
 export interface Usage {
   readonly requests: number
   readonly tokens: number
@@ -11,12 +11,12 @@ export type Dimension = keyof Usage
 
 const MINUTE_MS = 60_000
 
-/** Fixed windows, aligned to the wall-clock minute (spec-answers 9). */
+/** The number of the window. Windows are aligned to the wall-clock minute (spec-answers 9). */
 export function minuteOf(now: number): number {
   return Math.floor(now / MINUTE_MS)
 }
 
-/** When the window of `now` ends, UNIX seconds. */
+/** When the window of `now` ends, in UNIX seconds. */
 export function resetSeconds(now: number): number {
   return (minuteOf(now) + 1) * 60
 }

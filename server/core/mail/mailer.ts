@@ -1,11 +1,11 @@
-/** A message to one person, in plain text. */
+/** A plain-text message to one person. */
 export interface Mail {
   readonly to: string
   readonly subject: string
   readonly text: string
 }
 
-/** Sends mail. Resolves when the next server took the message; rejects when it did not. Null where no mail is set up. */
+/** Sends mail. Resolves when the mail server accepts the message, otherwise rejects. Null if mail is not configured. */
 export interface Mailer {
   send(mail: Mail): Promise<void>
 }

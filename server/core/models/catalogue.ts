@@ -1,18 +1,18 @@
 import type { AuditEntry } from '../audit'
 import type { Model } from './model'
 
-/** Models that an operator put into the database. A change is durable and audited when it resolves, and then seen by the next call. */
+/** Models that an operator added to the database. When a change resolves, it is durable, in the audit log, and visible to the next call. */
 export interface ModelStore {
   all(): readonly Model[]
-  /** What the operator wrote; undefined when there is no such model here. */
+  /** The entry as the operator wrote it; undefined when the model is not in the database. */
   entryOf(id: string): unknown
-  /** `entry` is what the operator wrote; `model` is what it was judged to mean. */
+  /** `entry` is what the operator wrote; `model` is its parsed form. */
   put(model: Model, entry: unknown, audit: AuditEntry): Promise<void>
-  /** False when there was none. */
+  /** Returns false when there is no such model. */
   remove(id: string, audit: AuditEntry): Promise<boolean>
 }
 
-/** Every model that is sold: the sandbox's and the file's, which never change while we run, and the operator's. */
+/** All available models: those of the sandbox and of MODELS_FILE, which are fixed at startup, and those of the database. */
 export class ModelCatalogue {
   private readonly fixed: ReadonlyMap<string, Model>
   private readonly store: Pick<ModelStore, 'all'>
@@ -22,7 +22,7 @@ export class ModelCatalogue {
     this.store = store
   }
 
-  /** The operator's entry goes before the file's of the same id. */
+  /** A model in the database takes precedence over one in the file with the same id. */
   byId(id: string): Model | null {
     return this.store.all().find((model) => model.id === id) ?? this.fixed.get(id) ?? null
   }

@@ -8,7 +8,7 @@ import type { ModelStore } from './catalogue'
 import type { Model } from './model'
 import { parseModelEntry } from './model-entry'
 
-/** Where an operator adds, prices and removes models, while the gateway runs. Each change is durable and audited when it resolves. */
+/** Adds, prices and removes models while the gateway runs. When a change resolves, it is durable and in the audit log. */
 export class ModelAdmin {
   private readonly store: ModelStore
   private readonly clock: Clock
@@ -18,7 +18,7 @@ export class ModelAdmin {
     this.clock = clock
   }
 
-  /** Adds a model, or puts another entry in its place. It binds the next call. */
+  /** Adds or replaces a model. Applies to the next call. */
   async put(actor: Actor, entry: unknown): Promise<Result<Model, Failure>> {
     const at = this.clock.now()
     const version = makeId('price', at)
@@ -29,16 +29,16 @@ export class ModelAdmin {
     return model
   }
 
-  /** Another price of a model that was added here, in USD per million tokens; the rest of its entry stays. */
+  /** Changes the price of a model in the database, in USD per million tokens. */
   async setPrice(actor: Actor, id: string, price: Readonly<Record<string, number>>): Promise<Result<Model, Failure>> {
     const entry = this.store.entryOf(id)
-    if (!isJson(entry)) return no(notHere(id))
+    if (!isJson(entry)) return no(notFound(id))
     return this.put(actor, { ...entry, price })
   }
 
   async remove(actor: Actor, id: string): Promise<Result<{ readonly id: string }, Failure>> {
     const removed = await this.store.remove(id, this.audit(actor, this.clock.now(), 'model.remove', { id }))
-    return removed ? ok({ id }) : no(notHere(id))
+    return removed ? ok({ id }) : no(notFound(id))
   }
 
   private audit(actor: Actor, at: number, action: string, detail: Record<string, unknown>): AuditEntry {
@@ -46,9 +46,9 @@ export class ModelAdmin {
   }
 }
 
-function notHere(id: string): Failure {
+function notFound(id: string): Failure {
   return failure(
     'resource_not_found',
-    `No operator added a model "${id.slice(0, 80)}"; those of the file are changed there.`,
+    `No operator added a model "${id.slice(0, 80)}". To change a model of MODELS_FILE, edit the file.`,
   )
 }

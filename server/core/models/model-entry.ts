@@ -23,11 +23,11 @@ import type { TokenPrice } from './token-price'
 /** An upstream as an operator writes it. */
 export interface UpstreamEntry {
   readonly kind: Exclude<UpstreamKind, 'sandbox'>
-  /** With the version's path: `https://api.openai.com/v1`, `http://127.0.0.1:11434/v1`. Default: the vendor's own. */
+  /** Includes the version path: `https://api.openai.com/v1`, `http://127.0.0.1:11434/v1`. Defaults to the vendor's URL. */
   readonly base_url?: string
-  /** The environment's variable with our key there, such as `OPENAI_API_KEY`. */
+  /** The environment variable with the upstream's API key, such as `OPENAI_API_KEY`. */
   readonly key_env?: string
-  /** The model's name there; default: its id here. */
+  /** The model's name at the upstream. Defaults to its id. */
   readonly model?: string
   readonly concurrency?: number
   readonly connect_timeout_ms?: number
@@ -40,7 +40,7 @@ export interface UpstreamEntry {
 export interface ModelEntry {
   readonly id: string
   readonly upstream?: UpstreamEntry
-  /** Several, in order of preference, in place of `upstream`. */
+  /** Several upstreams in order of preference, instead of `upstream`. */
   readonly upstreams?: readonly UpstreamEntry[]
   /** USD per million tokens. */
   readonly price: {
@@ -48,7 +48,7 @@ export interface ModelEntry {
     readonly output: number
     readonly cache_read?: number
     readonly cache_write?: number
-    /** Writes that a cache keeps for an hour; default at Anthropic: twice the input. */
+    /** Cache writes with a lifetime of one hour. Defaults to twice the input price for Anthropic. */
     readonly cache_write_1h?: number
   }
   readonly owned_by?: string
@@ -58,12 +58,12 @@ export interface ModelEntry {
   readonly max_output_tokens?: number
   readonly default_output_tokens?: number
   readonly image_tokens?: number
-  /** Members of a body that pass although no token price covers them, as paths. */
+  /** Paths of body properties that are forwarded although token prices do not cover them. */
   readonly extra_members?: readonly string[]
   readonly betas?: readonly string[]
   readonly family?: string
   readonly family_rpm?: number
-  /** The vendor bills a stream that is ended early only as far as it came. Never for a model that reasons by itself. */
+  /** The vendor bills an aborted stream only up to where it ended. Do not set this for models that reason by default. */
   readonly stops_billing?: boolean
   readonly tokens_per_second?: number
 }
@@ -74,17 +74,17 @@ const VENDORS: Readonly<Record<UpstreamEntry['kind'], string>> = {
   gemini: 'https://generativelanguage.googleapis.com/v1beta',
 }
 
-/** Above what vendors document for one image of any size, the costliest small models apart. */
+/** More than vendors document for one image of any size, except for a few small models. */
 const IMAGE_TOKENS = 16_384
-/** As fast as the quick ones write: what is reckoned by it is bounded by what was held. */
+/** The speed of fast models. Estimates based on it never exceed the hold. */
 const TOKENS_PER_SECOND = 100
 const MILLION = 1_000_000
 
 class BadEntry extends Error {}
 
 /**
- * Judges what an operator wrote. The error is one sentence that names what is wrong. A model without a price is refused,
- * never free; an explicit 0 is a price (spec-answers 8).
+ * Validates an operator's entry. The error is one sentence that names the problem. A model without a price is refused instead of
+ * free; an explicit 0 is a valid price (spec-answers 8).
  */
 export function parseModelEntry(
   value: unknown,
@@ -103,16 +103,16 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
   const id = entry['id']
   if (typeof id !== 'string' || id.length > MAX_ID_CHARACTERS || !MODEL_ID.test(id))
     throw new BadEntry(
-      'id must be a name such as "gpt-4o" or "meta/llama-3", of letters, digits and . _ : @ - /, not below "sandbox/"',
+      'id must be a name such as "gpt-4o" or "meta/llama-3", of letters, digits and . _ : @ - /, and must not start with "sandbox/"',
     )
   const list = entry['upstreams'] ?? (entry['upstream'] === undefined ? undefined : [entry['upstream']])
   if (!Array.isArray(list) || list.length === 0 || list.length > MAX_UPSTREAMS)
-    throw new BadEntry(`${id}: upstream must be an object, or upstreams a list of 1 to ${MAX_UPSTREAMS} of them`)
+    throw new BadEntry(`${id}: set upstream to an object, or upstreams to a list of 1 to ${MAX_UPSTREAMS} objects`)
   const upstreams = list.map((upstream) => upstreamOf(upstream, id))
   const price = priceOf(entry['price'], id, upstreams)
   const family = text(entry['family'], `${id}: family`)
   const rpm = count(entry['family_rpm'], `${id}: family_rpm`)
-  if ((family === null) !== (rpm === null)) throw new BadEntry(`${id}: family and family_rpm go together`)
+  if ((family === null) !== (rpm === null)) throw new BadEntry(`${id}: set both family and family_rpm, or neither`)
   const recharge = entry['recharge_required'] ?? true
   if (typeof recharge !== 'boolean') throw new BadEntry(`${id}: recharge_required must be true or false`)
   const stopsBilling = entry['stops_billing'] ?? false
@@ -140,11 +140,11 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
 function upstreamOf(value: unknown, id: string): ModelUpstream {
   const entry = members(value, `an upstream of ${id}`, UPSTREAM_MEMBERS)
   const kind = UPSTREAM_KINDS.find((known) => known === entry['kind'])
-  if (!kind) throw new BadEntry(`${id}: kind of an upstream must be openai, anthropic or gemini`)
+  if (!kind) throw new BadEntry(`${id}: an upstream's kind must be openai, anthropic or gemini`)
   const baseUrl = text(entry['base_url'], `${id}: base_url`) ?? VENDORS[kind]
   const url = URL.parse(baseUrl)
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
-    throw new BadEntry(`${id}: base_url must be an http(s) address without a query, such as ${VENDORS[kind]}`)
+    throw new BadEntry(`${id}: base_url must be an http(s) URL without a query, such as ${VENDORS[kind]}`)
   const keyEnv = text(entry['key_env'], `${id}: key_env`)
   if (keyEnv !== null && !KEY_ENV.test(keyEnv))
     throw new BadEntry(`${id}: key_env must be the name of an environment variable, not the key itself`)
@@ -165,23 +165,24 @@ function upstreamOf(value: unknown, id: string): ModelUpstream {
 }
 
 function priceOf(value: unknown, id: string, upstreams: readonly ModelUpstream[]): TokenPrice {
-  if (value === undefined) throw new BadEntry(`${id}: price is missing; a free model says 0`)
+  if (value === undefined) throw new BadEntry(`${id}: price is missing; for a free model, set it to 0`)
   const entry = members(value, `the price of ${id}`, PRICE_MEMBERS)
   const usd = (name: string): Money | null => {
     const given = entry[name]
     if (given === undefined) return null
     const amount = typeof given === 'number' ? fromUsdNumber(given) : null
     if (amount === null || amount > MAX_PRICE * MILLION)
-      throw new BadEntry(`${id}: price.${name} must be USD per million tokens, at most 6 decimals`)
+      throw new BadEntry(`${id}: price.${name} must be a number of USD per million tokens, with at most 6 decimals`)
     return amount
   }
   const input = usd('input')
   const output = usd('output')
-  if (input === null || output === null) throw new BadEntry(`${id}: price needs input and output; a free model says 0`)
+  if (input === null || output === null)
+    throw new BadEntry(`${id}: price needs input and output; for a free model, set both to 0`)
   const cacheWrite = usd('cache_write')
   const isAnthropic = upstreams.some(({ kind }) => kind === 'anthropic')
   if (cacheWrite === null && isAnthropic)
-    throw new BadEntry(`${id}: price needs cache_write, which costs more than input at Anthropic`)
+    throw new BadEntry(`${id}: price needs cache_write, because Anthropic charges more for it than for input`)
   const hour = usd('cache_write_1h') ?? (isAnthropic ? micros(2 * input) : null)
   const price = { input, output, cacheRead: usd('cache_read') ?? input, cacheWrite: cacheWrite ?? input }
   return hour === null ? price : { ...price, cacheWriteHour: hour }
@@ -190,8 +191,8 @@ function priceOf(value: unknown, id: string, upstreams: readonly ModelUpstream[]
 function members(value: unknown, what: string, known: object): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new BadEntry(`${what} must be an object`)
-  const stranger = Object.keys(value).find((name) => !Object.hasOwn(known, name))
-  if (stranger !== undefined) throw new BadEntry(`${what} has no member "${stranger.slice(0, 40)}"`)
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(known, name))
+  if (unknown !== undefined) throw new BadEntry(`${what} has no property "${unknown.slice(0, 40)}"`)
   return { ...value }
 }
 
@@ -205,7 +206,7 @@ function text(value: unknown, what: string): string | null {
 function count(value: unknown, what: string): number | null {
   if (value === undefined) return null
   if (!Number.isSafeInteger(value) || Number(value) < 1 || Number(value) > MAX_COUNT)
-    throw new BadEntry(`${what} must be a whole number above 0`)
+    throw new BadEntry(`${what} must be an integer above 0`)
   return Number(value)
 }
 

@@ -1,7 +1,7 @@
 import type { TokenCounts } from '../usage/call-record'
 
-/** Tokens of a call, and what of them has a price of its own beside those that reports sum. */
+/** Token counts of a call, with those that have a price of their own but are not reported separately. */
 export interface ModelTokens extends TokenCounts {
-  /** Of `cacheWrite`, what the cache keeps for an hour; absent for none. */
+  /** The part of `cacheWrite` that is cached for an hour. Absent if zero. */
   readonly hourWrite?: number
 }

@@ -1,31 +1,31 @@
 import type { TokenPrice } from './token-price'
 
-/** The three wires a model can be spoken to in. A body is never translated from one to another. */
+/** The three APIs for calling models. A body is never translated from one to another. */
 export type ModelRoute = 'chat_completions' | 'messages' | 'generate_content'
 
 export type UpstreamKind = 'openai' | 'anthropic' | 'gemini' | 'sandbox'
 
-/** Where calls of a model go. */
+/** The server that calls of a model are sent to. */
 export interface ModelUpstream {
   readonly kind: UpstreamKind
-  /** Without a slash at its end; empty for a sandbox, which is inside the gateway. */
+  /** Without a trailing slash. Empty for the sandbox, which runs inside the gateway. */
   readonly baseUrl: string
-  /** The environment's variable that holds our key there; null where none is needed. The key itself is nowhere else. */
+  /** The environment variable with the upstream's API key; null if none is needed. The key itself is stored nowhere else. */
   readonly keyEnv: string | null
-  /** The model's name there. */
+  /** The model's name at the upstream. */
   readonly model: string
-  /** Most calls under way at once. */
+  /** The maximum number of concurrent calls. */
   readonly concurrency: number
   readonly connectMs: number
-  /** Until the answer's headers; of a plain answer nearly the whole time of the call. */
+  /** The time until response headers arrive. Without streaming this is nearly the whole call. */
   readonly firstByteMs: number
-  /** Longest silence within a stream. */
+  /** The longest silence within a stream. */
   readonly idleMs: number
-  /** What an OpenAI-compatible server calls the output cap that we set where the caller set none. */
+  /** An OpenAI-compatible server's name of the output limit, which the gateway sets when the caller does not. */
   readonly capName: 'max_tokens' | 'max_completion_tokens'
 }
 
-/** One model that is sold. */
+/** An available model. */
 export interface Model {
   readonly id: string
   readonly ownedBy: string
@@ -34,26 +34,26 @@ export interface Model {
   /** In order of preference. */
   readonly upstreams: readonly ModelUpstream[]
   readonly price: TokenPrice
-  /** Names the price in every charge made at it. */
+  /** Identifies the price in every charge. */
   readonly priceVersion: string
-  /** Whether only accounts that topped up may call it (spec 2.2). */
+  /** Whether only accounts that have topped up may call it (spec 2.2). */
   readonly rechargeRequired: boolean
-  /** Most tokens of input and output; null when unknown. */
+  /** The maximum number of input and output tokens; null if unknown. */
   readonly contextTokens: number | null
   readonly maxOutputTokens: number | null
-  /** The output cap of a call that names none; null for the operator's default. */
+  /** The output limit of calls that set none; null for the operator's default. */
   readonly defaultOutputTokens: number | null
-  /** Most tokens that one image can be. */
+  /** The maximum number of tokens of one image. */
   readonly imageTokens: number
-  /** Members of a body that go to the vendor although no token price covers them, as paths: the operator answers for their cost. */
+  /** Paths of body properties that are forwarded although token prices do not cover them. The operator bears their cost. */
   readonly extraMembers: readonly string[]
-  /** Values of `anthropic-beta` that pass beside those known not to change billing. */
+  /** Allowed values of `anthropic-beta`, in addition to those known not to change billing. */
   readonly betas: readonly string[]
-  /** Models of one family share a window of this many requests per minute and key (spec 8: capped at the upstream's quota). */
+  /** Models of one family share this many requests per minute and key, the upstream's quota (spec 8). */
   readonly family: { readonly name: string; readonly rpm: number } | null
-  /** The vendor bills a stream that we end only as far as it had come, where no output of it is hidden. */
+  /** The vendor bills an aborted stream only up to where it ended, provided that none of its output is hidden. */
   readonly stopsBilling: boolean
-  /** How fast it writes: what a stream that ended without a report is reckoned by. */
+  /** Output speed, to estimate the cost of a stream that ended without a usage report. */
   readonly tokensPerSecond: number
 }
 
@@ -64,23 +64,23 @@ const ROUTES_OF: Readonly<Record<UpstreamKind, readonly ModelRoute[]>> = {
   sandbox: ['chat_completions', 'messages', 'generate_content'],
 }
 
-/** Models that are at the same server, with the same key, share its fate and its places. */
+/** Identifies a server and key. Models with the same name share its health state and its concurrency. */
 export function upstreamName({ kind, baseUrl, keyEnv }: ModelUpstream): string {
   if (kind === 'sandbox') return 'sandbox'
   return `${kind} ${new URL(baseUrl).host}${keyEnv === null ? '' : ` ${keyEnv}`}`
 }
 
-/** Whether its calls cost nothing and ask nobody outside: only such a one ends when its caller leaves. */
+/** Whether calls stay inside the gateway and cost nothing. Only such calls end when their caller disconnects. */
 export function isLocal({ upstreams }: Pick<Model, 'upstreams'>): boolean {
   return upstreams.every(({ kind }) => kind === 'sandbox')
 }
 
-/** Whether an upstream speaks a wire. */
+/** Whether an upstream supports an API. */
 export function speaks(upstream: ModelUpstream, route: ModelRoute): boolean {
   return ROUTES_OF[upstream.kind].includes(route)
 }
 
-/** The wires a model can be called on, in a fixed order. */
+/** The APIs that a model can be called on, in a fixed order. */
 export function routesOf(model: Model): ModelRoute[] {
   return ROUTES_OF.sandbox.filter((route) => model.upstreams.some((upstream) => speaks(upstream, route)))
 }

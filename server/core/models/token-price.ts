@@ -2,20 +2,20 @@ import { type Money, micros } from '../money'
 import type { ChargeLine } from '../usage/call-record'
 import type { ModelTokens } from './model-tokens'
 
-/** What a million tokens of each kind cost, in micro-USD. Zero is a price; a model without one is refused (spec-answers 8). */
+/** The price of a million tokens of each kind. Zero is a valid price; a model without a price is refused (spec-answers 8). */
 export interface TokenPrice {
   /** Input that was neither read from nor written to a cache. */
   readonly input: Money
   readonly output: Money
   readonly cacheRead: Money
   readonly cacheWrite: Money
-  /** Input that a cache keeps for an hour, not for minutes; absent where that costs as `cacheWrite` does. */
+  /** Input that is cached for an hour instead of minutes. Absent where it costs the same as `cacheWrite`. */
   readonly cacheWriteHour?: Money
 }
 
 const MILLION = 1_000_000 as const
 
-/** What a metered call is charged for, one line per kind of token that there was. */
+/** The charge lines of a metered call, one for each kind of token that it used. */
 export function tokenLines(price: TokenPrice, tokens: ModelTokens): ChargeLine[] {
   const line = (item: string, units: number, unitPrice: Money): ChargeLine => ({ item, units, unitPrice, per: MILLION })
   const plain = tokens.input - tokens.cacheRead - tokens.cacheWrite
@@ -29,14 +29,14 @@ export function tokenLines(price: TokenPrice, tokens: ModelTokens): ChargeLine[]
   ].filter(({ units }) => units > 0)
 }
 
-/** The sum of all lines, exact, and rounded up once to a whole micro-USD (spec-answers 1). */
+/** The exact sum of all lines, rounded up once to a whole micro-USD (spec-answers 1). */
 export function costOfLines(lines: readonly ChargeLine[]): Money {
   let millionths = 0n
   for (const { units, unitPrice, per } of lines) millionths += BigInt(units) * BigInt(unitPrice) * BigInt(MILLION / per)
   return micros(Number((millionths + BigInt(MILLION - 1)) / BigInt(MILLION)))
 }
 
-/** The most that so many tokens can cost, however the input meets a cache; `hourCache`: it may be kept for an hour. */
+/** The maximum cost of a number of tokens, whatever is cached. `hourCache`: input may be cached for an hour. */
 export function mostCost(
   price: TokenPrice,
   most: { readonly input: number; readonly output: number; readonly hourCache?: boolean },

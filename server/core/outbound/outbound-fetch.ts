@@ -1,6 +1,6 @@
 import type { Result } from '../result'
 
-/** One call to somebody else's server. The whole of it, redirects and body included, is bounded in time and bytes. */
+/** A request to an external server. Time and size limits cover all of it, including redirects and the body. */
 export interface OutboundRequest {
   /** Absolute, `http:` or `https:`. */
   readonly url: string
@@ -8,35 +8,34 @@ export interface OutboundRequest {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array<ArrayBuffer>
   readonly timeoutMs: number
-  /** Most bytes of the body, as sent and again after it is unpacked. */
+  /** The maximum size of the body, both compressed and decompressed. */
   readonly maxBytes: number
   /**
-   * Redirects to follow; none when absent: the 3xx is then the answer. Only GET and HEAD are followed. Headers given here go
-   * to the first origin only.
+   * The maximum number of redirects to follow. If absent, a 3xx is returned as it is. Only GET and HEAD are redirected. `headers` are
+   * sent to the first origin only.
    */
   readonly maxRedirects?: number
-  /** What a 2xx body may be, such as `text/html` or `text/*`, without parameters. Absent: anything. */
+  /** Allowed content types of a 2xx response, such as `text/html` or `text/*`, without parameters. Any if absent. */
   readonly contentTypes?: readonly string[]
-  /** Asked before every hop, the first included. A `false` ends the call with `not_allowed`. */
+  /** Called before every hop, including the first. False ends the request with `not_allowed`. */
   readonly mayVisit?: (url: URL, signal: AbortSignal) => boolean | Promise<boolean>
   readonly signal?: AbortSignal
 }
 
 export interface OutboundAnswer {
-  /** The address that answered, after redirects. */
+  /** The final URL after redirects. */
   readonly url: string
   readonly status: number
   readonly headers: Headers
-  /** Lower case, without parameters; empty when the server named none. */
+  /** Lower case, without parameters. Empty if absent. */
   readonly contentType: string
-  /** Unpacked. */
+  /** Decompressed. */
   readonly body: Uint8Array<ArrayBuffer>
 }
 
 /**
- * Why there is no answer.
- * `bad_url`: not an address that is ever called. `not_allowed`: `mayVisit` said no. `forbidden_address`: it resolves to
- * an address that is not public. `unreachable`: no name, no connection, no valid certificate. `cut`: it ended in the middle.
+ * Why there is no response. `bad_url`: the URL is not allowed. `not_allowed`: `mayVisit` returned false. `forbidden_address`: the
+ * host resolves to an address that is not public. `unreachable`: DNS, connection or certificate failed. `cut`: the response broke off.
  */
 export type OutboundProblemKind =
   | 'bad_url'
@@ -53,9 +52,9 @@ export type OutboundProblemKind =
 
 export interface OutboundProblem {
   readonly kind: OutboundProblemKind
-  /** For the log. It may name hosts and addresses; it holds no path, query or header. */
+  /** For the log. May name hosts and addresses, but no path, query or header. */
   readonly reason: string
 }
 
-/** Calls out. Any HTTP status is an answer. It never throws for what the other side does. */
+/** Sends an outbound request. Any HTTP status is a success. Never throws for errors of the other side. */
 export type OutboundFetch = (request: OutboundRequest) => Promise<Result<OutboundAnswer, OutboundProblem>>

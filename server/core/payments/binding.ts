@@ -1,25 +1,26 @@
 import { createHash } from 'node:crypto'
 
 /**
- * What a challenge is bound to: it is part of what the challenge's HMAC covers, so a credential for one request buys no other.
- * `op` what is bought; `fp` the request; `rid` its X-Request-ID; `own` whether we made that id up; `account` whose wallet.
+ * Binds a challenge to one request. The challenge's HMAC covers it, so a credential for one request cannot pay for another.
+ * `op` is the operation, `fp` the request's fingerprint, `rid` its X-Request-ID, `own` whether the gateway generated that id, and
+ * `account` the account to top up.
  */
 export type Binding = Readonly<Record<string, string>>
 
 export interface Bound {
   readonly operation: string
   readonly fingerprint: string
-  /** The caller's own X-Request-ID. */
+  /** The X-Request-ID that the caller sent. */
   readonly clientRequestId: string | null
-  /** Ours, of this very call: also what makes two challenges of one millisecond differ. */
+  /** The gateway's id of this call. Also makes two challenges of the same millisecond differ. */
   readonly requestId: string
   readonly account: string | null
 }
 
 /**
- * The binding that a credential for this request must have. A caller that named its request must name it again (spec 5.3).
- * Where we made the id up it may come back or not, for most clients of the scheme do not send it; `shown` is what the
- * credential says, and null for a new challenge.
+ * The binding that a credential for this request must have. A caller that sent an X-Request-ID must send the same one again
+ * (spec 5.3). An id that the gateway generated is optional, because most clients do not send it back. `shown` is the binding in
+ * the credential, or null for a new challenge.
  */
 export function bindingOf(bound: Bound, shown: Binding | null): Binding {
   const ours = shown ? shown['own'] === '1' : bound.clientRequestId === null
@@ -35,12 +36,12 @@ export function bindingOf(bound: Bound, shown: Binding | null): Binding {
   }
 }
 
-/** One text per binding, whatever the order of its members. */
+/** The canonical text of a binding, independent of the order of its members. */
 export function bindingText(binding: Binding): string {
   return JSON.stringify(Object.entries(binding).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** What of a request decides its answer. */
+/** The parts of a request that determine its response. */
 export interface FingerprintParts {
   readonly method: string
   readonly path: string
@@ -49,18 +50,18 @@ export interface FingerprintParts {
   readonly input: unknown
 }
 
-/** Headers that a client may change between two tries of one request. */
-const NOT_PART_OF_IT: ReadonlySet<string> = new Set(['user-agent', 'cache-control', 'accept'])
+/** Headers that may change when a client retries a request. */
+const IGNORED_HEADERS: ReadonlySet<string> = new Set(['user-agent', 'cache-control', 'accept'])
 
-/** SHA-256 over method, path, query and everything that the operation reads. Equal for two tries of one request only. */
+/** SHA-256 of method, path, query and all input. Two requests have the same fingerprint only if one is a retry of the other. */
 export function fingerprintOf({ method, path, query, input }: FingerprintParts): string {
   const pairs = [...query].map((pair) => pair.map(encodeURIComponent).join('=')).sort()
   const hash = createHash('sha256')
-  hash.update(JSON.stringify([method, path, pairs, sorted(input, NOT_PART_OF_IT)]))
+  hash.update(JSON.stringify([method, path, pairs, sorted(input, IGNORED_HEADERS)]))
   return hash.digest('base64url')
 }
 
-/** SHA-256 of what is compared byte for byte: a body, or the text of a credential. */
+/** SHA-256 of content that is compared byte for byte: a body or a credential. */
 export function digestOf(content: Uint8Array | string): string {
   return createHash('sha256').update(content).digest('base64url')
 }

@@ -1,39 +1,39 @@
 import type { AccountId, PaymentId } from '../ids'
 import type { Money } from '../money'
 
-/** A page of the card processor where one top-up is paid. */
+/** The card processor's payment page for one top-up. */
 export interface CardPage {
   readonly id: string
   readonly url: string
   readonly expiresAt: number
 }
 
-/** What the processor itself says of a page now. */
+/** The current state of a page, as read from the processor. */
 export interface CardState {
   readonly state: 'open' | 'paid' | 'expired'
   readonly amount: Money
   /** Upper case. */
   readonly currency: string
-  /** What the processor calls the payment. */
+  /** The processor's id of the payment. */
   readonly payment: string | null
 }
 
-/** A refund or a dispute as the processor has it now. */
+/** The current state of a refund or dispute, as read from the processor. */
 export interface CardReturn {
   readonly kind: 'refund' | 'dispute'
-  /** What the processor calls it. */
+  /** The processor's id of it. */
   readonly id: string
-  /** What it takes from us now: nothing while a refund is pending, after it failed, and once a dispute is won. */
+  /** The amount taken from us now. Zero while a refund is pending, after it failed, and once a dispute is won. */
   readonly amount: Money
 }
 
-/** A signed message of the processor: only what to ask it about, never the figures themselves. */
+/** A signed webhook message. It only names what to read from the processor; its figures are never used. */
 export type CardMessage =
   | { readonly kind: 'page'; readonly id: string }
   | { readonly kind: 'payment'; readonly payment: string }
   | { readonly kind: 'other' }
 
-/** Card payments by a processor's own pages: card numbers never come here. Throws when the processor does not answer. */
+/** Card payments on a processor's own pages, so that card numbers never reach the gateway. Throws when the processor is unreachable. */
 export interface CardCheckout {
   open(topUp: {
     readonly id: PaymentId
@@ -42,10 +42,10 @@ export interface CardCheckout {
     readonly amount: Money
   }): Promise<CardPage>
   state(page: string): Promise<CardState>
-  /** The page on which a payment was made; null when it was none of ours. */
+  /** The page on which a payment was made, or null when the page is not ours. */
   pageOf(payment: string): Promise<string | null>
-  /** Every refund and dispute of a payment, however it stands. */
+  /** Every refund and dispute of a payment, in any state. */
   returns(payment: string): Promise<readonly CardReturn[]>
-  /** Null when the signature is not the processor's, over exactly these bytes, or not of now. */
+  /** Reads a webhook message. Returns null when its signature is invalid or too old. */
   message(body: Uint8Array, signature: string): Promise<CardMessage | null>
 }

@@ -3,15 +3,15 @@ import type { Money } from '../money'
 import type { Page } from '../page'
 
 /**
- * working -> released | settling -> settled -> served; and paid_unserved: money taken, no answer given.
- * `settling` is the state of an unknown fate: the payment was sent, or was about to be. Only the network can end it.
+ * working -> released | settling -> settled -> served. `paid_unserved` means that money was taken but no response delivered.
+ * `settling` means that the outcome is unknown: the payment was sent or was about to be. Only the network can resolve it.
  */
 export type ClaimState = 'working' | 'released' | 'settling' | 'settled' | 'served' | 'paid_unserved'
 
-/** What is bought: one call, or balance of an account. */
+/** A payment buys one call, or tops up an account. */
 export type PaymentPurpose = 'call' | 'top_up'
 
-/** One presented credential, from its first valid showing on: also the record of a payment that failed (spec 5.3). */
+/** A payment credential, recorded from its first valid use on. Also the record of a failed payment (spec 5.3). */
 export interface Claim {
   readonly id: PaymentId
   /** See `ReadCredential.claimKey`. */
@@ -27,27 +27,27 @@ export interface Claim {
   readonly credentialHash: string
   readonly transaction: string
   readonly validBefore: number | null
-  /** Of the latest try. */
+  /** The request id of the latest attempt. */
   readonly requestId: RequestId
   readonly clientRequestId: string | null
-  /** Where it was shown from, hashed: an address, or its /64 for IPv6. Null for top-ups. */
+  /** The hash of the caller's IP address, or of its /64 for IPv6. Null for top-ups. */
   readonly addressGroup: string | null
   readonly state: ClaimState
-  /** Whether the money is ours. */
+  /** Whether the money has arrived. */
   readonly paid: boolean
-  /** Nobody else works on it before this moment. */
+  /** No other attempt may work on the claim before this time. */
   readonly leaseUntil: number
   readonly attempts: number
-  /** How often its answer was given; one that its caller was not there to take counts. */
+  /** How often a response was ready for delivery, including those whose caller had disconnected. */
   readonly deliveries: number
-  /** When it was last sent to its network, or was about to be: from then on money may have moved. */
+  /** When the payment was last sent to its network, or was about to be. From then on money may have moved. */
   readonly sentAt: number | null
-  /** Its settling met trouble of ours, or our own end: that it never came is then not held against its payer. */
+  /** Settling failed through a fault of ours, such as a crash, so that a failure does not count against the payer. */
   readonly ourTrouble: boolean
-  /** When the job looks at it next, and how often it has looked in vain. */
+  /** When the job checks it next, and how often it was checked without a result. */
   readonly nextLookAt: number
   readonly looks: number
-  /** What the network calls the payment. */
+  /** The network's id of the payment. */
   readonly reference: string | null
   readonly lastError: string | null
   readonly createdAt: number
@@ -69,46 +69,49 @@ export type NewClaim = Omit<
   | 'updatedAt'
 >
 
-/** What a payer was seen to have at a moment: enough for `most` in open payments, less what was paid since. */
+/** A payer's funds at a point in time: enough for open payments of `most`, minus everything paid after `since`. */
 export interface Covered {
   readonly most: Money
   readonly since: number
 }
 
-/** `fresh`: not paid yet. `prepaid`: paid by an earlier try that got no answer. */
+/** `fresh`: not paid yet. `prepaid`: paid by an earlier attempt that delivered no response. */
 export type Taken =
   | { readonly kind: 'fresh'; readonly attempt: number }
   | {
       readonly kind: 'prepaid'
       readonly attempt: number
-      /** The answer, where an earlier try got it and its caller had left. */
+      /** The stored response of an earlier attempt whose caller had disconnected. */
       readonly answer: string | null
-      /** An earlier try had an answer to give: this one is the last, whoever takes it. */
+      /** An earlier attempt already had a response, so this attempt is the last. */
       readonly isLast: boolean
     }
   | { readonly kind: 'refused'; readonly why: TakeRefusal }
 
 /**
- * `in_use`: another try runs, or it was served, or it is another credential or request. `worn_out`: it was tried as often as one may be.
- * `uncovered`: with the payer's other open payments it is more than the payer has.
+ * `in_use`: another attempt is running, or the claim was served, or it belongs to a different credential or request. `worn_out`:
+ * it has no attempts left. `uncovered`: together with the payer's other open payments it exceeds the payer's funds.
  */
 export type TakeRefusal = 'in_use' | 'worn_out' | 'uncovered'
 
-/** Why the fate of a payment is unknown. */
+/** Why the outcome of a payment is unknown. */
 export interface Trouble {
   readonly reason: string
   /** See `Claim.ourTrouble`. */
   readonly isOurs: boolean
 }
 
-/** So often may one credential be tried: each try can cost an upstream call. What was paid for is owed, and tried longer; what is kept costs nothing. */
+/**
+ * How often one credential may be tried, because each attempt can cost an upstream call. A paid one is owed a response and may be
+ * tried more often. Delivering a stored response does not count, because it costs nothing.
+ */
 export const MAX_TRIES = 5
 export const MAX_PAID_TRIES = 20
 
-/** Of the calls that never paid, and never can any more, so many are kept, the newest. */
+/** How many claims of calls that never paid, and no longer can, are kept: the newest ones. */
 export const NEVER_PAID_KEPT = 10_000
 
-/** How long the answer of a payer who had left is kept. */
+/** How long the response for a payer who disconnected is kept. */
 export const ANSWER_KEPT_MS = 24 * 3_600_000
 
 export interface ClaimFilter {
@@ -118,60 +121,60 @@ export interface ClaimFilter {
 }
 
 /**
- * Claims on presented credentials. Every decision is one statement of the database, durable when it resolves, so that it holds
- * between processes and across restarts. `attempt` names one try: what an earlier try does after a later one took over
- * changes nothing and answers false. Without it the claim is ended by the job, which asked the network.
+ * Claims on payment credentials. Each decision is one SQL statement, durable when its promise resolves, so that it is valid across
+ * processes and restarts. `attempt` numbers the attempts: once a later attempt has taken over, calls for an earlier one change
+ * nothing and return false. The job, which asked the network, ends claims without naming an attempt.
  */
 export interface ClaimStore {
   /**
-   * Claims a credential for one try: a new one; one that was released or paid without an answer; or one whose lease is over.
-   * Refused while another try runs, after it was served, when the credential or the request differs from the first, and after
-   * `MAX_TRIES`. With `covered`, also when the payer's open payments and this one are together more than that: judged by the
-   * same statement, so that many at once never pass on the same money.
+   * Claims a credential for one attempt. Possible when it is new, was released, was paid without a response, or its lease has
+   * expired. Refused while another attempt runs, after it was served, when the credential or the request differs from the first
+   * use, and after `MAX_TRIES`. With `covered`, also refused when this and the payer's other open payments exceed it. The same
+   * statement checks that, so that concurrent payments cannot use the same funds twice.
    */
   take(claim: NewClaim, now: number, covered?: Covered): Promise<Taken>
   find(key: string): Promise<Claim | null>
-  /** The claim of a credential, by the hash of its text: also where no method reads it any more. */
+  /** Finds a claim by the hash of its credential, even if no active payment method can read that credential. */
   findByCredential(hash: string): Promise<Claim | null>
-  /** Before anything is sent: after this, only the network knows. The lease lasts until `leaseUntil` at least. */
+  /** Called before the payment is sent: from here on only the network knows. Extends the lease to `leaseUntil` or later. */
   settling(key: string, attempt: number, now: number, leaseUntil?: number): Promise<boolean>
   /**
-   * The money is ours. For a call, its entry goes down in the same commit; repeating changes nothing. Takes one whose fate is
-   * unknown, and one that was released after it was sent.
+   * Marks the money as received. For a call, the same commit books its ledger entry. Idempotent. Applies to claims with an unknown
+   * outcome, and to claims that were released after they were sent.
    */
   settled(key: string, reference: string, now: number): Promise<void>
-  /** The answer goes out now; the credential buys nothing more, and what was kept for it is deleted. */
+  /** Marks the response as delivered. The credential is used up, and its stored response is deleted. */
   served(key: string, now: number, attempt?: number): Promise<boolean>
-  /** The caller had left when its answer was there: kept, unless it is null, for the same credential. */
+  /** Stores the response of a caller who disconnected, for the same credential. Null when it cannot be stored. */
   undelivered(key: string, attempt: number, answer: string | null, now: number): Promise<void>
-  /** Not paid, and no longer worked on. `bySettlement`: because the network refused it. Leaves what is paid alone. */
+  /** Ends the work on an unpaid claim. `bySettlement`: because the network refused it. Does nothing to a paid claim. */
   release(key: string, reason: string, bySettlement: boolean, now: number, attempt?: number): Promise<void>
-  /** A top-up whose money the network has taken back before it was booked. */
+  /** Marks a top-up whose payment the network reverted. */
   lost(key: string, reason: string, now: number): Promise<void>
-  /** Paid, but no answer was given: the same credential may come again. */
+  /** Marks a paid claim without a response. The same credential may be presented again. */
   owe(key: string, reason: string, now: number, attempt?: number): Promise<void>
   /**
-   * Ends the lease of one whose fate is unknown, so that the next try or the job may ask. The answer that it would have bought
-   * is kept, unless it is null.
+   * Ends the lease of a claim with an unknown outcome, so that the next attempt or the job may ask the network. Stores the
+   * response that it would have paid for, unless it is null.
    */
   letGo(key: string, why: Trouble, answer: string | null, now: number): Promise<void>
-  /** Ends every lease: the process that held them is gone, and what it was settling met trouble of ours. */
+  /** Ends all leases of a process that has stopped. What it was settling counts as a fault of ours. */
   endLeases(now: number): Promise<void>
-  /** How often the network refused payments of this payer, or from this address, since then, after an upstream was called. */
+  /** How often since then the network refused payments by this payer or address after the upstream was already called. */
   settleFailures(from: Pick<Claim, 'payer' | 'addressGroup'>, since: number): Promise<number>
-  /** How many calls of this payer, or from this address, are under way beside this one without being paid. */
+  /** How many other unpaid calls of this payer or address are in progress. */
   openUnpaid(from: Pick<Claim, 'key' | 'payer' | 'addressGroup'>): Promise<number>
   /**
-   * Claims that somebody must end and that are due, the longest due first: lease over, and neither served nor released; paid calls
-   * without an answer are at rest.
+   * Claims that the job must finish, longest due first: their lease has expired and they are neither served nor released. Excludes
+   * paid calls without a response, which wait for their payer.
    */
   unfinished(now: number, limit: number): Promise<readonly Claim[]>
-  /** It was looked at in vain: not before `until` again. */
+  /** Schedules the next check after one without a result. */
   postpone(key: string, until: number): Promise<void>
-  /** Those made since then that money may have moved for, and that nobody works on: newest first. */
+  /** Claims made since then for which money may have moved and that no attempt works on, newest first. */
   sentSince(since: number, limit: number, cursor: string | null): Promise<Page<Claim>>
-  /** Deletes answers that were kept long enough, and of the calls that never paid, and never can any more, all but the newest. */
+  /** Deletes expired responses, and all but the newest claims of calls that never paid and no longer can. */
   prune(now: number): Promise<void>
-  /** Newest first. Null when the cursor is none that we gave. */
+  /** Newest first. Null when the cursor is unknown. */
   list(filter: ClaimFilter, limit: number, cursor: string | null): Promise<Page<Claim> | null>
 }

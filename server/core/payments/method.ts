@@ -4,25 +4,25 @@ import type { Binding } from './binding'
 import type { Receipt } from './receipt'
 import type { PaymentRefusal } from './refusal'
 
-/** What is paid for, as an address: x402 names it in its offers and its payments. */
+/** The resource that is paid for. x402 names it in its offers and payments. */
 export interface Resource {
   readonly method: string
-  /** As the request named it; an offer names it by our public origin. */
+  /** As in the request. Offers replace its origin with the gateway's public one. */
   readonly url: string
 }
 
-/** What one payment buys, and what its credential is bound to. */
+/** What a payment buys, and what its credential is bound to. */
 export interface Terms {
   readonly amount: Money
-  /** For people; stands in the challenge (spec 2.4). */
+  /** Human-readable, part of the challenge (spec 2.4). */
   readonly description: string
   readonly binding: Binding
   readonly resource: Resource
-  /** Whether the credential comes beside an API key, and so in `Payment-Authorization`. */
+  /** Whether the request also carries an API key, so that the credential comes in `Payment-Authorization`. */
   readonly besideKey?: boolean
 }
 
-/** One way to pay, as it is put into a 402 (spec 2.4). */
+/** One way to pay, as listed in a 402 response (spec 2.4). */
 export interface Offer {
   readonly method: string
   readonly challengeId: string
@@ -32,43 +32,43 @@ export interface Offer {
   readonly more: Readonly<Record<string, string>>
 }
 
-/** A credential as it came: of the `Payment` scheme, or x402's `PAYMENT-SIGNATURE`. */
+/** A credential as received: of the `Payment` scheme, or x402's `PAYMENT-SIGNATURE`. */
 export interface ShownPayment {
   readonly scheme: 'payment' | 'x402'
   readonly text: string
 }
 
-/** How the network knows the payment: what to ask it for, and until when it can still happen. */
+/** Identifies a payment on its network. */
 export interface SettlementHandle {
   readonly transaction: string
-  /** After this moment (ms) an unsettled payment can never settle; null when the credential sets no end. */
+  /** After this time (ms) an unsettled payment can no longer settle. Null when the credential does not expire. */
   readonly validBefore: number | null
-  /** What the network called it when it was counted as paid; a payment that counted once counts, whoever brought it. */
+  /** The network's id when the payment was first counted as paid. It stays paid no matter who submitted it. */
   readonly reference?: string | null
 }
 
-/** A credential that could be read. Nothing of it is believed yet. */
+/** A parsed credential. Nothing in it is verified yet. */
 export interface ReadCredential {
-  /** One claim per key, for ever: the challenge id, or what the network itself takes only once. */
+  /** Each key gets one claim, forever: the challenge id, or an id that the network itself accepts only once. */
   readonly claimKey: string
-  /** SHA-256 of the text. */
+  /** SHA-256 of the credential's text. */
   readonly hash: string
-  /** What it says that it was bound to. */
+  /** The binding that the credential claims. */
   readonly binding: Binding | null
   readonly handle: SettlementHandle
-  /** The method's own form of it. */
+  /** The credential in the payment method's own format. */
   readonly credential: unknown
 }
 
 export interface ValidPayment {
-  /** Who pays: recovered from the signature, never what the credential claims. */
+  /** Recovered from the signature, never taken from what the credential claims. */
   readonly payer: string
 }
 
 /**
- * `settled`: the money moved. `refused`: it did not, and this credential never will. `unknown`: the network did not say; ask
- * with `lookUp`. `isOurs`: by trouble that no payer makes, such as a silent node or a paused token; what comes of it is not held
- * against the payer.
+ * `settled`: the money moved. `refused`: it did not, and with this credential it never will. `unknown`: the network did not say;
+ * ask it with `lookUp`. `isOurs`: the cause is not the payer's fault, such as an unreachable node or a paused token, so the failure
+ * does not count against the payer.
  */
 export type SettleOutcome =
   | { readonly kind: 'settled'; readonly reference: string }
@@ -76,8 +76,8 @@ export type SettleOutcome =
   | { readonly kind: 'unknown'; readonly reason: string; readonly isOurs?: boolean }
 
 /**
- * `open`: not settled yet, and it still may; or the network does not answer. `isFinal` is false while
- * the network could still take it back.
+ * The outcome of a payment. `open`: it may still settle, or the network does not answer. `isFinal` is false while the network
+ * could still revert it.
  */
 export type Fate =
   | { readonly kind: 'settled'; readonly reference: string; readonly isFinal?: boolean }
@@ -85,29 +85,29 @@ export type Fate =
   | { readonly kind: 'open' }
 
 /**
- * One way to take money for one thing. Nothing but `settle` moves any; it may be repeated with the same credential, for the
- * network takes each one once. A dead network is a value, not an exception.
+ * A way to pay. Only `settle` moves money. It is safe to repeat, because the network accepts each credential once. An unreachable
+ * network is a return value, not an exception.
  */
 export interface PaymentMethod {
   readonly name: string
   /** Address of the token's contract. */
   readonly currency: string
-  /** For documents: what other protocol takes the same offer, and how. */
+  /** For the documentation: another protocol that accepts the same offer, and how. */
   readonly alsoBy?: string
-  /** The least amount that is offered this way; all are where it is absent. */
+  /** The smallest amount that can be paid this way. Any amount if absent. */
   readonly leastAmount?: Money
-  /** An amount in the token's smallest unit. */
+  /** Converts an amount to the token's smallest unit. */
   units(amount: Money): bigint
-  /** Null while it cannot be paid this way: the network is down, or settling costs more than it may. */
+  /** Null while this way to pay is unavailable: the network is down, or settling costs too much. */
   offer(terms: Terms): Promise<Offer | null>
-  /** Null when the credential is of another method. */
+  /** Parses a credential. Null when it belongs to another method. */
   read(shown: ShownPayment): Promise<Result<ReadCredential, PaymentRefusal> | null>
-  /** Judges it against the terms, the signature and the network. Changes nothing. */
+  /** Checks a credential against the terms, its signature and the network. Changes nothing. */
   validate(read: ReadCredential, terms: Terms): Promise<Result<ValidPayment, PaymentRefusal>>
   settle(read: ReadCredential): Promise<SettleOutcome>
   lookUp(handle: SettlementHandle): Promise<Fate>
   /** The receipt for clients of another protocol: header name to value. */
   receiptHeaders?(read: ReadCredential, receipt: Receipt): Readonly<Record<string, string>>
-  /** What the payer has, in the token's smallest unit; null when the network does not answer. */
+  /** The payer's balance in the token's smallest unit. Null when the network does not answer. */
   balance(payer: string): Promise<bigint | null>
 }

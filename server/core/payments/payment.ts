@@ -1,4 +1,4 @@
-import type { Clock } from '../clock'
+import { type Clock, isoTime } from '../clock'
 import { no, ok, type Result } from '../result'
 import type { ClaimStore, NewClaim, Taken } from './claim'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from './method'
@@ -7,26 +7,26 @@ import { IN_PROGRESS, KEPT, type PaymentRefusal, PENDING } from './refusal'
 
 const LOOK_UPS = 3
 const LOOK_UP_PAUSE_MS = 150
-/** Of a try's lease, and of the life of its credential, this much is left for the settling. */
+/** The part of an attempt's lease that is reserved for settling. */
 export const SETTLE_MS = 30_000
 
 export interface PaymentParts {
   readonly claims: ClaimStore
   readonly clock: Clock
-  /** Waits between two questions to the network; the tests do not. */
+  /** Waits between two look-ups. Returns at once in tests. */
   readonly pause: (ms: number) => Promise<void>
   readonly onTrouble: (what: string, reason: string) => void
 }
 
-/** An answer on its way to its payer. */
+/** A response ready for its payer. */
 export interface Delivery {
-  /** What is kept where the payer has left; null for what is too large to be kept. */
+  /** The response to store if the payer has disconnected. Null when it is too large to store. */
   readonly answer: string | null
   /** Whether the payer's connection is closed. */
   isGone(): boolean
 }
 
-/** One try of one claimed credential. It ends in exactly one of `give`, `served` and `release`. */
+/** One attempt to pay with a claimed credential. It ends with exactly one of `give`, `served` and `release`. */
 export class Payment {
   private readonly parts: PaymentParts
   private readonly method: PaymentMethod
@@ -36,7 +36,7 @@ export class Payment {
   private readonly deadlines: { readonly paid: number; readonly unpaid: number }
   private paid: boolean
   private ended = false
-  /** What is bought, once the payment may have been sent; null before. */
+  /** The response that the payment is for, once it may have been sent; null before. */
   private sentFor: { readonly answer: string | null } | null = null
 
   constructor(
@@ -56,7 +56,7 @@ export class Payment {
     this.deadlines = deadlines
   }
 
-  /** When the upstream's answer must be there (ms), so that there is time left to settle what is not paid yet. */
+  /** When the upstream must have answered (ms), so that enough time is left to settle an unpaid payment. */
   get deadline(): number {
     return this.paid ? this.deadlines.paid : this.deadlines.unpaid
   }
@@ -65,14 +65,14 @@ export class Payment {
     return this.paid
   }
 
-  /** The answer that an earlier try got and could not give; no upstream is asked again. */
+  /** The stored response that an earlier attempt could not deliver. The upstream is not called again. */
   get keptAnswer(): string | null {
     return this.taken.kind === 'prepaid' ? this.taken.answer : null
   }
 
   /**
-   * Moves the money, once: the row says so before anything is sent. Then `give`, `served` or `release` follows. While the network
-   * does not say what became of it, `answer` is kept for when it does.
+   * Moves the money, once. The claim is marked as settling before anything is sent. `give`, `served` or `release` must follow. While
+   * the outcome is unknown, `answer` is stored for later.
    */
   async settle(answer: string | null = null): Promise<Result<null, PaymentRefusal>> {
     if (this.paid) return ok(null)
@@ -101,14 +101,14 @@ export class Payment {
   }
 
   /**
-   * Gives the answer to its payer. One who has left while the payment settled gets it by showing the same credential again, once;
-   * what is too large to be kept is made once more then.
+   * Delivers the response. A payer who disconnected during settling gets it by presenting the same credential again, once. A
+   * response that was too large to store is then produced again.
    */
   async give({ answer, isGone }: Delivery): Promise<Result<GivenReceipt, PaymentRefusal>> {
     const { claims, clock } = this.parts
     const { key } = this.claim
     const { attempt } = this.taken
-    // The last try was for a caller who left once: what cannot be kept is not made a third time.
+    // After one disconnect this is the last attempt: a response that cannot be stored is not produced a third time.
     const canComeAgain = this.taken.kind !== 'prepaid' || !this.taken.isLast || this.keptAnswer !== null
     if (!canComeAgain || !isGone()) {
       const isServed = await claims.served(key, clock.now(), attempt)
@@ -121,7 +121,7 @@ export class Payment {
     return no(KEPT)
   }
 
-  /** What was paid for is done. */
+  /** Marks the purchase as delivered. */
   async served(): Promise<GivenReceipt> {
     const { claims, clock } = this.parts
     await claims.served(this.claim.key, clock.now(), this.taken.attempt)
@@ -130,8 +130,8 @@ export class Payment {
   }
 
   /**
-   * No answer. What was not paid is given back; what was is owed; of what was sent, and could not be written down as paid, only the
-   * network knows. After the end it does nothing.
+   * Ends the attempt without a response. An unpaid claim is released and a paid one stays owed. If the payment was sent but not
+   * recorded as paid, only the network knows its outcome. Does nothing after the attempt has ended.
    */
   async release(reason: string): Promise<void> {
     if (this.ended) return
@@ -148,13 +148,13 @@ export class Payment {
     const { claims, clock } = this.parts
     const { key, method, transaction } = this.claim
     const reference = (await claims.find(key))?.reference ?? transaction
-    const timestamp = new Date(clock.now()).toISOString()
+    const timestamp = isoTime(clock.now())
     const receipt: Receipt = { method, status: 'success', reference, timestamp }
     const more = this.method.receiptHeaders?.(this.read, receipt) ?? {}
     return { ...receipt, headers: { 'payment-receipt': receiptText(receipt), ...more } }
   }
 
-  /** Sends; where the network does not say what became of it, asks it, and sends once more what it has not seen. */
+  /** Sends the payment. If the outcome is unknown, looks it up, and as a last resort sends it once more. */
   private async send(): Promise<SettleOutcome> {
     let outcome = await this.method.settle(this.read)
     for (let tries = 0; outcome.kind === 'unknown' && tries < LOOK_UPS; tries++) {
@@ -167,7 +167,7 @@ export class Payment {
     return outcome
   }
 
-  /** A refusal of the second sending says nothing about the first one. */
+  /** Sends again. A refusal of the second transmission says nothing about the first one. */
   private async resent(before: SettleOutcome): Promise<SettleOutcome> {
     const again = await this.method.settle(this.read)
     if (again.kind === 'settled') return again

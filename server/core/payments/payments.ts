@@ -9,48 +9,48 @@ import { Payment, type PaymentParts, SETTLE_MS } from './payment'
 import { IN_PROGRESS, NETWORK, type PaymentRefusal, type PaymentRefusalCode, PENDING, USED } from './refusal'
 import { type FinishParts, fateOf, finishOpen, isHeldAgainst } from './unfinished'
 
-/** One thing that somebody pays for by itself. */
+/** Something that is paid for on its own: a call or a top-up. */
 export interface Purchase {
   readonly purpose: PaymentPurpose
   readonly operation: string
   readonly amount: Money
   readonly description: string
-  /** Of the request that is paid for (`fingerprintOf`). */
+  /** The fingerprint of the request (`fingerprintOf`). */
   readonly fingerprint: string
   readonly requestId: RequestId
   readonly clientRequestId: string | null
-  /** Whose wallet a top-up fills. */
+  /** The account to top up. */
   readonly account: AccountId | null
-  /** Where it is shown from: an address, or its /64 for IPv6. Null where nothing is done before the payment. */
+  /** The caller's IP address, or its /64 for IPv6. Null when nothing is done before the payment. */
   readonly addressGroup: string | null
-  /** How long what is bought may take before it is there; the payment must live longer. */
+  /** The longest that the work may take. The payment must stay valid for longer. */
   readonly workMs: number
   readonly resource: Resource
-  /** Whether the credential comes beside an API key, and so in a header of its own. */
+  /** Whether the request also carries an API key, so that the credential comes in its own header. */
   readonly besideKey?: boolean
 }
 
 export interface PaymentsOptions extends PaymentParts, FinishParts {
-  /** Keys the hash that addresses are stored under. */
+  /** The key of the hash under which addresses are stored. */
   readonly secret: string
 }
 
-/** The longest that one try may take, from its claim to its answer. */
+/** The longest that one attempt may take, from claim to response. */
 const LEASE_MS = 90_000
-/** Of the life of a credential this much is left for the settling. */
+/** The part of a credential's lifetime that is reserved for settling. */
 const SETTLE_MARGIN_MS = 3_000
-/** Clients sign for 25 s: of a slower operation no more is asked, and it is cut off when this is over. */
+/** Clients sign for 25 s, so slower operations require no more than this, and are cut off when it ends. */
 const MAX_WORK_MS = 15_000
 const HOUR_MS = 3_600_000
-/** After so many refused settlements in an hour, of a payer or of all at its address, the payment goes before the upstream. */
-const PATIENCE = 3
-/** Beside so many calls of a payer, or of an address, that are not paid yet, the next one pays first: one transfer can empty the purse of all. */
-const MOST_UNPAID = 8
+/** After this many refused settlements per hour, a payer or address must pay before the upstream is called. */
+const MAX_SETTLE_FAILURES = 3
+/** With this many unpaid calls in progress, a payer or address must pay first: one transfer could empty the funds of all of them. */
+const MAX_UNPAID = 8
 
 /**
- * Payments for one thing each (spec 5.3). Order of a call: `begin` validates and claims, moving nothing; the upstream works;
- * `settle` moves the money; `served` ends it. A failure before `settle` moves nothing and leaves the credential usable.
- * While a payment's fate is open, no refusal of it allows a new challenge (`mayOfferAgain`).
+ * Payments for single purchases (spec 5.3). The order of a call: `begin` validates and claims without moving money, the upstream
+ * works, `settle` moves the money, `served` ends it. A failure before `settle` moves no money and leaves the credential usable.
+ * While the outcome of a payment is unknown, no refusal allows a new challenge (`mayOfferAgain`).
  */
 export class Payments {
   private readonly options: PaymentsOptions
@@ -59,7 +59,7 @@ export class Payments {
     this.options = options
   }
 
-  /** A new challenge for each method. */
+  /** Creates a challenge for each payment method. */
   async offers(purchase: Purchase): Promise<readonly Offer[]> {
     const methods = await this.options.methods()
     const binding = bindingOf(bound(purchase), null)
@@ -67,7 +67,7 @@ export class Payments {
     return offers.filter((offer) => offer !== null)
   }
 
-  /** How an amount can be paid, for documents. */
+  /** How an amount can be paid, for the documentation. */
   async waysFor(amount: Money) {
     const methods = await this.options.methods()
     const offering = methods.filter(({ leastAmount = ZERO }) => amount >= leastAmount)
@@ -80,14 +80,14 @@ export class Payments {
     }))
   }
 
-  /** What we know of a credential that was shown here before, when it is the same to the letter; also when no method reads it now. */
+  /** The claim of exactly this credential, if it was presented before. Works even if no active method can read it. */
   claimOf(shown: ShownPayment): Promise<Claim | null> {
     return this.options.claims.findByCredential(digestOf(shown.text))
   }
 
   /**
-   * Whose wallet a credential says that it fills. Believed only once `begin` has judged it; x402 echoes no challenge of ours, so
-   * what it says of a wallet is nobody's word.
+   * The account that a credential claims to top up. Not verified before `begin`. Null for x402, which does not echo our challenge
+   * and so proves nothing about the account.
    */
   async accountIn(shown: ShownPayment): Promise<string | null> {
     if (shown.scheme === 'x402') return null
@@ -95,18 +95,18 @@ export class Payments {
     return found.ok ? (found.value.read.binding?.['account'] ?? null) : null
   }
 
-  /** Judges a credential and claims it for this try. */
+  /** Validates a credential and claims it for this attempt. */
   async begin(purchase: Purchase, shown: ShownPayment): Promise<Result<Payment, PaymentRefusal>> {
     const found = await this.read(shown)
     if (!found.ok) return no((await this.whyUnread(shown)) ?? found.error)
     const { method, read } = found.value
     const binding = bindingOf(bound(purchase), read.binding)
-    const standing = await this.standing(method, read, binding)
-    if (!standing.ok) return standing
-    const known = standing.value
+    const earlier = await this.earlierPayment(method, read, binding)
+    if (!earlier.ok) return earlier
+    const known = earlier.value
     const seenAt = this.options.clock.now()
     const payer = known ? ok({ payer: known.payer }) : await method.validate(read, { ...purchase, binding })
-    // Another try may have settled it meanwhile, which is why it would not go through again.
+    // Validation may have failed because another attempt settled it in the meantime.
     if (!payer.ok) return no((await this.whyRefused(read.claimKey, 'open')) ?? payer.error)
     const tooShort = known ? null : this.lifeProblem(read, purchase)
     if (tooShort) return no(tooShort)
@@ -115,7 +115,7 @@ export class Payments {
     if (!taken.ok) return taken
     const isPaid = taken.value.kind === 'prepaid'
     const payment = new Payment(this.options, method, read, claim, taken.value, this.deadlines(read))
-    // To claim it may have taken a while: nothing is asked of an upstream that has no time left to answer.
+    // Claiming may have taken a while. Do not call an upstream that has no time left to answer.
     const late = isPaid ? null : this.lifeProblem(read, purchase)
     if (late) await payment.release('too little of its life was left')
     if (late) return no(late)
@@ -125,19 +125,19 @@ export class Payments {
   }
 
   /**
-   * Ends what no try will end: asks the network about payments of unknown fate, and gives back abandoned claims. `credit` books
-   * a paid top-up, and tells whether it is booked. Gives how many it looked at.
+   * Finishes claims that no attempt will finish: asks the network about payments with an unknown outcome, and releases abandoned
+   * claims. `credit` books a paid top-up and returns whether it is booked. Returns the number of claims checked.
    */
   async finishOpen(credit: (claim: Claim) => Promise<boolean>): Promise<number> {
     return finishOpen(this.options, credit)
   }
 
-  /** What the network of a claim says of it now; `open` where no network of ours knows it. */
+  /** The outcome of a claim according to its network; `open` when none of our networks knows it. */
   fateOf(claim: Claim): Promise<Fate> {
     return fateOf(this.options, claim)
   }
 
-  /** Before anything is served: whoever worked on a claim is gone. */
+  /** Call before the gateway serves: ends the leases of the previous process. */
   recover(): Promise<void> {
     return this.options.claims.endLeases(this.options.clock.now())
   }
@@ -149,18 +149,18 @@ export class Payments {
       const read = await method.read(shown)
       if (read) return read.ok ? ok({ method, read: read.value }) : read
     }
-    return refused('invalid_challenge', 'No payment method that is offered here takes this credential.')
+    return refused('invalid_challenge', 'No payment method of this gateway accepts this credential.')
   }
 
-  /** What stands in the way of a credential that was taken here once, by a method that is switched off now: its money may be ours. */
+  /** The refusal of a credential whose method is switched off now but that was claimed before: its money may have arrived. */
   private async whyUnread(shown: ShownPayment): Promise<PaymentRefusal | null> {
     const claim = await this.claimOf(shown)
     if (!claim || claim.state === 'released') return null
     return claim.state === 'served' ? USED : PENDING
   }
 
-  /** What we know of this credential: null when it must be validated; its claim when the money is ours already. */
-  private async standing(
+  /** What an earlier attempt left: the claim when its money has arrived, null when the credential must be validated. */
+  private async earlierPayment(
     method: PaymentMethod,
     read: ReadCredential,
     binding: Binding,
@@ -170,18 +170,18 @@ export class Payments {
     if (!claim || (claim.state === 'released' && claim.sentAt === null)) return ok(null)
     if (claim.state === 'served') return no(USED)
     const isSame = claim.credentialHash === read.hash && claim.binding === bindingText(binding)
-    if (claim.state === 'released') return ok(isSame ? await this.cameThroughLater(method, claim) : null)
+    if (claim.state === 'released') return ok(isSame ? await this.settledAfterRefusal(method, claim) : null)
     if (!isSame) return no(IN_PROGRESS)
     if (claim.state !== 'paid_unserved' && claim.leaseUntil > clock.now()) return no(IN_PROGRESS)
     if (claim.state === 'settling') {
       const fate = await method.lookUp(claim)
       if (fate.kind === 'never') await claims.release(claim.key, 'never settled', isHeldAgainst(claim), clock.now())
       if (fate.kind === 'never') return ok(null)
-      // Sending the same transaction again is safe: the network takes it once.
+      // Sending the same transaction again is safe: the network accepts it once.
       const end = fate.kind === 'settled' ? fate : await method.settle(read)
       if (end.kind === 'unknown') return no(PENDING)
       if (end.kind === 'refused') {
-        // It may have been mined between the question and the sending.
+        // It may have been mined between the look-up and the sending.
         const again = await method.lookUp(claim)
         if (again.kind !== 'settled') return no(PENDING)
         await claims.settled(claim.key, again.reference, clock.now())
@@ -192,8 +192,8 @@ export class Payments {
     return ok(claim.paid ? claim : null)
   }
 
-  /** What its network refused once is asked for again: what was sent can be brought to a chain by others, as long as it lives. */
-  private async cameThroughLater(method: PaymentMethod, { key, ...sent }: Claim): Promise<Claim | null> {
+  /** Looks up a refused payment again: until it expires, anyone can still submit it to the chain. */
+  private async settledAfterRefusal(method: PaymentMethod, { key, ...sent }: Claim): Promise<Claim | null> {
     const { claims, clock } = this.options
     const fate = await method.lookUp(sent)
     if (fate.kind !== 'settled') return null
@@ -204,8 +204,8 @@ export class Payments {
   }
 
   /**
-   * Claims it, if the payer has enough for everything that it has open. That it has this amount was seen at `seenAt`; only where
-   * more is open is its balance asked for. Null: it is paid for already.
+   * Claims the credential if the payer can cover all of its open payments. At `seenAt` the payer was seen to have this amount. Its
+   * balance is read only if it has more open payments. `seenAt` is null for a payment that is already paid.
    */
   private async take(
     method: PaymentMethod,
@@ -213,8 +213,8 @@ export class Payments {
     seenAt: number | null,
   ): Promise<Result<Exclude<Taken, { kind: 'refused' }>, PaymentRefusal>> {
     const { claims, clock } = this.options
-    const enough = seenAt === null ? undefined : { most: claim.amount, since: seenAt }
-    let taken = await claims.take(claim, clock.now(), enough)
+    const covered = seenAt === null ? undefined : { most: claim.amount, since: seenAt }
+    let taken = await claims.take(claim, clock.now(), covered)
     if (taken.kind === 'refused' && taken.why === 'uncovered') {
       const since = clock.now()
       const balance = await method.balance(claim.payer)
@@ -223,21 +223,18 @@ export class Payments {
     }
     if (taken.kind !== 'refused') return ok(taken)
     if (taken.why === 'uncovered')
-      return refused(
-        'verification_failed',
-        'The open payments of this payer add up to more than its balance. Nothing was charged.',
-      )
+      return refused('verification_failed', 'The open payments of this payer exceed its balance. Nothing was charged.')
     if (taken.why === 'worn_out') return no(wornOut(await claims.find(claim.key)))
     return no((await this.whyRefused(claim.key)) ?? USED)
   }
 
   private async paysFirst(claim: NewClaim): Promise<boolean> {
     const { claims, clock } = this.options
-    if ((await claims.settleFailures(claim, clock.now() - HOUR_MS)) >= PATIENCE) return true
-    return claim.purpose === 'call' && (await claims.openUnpaid(claim)) >= MOST_UNPAID
+    if ((await claims.settleFailures(claim, clock.now() - HOUR_MS)) >= MAX_SETTLE_FAILURES) return true
+    return claim.purpose === 'call' && (await claims.openUnpaid(claim)) >= MAX_UNPAID
   }
 
-  /** Why a payment dies before its answer can be there and paid for; null when it does not. */
+  /** The refusal of a payment that expires before the work can be done and paid for; otherwise null. */
   private lifeProblem({ handle }: ReadCredential, { workMs }: Purchase): PaymentRefusal | null {
     if (handle.validBefore === null) return null
     const left = handle.validBefore - this.options.clock.now()
@@ -246,11 +243,11 @@ export class Payments {
     const seconds = (ms: number) => Math.max(0, Math.floor(ms / 1000))
     return {
       code: 'verification_failed',
-      reason: `The payment is valid for ${seconds(left)} s more; this request needs ${seconds(needed)} s. Nothing was charged: sign a new one.`,
+      reason: `The payment expires in ${seconds(left)} s, but this request needs ${seconds(needed)} s. Nothing was charged. Sign a new payment.`,
     }
   }
 
-  /** What stands in the way of a claim; null when nothing does. */
+  /** The refusal that an existing claim causes; null when there is none. */
   private async whyRefused(key: string, only?: 'open'): Promise<PaymentRefusal | null> {
     const claim = await this.options.claims.find(key)
     if (!claim || claim.state === 'released') return null
@@ -283,7 +280,7 @@ export class Payments {
     }
   }
 
-  /** When the answer must be there, so that there is time left to settle. */
+  /** When the response must be ready, so that there is time left to settle. */
   private deadlines({ handle: { validBefore } }: ReadCredential): { paid: number; unpaid: number } {
     const paid = this.options.clock.now() + LEASE_MS - SETTLE_MS
     return { paid, unpaid: validBefore === null ? paid : Math.min(paid, validBefore - SETTLE_MARGIN_MS) }
@@ -294,7 +291,7 @@ function bound({ operation, fingerprint, clientRequestId, requestId, account }: 
   return { operation, fingerprint, clientRequestId, requestId, account }
 }
 
-/** What a balance is worth, in whole micro-USD. */
+/** Converts a token balance to micro-USD, rounding down. */
 function moneyOf(method: PaymentMethod, balance: bigint): Money {
   const amount = balance / method.units(micros(1))
   return micros(Number(amount < MAX_MONEY ? amount : MAX_MONEY))
@@ -302,7 +299,7 @@ function moneyOf(method: PaymentMethod, balance: bigint): Money {
 
 const MAX_MONEY = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** An address is told by nobody who reads the database. */
+/** Keyed, so that the database alone does not reveal addresses. */
 function hashed(addressGroup: string, secret: string): string {
   return createHmac('sha256', secret).update(`address of a payer: ${addressGroup}`).digest('base64url')
 }
@@ -311,11 +308,11 @@ function wornOut(claim: Claim | null): PaymentRefusal {
   if (claim?.paid)
     return {
       code: 'answer_not_kept',
-      reason: `Payment ${claim.id} went through, and ${claim.attempts} tries got no answer. It is not tried again: ask the operator for the money back.`,
+      reason: `Payment ${claim.id} went through, but ${claim.attempts} attempts produced no response. It is not tried again. Ask the operator for a refund.`,
     }
   return {
     code: 'invalid_challenge',
-    reason: `This credential was tried ${claim?.attempts ?? 'too many'} times without an answer. Nothing was charged: answer the new challenge.`,
+    reason: `This credential was tried ${claim?.attempts ?? 'too many'} times without a response. Nothing was charged. Pay with a new challenge.`,
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The accounts that every development chain begins with. Their keys stand in its documentation: whoever sends them money on a real
- * network gives it away.
+ * The standard accounts of development chains. Their private keys are public: money sent to them on a real network can be taken by
+ * anyone.
  */
 export const PUBLISHED_ACCOUNTS = [
   {

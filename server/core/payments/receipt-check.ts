@@ -1,11 +1,11 @@
 import type { Clock } from '../clock'
-import type { Page } from '../page'
+import { pagedRows } from '../page'
 import type { Claim, ClaimStore } from './claim'
 import type { PaymentMethod } from './method'
 
-/** A chain forgets within hours, if at all: two days are looked back on, so that no day is missed. */
+/** A chain reorganises within hours, if at all. Two days leave no gap between daily checks. */
 const LOOK_BACK_MS = 2 * 86_400_000
-const PAGE = 200
+const PAGE_SIZE = 200
 
 export interface ReceiptCheckParts {
   readonly methods: () => Promise<readonly PaymentMethod[]>
@@ -15,16 +15,16 @@ export interface ReceiptCheckParts {
 
 export interface ReceiptCheck {
   readonly checked: number
-  /** What bought something, and the network says that it never happened. */
+  /** Payments that bought something but no longer exist on their network. */
   readonly missing: readonly Claim[]
-  /** What was refused, and came through after that: it is owed now. */
+  /** Refused payments that went through later. Their purchases are owed now. */
   readonly found: readonly Claim[]
 }
 
 /**
- * Reads every payment of the last two days that was sent again from its network. A chain that was reorganised may have forgotten one
- * after its answer was given (facts/payments 11): what to do about it is the operator's. And what was refused may have been brought
- * to the chain by somebody else: then it is paid, and its credential buys what it was for. A network that does not answer says nothing.
+ * Looks up every sent payment of the last two days on its network again. A reorganised chain may have dropped one after its response
+ * was delivered (facts/payments 11); the operator decides what to do. A refused one may have been submitted by someone else: then it is
+ * paid, and its credential buys what it was for. A network that does not answer changes nothing.
  */
 export async function recheckReceipts(parts: ReceiptCheckParts): Promise<ReceiptCheck> {
   const { claims, clock } = parts
@@ -32,7 +32,7 @@ export async function recheckReceipts(parts: ReceiptCheckParts): Promise<Receipt
   const missing: Claim[] = []
   const found: Claim[] = []
   let checked = 0
-  for await (const claim of sentSince(claims, clock.now() - LOOK_BACK_MS)) {
+  for await (const claim of recentlySent(parts)) {
     const method = methods.get(claim.method)
     if (!method) continue
     checked++
@@ -46,24 +46,20 @@ export async function recheckReceipts(parts: ReceiptCheckParts): Promise<Receipt
   return { checked, missing, found }
 }
 
-/** Booked top-ups of the last two days that their network has forgotten. A network that does not answer says nothing. */
-export async function forgottenTopUps({ methods, claims, clock }: ReceiptCheckParts): Promise<readonly Claim[]> {
-  const known = new Map((await methods()).map((method) => [method.name, method]))
-  const forgotten: Claim[] = []
-  for await (const claim of sentSince(claims, clock.now() - LOOK_BACK_MS)) {
-    // What is not served yet is not booked yet either: the job that books it finds out.
+/** Booked top-ups of the last two days that their network has reverted. A network that does not answer changes nothing. */
+export async function revertedTopUps(parts: ReceiptCheckParts): Promise<readonly Claim[]> {
+  const methods = new Map((await parts.methods()).map((method) => [method.name, method]))
+  const reverted: Claim[] = []
+  for await (const claim of recentlySent(parts)) {
+    // A claim that is not served is not booked either. The job that books it checks the network itself.
     if (claim.purpose !== 'top_up' || claim.state !== 'served') continue
-    const fate = await known.get(claim.method)?.lookUp(claim)
-    if (fate?.kind === 'never') forgotten.push(claim)
+    const fate = await methods.get(claim.method)?.lookUp(claim)
+    if (fate?.kind === 'never') reverted.push(claim)
   }
-  return forgotten
+  return reverted
 }
 
-async function* sentSince(claims: ClaimStore, since: number) {
-  let cursor: string | null = null
-  do {
-    const page: Page<Claim> = await claims.sentSince(since, PAGE, cursor)
-    yield* page.rows
-    cursor = page.next
-  } while (cursor !== null)
+function recentlySent({ claims, clock }: ReceiptCheckParts): AsyncIterable<Claim> {
+  const since = clock.now() - LOOK_BACK_MS
+  return pagedRows((cursor) => claims.sentSince(since, PAGE_SIZE, cursor))
 }

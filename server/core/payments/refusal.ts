@@ -1,4 +1,4 @@
-/** Why a payment was not taken. Each is a failure code of the same name. */
+/** Why a payment was not accepted. Each is also a failure code of the same name. */
 export type PaymentRefusalCode =
   | 'malformed_credential'
   | 'invalid_challenge'
@@ -12,27 +12,28 @@ export type PaymentRefusalCode =
 
 export interface PaymentRefusal {
   readonly code: PaymentRefusalCode
-  /** For the caller; holds nothing of the credential. */
+  /** Shown to the caller. Contains nothing of the credential. */
   readonly reason: string
 }
 
-/** Its fate is open: only the network knows. */
+/** The outcome is unknown: only the network can tell. */
 export const PENDING: PaymentRefusal = {
   code: 'payment_pending',
   reason:
-    'The network has not yet said whether this payment went through. Ask again with the same credential; do not pay a second time.',
+    'The network has not yet said whether this payment went through. Send the request again with the same credential; do not pay a second time.',
 }
 
 export const IN_PROGRESS: PaymentRefusal = {
   code: 'payment_in_progress',
-  reason: 'This payment is being worked on. Ask again with the same credential; do not pay a second time.',
+  reason:
+    'Another request with this payment is in progress. Send the request again with the same credential; do not pay a second time.',
 }
 
-/** For a caller who has most likely left. */
+/** For a caller who has most likely disconnected. */
 export const KEPT: PaymentRefusal = {
   code: 'payment_pending',
   reason:
-    'The connection closed before the answer was ready. Ask again with the same credential; it has been paid for.',
+    'The connection closed before the response was ready. Send the request again with the same credential; it is paid for.',
 }
 
 export const USED: PaymentRefusal = {
@@ -40,21 +41,21 @@ export const USED: PaymentRefusal = {
   reason: 'This credential has already been used.',
 }
 
-/** Our trouble, not the payer's. */
+/** Our fault, not the payer's. */
 export const NETWORK: PaymentRefusal = {
   code: 'payment_network_unavailable',
-  reason: 'The payment network does not answer. Nothing was charged; the credential stays good.',
+  reason: 'The payment network does not answer. Nothing was charged, and the credential stays valid. Try again later.',
 }
 
-/** Codes of a payment that may still happen, or has: a challenge beside them would invite to pay twice. */
-const FATE_OPEN: ReadonlySet<string> = new Set([
+/** Codes of payments that went through or still may. A new challenge would invite the caller to pay twice. */
+const MAY_BE_PAID: ReadonlySet<string> = new Set([
   'payment_in_progress',
   'payment_pending',
   'payment_network_unavailable',
   'answer_not_kept',
 ] satisfies PaymentRefusalCode[])
 
-/** Whether a new challenge may stand beside this refusal. */
+/** Whether a response with this refusal may offer a new challenge. */
 export function mayOfferAgain(refusal: PaymentRefusal): boolean {
-  return !FATE_OPEN.has(refusal.code)
+  return !MAY_BE_PAID.has(refusal.code)
 }

@@ -2,30 +2,30 @@ import type { Claim } from './claim'
 import type { Fate, PaymentMethod } from './method'
 import type { PaymentParts } from './payment'
 
-/** At most so many are looked at in one round, so many of them side by side: a network that hangs holds up its own alone. */
-const ROUND = 200
-const AT_ONCE = 16
-/** A claim that was looked at in vain waits this long, and twice as long each time. */
+const MAX_PER_ROUND = 200
+/** Claims are checked concurrently, so that a network that hangs only delays its own. */
+const CONCURRENCY = 16
+/** A claim without a result is checked again after this time, which doubles each time. */
 const FIRST_PAUSE_MS = 10_000
 const MAX_PAUSE_MS = 10 * 60_000
 
-/** What ends the claims that nobody comes back for. */
+/** What finishing abandoned claims needs. */
 export interface FinishParts extends Pick<PaymentParts, 'claims' | 'clock' | 'onTrouble'> {
-  /** The ways to pay, once they can be used: the network is opened after the server listens. */
+  /** The payment methods. Resolves once their networks are open, which happens after the server listens. */
   readonly methods: () => Promise<readonly PaymentMethod[]>
-  /** What became of a claim that is none of these methods': a top-up by card. */
+  /** The outcome of a claim of none of these methods: a top-up by card. */
   readonly elsewhere?: (claim: Claim) => Promise<Fate>
 }
 
 type Credit = (claim: Claim) => Promise<boolean>
 
-/** One round of the job behind `Payments.finishOpen`. Each claim waits for its own next look, so that no number of hopeless ones keeps others waiting. */
+/** One round of the job behind `Payments.finishOpen`. Each claim has its own schedule, so that hopeless ones do not delay others. */
 export async function finishOpen(parts: FinishParts, credit: Credit): Promise<number> {
   const { claims, clock, onTrouble } = parts
-  const due = await claims.unfinished(clock.now(), ROUND)
-  const waiting = [...due]
+  const due = await claims.unfinished(clock.now(), MAX_PER_ROUND)
+  const queue = [...due]
   const work = async () => {
-    for (let claim = waiting.shift(); claim; claim = waiting.shift()) {
+    for (let claim = queue.shift(); claim; claim = queue.shift()) {
       const { id, key, looks } = claim
       const isEnded = await finish(parts, claim, credit).catch((error: unknown) => {
         onTrouble('payment', `${id}: ${error}`)
@@ -34,7 +34,7 @@ export async function finishOpen(parts: FinishParts, credit: Credit): Promise<nu
       if (!isEnded) await claims.postpone(key, clock.now() + pauseAfter(looks))
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  await Promise.all(Array.from({ length: CONCURRENCY }, work))
   return due.length
 }
 
@@ -42,7 +42,7 @@ function pauseAfter(looks: number): number {
   return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** looks)
 }
 
-/** False when its fate is still open, or what it paid for is not booked yet. */
+/** Returns false when the outcome is still unknown, or what was paid for is not booked yet. */
 async function finish(
   { claims, clock, onTrouble, ...parts }: FinishParts,
   claim: Claim,
@@ -51,7 +51,7 @@ async function finish(
   const { id, key, state, attempts, purpose } = claim
   const now = () => clock.now()
   if (state === 'working') {
-    // One that was paid for earlier was being tried again.
+    // A paid claim was being tried again.
     if (claim.paid) await claims.owe(key, 'abandoned', now(), attempts)
     else await claims.release(key, 'abandoned', false, now(), attempts)
     return true
@@ -73,16 +73,16 @@ async function finish(
     return true
   }
   if (await credit({ ...claim, reference })) return claims.served(key, now())
-  onTrouble('payment', `${id} is paid and not booked; it is tried again`)
+  onTrouble('payment', `${id} is paid but not booked; it will be tried again`)
   return false
 }
 
-/** Its upstream was called for it, and it never paid: unless the trouble was ours. */
+/** Whether a failure counts against the payer: the upstream was called but never paid for, through no fault of ours. */
 export function isHeldAgainst({ purpose, ourTrouble }: Claim): boolean {
   return purpose === 'call' && !ourTrouble
 }
 
-/** What the network of a claim says of it now; `open` where no network of ours knows it. */
+/** The outcome of a claim according to its network; `open` when none of our networks knows it. */
 export async function fateOf(
   { methods, elsewhere }: Pick<FinishParts, 'methods' | 'elsewhere'>,
   claim: Claim,

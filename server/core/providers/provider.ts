@@ -1,66 +1,66 @@
 import type { Failure } from '../failure'
 import type { Result } from '../result'
 
-/** A success by the provider's contract: what is charged for. `body` is JSON and goes out as it is. */
+/** A successful response, which is charged for. `body` is JSON and is sent unchanged. */
 export interface ProviderAnswer {
   readonly body: string | Uint8Array<ArrayBuffer>
-  /** How many units it was, where the operation is metered; one where it is absent. */
+  /** The number of units, for metered operations. One if absent. */
   readonly units?: number
-  /** How long ago it was made, when it was kept from an earlier call. */
+  /** The age of a cached response. */
   readonly ageSeconds?: number
 }
 
 /**
- * Why an upstream gave no success. `passThrough` is its own error body, sent on as it came (spec 7 rule 2); it is set only
- * when the failure is about the caller's request, never about our own credential or balance with that upstream.
+ * Why an upstream call failed. `passThrough` is the upstream's own error body, forwarded unchanged (spec 7 rule 2). It is only set when
+ * the failure is about the caller's request, never when it is about our own credential or balance with that upstream.
  */
 export interface UpstreamFailure {
   /**
-   * `invalid_input`: the caller must change something that only the source could judge; no other source is asked.
-   * `refused`: the gateway itself refused before the source was asked; `failure` says why.
+   * `invalid_input`: the caller must change something that only the upstream can validate; no other source is tried.
+   * `refused`: the gateway refused before it called the upstream; `failure` says why.
    */
   readonly kind: 'error' | 'unavailable' | 'timeout' | 'rate_limited' | 'invalid_input' | 'refused'
-  /** What the caller is told, where the provider knows better than its kind does. */
+  /** The caller's error, when the provider knows more than `kind` expresses. */
   readonly failure?: Failure
-  /** What is wrong, with `invalid_input`. Shown to the caller. */
+  /** The invalid parameter, with `invalid_input`. Shown to the caller. */
   readonly input?: { readonly param: string; readonly rule: string }
-  /** For the log; never shown to a caller, and free of secrets. */
+  /** For the log. Never shown to a caller. Contains no secrets. */
   readonly reason: string
   readonly retryAfterSeconds?: number
   readonly passThrough?: {
     readonly status: number
     readonly contentType: string
     readonly body: string
-    /** A 403 about what was asked for, where the source's words tell it from one about our credential. */
+    /** The upstream's 403 is about the caller's input, not about our credential. */
     readonly isAboutInput?: true
   }
 }
 
-/** On whose behalf a provider is called. */
+/** The caller on whose behalf a provider is called. */
 export interface CallOrigin {
   /**
-   * Calls with an equal value are one caller's, for a source that serves callers in turn. Opaque, and for that alone: it is never
-   * logged, nor sent on.
+   * Identifies the caller, so that a source can serve callers in turn. Opaque. Never logged or sent upstream.
    */
   readonly caller: string
 }
 
 /**
- * A source of answers for one operation. It never throws for what an upstream does: that is an `UpstreamFailure`.
- * It obeys `signal` promptly and answers `timeout` when it aborts. It may be called many times at once.
+ * A source of responses for one operation. Never throws for errors of an upstream: they are an `UpstreamFailure`. Obeys `signal`
+ * promptly and returns `timeout` when it aborts. Safe for concurrent calls.
  */
 export interface Provider<I> {
   readonly name: string
   /**
-   * Nobody outside is asked and nothing is paid for an answer. Only such a call ends when its caller hangs up: any other goes on to
-   * its end, and is charged.
+   * Calls stay inside the gateway and cost the operator nothing. Only such calls end when their caller disconnects. Others run to
+   * their end and are charged.
    */
   readonly isLocal?: true
   call(input: I, signal: AbortSignal, origin: CallOrigin): Promise<Result<ProviderAnswer, UpstreamFailure>>
-  /** Whether it could answer now; for `/ready`. */
+  /** Whether it can respond now, for `/ready`. */
   ready(): Promise<boolean>
   /**
-   * What signup credit buys here, where that is not all of it: the part that costs the operator nothing, or null for nothing.
+   * The part of this provider that signup credit pays for: the part that costs the operator nothing, or null for none. If absent,
+   * signup credit pays for all of it.
    */
   readonly onCredit?: Provider<I> | null
 }

@@ -9,7 +9,7 @@ import type { SocialApproval, SocialSession } from './session'
 import { hashState, looksLikeState, newProof } from './state-token'
 import type { SocialStore } from './store'
 
-/** Whose key asks for an account, in words for the person who is asked. Never an e-mail address. */
+/** Who asks for access, shown to the person who is asked to approve it. Never an e-mail address. */
 export interface Asker {
   readonly account: string
   readonly key: string
@@ -20,27 +20,27 @@ export interface ApprovalParts {
   readonly network: SocialNetwork
   readonly sealing: Sealing
   readonly clock: Clock
-  /** Null when the key could not call any more: it gets no account. */
+  /** Null when the key can no longer call and so cannot get an account. */
   readonly asker: (account: AccountId, key: KeyId) => Promise<Asker | null>
   readonly onChange: OnSocialChange
-  /** Told without secrets. */
+  /** Never receives secrets. */
   readonly onTrouble: (reason: string) => void
 }
 
-/** Ten minutes to press the button. */
+/** How long the person has to confirm. */
 export const CONFIRM_MS = 10 * 60 * 1000
-/** A network that takes no revocation is asked again for so long. */
+/** How long a failed revocation is retried. */
 const GIVE_UP_MS = 24 * 60 * 60 * 1000
-const AT_ONCE = 100
+const BATCH_SIZE = 100
 
 export type Confirmed =
   | { readonly kind: 'linked'; readonly session: SocialSession }
   | { readonly kind: 'not_confirmed' | 'key_gone' }
 
 /**
- * What was approved at the network is kept sealed, and no call can use it, until the person whose browser came back says here
- * that the app may: approving the address of a stranger gives that stranger nothing. What nobody confirms in ten minutes is
- * revoked at the network.
+ * Accounts that were approved at the network but not yet confirmed here. They are stored sealed, and no call can use them, until the
+ * person confirms in the browser that returned from the network: approving someone else's link gives that person nothing.
+ * Approvals that nobody confirms within ten minutes are revoked at the network.
  */
 export class Approvals {
   private readonly parts: ApprovalParts
@@ -49,7 +49,7 @@ export class Approvals {
     this.parts = parts
   }
 
-  /** Keeps the session to be. Gives what the browser must show again to confirm it. */
+  /** Stores a session to be confirmed. Returns the proof that the browser must present to confirm it. */
   async keep(session: SocialSession, link: SocialLinkId): Promise<string> {
     const { proof, proofHash } = newProof()
     const expiresAt = this.parts.clock.now() + CONFIRM_MS
@@ -57,12 +57,12 @@ export class Approvals {
     return proof
   }
 
-  /** Links the account, once, for the browser that shows the proof. */
+  /** Links the account, once, if the browser presents the proof. */
   async confirm(link: string, proof: string, signal: AbortSignal): Promise<Confirmed> {
     const { store, clock, asker, onChange } = this.parts
     if (!looksLikeState(proof)) return { kind: 'not_confirmed' }
     const now = clock.now()
-    // Any text is taken: a link that does not exist has no approval.
+    // Safe for any text: an unknown link has no approval.
     const approval = await store.confirmApproval(link as SocialLinkId, hashState(proof), now)
     if (!approval) return { kind: 'not_confirmed' }
     const session = { ...approval.session, linkedAt: now }
@@ -78,9 +78,9 @@ export class Approvals {
     return { kind: 'linked', session }
   }
 
-  /** Revokes what nobody confirmed in time; also what a process before this one left. Gives how many it ended. */
+  /** Revokes approvals that nobody confirmed in time, including those of a previous process. Returns the number ended. */
   async revokeOverdue(signal: AbortSignal): Promise<number> {
-    const overdue = await this.parts.store.overdueApprovals(this.parts.clock.now(), AT_ONCE)
+    const overdue = await this.parts.store.overdueApprovals(this.parts.clock.now(), BATCH_SIZE)
     let ended = 0
     for (const approval of overdue) {
       if (signal.aborted) break
@@ -89,7 +89,7 @@ export class Approvals {
     return ended
   }
 
-  /** The owner gives up waiting, or unlinks the key: what was approved for it meanwhile goes too. */
+  /** Revokes a pool's unconfirmed approvals, when the owner cancels or unlinks. */
   async withdraw(pool: PoolId, signal: AbortSignal): Promise<void> {
     for (const approval of await this.parts.store.takeApprovals(pool)) {
       await this.end(approval, 'cancelled')
@@ -97,7 +97,7 @@ export class Approvals {
     }
   }
 
-  /** False when the network did not take it and is to be asked again. */
+  /** Returns false when the revocation failed and must be retried. */
   private async drop(approval: SocialApproval, signal: AbortSignal): Promise<boolean> {
     const revoked = await this.revokeUnlessLinked(approval.session, signal)
     const givesUp = this.parts.clock.now() - approval.expiresAt > GIVE_UP_MS
@@ -112,7 +112,7 @@ export class Approvals {
     this.parts.onChange({ accountId: session.accountId, keyId: session.keyId, what: outcome })
   }
 
-  /** Of the account that the key has already, the network may have put the new grant in the place of the old one: it stays. */
+  /** Does not revoke when the key already has the same account: the network may have replaced its grant with the new one. */
   private async revokeUnlessLinked(session: SocialSession, signal: AbortSignal): Promise<boolean> {
     const linked = await this.parts.store.session(session.poolId)
     const isSame = linked?.network === session.network && linked.user.id === session.user.id
@@ -124,7 +124,7 @@ export class Approvals {
     if (session.network !== network.name) return true
     try {
       if (await network.revoke(grantToken(sealing, session), signal)) return true
-      onTrouble('the network did not take the revocation of an account that is not linked')
+      onTrouble('the network did not revoke the access to an account that is not linked')
       return false
     } catch (error) {
       if (!(error instanceof Unsealable)) throw error

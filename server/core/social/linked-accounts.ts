@@ -11,7 +11,7 @@ import { accessToken, grantToken, refreshToken, sealedTokens } from './sealed-to
 import { type SocialSession, sessionState } from './session'
 import type { SocialStore } from './store'
 
-/** What the gateway tells by itself, before the network is asked; or what the network said. */
+/** A failure of the network, or one that the gateway decides before it asks the network (`told`). */
 export type UseFailure = NetworkFailure | { readonly kind: 'told'; readonly failure: Failure }
 
 export interface LinkedAccountsParts {
@@ -25,20 +25,20 @@ export interface LinkedAccountsParts {
 
 /** An access token is renewed when less than this is left of it. */
 const RENEW_BEFORE_MS = 5 * 60 * 1000
-/** A renewal is not tied to the call that began it: others wait for it, and its pair must be saved. */
+/** A renewal outlives the call that started it: other calls wait for it, and its tokens must be saved. */
 const RENEWAL_MS = 12_000
 
-/** Renewing ends the token before, so it is done no oftener than it must. */
+/** Renewing invalidates the previous token, so it is not done more often than necessary. */
 const IDLE_MS = 7 * 24 * 60 * 60 * 1000
-const IDLE_AT_ONCE = 100
+const IDLE_BATCH_SIZE = 100
 
 const LINK_AGAIN = 'Call POST /apis/v1/social/auth_social and let the user approve.'
-const CHANGED = `The linked account was changed meanwhile. ${LINK_AGAIN}`
+const CHANGED = `The linked account has changed in the meantime. ${LINK_AGAIN}`
 
 /**
- * The linked accounts of keys, used (spec 2.3): the scope is checked before the network is asked, tokens are renewed by
- * themselves, each session by one renewal at a time, and the new pair is durable before it is used. When the network says that
- * a grant is dead, the session is `revoked` for good, until somebody links again.
+ * Lets keys act with their linked accounts (spec 2.3). The scope is checked before the network is called. Tokens are renewed
+ * automatically, once at a time per session, and new tokens are durable before they are used. When the network says that a grant
+ * is dead, the session stays `revoked` until the account is linked again.
  */
 export class LinkedAccounts {
   private readonly parts: LinkedAccountsParts
@@ -48,22 +48,22 @@ export class LinkedAccounts {
     this.parts = parts
   }
 
-  /** Lets the pool's account act. `act` may run twice, when the network refused the first token without doing anything. */
+  /** Acts with the pool's account. `act` runs a second time if the network refuses the first token without doing anything. */
   async use<T>(
     key: { readonly poolId: PoolId },
     scope: SocialScope,
     act: (actor: Actor, session: SocialSession) => Promise<Result<T, NetworkFailure>>,
   ): Promise<Result<T, UseFailure>> {
     try {
-      return await this.tried(key.poolId, scope, act)
+      return await this.useUnsealed(key.poolId, scope, act)
     } catch (error) {
       if (!(error instanceof Unsealable)) throw error
       this.parts.onTrouble(error.message)
-      return required(`The stored link of this API key cannot be opened any more. ${LINK_AGAIN}`)
+      return required(`The stored link of this API key can no longer be decrypted. ${LINK_AGAIN}`)
     }
   }
 
-  private async tried<T>(
+  private async useUnsealed<T>(
     pool: PoolId,
     scope: SocialScope,
     act: (actor: Actor, session: SocialSession) => Promise<Result<T, NetworkFailure>>,
@@ -78,22 +78,27 @@ export class LinkedAccounts {
     if (!renewed.ok) return renewed
     const second = await act(this.actor(renewed.value), renewed.value)
     if (second.ok || second.error.kind !== 'token_refused') return second
-    return no({ kind: 'about_us', reason: `a token that was just renewed was refused: ${second.error.reason}` })
+    return no({ kind: 'about_us', reason: `the network refused a token that was just renewed: ${second.error.reason}` })
   }
 
   /**
-   * Renews accounts that nobody used for a week, one after the other: a refresh token that lies unused dies after some months
-   * (facts/upstreams 5.2), and a grant that was withdrawn shows as such without a call. Answers how many it looked at. One that
-   * cannot be renewed now is left for the next time.
+   * Renews accounts that were not used for a week, one at a time. An unused refresh token expires after some months
+   * (facts/upstreams 5.2), and this also detects withdrawn grants. Returns how many accounts it checked. An account that cannot be
+   * renewed now is tried again next time.
    */
   async renewIdle(signal: AbortSignal): Promise<number> {
     const { store, network, clock, onTrouble } = this.parts
     const now = clock.now()
-    const idle = await store.idleSessions({ network: network.name, idleSince: now - IDLE_MS, now, limit: IDLE_AT_ONCE })
-    let looked = 0
+    const idle = await store.idleSessions({
+      network: network.name,
+      idleSince: now - IDLE_MS,
+      now,
+      limit: IDLE_BATCH_SIZE,
+    })
+    let checked = 0
     for (const session of idle) {
       if (signal.aborted) break
-      looked++
+      checked++
       try {
         const renewed = await this.renewed(session)
         if (!renewed.ok && renewed.error.kind !== 'told') onTrouble(`idle account: ${renewed.error.reason}`)
@@ -102,10 +107,10 @@ export class LinkedAccounts {
         onTrouble(error.message)
       }
     }
-    return looked
+    return checked
   }
 
-  /** Forgets the account here, and then revokes the grant at the network, as well as it goes. False when there is none. */
+  /** Removes the account here and then tries to revoke the grant at the network. Returns false when there is none. */
   async unlink(session: SocialSession, actor: Who, signal: AbortSignal): Promise<boolean> {
     const { store, network, sealing, onChange, onTrouble } = this.parts
     const removed = await store.removeSession(session.id, this.audit(session, 'social.unlink', actor))
@@ -114,7 +119,7 @@ export class LinkedAccounts {
     if (session.revokedAt !== null || session.network !== network.name) return true
     try {
       if (!(await network.revoke(grantToken(sealing, session), signal)))
-        onTrouble('the network did not take the revocation of an unlinked account')
+        onTrouble('the network did not revoke the access to an unlinked account')
     } catch (error) {
       if (!(error instanceof Unsealable)) throw error
       onTrouble(error.message)
@@ -150,12 +155,12 @@ export class LinkedAccounts {
     const { refresh, accessExpiresAt } = session.tokens
     if (refresh === null || accessExpiresAt - now > RENEW_BEFORE_MS) return ok(session)
     const renewed = await this.renewed(session)
-    // A renewal that failed on the way is no reason to stop while the old token still lives (facts/upstreams 5.2).
+    // If the renewal could not be done, keep using the old token while it is valid (facts/upstreams 5.2).
     if (!renewed.ok && renewed.error.kind !== 'told' && accessExpiresAt > now) return ok(session)
     return renewed
   }
 
-  /** One renewal of a session at a time; who comes while it runs gets what it gives. */
+  /** Runs one renewal of a session at a time. Calls that arrive while it runs share its result. */
   private renewed(session: SocialSession): Promise<Result<SocialSession, UseFailure>> {
     const running = this.renewals.get(session.id)
     if (running !== undefined) return running
@@ -168,17 +173,17 @@ export class LinkedAccounts {
     const { store, network, sealing, clock } = this.parts
     const session = await store.session(seen.poolId)
     if (!session || session.id !== seen.id || session.revokedAt !== null) return required(CHANGED)
-    // Another renewal ended between the caller's look and this one.
+    // Another renewal finished after the caller read the session.
     if (session.tokens.access !== seen.tokens.access) return ok(session)
     const token = refreshToken(sealing, session)
-    if (token === null) return this.dead(session, 'its token was refused, and there is no other')
+    if (token === null) return this.dead(session, 'its token was refused, and it has no refresh token')
     const grant = await network.refresh(token, AbortSignal.timeout(RENEWAL_MS))
     if (!grant.ok)
       return grant.error.kind === 'dead' ? this.dead(session, grant.error.reason) : no(asFailure(grant.error))
     const now = clock.now()
     const tokens = sealedTokens(sealing, session.id, grant.value, now, token)
     if (!(await store.saveTokens(session.id, tokens, now))) {
-      // Unlinked meanwhile: nobody would ever end this grant.
+      // The account was unlinked in the meantime, so nothing else would ever revoke this grant.
       await network.revoke(grant.value.refresh ?? grant.value.access, AbortSignal.timeout(RENEWAL_MS))
       return required(CHANGED)
     }
@@ -213,7 +218,7 @@ function required(message: string): Result<never, UseFailure> {
   return told(failure('social_session_required', message))
 }
 
-/** Nothing was done for the caller yet, whatever became of the renewal. */
+/** The action was not sent yet, whatever the outcome of the renewal. */
 function asFailure({ kind, reason }: GrantRefusal): NetworkFailure {
   return { kind: kind === 'about_us' ? 'about_us' : 'unavailable', reason: `renewal: ${reason}` }
 }

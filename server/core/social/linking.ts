@@ -26,17 +26,17 @@ export interface StartedLink {
   readonly authUrl: string
 }
 
-/** What came back with the browser. */
+/** The parameters of a callback. */
 export interface Callback {
   readonly state: string | null
   readonly code: string | null
   readonly error: string | null
 }
 
-/** How a callback ended, each with words of its own on the page. */
+/** The outcome of a callback. The page shows a different message for each. */
 export type LinkEnd =
   | {
-      /** Approved at the network; of no use before the browser that shows `proof` confirms it. */
+      /** Approved at the network, but unusable until the browser confirms it with `proof`. */
       readonly kind: 'approved'
       readonly user: SocialUser
       readonly scopes: readonly SocialScope[]
@@ -55,13 +55,13 @@ export interface LinkingParts {
   readonly asker: ApprovalParts['asker']
   readonly approvals: Pick<Approvals, 'keep'>
   readonly onChange: OnSocialChange
-  /** Told, without secrets, why a code was not exchanged. */
+  /** Receives, without secrets, why a code was not exchanged. */
   readonly onTrouble: (reason: string) => void
 }
 
 /**
- * Links a social account to a key by OAuth 2.0 with PKCE (spec 4.3). The state is bound to the key and the scopes, lives ten
- * minutes, and is burned by the first callback that shows it; every later one changes nothing.
+ * Links a social account to a key by OAuth 2.0 with PKCE (spec 4.3). The state is bound to the key and the scopes and is valid for
+ * ten minutes. The first callback uses it up; later ones change nothing.
  */
 export class Linking {
   private readonly parts: LinkingParts
@@ -70,7 +70,7 @@ export class Linking {
     this.parts = parts
   }
 
-  /** No scopes means all of them. Free; any number of links may be open. */
+  /** Starts a link. Empty `scopes` means all of them. A key may have any number of open links. */
   async start(key: LinkingKey, scopes: readonly SocialScope[], actor: Actor): Promise<StartedLink> {
     const { store, network, sealing, clock, redirectUri, onChange } = this.parts
     const now = clock.now()
@@ -96,13 +96,13 @@ export class Linking {
     return { link, state, authUrl }
   }
 
-  /** Takes the browser's return. Exactly one callback of a state gets past its burning; what it brings waits for confirmation. */
+  /** Handles the browser's return. Only the first callback of a state succeeds. Its account then awaits confirmation. */
   async finish(callback: Callback, signal: AbortSignal): Promise<LinkEnd> {
     const { store, clock, network, onTrouble } = this.parts
     if (callback.state === null || !looksLikeState(callback.state)) return { kind: 'wrong_state' }
     const stateHash = hashState(callback.state)
     const link = await store.burnLink(stateHash, clock.now())
-    if (!link) return this.whyNotBurned(stateHash)
+    if (!link) return this.unusableState(stateHash)
     if (callback.code === null) {
       const denied = callback.error === 'access_denied'
       if (!denied) onTrouble(`the network sent neither a code nor a refusal: ${callback.error?.slice(0, 60)}`)
@@ -124,7 +124,7 @@ export class Linking {
     return { kind: 'approved', user: approved.user, scopes: approved.scopes, asker, link: link.id, proof }
   }
 
-  /** The owner gives up waiting. False when the link is over already, or another account's. */
+  /** Cancels a link. Returns false when it has ended or belongs to another account. */
   async cancel(account: AccountId, id: SocialLinkId): Promise<boolean> {
     const { store, clock } = this.parts
     const link = await store.linkById(id)
@@ -133,7 +133,7 @@ export class Linking {
     return true
   }
 
-  private async whyNotBurned(stateHash: string): Promise<LinkEnd> {
+  private async unusableState(stateHash: string): Promise<LinkEnd> {
     const link = await this.parts.store.linkByState(stateHash)
     if (!link) return { kind: 'wrong_state' }
     return { kind: link.usedAt === null ? 'expired' : 'replayed' }

@@ -1,24 +1,24 @@
 import type { Result } from '../result'
 import type { NetworkName, SocialUser } from './session'
 
-/** What the network's token endpoint gave. */
+/** A response of the network's token endpoint. */
 export interface Grant {
   readonly access: string
   readonly refresh: string | null
   readonly expiresInSeconds: number
-  /** Space separated; null when the network did not say, which means: what was asked for (RFC 6749 5.1). */
+  /** Separated by spaces. Null when absent, which means the requested scopes (RFC 6749 5.1). */
   readonly scope: string | null
 }
 
 export interface AuthorizationRequest {
   readonly state: string
   readonly challenge: string
-  /** With `offline.access` among them. */
+  /** Includes `offline.access`. */
   readonly scopes: readonly string[]
   readonly redirectUri: string
 }
 
-/** One thing that a linked account does or reads. `id`s are the network's own. */
+/** An action or read of a linked account. Ids are the network's own. */
 export type SocialAction =
   | { readonly kind: 'follow' | 'unfollow'; readonly targetUserId: string }
   | { readonly kind: 'like' | 'unlike' | 'delete'; readonly tweetId: string }
@@ -37,23 +37,23 @@ export type SocialAction =
       readonly pageToken: string | null
     }
 
-/** Who acts: the linked account, with a token that is open. */
+/** The linked account that acts, with its decrypted token. */
 export interface Actor {
   readonly userId: string
   readonly accessToken: string
 }
 
-/** A success. `data` is what stands under `data` of the answer to the caller; `items` counts what is paid for each. */
+/** A success. `data` becomes the `data` of the caller's response. `items` is the number of items to charge. */
 export interface Done {
   readonly data: Readonly<Record<string, unknown>>
   readonly items?: number
 }
 
-/** Why the network gave no success. `reason` is for the log: no token, no text of a caller. */
+/** Why a request to the network failed. `reason` is for the log and contains neither tokens nor a caller's text. */
 export type NetworkFailure =
-  /** It did not accept the access token: it is expired or withdrawn. Nothing was done. */
+  /** The access token is expired or withdrawn. Nothing was done. */
   | { readonly kind: 'token_refused'; readonly reason: string }
-  /** About what the caller asked for; its body goes on as it came. Nothing was done. */
+  /** The caller's request was refused. The body is forwarded unchanged. Nothing was done. */
   | {
       readonly kind: 'refused'
       readonly reason: string
@@ -62,22 +62,21 @@ export type NetworkFailure =
       readonly body: string
     }
   | { readonly kind: 'rate_limited'; readonly reason: string; readonly retryAfterSeconds: number }
-  /** About the gateway's own credential, plan or credits with the network. Nothing was done. */
+  /** A problem with the gateway's own credential, plan or credits. Nothing was done. */
   | { readonly kind: 'about_us'; readonly reason: string }
-  /** It could not be asked. Nothing was done. */
+  /** The network could not be reached. Nothing was done. */
   | { readonly kind: 'unavailable'; readonly reason: string }
-  /** Asked, and no answer that tells the outcome: a write may have been done. */
+  /** The request was sent, but its outcome is unknown. A write may have taken effect. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
-/** Why there is no new grant. `dead`: the network will never give one for this code or token again. */
+/** Why there is no new grant. `dead`: the network will never accept this code or token again. */
 export interface GrantRefusal {
   readonly kind: 'dead' | 'unavailable' | 'unknown' | 'about_us'
   readonly reason: string
 }
 
 /**
- * A social network that apps act on. It never throws for what the network does. A write is sent once, whatever happens. It
- * obeys `signal` and has deadlines of its own.
+ * A social network. Never throws for errors of the network. Never repeats a write. Obeys `signal` and has its own deadlines.
  */
 export interface SocialNetwork {
   readonly name: NetworkName
@@ -88,9 +87,9 @@ export interface SocialNetwork {
     redirectUri: string,
     signal: AbortSignal,
   ): Promise<Result<Grant, GrantRefusal>>
-  /** A refresh token works once: the pair that comes back must be kept before it is used. */
+  /** A refresh token works once, so the returned tokens must be saved before they are used. */
   refresh(refreshToken: string, signal: AbortSignal): Promise<Result<Grant, GrantRefusal>>
-  /** Whether the network took it. */
+  /** Returns whether the network accepted the revocation. */
   revoke(token: string, signal: AbortSignal): Promise<boolean>
   me(accessToken: string, signal: AbortSignal): Promise<Result<SocialUser, NetworkFailure>>
   act(actor: Actor, action: SocialAction, signal: AbortSignal): Promise<Result<Done, NetworkFailure>>

@@ -3,8 +3,8 @@ import { resealedTokens } from './sealed-tokens'
 import type { SocialStore } from './store'
 
 /**
- * Seals the tokens of every session again that an older key sealed, so that this key may then leave the ring. Changes nothing that was
- * renewed meanwhile. What no key opens stays as it is, and is told. Gives how many were sealed again. Free to repeat.
+ * Seals the tokens of every session with the newest key, so that older keys can be removed. Skips tokens that are renewed at the same
+ * time. Reports tokens that no key opens and leaves them unchanged. Returns how many were sealed again. Idempotent.
  */
 export async function resealSessions(parts: {
   readonly store: Pick<SocialStore, 'everySession' | 'replaceTokens'>

@@ -1,4 +1,4 @@
-/** What an app may ask of a linked account (spec 4.3), in the order in which it is shown. */
+/** The scopes that an app may request (spec 4.3), in display order. */
 export const SOCIAL_SCOPES = [
   'follows.write',
   'tweet.read',
@@ -21,23 +21,23 @@ export const SCOPE_MEANINGS: Readonly<Record<SocialScope, string>> = {
   'dm.write': 'Send messages',
 }
 
-/** Every route of the network needs these two, so a narrowed set has them all the same (facts/upstreams 5.3). */
+/** Every endpoint of the network needs these two, so they are always requested (facts/upstreams 5.3). */
 const ALWAYS: readonly SocialScope[] = ['tweet.read', 'users.read']
 
-/** Without it the network gives no refresh token, and the session would end after two hours. It is no scope of a caller's. */
+/** Without it the network issues no refresh token, and the session ends after two hours. Callers do not request it themselves. */
 export const OFFLINE_ACCESS = 'offline.access'
 
 export function isSocialScope(name: string): name is SocialScope {
   return (SOCIAL_SCOPES as readonly string[]).includes(name)
 }
 
-/** The scopes of a caller's wish with what must be there, each once, in their own order. Nothing wished for means all. */
-export function completed(wished: readonly SocialScope[]): readonly SocialScope[] {
-  if (wished.length === 0) return SOCIAL_SCOPES
-  return SOCIAL_SCOPES.filter((scope) => wished.includes(scope) || ALWAYS.includes(scope))
+/** The requested scopes plus the required ones, in display order. An empty list means all scopes. */
+export function completed(requested: readonly SocialScope[]): readonly SocialScope[] {
+  if (requested.length === 0) return SOCIAL_SCOPES
+  return SOCIAL_SCOPES.filter((scope) => requested.includes(scope) || ALWAYS.includes(scope))
 }
 
-/** What the network granted, as far as we know its words. `granted` is the space separated list of its answer (RFC 6749 3.3). */
+/** The granted scopes that we know. `granted` is the network's list, separated by spaces (RFC 6749 3.3). */
 export function grantedScopes(granted: string): readonly SocialScope[] {
   const words = granted.split(/\s+/)
   return SOCIAL_SCOPES.filter((scope) => words.includes(scope))

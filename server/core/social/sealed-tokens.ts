@@ -8,15 +8,15 @@ export function verifierPlace(link: SocialLinkId): Place {
   return { table: 'social_links', row: link, column: 'verifier' }
 }
 
-/** Seals what the network granted to a session. A refresh that gave no new refresh token keeps the one before (RFC 6749 6). */
+/** Seals the tokens of a grant. If a renewal returns no new refresh token, the previous one is kept (RFC 6749 6). */
 export function sealedTokens(
   sealing: Sealing,
   session: SocialSessionId,
   grant: Grant,
   now: number,
-  refreshBefore: string | null = null,
+  previousRefresh: string | null = null,
 ): SessionTokens {
-  const refresh = grant.refresh ?? refreshBefore
+  const refresh = grant.refresh ?? previousRefresh
   return {
     access: sealing.seal(grant.access, tokenPlace(session, 'access_token')),
     refresh: refresh === null ? null : sealing.seal(refresh, tokenPlace(session, 'refresh_token')),
@@ -24,7 +24,7 @@ export function sealedTokens(
   }
 }
 
-/** The same tokens under the newest key; null when they are already. Throws `Unsealable`. */
+/** The same tokens sealed with the newest key; null when they already are. Throws `Unsealable`. */
 export function resealedTokens(sealing: Sealing, { id, tokens }: SocialSession): SessionTokens | null {
   const again = (sealed: string, column: Parameters<typeof tokenPlace>[1]) => {
     const { text, stale } = sealing.open(sealed, tokenPlace(id, column))
@@ -43,7 +43,7 @@ export function refreshToken(sealing: Sealing, { id, tokens }: SocialSession): s
   return tokens.refresh === null ? null : sealing.open(tokens.refresh, tokenPlace(id, 'refresh_token')).text
 }
 
-/** The token by which the network ends the whole grant. */
+/** The token whose revocation ends the whole grant. */
 export function grantToken(sealing: Sealing, session: SocialSession): string {
   return refreshToken(sealing, session) ?? accessToken(sealing, session)
 }

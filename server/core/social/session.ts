@@ -9,17 +9,17 @@ export interface SocialUser {
   readonly name: string
 }
 
-/** Both sealed. */
+/** The tokens of a session, sealed. */
 export interface SessionTokens {
   readonly access: string
-  /** Null when the network gave none: the session then ends with its access token. */
+  /** Null when the network issued none. The session then ends with its access token. */
   readonly refresh: string | null
   readonly accessExpiresAt: number
 }
 
 /**
- * A linked account (spec 2.3). It hangs on the spend pool, which a key shares with its successors, so that a rotated key keeps
- * its account. One per pool: linking again replaces it.
+ * A linked account (spec 2.3). It belongs to the spend pool, which a key shares with its successors, so that a rotated key keeps its
+ * account. Linking another account replaces it.
  */
 export interface SocialSession {
   readonly id: SocialSessionId
@@ -33,9 +33,9 @@ export interface SocialSession {
   readonly tokens: SessionTokens
   readonly linkedAt: number
   readonly refreshedAt: number | null
-  /** When the network said that the grant is dead. */
+  /** When the network reported that the grant is dead. */
   readonly revokedAt: number | null
-  /** The scope that a call lacked last, until the account is linked again. */
+  /** The scope that the last refused call lacked. Cleared when the account is linked again. */
   readonly missingScope: SocialScope | null
 }
 
@@ -46,7 +46,7 @@ export function sessionState(session: SocialSession, now: number): SessionState 
   return session.tokens.refresh === null && session.tokens.accessExpiresAt <= now ? 'expired' : 'linked'
 }
 
-/** One try to link an account: made by a key, ended by one callback, by the owner, or by time. */
+/** An attempt to link an account to a key. A callback, the owner, or its expiry ends it. */
 export interface LinkAttempt {
   readonly id: SocialLinkId
   readonly stateHash: string
@@ -58,20 +58,20 @@ export interface LinkAttempt {
   readonly verifier: string
   readonly createdAt: number
   readonly expiresAt: number
-  /** When its state was burned. */
+  /** When its state was used. */
   readonly usedAt: number | null
   readonly outcome: LinkOutcome | null
 }
 
 export type LinkOutcome = 'linked' | 'denied' | 'failed' | 'cancelled'
 
-/** An account that was approved at the network and waits for the person's word here. It is of no use to any call. */
+/** An account that was approved at the network but not confirmed here. No call can use it. */
 export interface SocialApproval {
   readonly session: SocialSession
   readonly linkId: SocialLinkId
-  /** Of what only the browser holds that came back with the approval. */
+  /** The hash of the proof, which only the browser that returned with the approval has. */
   readonly proofHash: string
   readonly expiresAt: number
-  /** When its button was pressed. */
+  /** When the person confirmed. */
   readonly confirmedAt: number | null
 }

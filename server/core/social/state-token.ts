@@ -1,11 +1,11 @@
 import { hash, randomBytes } from 'node:crypto'
 
-/** The browser's proof that a callback belongs to a link that we began, and the code verifier of that link. */
+/** The state, which proves that a callback belongs to a link of ours, and the link's PKCE code verifier. */
 export interface LinkSecrets {
-  /** 256 random bits, base64url. Goes to the caller and into the address; we keep its hash. */
+  /** 256 random bits in base64url. Given to the caller and put into the URL; only its hash is stored. */
   readonly state: string
   readonly stateHash: string
-  /** PKCE (RFC 7636): 256 random bits. Never leaves the gateway but to the network's token endpoint. */
+  /** PKCE (RFC 7636): 256 random bits. Sent only to the network's token endpoint. */
   readonly verifier: string
   readonly challenge: string
 }
@@ -19,12 +19,12 @@ export function newLinkSecrets(): LinkSecrets {
   return { state, stateHash: hashState(state), verifier, challenge: hash('sha256', verifier, 'base64url') }
 }
 
-/** SHA-256: the token has 256 random bits, so there is nothing to guess. */
+/** A plain SHA-256 is enough, because 256 random bits cannot be guessed. */
 export function hashState(state: string): string {
   return hash('sha256', state, 'hex')
 }
 
-/** What the browser holds that came back with the approval: 256 random bits, of which we keep the hash. */
+/** The proof for the browser that returned with an approval: 256 random bits, of which only the hash is stored. */
 export function newProof(): { readonly proof: string; readonly proofHash: string } {
   const proof = randomBytes(32).toString('base64url')
   return { proof, proofHash: hashState(proof) }

@@ -11,12 +11,12 @@ export interface IdleAsked {
 }
 
 /**
- * Links and sessions. Every write is one atomic batch, durable before it resolves, and seen by the next read. What is sealed
- * comes and goes sealed.
+ * Stores links and sessions. Every write is one atomic batch, durable when it resolves, and visible to the next read. Sealed values
+ * stay sealed.
  */
 export interface SocialStore {
   addLink(link: LinkAttempt, audit: AuditEntry): Promise<void>
-  /** Burns a state that is open and not over: one statement, so that of many callers at once exactly one gets the link. */
+  /** Uses up a valid state in one statement, so that exactly one of several concurrent callers gets the link. */
   burnLink(stateHash: string, at: number): Promise<LinkAttempt | null>
   linkByState(stateHash: string): Promise<LinkAttempt | null>
   linkById(id: SocialLinkId): Promise<LinkAttempt | null>
@@ -24,32 +24,32 @@ export interface SocialStore {
   /** The newest link of each pool of the account. */
   newestLinks(account: AccountId): Promise<readonly LinkAttempt[]>
   addApproval(approval: SocialApproval): Promise<void>
-  /** Marks the approval of this link and proof as confirmed: one statement, so that of many presses exactly one gets it. */
+  /** Confirms the approval of this link and proof in one statement, so that exactly one of several concurrent calls gets it. */
   confirmApproval(link: SocialLinkId, proofHash: string, at: number): Promise<SocialApproval | null>
-  /** Those that nobody confirmed in time, and those whose confirmation never ended. */
+  /** Approvals that nobody confirmed in time, and those whose confirmation did not finish. */
   overdueApprovals(now: number, limit: number): Promise<readonly SocialApproval[]>
-  /** Takes away the approvals of a pool that nobody confirmed, and gives them. */
+  /** Removes and returns the unconfirmed approvals of a pool. */
   takeApprovals(pool: PoolId): Promise<readonly SocialApproval[]>
   removeApproval(id: SocialSessionId): Promise<void>
-  /** Ends the link and its approval, and puts its session in the place of the pool's. */
+  /** Ends the link and its approval, and replaces the pool's session. */
   putSession(session: SocialSession, link: SocialLinkId, audit: AuditEntry): Promise<void>
   session(pool: PoolId): Promise<SocialSession | null>
   /** Newest first. */
   sessionsOf(account: AccountId): Promise<readonly SocialSession[]>
-  /** Of every account, revoked ones too. */
+  /** The sessions of all accounts, including revoked ones. */
   everySession(): Promise<readonly SocialSession[]>
-  /** Puts other sealed forms of the same tokens in their place. False when they are not `before` any more. */
+  /** Replaces tokens with another sealed form of the same tokens. Returns false when they are no longer `before`. */
   replaceTokens(id: SocialSessionId, before: SessionTokens, after: SessionTokens): Promise<boolean>
   /**
-   * Of a network, those whose tokens nobody renewed since, the longest idle first: with a refresh token, not revoked, and with a
-   * key that may call at `now`.
+   * Sessions of a network whose tokens were not renewed since, longest idle first. Only those with a refresh token that are not
+   * revoked and whose key may call at `now`.
    */
   idleSessions(asked: IdleAsked): Promise<readonly SocialSession[]>
-  /** False when the session is not there any more, or was revoked: the tokens are then of no use. */
+  /** Returns false when the session was removed or revoked. */
   saveTokens(id: SocialSessionId, tokens: SessionTokens, refreshedAt: number): Promise<boolean>
-  /** False when it was revoked or removed already. */
+  /** Returns false when it was already revoked or removed. */
   markRevoked(id: SocialSessionId, at: number, audit: AuditEntry): Promise<boolean>
   noteMissingScope(id: SocialSessionId, scope: SocialScope): Promise<void>
-  /** False when it is not there. */
+  /** Returns false when it does not exist. */
   removeSession(id: SocialSessionId, audit: AuditEntry): Promise<boolean>
 }

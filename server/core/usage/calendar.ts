@@ -5,8 +5,8 @@ const DAY_MS = 24 * HOUR_MS
 export type BucketWidth = '1m' | '1h' | '1d'
 
 /**
- * The boundaries of the minutes, hours or days of a time zone that cover `from` to `to`, the first at or before `from`, the last at or
- * after `to`. Days are as long as the zone's clock makes them: 23 or 25 hours at a change of daylight saving.
+ * The boundaries of the minutes, hours or days of a time zone from `from` to `to`. The first is at or before `from`, the last at or
+ * after `to`. Days have 23 or 25 hours when daylight saving time starts or ends.
  */
 export function boundaries(from: number, to: number, width: BucketWidth, timezone: string): number[] {
   const zone = new Zone(timezone)
@@ -20,8 +20,8 @@ export function boundaries(from: number, to: number, width: BucketWidth, timezon
 }
 
 /**
- * The day, the week from its Monday, or the month of a time zone that holds `at`: from its first moment to the first moment of
- * the next. As long as the zone's clock makes it.
+ * The day, week (from Monday) or month of a time zone that contains `at`. `end` is the start of the next one. Its length follows the
+ * zone's daylight saving time.
  */
 export function periodAround(
   at: number,
@@ -32,7 +32,7 @@ export function periodAround(
   const today = zone.dayNumber(at)
   if (period === 'day') return { start: zone.startOf(today), end: zone.startOf(today + 1) }
   if (period === 'week') {
-    // Day 0 of the count was a Thursday.
+    // Day 0, 1970-01-01, was a Thursday.
     const monday = today - ((today + 3) % 7)
     return { start: zone.startOf(monday), end: zone.startOf(monday + 7) }
   }
@@ -46,7 +46,7 @@ interface Steps {
   readonly next: (last: number) => number
 }
 
-/** Clocks of zones change by whole minutes: a minute begins everywhere at once. */
+/** Zones differ by whole minutes, so a minute starts everywhere at the same time. */
 const STEPS: Readonly<Record<BucketWidth, (zone: Zone) => Steps>> = {
   '1m': () => ({ first: (from) => Math.floor(from / MINUTE_MS) * MINUTE_MS, next: (last) => last + MINUTE_MS }),
   '1h': (zone) => ({ first: (from) => zone.hourStart(from), next: (last) => zone.hourStart(last + HOUR_MS) }),
@@ -87,12 +87,12 @@ class Zone {
     return this.startOf(this.dayNumber(at))
   }
 
-  /** The date that the zone's clock shows, in days since 1970-01-01. */
+  /** The local date, in days since 1970-01-01. */
   dayNumber(at: number): number {
     return Math.floor((at + this.offset(at)) / DAY_MS)
   }
 
-  /** The day's first midnight, or the first moment of the day where a change of the clock skips midnight. */
+  /** The first midnight of the day, or its first moment if the clocks skip midnight. */
   startOf(day: number): number {
     const midnight = day * DAY_MS
     const near = midnight - this.offset(midnight)
@@ -101,7 +101,7 @@ class Zone {
     return midnights.length > 0 ? Math.min(...midnights) : Math.max(...candidates)
   }
 
-  /** How far the zone's clock is ahead of UTC at that moment, in milliseconds. */
+  /** The zone's offset from UTC at that moment, in milliseconds. */
   private offset(at: number): number {
     const parts: Record<string, number> = {}
     for (const { type, value } of this.format.formatToParts(at)) parts[type] = Number(value)

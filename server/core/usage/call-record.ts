@@ -1,7 +1,7 @@
 import type { AccountId, CredentialId, RequestId } from '../ids'
 import type { Money } from '../money'
 
-/** Tokens of one call; zero for data endpoints. */
+/** The tokens of a call; zero for data endpoints. */
 export interface TokenCounts {
   readonly input: number
   readonly output: number
@@ -11,39 +11,39 @@ export interface TokenCounts {
 
 export const NO_TOKENS: TokenCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
-/** One line of a charge: `units` at `unitPrice` for each `per` of them. Cost: the sum of all lines, rounded up once. */
+/** One line of a charge: `units` at `unitPrice` per `per` units. The cost is the sum of all lines, rounded up once. */
 export interface ChargeLine {
-  /** What was counted, such as `output_tokens`, or one part of a longer job in words. */
+  /** What is counted, such as `output_tokens`, or a description of one part of a longer job. */
   readonly item: string
   readonly units: number
   readonly unitPrice: Money
   readonly per: 1 | 1_000_000
 }
 
-/** Whether tokens were counted by who made them, or by us from what went through. */
+/** Whether the upstream reported the tokens, or the gateway estimated them from the traffic. */
 export type UsageSource = 'exact' | 'estimated'
 
-/** How a charge came about, so that `/v1/usage/{id}` can explain it: cost = units x unit price, in units of the operation. */
+/** A charge with the figures that `/v1/usage/{id}` shows to explain it: cost = units x unit price. */
 export interface Charged {
   readonly cost: Money
   readonly priceVersion: string
   readonly units: number
   readonly unitPrice: Money
-  /** Set where one price per unit does not explain it: tokens, and jobs of several parts. */
+  /** Set when there is more than one unit price: for tokens, and for jobs of several parts. */
   readonly lines?: readonly ChargeLine[]
 }
 
-/** One call of a known key or app, as it ended. Immutable. With `charged`, it is the durable usage event of a success. */
+/** A finished call of a key or app. Immutable. With `charged`, it is the durable usage event of a success. */
 export interface CallRecord {
   readonly id: RequestId
-  /** The caller's `X-Request-ID`, or null where it sent none. Never a key to anything. */
+  /** The caller's `X-Request-ID`, or null. Never used as an identifier. */
   readonly clientRequestId: string | null
   readonly accountId: AccountId
-  /** The key, or the connection of an app. */
+  /** The key or app grant. */
   readonly keyId: CredentialId
-  /** A catalogue operation, or the name of a free route. */
+  /** A billable operation, or the name of a free route. */
   readonly operation: string
-  /** Whether the summary counts it: catalogue operations only, so that reading one's usage does not change it. */
+  /** Whether usage summaries include it. Only billable operations count, so that reading the usage does not change it. */
   readonly counted: boolean
   readonly at: number
   readonly status: number

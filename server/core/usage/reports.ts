@@ -16,7 +16,7 @@ export interface UsageQuestion {
   readonly to: number
 }
 
-/** The longest range that can be asked for by the minute: it is read from the log, call by call. */
+/** The longest range for reports by the minute, because they are read from individual calls. */
 export const FINE_RANGE_MS = 6 * 3_600_000
 
 export interface UsageGroup extends UsageSums {
@@ -24,9 +24,9 @@ export interface UsageGroup extends UsageSums {
 }
 
 export interface UsageFigures {
-  /** One between each two edges that were asked for, in their order. */
+  /** One bucket between each two consecutive edges. */
   readonly buckets: readonly UsageSums[]
-  /** Of the whole range, in no order; empty when no grouping was asked for. */
+  /** Groups of the whole range, unordered. Empty without a grouping. */
   readonly groups: readonly UsageGroup[]
 }
 
@@ -41,25 +41,24 @@ export interface RequestFilter {
 }
 
 /**
- * What the durable log can be asked. Read-only, answered off the request thread, from committed rows only: a call is seen
- * as soon as its answer was sent when it was charged, and moments later when it was not.
+ * Reads usage from the durable log, off the request thread, from committed rows only. A charged call is visible as soon as its
+ * response was sent, an uncharged one moments later.
  */
 export interface UsageReports {
   /**
-   * What was called in the asked range, exact at both ends, between each two of `edges`: at least two, rising, the first at or
-   * before `from`, the last at or after `to`. An edge within the range is the start of a quarter of an hour of UTC, as every
-   * hour and day of every time zone is, or, in a range of at most `FINE_RANGE_MS`, the start of a minute; a call is never lost
-   * where one is not, only counted in the bucket beside.
+   * The usage of a range, exact at both ends, in buckets between consecutive `edges`: at least two, ascending, the first at or before
+   * `from`, the last at or after `to`. Edges within the range must start a quarter of an hour in UTC, as every hour and day of every
+   * time zone does. In a range of at most `FINE_RANGE_MS` they may start a minute. With any other edge no call is lost, but it may be
+   * counted in the neighbouring bucket.
    */
   usage(question: UsageQuestion, edges: readonly number[], grouping: UsageGrouping | null): Promise<UsageFigures>
   /**
-   * Newest first, by keyset: as fast at any depth. A page of a filter that few calls match may be short, or empty, though more
-   * follow: only a `next` of null says that it is the last. Null when the cursor is none that we gave.
+   * Calls, newest first, with keyset pagination, which is equally fast at any depth. If few calls match the filter, a page may be short
+   * or empty although more follow: only a null `next` marks the last page. Null when the cursor is unknown.
    */
   requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null>
   /**
-   * The call of that account, and of that key where one is named, with this id, the gateway's or the caller's own; the newest
-   * where several match.
+   * Finds a call of an account, or of one of its keys, by the gateway's or the caller's id. The newest if several match.
    */
   request(account: AccountId, key: CredentialId | null, id: string): Promise<CallRecord | null>
 }

@@ -12,7 +12,7 @@ export interface UsageSummary {
   readonly groups: readonly UsageGroup[]
 }
 
-/** The figures of `edges` with their times, the first and last bucket cut to the asked range, and the groups by spend. */
+/** Adds times to the buckets, cuts the first and last one to the range, and sorts the groups by spend. */
 export function summarise(
   figures: UsageFigures,
   edges: readonly number[],

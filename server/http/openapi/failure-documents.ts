@@ -25,10 +25,12 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   payment_expired: 'The challenge was answered too late. A new one stands beside this answer.',
   invalid_payload: 'The credential does not have the form that its method asks for.',
   verification_failed: 'The payment would not go through, or is not what was asked. Nothing was charged.',
-  payment_in_progress: 'This payment is being worked on. Ask again with the same credential; do not pay a second time.',
+  payment_in_progress:
+    'Another request with this payment is in progress. Send the request again with the same credential; do not pay a second time.',
   payment_pending:
     'Whether this payment went through is not known yet. Ask again with the same credential; do not pay a second time.',
-  payment_network_unavailable: 'The payment network does not answer. Nothing was charged; the credential stays good.',
+  payment_network_unavailable:
+    'The payment network does not answer. Nothing was charged, and the credential stays valid. Try again later.',
   recharge_required: 'This model needs a first top-up: signup credit does not pay for it.',
   insufficient_api_key_balance: "The key's own spending limit leaves less than the price.",
   insufficient_balance: 'The account balance is below the price.',

@@ -71,7 +71,7 @@ test('a paid top-up that the ledger refuses for anything but being booked is not
   trouble.length = 0
   await job()
   expect(await stores.paymentClaims.find(claim.key)).toMatchObject({ state: 'settled', paid: true })
-  expect(trouble).toEqual([`payment: ${claim.id} is paid and not booked; it is tried again`])
+  expect(trouble).toEqual([`payment: ${claim.id} is paid but not booked; it will be tried again`])
   expect(stores.trouble.filter((told) => told.startsWith('entry refused'))).toHaveLength(1)
   await stores.journal.append(opening(account, 1))
   await stores.holds.openAccount(account)

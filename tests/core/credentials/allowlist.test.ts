@@ -98,9 +98,9 @@ describe('an allowlist', () => {
   })
 
   test('refuses host bits under the mask and proposes the network (spec-answers 3)', () => {
-    expect(ruleOf('10.0.0.1/8')).toBe('has bits set below its mask; the network is 10.0.0.0/8')
-    expect(ruleOf('2001:db8::1/64')).toBe('has bits set below its mask; the network is 2001:db8::/64')
-    expect(ruleOf('::ffff:10.0.0.1/120')).toBe('has bits set below its mask; the network is 10.0.0.0/24')
+    expect(ruleOf('10.0.0.1/8')).toBe('has host bits set; the network is 10.0.0.0/8')
+    expect(ruleOf('2001:db8::1/64')).toBe('has host bits set; the network is 2001:db8::/64')
+    expect(ruleOf('::ffff:10.0.0.1/120')).toBe('has host bits set; the network is 10.0.0.0/24')
   })
 
   test('refuses a mask that the address does not have', () => {

@@ -55,8 +55,8 @@ describe('an entry of the model catalogue', () => {
   test('names what is wrong with it', () => {
     expect(refusal(null)).toContain('must be an object')
     expect(refusal({ ...OLLAMA, id: 'sandbox/own' })).toContain('id must be')
-    expect(refusal({ ...OLLAMA, prize: 1 })).toContain('no member "prize"')
-    expect(refusal({ ...OLLAMA, upstream: { kind: 'cohere' } })).toContain('kind of an upstream')
+    expect(refusal({ ...OLLAMA, prize: 1 })).toContain('no property "prize"')
+    expect(refusal({ ...OLLAMA, upstream: { kind: 'cohere' } })).toContain("upstream's kind")
     expect(refusal({ ...OLLAMA, upstream: { kind: 'openai', base_url: 'ftp://x' } })).toContain('base_url')
     expect(refusal({ ...OLLAMA, upstream: { kind: 'openai', key_env: 'sk-live-1' } })).toContain('key_env')
     expect(refusal({ ...OLLAMA, upstreams: [] })).toContain('upstream')

@@ -60,7 +60,7 @@ describe("an operator's models", () => {
   test('that are wrong are refused with what is wrong', async () => {
     expect(await order('model-put', { entry: { id: 'x', upstream: { kind: 'openai' } } })).toMatchObject({
       status: 400,
-      body: { error: { code: 'invalid_parameter', message: 'x: price is missing; a free model says 0' } },
+      body: { error: { code: 'invalid_parameter', message: 'x: price is missing; for a free model, set it to 0' } },
     })
     expect((await order('model-remove', { id: 'sandbox/echo' })).status).toBe(404)
     expect((await order('model-price', { id: 'nobody', price: { input: 1, output: 1 } })).status).toBe(404)

@@ -74,7 +74,7 @@ describe('top-ups by card (Stripe Checkout)', () => {
     stripe.pay(page, { amount_total: 2500, currency: 'jpy' })
     await tell('checkout.session.completed', { id: page, amount_total: 2500 })
     expect([(await billing()).paid_micros_usd, await states()]).toEqual([0, ['pending']])
-    expect(gateway.logged.join('\n')).toContain('another amount or currency')
+    expect(gateway.logged.join('\n')).toContain('a different amount or currency')
   })
 
   test('a message with a wrong signature, or an old one, does nothing', async () => {
