@@ -30,6 +30,7 @@ import { WatchedJournal } from './core/ledger/watched-journal'
 import { type ByteCaps, BytesUnderWay } from './core/limits/bytes-under-way'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
+import { formatUsd } from './core/money'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
 import { Gate } from './http/middleware/gate'
 import { Intake } from './http/middleware/intake'
@@ -44,6 +45,9 @@ import { Thumbnails } from './http/search/thumbnails'
 import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
 import type { Log } from './log'
+import { Drains } from './pipeline/drains'
+import { OpenCalls } from './pipeline/open-calls'
+import type { PipelineDeps } from './pipeline/paid-call'
 
 const ROOT = join(import.meta.dir, '..')
 /** How long a caller waits for the commit of its charge before it is told 503. */
@@ -99,9 +103,9 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
   const billing = await composeBilling(config, { ...core, clock, log })
-  const { funding, idempotency } = billing
+  const pipeline = pipelineDeps(core, billing, clock, log)
   const auth = { ...core, clock, anonymousLimits, ...billing.auth }
-  const models = await composeModels(config, core, { ...billing, search: providers.context, clock, log })
+  const models = await composeModels(config, stores, pipeline, { search: providers.context, log })
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
   const web = app({
@@ -119,7 +123,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: () => draining,
     onFault: (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) }),
-    priced: new PricedCalls({ ...core, clock, funding, idempotency, onTrouble }),
+    priced: new PricedCalls(pipeline),
     thumbnails: openThumbnails(config, surroundings),
     ...models,
     readiness,
@@ -150,7 +154,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     /** The longest that a call under way may take by its own deadline. */
     longestCallMs: () => models.longestCallMs(),
     /** Resolves when no call of a model is under way; those that are after `mostMs` are broken off. */
-    streamsEnded: (mostMs: number) => models.streams.ended(mostMs),
+    streamsEnded: (mostMs: number) => pipeline.openCalls.ended(mostMs),
     /** From here on every new request is told to come back. */
     drain() {
       draining = true
@@ -162,6 +166,27 @@ export async function compose(config: Config, surroundings: Surroundings) {
       await linked.close()
       await stores.close()
     },
+  }
+}
+
+/** What every paid call runs on. */
+function pipelineDeps(
+  core: Awaited<ReturnType<typeof composeCore>>,
+  { funding, idempotency }: Pick<PipelineDeps, 'funding' | 'idempotency'>,
+  clock: Clock,
+  log: Log,
+): PipelineDeps {
+  const { limiter, ledger, journal, prices } = core
+  return {
+    ...{ limiter, ledger, journal, prices, clock, funding, idempotency },
+    drains: new Drains(),
+    openCalls: new OpenCalls(),
+    onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
+    onOverrun: (requestId, model, amount) =>
+      log.error('a model cost more than was held; the house bears the rest', {
+        ...{ requestId, model },
+        usd: formatUsd(amount),
+      }),
   }
 }
 

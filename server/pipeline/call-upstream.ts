@@ -18,6 +18,13 @@ export interface Unanswered {
 /** What is told to whoever left before anything was asked; nobody reads it. */
 export const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
 
+/** The failure of whoever waits when the process ends. */
+export const SHUTTING_DOWN = failure(
+  'service_unavailable',
+  'The gateway is shutting down and could not finish this call. You were not charged; send the request again.',
+  { retryAfterSeconds: 1 },
+)
+
 interface Forwarding extends Pick<Within, 'timeoutMs' | 'stop'> {
   readonly onTrouble: (provider: string, reason: string) => void
 }

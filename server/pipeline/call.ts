@@ -1,6 +1,6 @@
 import type { Account } from '../core/accounts/account'
 import type { AppGrant } from '../core/accounts/app-grant'
-import type { Operation, SoldName } from '../core/catalogue/operation'
+import type { SoldName } from '../core/catalogue/operation'
 import { type Address, limitSubject } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Audience, Scope } from '../core/credentials/oauth-grant'
@@ -10,7 +10,7 @@ import type { Readings, Subject } from '../core/limits/limiter'
 import type { Money } from '../core/money'
 import type { ShownPayment } from '../core/payments/method'
 import type { GivenReceipt } from '../core/payments/receipt'
-import type { CallOrigin, Provider } from '../core/providers/provider'
+import type { CallOrigin } from '../core/providers/provider'
 import type { Quote } from './quote'
 
 /** What a caller showed, before it is judged. */
@@ -124,36 +124,33 @@ export interface CallOptions {
   readonly idempotencyKey: string | null
 }
 
-export type AnyOperation = Pick<Operation, 'takesConcurrency' | 'timeoutMs' | 'effect'> & { readonly name: SoldName }
-
-/** A priced call whose input was parsed. */
-export interface PricedCall<I> {
+/** A priced call that the door let in, before its body is read. */
+export interface PaidCall {
   readonly authenticated: AuthenticatedCall
-  readonly operation: AnyOperation
-  readonly quote: Quote
-  readonly provider: Provider<I>
-  readonly input: I
-  /** Equal for two tries of one request only (`fingerprintOf`). */
-  readonly fingerprint: () => string
-  /** Headers of a success. */
-  readonly headers?: Readonly<Record<string, string>>
   readonly options: CallOptions
   /** Aborts when the caller hangs up. It counts until the upstream is asked; of a local one, to its end. */
   readonly hangUp: AbortSignal
+  /** Takes one of the caller's places for its whole life, before anything of its body is read (spec-answers 9). */
+  readonly takesPlace: boolean
 }
+
+export type AnswerHeaders = Readonly<Record<string, string>>
 
 /** What a call would cost, which was not run; and what the caller could spend now. */
 export interface Quoted {
   readonly kind: 'quoted'
-  readonly quote: Pick<Quote, 'most' | 'version' | 'fixed'>
+  readonly quote: Quote
   readonly balance: Money | null
 }
 
-/** Answered as the first time, and not charged again. */
-export interface Repeated {
-  readonly kind: 'repeated'
-  readonly body: string
-  readonly headers: Readonly<Record<string, string>>
+/** Why a priced call was not served. */
+export interface RefusedOutcome {
+  readonly kind: 'refused'
+  readonly failure: Failure
+  /** The windows, where they changed since the door read them. */
+  readonly readings?: Readings | undefined
+  /** It was charged all the same, to a caller who had left: its row is written. */
+  readonly isCharged?: true
 }
 
 /** How a priced call ended. */
@@ -161,12 +158,20 @@ export type Outcome =
   | {
       readonly kind: 'served'
       readonly body: string | Uint8Array<ArrayBuffer>
+      readonly headers: AnswerHeaders
       readonly cost: Money
-      /** Set for an answer that was kept from an earlier call. */
-      readonly ageSeconds?: number
       /** Of a call that was paid for by itself. */
       readonly receipt: GivenReceipt | null
+      readonly readings?: Readings | undefined
     }
-  | Repeated
+  /** Its cost is not known yet: it is charged, and its row written, when its body ends. */
+  | {
+      readonly kind: 'streaming'
+      readonly body: ReadableStream<Uint8Array>
+      readonly headers: AnswerHeaders
+      readonly readings?: Readings | undefined
+    }
+  /** Answered as the first time under its `Idempotency-Key`, and not charged again. */
+  | { readonly kind: 'repeated'; readonly body: string; readonly headers: AnswerHeaders }
   | Quoted
-  | { readonly kind: 'refused'; readonly failure: Failure; readonly readings?: Readings }
+  | RefusedOutcome

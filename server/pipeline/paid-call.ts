@@ -1,124 +1,186 @@
 import type { PriceStore } from '../core/catalogue/prices'
-import type { Clock } from '../core/clock'
-import { formatAddress } from '../core/credentials/address'
 import { type Failure, failure } from '../core/failure'
-import type { AccountId } from '../core/ids'
 import type { Ledger } from '../core/ledger/ledger'
-import type { Limiter } from '../core/limits/limiter'
-import { formatUsd, least, type Money, minus, ZERO } from '../core/money'
-import type { ProviderAnswer } from '../core/providers/provider'
-import { ok, type Result } from '../core/result'
-import { type CallRecord, type Charged, NO_TOKENS } from '../core/usage/call-record'
-import { limitFailure } from './auth/authenticate'
-import { type AuthenticatedCall, countedOn, type Outcome, originOf, type PricedCall } from './call'
-import { callUpstream, HUNG_UP, type Unanswered } from './call-upstream'
-import type { CreditUse, Funding } from './funding/funding'
+import type { Limiter, Readings, Ticket } from '../core/limits/limiter'
+import { formatUsd, type Money } from '../core/money'
+import { no } from '../core/result'
+import type { Outcome, PaidCall, RefusedOutcome } from './call'
+import { HUNG_UP } from './call-upstream'
+import type { Drains } from './drains'
+import type { Funding } from './funding/funding'
+import { HeldCall, type HeldCallDeps } from './held-call'
 import type { Ending, FirstTurn, Idempotency } from './idempotency/idempotency'
-import { firstTurn } from './idempotency/idempotent-call'
+import { turnOf } from './idempotency/idempotent-call'
+import { accountOf } from './record-call'
+import { spendable } from './spendable'
+import { overLimit, takeLoad } from './take-load'
+import type { PrepareWork, Work, WorkResult } from './work'
 
-export interface PipelineDeps {
+export interface PipelineDeps extends HeldCallDeps {
   readonly limiter: Limiter
   readonly ledger: Ledger
   readonly prices: PriceStore
-  readonly clock: Clock
   /** Who pays for a call with a key, for one with a payment of its own, and for one with neither. */
   readonly funding: { readonly balance: Funding; readonly payment: Funding; readonly none: Funding }
   readonly idempotency: Idempotency
+  readonly drains: Drains
   readonly onTrouble: (provider: string, reason: string) => void
 }
 
+/** A call with its work, and what it has taken before its money. */
+interface Sale {
+  readonly deps: PipelineDeps
+  readonly call: PaidCall
+  readonly work: Work
+  readonly place: Ticket | null
+  readonly first: FirstTurn | null
+}
+
+/** How a sale ended. `end`: whether anything can have happened outside, for repeats; null while a stream goes on. */
+interface Sold {
+  readonly outcome: Outcome
+  readonly end: Ending | null
+}
+
 /**
- * The second half of a priced call, after its input was parsed: price, ticket, funds, upstream, charge (spec-answers 2).
- * Each line takes at most one thing, and what was taken is given back on every way out. A success is answered only after
- * its charge is durable; every failure releases.
+ * The second half of every priced call (spec-answers 2): place, input, quote, max price, idempotency, limits, hold, upstream, charge.
+ * Each step takes at most one thing, and what was taken is given back on every way out. A success is answered only after its
+ * charge is durable, a failure is not charged, and a stream takes everything along to its end.
  */
-export async function runPaidCall<I>(deps: PipelineDeps, call: PricedCall<I>): Promise<Outcome> {
-  const { authenticated, operation, quote, options } = call
-  const { caller } = authenticated
-  if (options.quote) return { kind: 'quoted', quote, balance: await spendable(deps, authenticated) }
+export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: PrepareWork): Promise<Outcome> {
+  const { authenticated } = call
+  const entered = call.takesPlace ? await deps.limiter.enter(authenticated.subjects) : null
+  if (entered && !entered.ok) return overLimit(entered.error, authenticated.caller)
+  const place = entered?.value ?? null
+  let goesOn = false
+  try {
+    const work = await prepare(place)
+    const outcome = work.ok ? await offered(deps, call, work.value, place) : refused(work.error)
+    goesOn = outcome.kind === 'streaming'
+    return outcome
+  } finally {
+    if (!goesOn) await place?.finish(0)
+  }
+}
+
+/** What is decided ahead of limits and money: a quote, a bound on the price, a repeat. */
+async function offered(deps: PipelineDeps, call: PaidCall, work: Work, place: Ticket | null): Promise<Outcome> {
+  const { options, authenticated } = call
+  const { quote } = work
+  if (options.quote) return { kind: 'quoted', quote, balance: await spendable(deps.ledger, authenticated) }
   if (options.maxPrice !== null && quote.most > options.maxPrice) return tooDear(quote.most, options.maxPrice)
-  const entered = operation.takesConcurrency ? await deps.limiter.enter(authenticated.subjects) : ok(null)
-  if (!entered.ok)
-    return { kind: 'refused', failure: limitFailure(entered.error, caller), readings: entered.error.readings }
-  try {
-    return await once(deps, call)
-  } finally {
-    await entered.value?.finish(0)
-  }
+  const turn = options.idempotencyKey === null ? null : await turnOf(deps.idempotency, call, work)
+  if (turn && !turn.ok) return refused(turn.error)
+  if (turn?.value?.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
+  return sold({ deps, call, work, place, first: turn?.value?.first ?? null })
 }
 
-/** Runs it, or answers it as the first time where its `Idempotency-Key` was there before, ahead of any money. */
-async function once<I>(deps: PipelineDeps, call: PricedCall<I>): Promise<Outcome> {
-  const { name, effect = 'read' } = call.operation
-  const turn = await firstTurn(deps.idempotency, call, name, effect)
-  if (!turn.ok) return { kind: 'refused', failure: turn.error }
-  if (turn.value === null) return (await bought(deps, call)).outcome
-  if (turn.value.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
-  const { first } = turn.value
-  let end: Ending = 'unknown'
+/** Limits, money, upstream, charge. */
+async function sold(sale: Sale): Promise<Outcome> {
+  const { first, work } = sale
+  let open: HeldCall | null = null
+  let end: Ending | null = work.effect === 'write' ? 'unknown' : 'nothing'
   try {
-    const result = await bought(deps, call, first)
-    end = result.end
-    return result.outcome
-  } finally {
-    await first.end(end)
-  }
-}
-
-/** A source outside that was asked is not told of a hang-up. */
-const NEVER = new AbortController().signal
-
-/**
- * Money, upstream, charge. From the moment an upstream outside is asked, a hang-up changes nothing (spec-answers 4): the call goes
- * to its end, and its success is charged or settled. `end` tells whether anything can have happened. */
-async function bought<I>(
-  deps: PipelineDeps,
-  call: PricedCall<I>,
-  first: FirstTurn | null = null,
-): Promise<{ outcome: Outcome; end: Ending }> {
-  const { authenticated, operation, quote, hangUp } = call
-  const { caller } = authenticated
-  const refused = (problem: Failure, end: Ending) => ({ outcome: { kind: 'refused' as const, failure: problem }, end })
-  const use = creditUse(call.provider.onCredit)
-  const reserved = await fundingOf(deps, authenticated).reserve(quote, authenticated, operation, use, call.fingerprint)
-  if (!reserved.ok) return refused(reserved.error, 'nothing')
-  const reservation = reserved.value
-  try {
-    const provider = (reservation.isCredit && call.provider.onCredit) || call.provider
-    const { deadline = Number.POSITIVE_INFINITY } = reservation
-    const timeoutMs = Math.max(0, Math.min(operation.timeoutMs, deadline - deps.clock.now()))
-    if (hangUp.aborted) return refused(HUNG_UP, 'nothing')
-    const stop = provider.isLocal ? hangUp : NEVER
-    const { keptAnswer } = reservation
-    const answer: Result<ProviderAnswer, Unanswered> = keptAnswer
-      ? ok({ body: keptAnswer })
-      : await callUpstream(provider, call.input, originOf(authenticated), {
-          timeoutMs,
-          stop,
-          onTrouble: deps.onTrouble,
-        })
-    if (!answer.ok) {
-      const problem = reservation.isPaid ? owed(answer.error.failure) : answer.error.failure
-      return refused(problem, answer.error.didNothing ? 'nothing' : 'unknown')
+    const held = await hold(sale)
+    if (!(held instanceof HeldCall)) {
+      end = 'nothing'
+      return held
     }
-    if (provider.isLocal && hangUp.aborted) return refused(HUNG_UP, 'nothing')
-    const charged = quote.charge(answer.value.units ?? 1)
-    const end = { status: 200, code: null, charged, now: deps.clock.now() }
-    const record = caller.kind !== 'anonymous' ? callRecord(authenticated, operation.name, end) : null
-    const { body, ageSeconds } = answer.value
-    const kept = first?.answer(body, call.headers ?? {})
-    const delivery = { body, isGone: () => hangUp.aborted }
-    const captured = await reservation.capture(charged.cost, record, undefined, kept, delivery)
-    if (!captured.ok) return refused(captured.error, 'unknown')
-    const age = ageSeconds === undefined ? {} : { ageSeconds }
-    return { outcome: { kind: 'served', body, ...captured.value, ...age }, end: 'done' }
+    open = held
+    const done = await delivered(sale, open)
+    end = done.end
+    return done.outcome
   } finally {
-    await reservation.release()
+    if (end && !open?.isOver) await (open ? open.close(end) : first?.end(end))
   }
 }
+
+/** Takes the limits and the money, or says what is missing. */
+async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
+  const { deps, call, work, place } = sale
+  const load = work.load && place ? await takeLoad(deps, call, work.load, place) : null
+  if (load?.kind === 'refused') return load
+  const missing = work.needsTopUp === undefined ? null : await missingTopUp(deps.ledger, call, work.needsTopUp)
+  const reserved = missing ? no(missing) : await fundingOf(deps, call).reserve(work, call.authenticated)
+  if (reserved.ok) return new HeldCall(sale, reserved.value, load?.drain ?? null)
+  await place?.finish(0)
+  const problem = work.explainRefusal ? await work.explainRefusal(reserved.error) : reserved.error
+  return refused(problem, await readings(sale))
+}
+
+/** Asks the upstream, and charges what it gave. From the moment it is asked, a hang-up changes nothing (ADR 18). */
+async function delivered(sale: Sale, open: HeldCall): Promise<Sold> {
+  const { work, call } = sale
+  const { keptAnswer, isPaid } = open.reservation
+  if (call.hangUp.aborted) return failed(sale, open, HUNG_UP)
+  const result = keptAnswer ? paidBefore(work, keptAnswer) : await work.run(open)
+  switch (result.kind) {
+    case 'answer':
+      return served(sale, open, result)
+    case 'stream':
+      return streamed(sale, open, result)
+    case 'failed': {
+      // Whoever left may owe what it cost; the answer is as for any failure, and nobody reads it.
+      const owed = result.owed && (await open.charge(result.owed, 'cut'))
+      if (owed?.ok) return { outcome: { ...refused(result.failure), isCharged: true }, end: 'done' }
+      const end = work.effect === 'write' && !result.didNothing ? 'unknown' : 'nothing'
+      return failed(sale, open, isPaid ? stillGood(result.failure) : result.failure, end)
+    }
+  }
+}
+
+async function served(sale: Sale, open: HeldCall, answer: Extract<WorkResult, { kind: 'answer' }>): Promise<Sold> {
+  const { work, place } = sale
+  const { body, charge, ageSeconds } = answer
+  const headers = { ...work.headers, ...answer.headers }
+  const captured = await open.charge(charge, { body, headers })
+  if (!captured.ok) return failed(sale, open, captured.error, work.effect === 'write' ? 'unknown' : 'nothing')
+  const { cost, receipt } = captured.value
+  const now = place ? await readings(sale) : undefined
+  const age = ageSeconds === undefined ? headers : { ...headers, age: String(ageSeconds) }
+  return { outcome: { kind: 'served', body, headers: age, cost, receipt, readings: now }, end: 'done' }
+}
+
+/** A stream's hold must be durable before its first byte (ADR 14); what is free leaves nothing to settle. */
+async function streamed(sale: Sale, open: HeldCall, stream: Extract<WorkResult, { kind: 'stream' }>): Promise<Sold> {
+  const { work } = sale
+  let isOpen = false
+  try {
+    if (work.quote.most > 0 && !(await open.persist(stream.lost))) return await failed(sale, open, NOT_PREPARED)
+    const now = await readings(sale)
+    const body = stream.open()
+    isOpen = true
+    return { outcome: { kind: 'streaming', body, headers: { ...work.headers, ...stream.headers }, readings: now }, end: null }
+  } finally {
+    if (!isOpen) stream.close()
+  }
+}
+
+async function failed(sale: Sale, open: HeldCall, problem: Failure, end: Ending = 'nothing'): Promise<Sold> {
+  await open.giveBack()
+  return { outcome: refused(problem, await readings(sale)), end }
+}
+
+/** The windows of a call that takes a place, as they are now; of any other, the door's readings are still right. */
+async function readings({ deps, call, work, place }: Sale): Promise<Readings | undefined> {
+  return place ? deps.limiter.read(work.load?.subjects ?? call.authenticated.subjects) : undefined
+}
+
+function refused(problem: Failure, now?: Readings): RefusedOutcome {
+  return { kind: 'refused', failure: problem, readings: now }
+}
+
+/** The answer that an earlier try with this payment got and could not give: of a fixed price, and paid. */
+function paidBefore({ quote: { most, version } }: Work, body: string): WorkResult {
+  return { kind: 'answer', body, charge: { charged: { cost: most, priceVersion: version, units: 1, unitPrice: most } } }
+}
+
+const NOT_PREPARED = failure('service_unavailable', 'The charge could not be prepared. You were not charged.', {
+  retryAfterSeconds: 1,
+})
 
 /** What a payer is told whose payment went through before there was an answer: it is good for another try. */
-function owed(problem: Failure): Failure {
+function stillGood(problem: Failure): Failure {
   const message = problem.message.replace(' You were not charged.', '')
   return {
     ...problem,
@@ -126,67 +188,22 @@ function owed(problem: Failure): Failure {
   }
 }
 
-export function creditUse(onCredit: object | null | undefined): CreditUse {
-  return onCredit === undefined ? 'all' : onCredit === null ? 'nothing' : 'part'
-}
-
-function fundingOf({ funding }: PipelineDeps, { caller, incoming }: AuthenticatedCall): Funding {
+function fundingOf({ funding }: PipelineDeps, { authenticated: { caller, incoming } }: PaidCall): Funding {
   if (caller.kind !== 'anonymous') return funding.balance
   return incoming.credential.kind === 'payment' ? funding.payment : funding.none
 }
 
-/** Whose balance pays for a call of a known caller. */
-export function accountOf({ caller }: Pick<AuthenticatedCall, 'caller'>): AccountId {
-  if (caller.kind === 'anonymous') throw new Error('nobody known has no account')
-  return caller.account.id
+/** Why what needs a first top-up is not sold yet, or null. */
+async function missingTopUp(ledger: Ledger, { authenticated }: PaidCall, what: string): Promise<Failure | null> {
+  const balance = await ledger.balance(accountOf(authenticated))
+  if (balance && balance.toppedUp > 0) return null
+  return failure(
+    'recharge_required',
+    `${what} needs a first top-up: signup credit pays for models with "recharge_required": false.`,
+  )
 }
 
-/** The row of a call of a known key or app. */
-export function callRecord(
-  { incoming, caller }: Pick<AuthenticatedCall, 'incoming' | 'caller'>,
-  operation: string,
-  end: { status: number; code: string | null; charged: Charged | null; now: number },
-): CallRecord {
-  if (caller.kind === 'anonymous') throw new Error('calls of nobody known are not in the log')
-  return {
-    id: incoming.id,
-    clientRequestId: incoming.clientRequestId,
-    accountId: caller.account.id,
-    keyId: countedOn(caller).id,
-    operation,
-    counted: incoming.route.kind === 'priced',
-    at: incoming.at,
-    status: end.status,
-    code: end.code,
-    latencyMs: Math.max(0, end.now - incoming.at),
-    address: formatAddress(incoming.address),
-    tokens: NO_TOKENS,
-    charged: end.charged,
-  }
-}
-
-export function tooDear(price: Money, most: Money): Extract<Outcome, { kind: 'refused' }> {
+function tooDear(price: Money, most: Money): RefusedOutcome {
   const message = `This request costs ${formatUsd(price)} USD, more than the ${formatUsd(most)} USD of X-Max-Price-USD.`
-  return {
-    kind: 'refused',
-    failure: failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' }),
-  }
-}
-
-/** What the caller could spend now: the lower of what is left of its own limit and the account's available balance. */
-export async function spendable(
-  { ledger }: Pick<PipelineDeps, 'ledger'>,
-  { caller }: AuthenticatedCall,
-): Promise<Money | null> {
-  if (caller.kind === 'anonymous') return null
-  const { poolId } = countedOn(caller)
-  const balance = await ledger.balance(caller.account.id)
-  const pool = await ledger.pool(poolId)
-  if (!balance || !pool) return null
-  const windows = [pool, await ledger.budget(poolId)]
-  return windows.reduce((available, window) => {
-    if (!window || window.limit === null) return available
-    const remaining = minus(minus(window.limit, window.spent), window.held)
-    return remaining < 0 ? ZERO : least(remaining, available)
-  }, balance.available)
+  return refused(failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' }))
 }

@@ -12,6 +12,10 @@ export interface Quote {
   readonly version: string
   /** Whether every success costs `most`. */
   readonly fixed: boolean
+}
+
+/** The quote of what is sold by the unit. */
+export interface UnitQuote extends Quote {
   /** The charge for an answer of so many units. More than were held for is a bug of the provider, and throws. */
   charge(units: number): Charged
 }
@@ -22,7 +26,7 @@ export function quoteOf<T extends ParameterTable>(
   operation: Operation<T>,
   input: Parameters<T>,
   account: AccountId | null,
-): Quote {
+): UnitQuote {
   const { metering } = operation
   const price = priceOf(prices, metering ? metering.priceName(input) : operation.name, account)
   const mostUnits = metering ? metering.mostUnits(input) : 1

@@ -1,39 +1,95 @@
+import type { Clock } from '../core/clock'
 import { type Failure, failure } from '../core/failure'
-import { isLocal } from '../core/models/model'
+import { SHUTTING_DOWN } from './call-upstream'
 import { type Ending, GivenBytes } from './idempotency/idempotency'
-import type { BackendAnswer } from './models/model-backend'
-import {
-  charge,
-  type EndCode,
-  giveBack,
-  type ModelDeps,
-  reckoned,
-  recordOf,
-  SHUTTING_DOWN,
-  type Taken,
-} from './models/model-call'
-import { mayHideOutput } from './models/wires/hidden-output'
-import type { StreamMeter } from './models/wires/model-wire'
-import { callRecord } from './paid-call'
+import type { Charge, EndCode, OpenCall } from './work'
 
-/** So much text after the last time is written down as what a start would charge: some two thousand tokens. */
+/** So many bytes that are charged for after the last time is written down as what a start would charge: some two thousand tokens. */
 const WRITTEN_DOWN_BYTES = 8192
-/** What a vendor had sent when its caller hung up is still read, for so long, before it is told to stop. */
+/** What an upstream had sent when its caller hung up is still read, for so long, before it is told to stop. */
 const LAST_READS_MS = 100
 
-/** Why reading stopped before the vendor's own end. */
+/** Why reading stopped before the upstream's own end. */
 type Stopped = 'told_to' | 'late' | 'silent' | 'shutdown'
 
+export interface StreamDeps {
+  readonly clock: Clock
+  /** The caller of a stream that lasts longer is told so, and goes: the stream is as one whose caller hung up. */
+  readonly longestStreamMs: number
+  readonly onTrouble: (upstream: string, reason: string) => void
+}
+
+/** A success of an upstream, whose headers are there and whose body comes. */
+export interface UpstreamStream {
+  /** Which upstream it is, for the log. */
+  readonly upstream: string
+  readonly contentType: string
+  readonly body: ReadableStream<Uint8Array>
+  /** Longest silence within the body. */
+  readonly idleMs: number
+  /** Longest that it goes on once its caller is gone. */
+  readonly drainMs: number
+  /** Gives the upstream's place back, and cancels what still comes. Free to repeat. */
+  close(): void
+}
+
+/** Follows a stream. */
+export interface Meter {
+  /** What may be sent on. The end that the stream has by itself is kept back until the charge is durable. */
+  push(chunk: Uint8Array): Uint8Array
+  /** The upstream's body has ended: what is left of it, without its end. */
+  close(): Uint8Array
+  /** The end that was kept back. */
+  readonly ending: Uint8Array
+  /** Whether the stream came to its own end. */
+  readonly isComplete: boolean
+  /** Whether the upstream told of a failure in the stream. */
+  readonly hasFailed: boolean
+}
+
+/** How a stream ended. */
+export interface StreamEnd {
+  /** It came to its own end. */
+  readonly isWhole: boolean
+  /** Nobody listened at its end. */
+  readonly isGone: boolean
+  /** It was stopped because its caller left: nothing was made that did not come. */
+  readonly wasStopped: boolean
+  readonly code: EndCode
+}
+
+/** What a stream is sold by. */
+export interface StreamSale {
+  readonly meter: Meter
+  /** Bytes that went through and are charged for, so far. */
+  readonly chargedBytes: number
+  /** Whether anything came that is charged for. */
+  readonly hasBegun: boolean
+  /** Whether its upstream is stopped when the caller leaves, and so stops to cost: `soon`, once what it had sent is read. */
+  readonly stopsWithCaller: 'at once' | 'soon' | null
+  /** What it is charged if this process dies now; null for what costs nothing. */
+  lost(): Charge | null
+  /** What it is charged at its end. */
+  charge(end: StreamEnd): Charge | Promise<Charge>
+  /** A failure, as the last event of the stream. */
+  errorEvent(problem: Failure): Uint8Array
+}
+
 /**
- * A vendor's stream on its way to the caller: metered, and charged before its end is sent, so that who sees the end has a
+ * An upstream's stream on its way to the caller: metered, and charged before its end is sent, so that who sees the end has a
  * durable charge (spec-answers 4). However it ends, it is charged or released once, and its place and its hold are given back:
- * - it comes to its end: what the vendor counted, or an estimate of what went through;
- * - the caller hangs up: it goes on without, nothing is kept of it, and it is charged for its end, whichever that is. Only a model that
- *   stops billing, and one inside this gateway, is stopped, and charged for what it had sent;
- * - it breaks while the caller listens, by whosever fault: nothing. After the caller has left: what is reckoned (`reckoned`).
+ * - it comes to its end: what the upstream counted, or an estimate of what went through;
+ * - the caller hangs up: it goes on without, nothing is kept of it, and it is charged for its end, whichever that is. Only an upstream
+ *   that stops billing, or that costs nothing, is stopped, and charged for what it had sent;
+ * - it breaks while the caller listens, by whosever fault: nothing. After the caller has left: what the sale says.
  */
-export function meteredStream(deps: ModelDeps, taken: Taken, answer: BackendAnswer): ReadableStream<Uint8Array> {
-  const stream = new MeteredStream(deps, taken, answer)
+export function settledStream(
+  deps: StreamDeps,
+  open: OpenCall,
+  source: UpstreamStream,
+  sale: StreamSale,
+): ReadableStream<Uint8Array> {
+  const stream = new SettledStream(deps, open, source, sale)
   return new ReadableStream<Uint8Array>({
     start: (controller) => stream.begin(controller),
     pull: () => stream.pull(),
@@ -41,16 +97,17 @@ export function meteredStream(deps: ModelDeps, taken: Taken, answer: BackendAnsw
   })
 }
 
-class MeteredStream {
-  private readonly deps: ModelDeps
-  private readonly taken: Taken
-  private readonly answer: BackendAnswer
+class SettledStream {
+  private readonly deps: StreamDeps
+  private readonly open: OpenCall
+  private readonly source: UpstreamStream
+  private readonly sale: StreamSale
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>
-  private readonly meter: StreamMeter
   private readonly onGone = () => this.callerGone()
+  private readonly onShutdown = () => this.stop('shutdown')
   private caller: ReadableStreamDefaultController<Uint8Array> | null = null
   private isGone = false
-  /** The caller left it unread for longer than the vendor may be silent: nobody was listening when it broke. */
+  /** The caller left it unread for longer than the upstream may be silent: nobody was listening when it broke. */
   private wasLeftUnread = false
   private gaveAt: number
   private stopped: Stopped | null = null
@@ -61,27 +118,28 @@ class MeteredStream {
   private writtenDown = 0
   /** When the read that is under way began; null while none is. */
   private waitingSince: number | null = null
-  /** What the caller is given, for its idempotency; null without a key. */
+  /** What the caller is given, for its `Idempotency-Key`; null without one. */
   private readonly given: GivenBytes | null
   /** The read for the caller that is under way. */
   private pulling: Promise<void> = Promise.resolve()
   /** Set when it goes on by itself. */
   private goingOn: Promise<void> | null = null
 
-  constructor(deps: ModelDeps, taken: Taken, answer: BackendAnswer) {
-    const { call, request } = taken.judged
+  constructor(deps: StreamDeps, open: OpenCall, source: UpstreamStream, sale: StreamSale) {
     this.deps = deps
-    this.taken = taken
-    this.answer = answer
-    this.reader = answer.body.getReader()
-    this.meter = call.wire.meter(request, call.path)
-    this.given = taken.first ? new GivenBytes() : null
+    this.open = open
+    this.source = source
+    this.sale = sale
+    this.reader = source.body.getReader()
+    this.given = open.hasKey ? new GivenBytes() : null
     this.gaveAt = deps.clock.now()
     this.deadline = setTimeout(() => this.tooLong(), deps.longestStreamMs)
-    this.watchdog = setTimeout(() => this.watch(), answer.idleMs)
-    call.hangUp.addEventListener('abort', this.onGone, { once: true })
-    deps.streams.add(this, () => this.shutDown())
-    if (call.hangUp.aborted) this.onGone()
+    this.watchdog = setTimeout(() => this.watch(), source.idleMs)
+    const { hangUp, shutdown } = open
+    hangUp.addEventListener('abort', this.onGone, { once: true })
+    shutdown.addEventListener('abort', this.onShutdown, { once: true })
+    if (hangUp.aborted) this.onGone()
+    if (shutdown.aborted) this.onShutdown()
   }
 
   begin(caller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -91,7 +149,7 @@ class MeteredStream {
   /** Gives the caller what comes next. */
   pull(): Promise<void> {
     if (this.goingOn !== null) return this.goingOn
-    this.wasLeftUnread ||= this.deps.clock.now() - this.gaveAt > this.answer.idleMs
+    this.wasLeftUnread ||= this.deps.clock.now() - this.gaveAt > this.source.idleMs
     this.pulling = this.next().then((more) => {
       if (!more) this.closeCaller()
     })
@@ -102,20 +160,13 @@ class MeteredStream {
   callerGone(): void {
     if (this.isGone || this.isEnding) return
     this.isGone = true
-    this.taken.drain.begin()
+    this.open.drain?.begin()
     clearTimeout(this.deadline)
-    const stops = this.stopsWithCaller
-    const ms = stops === 'at once' ? 0 : stops ? LAST_READS_MS : this.answer.drainMs
+    // One with an answer to keep goes on: its repeat asks for the whole of it.
+    const stops = this.open.hasKey ? null : this.sale.stopsWithCaller
+    const ms = stops === 'at once' ? 0 : stops ? LAST_READS_MS : this.source.drainMs
     this.deadline = setTimeout(() => this.stop(stops ? 'told_to' : 'late'), ms)
     this.goOn()
-  }
-
-  /** Whether it ends when its caller leaves. One with an answer to keep does not: its repeat asks for the whole of it. */
-  private get stopsWithCaller(): 'at once' | 'soon' | null {
-    const { judged, first } = this.taken
-    if (first) return null
-    if (isLocal(judged.model)) return 'at once'
-    return judged.model.stopsBilling && !mayHideOutput(judged.request) ? 'soon' : null
   }
 
   private goOn(): void {
@@ -128,33 +179,27 @@ class MeteredStream {
   /** It lasted longer than any may: the caller is told, and then it is as one whose caller left. */
   private tooLong(): void {
     if (this.isEnding || this.isGone) return
-    this.giveFailure(failure('upstream_timeout', 'The answer took longer than a stream may last.'))
+    this.give(this.sale.errorEvent(failure('upstream_timeout', 'The answer took longer than a stream may last.')))
     this.closeCaller()
     this.callerGone()
-  }
-
-  /** This process ends: our break. */
-  private async shutDown(): Promise<void> {
-    this.stop('shutdown')
-    await this.goingOn
-    await this.pulling
   }
 
   private stop(why: Stopped): void {
     if (this.isEnding) return
     this.stopped ??= why
-    this.answer.close()
+    this.source.close()
     void this.reader.cancel().catch(() => undefined)
     this.goOn()
   }
 
   /** Gives what comes next. False: that was the end. */
   private async next(): Promise<boolean> {
+    const { meter } = this.sale
     for (;;) {
       const next = this.stopped ? null : await this.read()
       if (this.stopped !== null || next === null) return this.finish(false)
       if (next === 'end') return this.finish(true)
-      if (this.meter.isComplete && this.meter.ending.length > 0) return this.finish(true, next)
+      if (meter.isComplete && meter.ending.length > 0) return this.finish(true, next)
       this.writeDown()
       if (next.length === 0) continue
       this.given?.push(next)
@@ -173,11 +218,6 @@ class MeteredStream {
     }
   }
 
-  private giveFailure(problem: Failure): void {
-    const { call } = this.taken.judged
-    this.give(new TextEncoder().encode(call.wire.errorEvent(call.failureJson(problem), call.path)))
-  }
-
   private closeCaller(): void {
     try {
       this.caller?.close()
@@ -191,10 +231,10 @@ class MeteredStream {
     this.waitingSince = performance.now()
     try {
       const { done, value } = await this.reader.read()
-      return done ? 'end' : this.meter.push(value)
+      return done ? 'end' : this.sale.meter.push(value)
     } catch (error) {
       if (this.stopped === null)
-        this.deps.onTrouble(this.answer.upstream, error instanceof Error ? error.name : 'the stream was cut')
+        this.deps.onTrouble(this.source.upstream, error instanceof Error ? error.name : 'the stream was cut')
       return null
     } finally {
       this.waitingSince = null
@@ -203,16 +243,16 @@ class MeteredStream {
 
   private async finish(isEnd: boolean, last?: Uint8Array): Promise<false> {
     this.isEnding = true
-    const rest = last ?? this.meter.close()
-    const { ending, isComplete, hasFailed } = this.meter
+    const { meter, errorEvent } = this.sale
+    const rest = last ?? meter.close()
+    const { ending, isComplete, hasFailed } = meter
     const isWhole = isEnd && isComplete && !hasFailed
     if (isWhole) for (const bytes of [rest, ending]) this.given?.push(bytes)
     const problem = await this.settled(isWhole)
     // Half an event would swallow the one that tells of the failure.
     if (isWhole || hasFailed) this.give(rest)
     const told = problem ?? (isWhole || hasFailed ? null : this.failure())
-    if (told) this.giveFailure(told)
-    else this.give(ending)
+    this.give(told ? errorEvent(told) : ending)
     return false
   }
 
@@ -226,61 +266,49 @@ class MeteredStream {
 
   /** Charges, or lets go. Gives why the charge was not taken, or null. */
   private async settled(isWhole: boolean): Promise<Failure | null> {
-    const { deps, taken } = this
     clearTimeout(this.deadline)
     clearTimeout(this.watchdog)
-    taken.judged.call.hangUp.removeEventListener('abort', this.onGone)
-    this.answer.close()
+    this.open.hangUp.removeEventListener('abort', this.onGone)
+    this.open.shutdown.removeEventListener('abort', this.onShutdown)
+    this.source.close()
     void this.reader.cancel().catch(() => undefined) // it may have ended by itself
-    // Whatever breaks here, whoever waits for this turn must not wait for ever.
+    // Whatever breaks here, whoever waits for this call's key must not wait for ever.
     let end: Ending = 'unknown'
     try {
-      const ended = await (this.isOwed(isWhole) ? this.charged(isWhole) : this.letGo())
-      end = ended.end
-      return ended.problem
+      const problem = this.isOwed(isWhole) ? await this.charged(isWhole) : this.uncharged()
+      end = problem === 'uncharged' ? 'nothing' : problem ? 'unknown' : 'done'
+      return problem === 'uncharged' ? null : problem
     } catch (error) {
-      deps.onTrouble('stream', error instanceof Error ? error.message : String(error))
+      this.deps.onTrouble('stream', error instanceof Error ? error.message : String(error))
       return failure('internal_error', 'The charge could not be made.')
     } finally {
-      deps.streams.delete(this)
-      await taken.first?.end(end)
+      await this.open.close(end)
     }
   }
 
   /**
-   * A whole answer is owed; of a broken one only what nobody listened to. What the vendor itself calls failed it does not bill, and
+   * A whole answer is owed; of a broken one only what nobody listened to. What the upstream itself calls failed it does not bill, and
    * a break of ours is not blamed on whoever read slowly before.
    */
   private isOwed(isWhole: boolean): boolean {
     const wasDeserted = this.isGone || (this.wasLeftUnread && this.stopped !== 'shutdown')
-    return isWhole || (!this.meter.hasFailed && wasDeserted)
+    return isWhole || (!this.sale.meter.hasFailed && wasDeserted)
   }
 
-  private async letGo(): Promise<{ problem: null; end: Ending }> {
-    const { deps, taken, meter } = this
-    const { call, model } = taken.judged
-    const isOurs = this.stopped === 'shutdown'
-    const hasAnything = meter.seen.counts !== null || meter.seen.textBytes > 0
-    const code = isOurs ? 'gateway_shutdown' : hasAnything ? 'stream_cut' : 'upstream_error'
-    const end = { status: isOurs ? 503 : 502, code, charged: null, now: deps.clock.now() }
-    deps.journal.note({ ...callRecord(call.authenticated, call.operation, end), model: model.id })
-    await giveBack(taken, 0)
-    return { problem: null, end: 'nothing' }
+  private uncharged(): 'uncharged' {
+    if (this.stopped === 'shutdown') this.open.note(503, 'gateway_shutdown')
+    else this.open.note(502, this.sale.hasBegun ? 'stream_cut' : 'upstream_error')
+    return 'uncharged'
   }
 
-  private async charged(isWhole: boolean): Promise<{ problem: Failure | null; end: Ending }> {
-    const { deps, taken, meter } = this
-    const { first, reservation } = taken
-    // The vendor's report counts, also where its end did not come behind it.
-    const isCounted = meter.seen.isFinal || (isWhole && !this.isGone) || taken.judged.most === 0
-    const { judged, seen } = isCounted
-      ? { judged: taken.judged, seen: meter.seen }
-      : await reckoned(deps, taken, meter.seen, this.stopped === 'told_to')
-    const whole = isWhole && this.given?.whole()
-    const kept = whole ? first?.answer(whole, { 'content-type': this.answer.contentType }) : first?.cut()
-    const { captured, tokens } = await charge(deps, judged, reservation, seen, this.code(isWhole), kept)
-    await giveBack(taken, tokens.input + tokens.output)
-    return captured.ok ? { problem: null, end: 'done' } : { problem: captured.error, end: 'unknown' }
+  private async charged(isWhole: boolean): Promise<Failure | null> {
+    const { isGone, stopped, source } = this
+    const code = this.code(isWhole)
+    const charge = await this.sale.charge({ isWhole, isGone, wasStopped: stopped === 'told_to', code })
+    const whole = isWhole && this.given
+    const kept = whole ? { body: whole.whole(), headers: { 'content-type': source.contentType } } : 'cut'
+    const captured = await this.open.charge(charge, kept)
+    return captured.ok ? null : captured.error
   }
 
   private code(isWhole: boolean): EndCode {
@@ -291,23 +319,23 @@ class MeteredStream {
 
   /** From time to time, what a start would charge if this process died now. Nobody waits for it. */
   private writeDown(): void {
-    const { seen } = this.meter
-    if (seen.textBytes - this.writtenDown < WRITTEN_DOWN_BYTES || this.taken.judged.most === 0) return
-    this.writtenDown = seen.textBytes
-    const { record } = recordOf(this.deps, this.taken.judged, seen, 'gateway_restarted')
-    void this.taken.reservation.keep?.(record)
+    const { chargedBytes } = this.sale
+    if (chargedBytes - this.writtenDown < WRITTEN_DOWN_BYTES) return
+    this.writtenDown = chargedBytes
+    const lost = this.sale.lost()
+    if (lost) void this.open.persist(lost)
   }
 
   /** Ends a stream whose upstream is silent for too long; the caller's own slowness is none of it. */
   private watch(): void {
     if (this.isEnding) return
     const waited = this.waitingSince === null ? 0 : performance.now() - this.waitingSince
-    const left = this.answer.idleMs - waited
+    const left = this.source.idleMs - waited
     if (left > 0) {
       this.watchdog = setTimeout(() => this.watch(), left)
       return
     }
-    this.deps.onTrouble(this.answer.upstream, `silent for ${this.answer.idleMs} ms`)
+    this.deps.onTrouble(this.source.upstream, `silent for ${this.source.idleMs} ms`)
     this.stop('silent')
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { ModelUpstream } from '../../server/core/models/model'
-import { Drains } from '../../server/pipeline/models/drains'
+import { Drains } from '../../server/pipeline/drains'
 import { accountId } from '../support/ledger-parts'
 
 const upstream = (baseUrl: string, concurrency: number): ModelUpstream => ({

@@ -7,11 +7,15 @@ import { fingerprintOf } from '../../server/core/payments/binding'
 import type { Claim } from '../../server/core/payments/claim'
 import type { PaymentMethod, ShownPayment } from '../../server/core/payments/method'
 import { Payments } from '../../server/core/payments/payments'
+import { ok } from '../../server/core/result'
 import type { AuthenticatedCall, Outcome } from '../../server/pipeline/call'
+import { Drains } from '../../server/pipeline/drains'
 import { offering, paymentFunding } from '../../server/pipeline/funding/payment'
 import { unpaid } from '../../server/pipeline/funding/unpaid'
 import type { Idempotency } from '../../server/pipeline/idempotency/idempotency'
+import { OpenCalls } from '../../server/pipeline/open-calls'
 import { runPaidCall } from '../../server/pipeline/paid-call'
+import { providerWork } from '../../server/pipeline/provider-work'
 import { quoteOf } from '../../server/pipeline/quote'
 import { FixturePayment } from './fixture-payment'
 import { openHarness } from './harness'
@@ -54,18 +58,19 @@ export async function openPaidCalls() {
       ...{ caller: { kind: 'anonymous' }, subjects, readings: counted.value },
     }
     const input = { q } as InputOf<typeof IMAGE_SEARCH.parameters> // the fixture reads none of it
-    return runPaidCall(
-      {
-        ...{ ...core, clock, onTrouble: () => undefined, idempotency: {} as unknown as Idempotency }, // no account, no idempotency
-        funding: { balance: unpaid, payment, none },
-      },
-      {
-        ...{ authenticated, operation: IMAGE_SEARCH, provider: gateway.images, input, hangUp },
-        quote: quoteOf(core.prices, IMAGE_SEARCH, input, null),
-        fingerprint: () => fingerprintOf({ method: 'GET', path: IMAGE_SEARCH.path, query: [], input }),
-        options: { maxPrice: null, quote: false, idempotencyKey: null },
-      },
-    )
+    const deps = {
+      ...{ ...core, clock, onTrouble: () => undefined, onOverrun: () => undefined },
+      ...{ drains: new Drains(), openCalls: new OpenCalls() },
+      idempotency: {} as unknown as Idempotency, // no account, no idempotency
+      funding: { balance: unpaid, payment, none },
+    }
+    const work = providerWork(deps, {
+      ...{ operation: IMAGE_SEARCH, provider: gateway.images, input, headers: {} },
+      quote: quoteOf(core.prices, IMAGE_SEARCH, input, null),
+      fingerprint: () => fingerprintOf({ method: 'GET', path: IMAGE_SEARCH.path, query: [], input }),
+    })
+    const options = { maxPrice: null, quote: false, idempotencyKey: null }
+    return runPaidCall(deps, { authenticated, options, hangUp, takesPlace: false }, () => ok(work))
   }
   return {
     gateway,

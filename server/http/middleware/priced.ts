@@ -3,13 +3,14 @@ import type { Parameters, ParameterTable, RawInput } from '../../core/catalogue/
 import { failure, wrongParameters } from '../../core/failure'
 import { fingerprintOf } from '../../core/payments/binding'
 import type { Provider } from '../../core/providers/provider'
-import type { AuthenticatedCall, Outcome } from '../../pipeline/call'
+import { ok } from '../../core/result'
+import type { AuthenticatedCall } from '../../pipeline/call'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
+import { providerWork } from '../../pipeline/provider-work'
 import { quoteOf } from '../../pipeline/quote'
 import { admitsJson } from './accept'
 import { readCallOptions } from './call-options'
 import { readJson } from './json-body'
-import type { Reply } from './reply'
 import type { GatedContext } from './request-context'
 
 const NONE: readonly string[] = []
@@ -49,30 +50,14 @@ export class PricedCalls {
     const fingerprint = () =>
       fingerprintOf({ method: request.method, path: url.pathname, query: url.searchParams, input })
     const headers = route.headers?.(input) ?? {}
-    const bound = { options: options.value, hangUp: request.signal }
-    const call = { authenticated, operation, quote, provider, input, fingerprint, headers, ...bound }
-    return told(reply, operation, await runPaidCall(this.deps, call), headers)
-  }
-}
-
-function told(
-  reply: Reply,
-  operation: Pick<Operation, 'name'>,
-  outcome: Outcome,
-  headers: Record<string, string>,
-): Response {
-  switch (outcome.kind) {
-    case 'served':
-      return reply.served(outcome.body, outcome.cost, outcome.receipt, {
-        ...headers,
-        ...(outcome.ageSeconds !== undefined && { age: String(outcome.ageSeconds) }),
-      })
-    case 'repeated':
-      return reply.repeated(outcome.body, outcome.headers)
-    case 'refused':
-      return reply.refuse(outcome.failure, outcome.readings)
-    case 'quoted':
-      return reply.quoted(operation.name, outcome)
+    const work = ok(providerWork(this.deps, { operation, provider, input, quote, headers, fingerprint }))
+    const call = {
+      authenticated,
+      options: options.value,
+      hangUp: request.signal,
+      takesPlace: operation.takesConcurrency,
+    }
+    return reply.outcome(await runPaidCall(this.deps, call, () => work))
   }
 }
 

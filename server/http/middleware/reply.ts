@@ -1,14 +1,15 @@
 import type { Failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
 import type { Readings } from '../../core/limits/limiter'
-import { formatUsd, type Money } from '../../core/money'
-import type { GivenReceipt } from '../../core/payments/receipt'
+import { formatUsd } from '../../core/money'
 import { forbidden } from '../../pipeline/auth/authenticate'
-import type { AuthenticatedCall, IncomingCall, Quoted, Refused, Route } from '../../pipeline/call'
-import { callRecord } from '../../pipeline/paid-call'
+import type { AuthenticatedCall, IncomingCall, Outcome, Quoted, Refused, Route } from '../../pipeline/call'
+import { callRecord } from '../../pipeline/record-call'
 import { FAILURES, failureBody, failureResponse } from './failures'
 import { limitHeaders } from './limit-headers'
 import { idHeaders, type RequestIds } from './request-ids'
+
+type Ended<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
 
 /** Bodies above this go out as one direct stream: Bun sends a larger one with a system call per header (facts/performance). */
 const CORKED_BYTES = 15_000
@@ -61,53 +62,25 @@ export class Reply {
     if (names.length > 0) this.more['x-gateway-removed-betas'] = names.join(', ')
   }
 
-  /** A success that was charged: its row went down with the charge. */
-  served(
-    body: string | Uint8Array<ArrayBuffer>,
-    cost: Money,
-    receipt: GivenReceipt | null,
-    more: Record<string, string>,
-    readings?: Readings,
-  ): Response {
-    // An answer that was paid for by itself is the payer's alone.
-    const paid = receipt ? { ...receipt.headers, 'cache-control': 'private' } : {}
-    return this.send(200, body, { 'x-cost-micros-usd': String(cost), ...paid, ...more }, readings)
-  }
-
-  /** A success whose cost is not known yet: whoever gave the stream charges it, and leaves its row. */
-  streamed(body: ReadableStream<Uint8Array>, contentType: string, readings: Readings): Response {
-    const headers = {
-      ...this.headers(readings),
-      'content-type': contentType,
-      'cache-control': 'no-store',
-      // Or nginx keeps events until its buffer is full.
-      'x-accel-buffering': 'no',
+  /** The answer to a priced call, however it ended. */
+  outcome(outcome: Outcome): Response {
+    switch (outcome.kind) {
+      case 'served':
+        return this.served(outcome)
+      case 'streaming':
+        return this.streaming(outcome)
+      case 'repeated':
+        return this.repeated(outcome)
+      case 'quoted':
+        return this.quoted(outcome)
+      case 'refused':
+        return this.refuse(outcome.failure, outcome.readings, outcome.isCharged)
     }
-    return new Response(body, { headers })
-  }
-
-  /** What a call would cost, which is not run. */
-  quoted(operation: string, { quote, balance }: Quoted): Response {
-    const { most, fixed, version } = quote
-    const told = {
-      operation,
-      price: { mode: fixed ? 'fixed' : 'most', currency: 'USD', amount: formatUsd(most) },
-      cost_micros_usd: most,
-      price_version: version,
-      available_micros_usd: balance,
-    }
-    return this.free({ quote: told }, { 'x-cost-micros-usd': '0', 'cache-control': 'no-store' })
   }
 
   /** The body of a failure that comes behind the headers of a stream. */
   failureJson(problem: Failure): string {
     return JSON.stringify(failureBody(problem, this.ids.own, this.path))
-  }
-
-  /** The answer of an earlier request under the same `Idempotency-Key`: charged then, not now. */
-  repeated(body: string, more: Readonly<Record<string, string>>): Response {
-    this.note(200, null)
-    return this.send(200, body, { ...more, 'x-cost-micros-usd': '0', 'idempotency-replayed': 'true' })
   }
 
   /** A success that cost nothing. */
@@ -121,11 +94,11 @@ export class Reply {
     return new Response(body, { status, headers: { ...this.headers(), ...headers } })
   }
 
-  /** A failure; on a priced route it says that it cost nothing. */
-  refuse(problem: Failure, readings?: Readings): Response {
+  /** A failure; on a priced route it says that it cost nothing. `hasRow`: its row is written. */
+  refuse(problem: Failure, readings?: Readings, hasRow = false): Response {
     const status = problem.passThrough?.status ?? FAILURES[problem.code].status
     // When the database takes no writes, a row about it would only queue behind them, and its id may be taken.
-    if (problem.code !== 'service_unavailable') this.note(status, problem.code)
+    if (!hasRow && problem.code !== 'service_unavailable') this.note(status, problem.code)
     const headers = new Headers(this.headers(readings))
     if (this.incoming.route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
     return failureResponse(problem, this.ids.own, this.path, headers, this.origin)
@@ -145,6 +118,44 @@ export class Reply {
     return new Response(answer.body, { status: answer.status, headers })
   }
 
+  /** A success that was charged: its row went down with the charge. */
+  private served({ body, headers, cost, receipt, readings }: Ended<'served'>): Response {
+    // An answer that was paid for by itself is the payer's alone.
+    const paid = receipt ? { ...receipt.headers, 'cache-control': 'private' } : {}
+    return this.send(200, body, { 'x-cost-micros-usd': String(cost), ...paid, ...headers }, readings)
+  }
+
+  /** A success whose cost is not known yet: the stream charges it, and leaves its row. */
+  private streaming({ body, headers, readings }: Ended<'streaming'>): Response {
+    const all = {
+      ...this.headers(readings),
+      ...headers,
+      'cache-control': 'no-store',
+      // Or nginx keeps events until its buffer is full.
+      'x-accel-buffering': 'no',
+    }
+    return new Response(body, { headers: all })
+  }
+
+  /** What a call would cost, which is not run. */
+  private quoted({ quote, balance }: Quoted): Response {
+    const { most, fixed, version } = quote
+    const told = {
+      operation: operationOf(this.incoming.route),
+      price: { mode: fixed ? 'fixed' : 'most', currency: 'USD', amount: formatUsd(most) },
+      cost_micros_usd: most,
+      price_version: version,
+      available_micros_usd: balance,
+    }
+    return this.free({ quote: told }, { 'x-cost-micros-usd': '0', 'cache-control': 'no-store' })
+  }
+
+  /** The answer of an earlier request under the same `Idempotency-Key`: charged then, not now. */
+  private repeated({ body, headers }: Ended<'repeated'>): Response {
+    this.note(200, null)
+    return this.send(200, body, { ...headers, 'x-cost-micros-usd': '0', 'idempotency-replayed': 'true' })
+  }
+
   private send(
     status: number,
     body: string | Uint8Array<ArrayBuffer>,
@@ -161,11 +172,18 @@ export class Reply {
 
   private note(status: number, code: string | null): void {
     if (this.verdict.caller.kind === 'anonymous') return
-    const { route } = this.incoming
-    const operation = route.kind === 'priced' ? route.operation : route.kind === 'free' ? route.name : 'none'
-    const record = callRecord(this.verdict, operation, { status, code, charged: null, now: this.now() })
+    const record = callRecord(this.verdict, operationOf(this.incoming.route), {
+      status,
+      code,
+      charged: null,
+      now: this.now(),
+    })
     this.journal.note(this.model === null ? record : { ...record, model: this.model })
   }
+}
+
+function operationOf(route: Route): string {
+  return route.kind === 'priced' ? route.operation : route.kind === 'free' ? route.name : 'none'
 }
 
 function corked(body: string | Uint8Array<ArrayBuffer>): ReadableStream {

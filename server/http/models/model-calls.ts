@@ -1,15 +1,15 @@
 import type { ModelOperationName } from '../../core/catalogue/operation'
 import { failure, wrongParameters } from '../../core/failure'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
-import { inPlace } from '../../pipeline/in-place'
+import { no } from '../../core/result'
 import type { BodyReader, ReadModelBody } from '../../pipeline/models/body-reader'
-import type { ModelCall, ModelDeps, ModelOutcome } from '../../pipeline/models/model-call'
-import { serveModel } from '../../pipeline/models/serve-model'
+import type { ModelCall, ModelDeps } from '../../pipeline/models/model-call'
+import { modelWork } from '../../pipeline/models/model-work'
 import { estimateModelCall } from '../../pipeline/models/validate-model-call'
 import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
+import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import { readCallOptions } from '../middleware/call-options'
 import { readJsonChunks } from '../middleware/json-body'
-import type { Reply } from '../middleware/reply'
 import type { GatedContext } from '../middleware/request-context'
 
 /** Most bytes of a model call's body (spec-answers 2). */
@@ -27,10 +27,12 @@ export interface ModelTarget {
 
 /** The way of a model call through HTTP: its body as bytes, then the pipeline, then the answer, plain or streamed. */
 export class ModelCalls {
+  private readonly pipeline: PipelineDeps
   private readonly deps: ModelDeps
   private readonly bodies: BodyReader
 
-  constructor(deps: ModelDeps, bodies: BodyReader) {
+  constructor(pipeline: PipelineDeps, deps: ModelDeps, bodies: BodyReader) {
+    this.pipeline = pipeline
     this.deps = deps
     this.bodies = bodies
   }
@@ -47,24 +49,24 @@ export class ModelCalls {
     context.allowSilence()
     const options = readCallOptions((name) => request.headers.get(name))
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
-    const outcome = await inPlace(this.deps.limiter, authenticated, async (ticket): Promise<ModelOutcome> => {
+    const call = { authenticated, options: options.value, hangUp: request.signal, takesPlace: true }
+    const outcome = await runPaidCall(this.pipeline, call, async (place) => {
       const taken = await readJsonChunks(context, MAX_BODY_BYTES, BODY_DEADLINE_MS)
-      if (!taken.ok) return { kind: 'refused', failure: taken.error }
+      if (!taken.ok) return taken
       const { byteLength, giveBack } = taken.value
-      ticket.with(giveBack)
-      if (byteLength === 0) return { kind: 'refused', failure: failure('invalid_request', 'The body is missing.') }
+      place?.with(giveBack)
+      if (byteLength === 0) return no(failure('invalid_request', 'The body is missing.'))
       const read = await this.bodies.read(target.wire, taken.value, target.path)
-      if (!read.ok) return { kind: 'refused', failure: read.error }
-      return serveModel(this.deps, { ...this.call(context, target, read.value), ticket, options: options.value })
+      return read.ok ? modelWork(this.deps, this.call(context, target, read.value)) : read
     })
-    return told(reply, target.operation, outcome)
+    return reply.outcome(outcome)
   }
 
   private call(
     { request, url, reply, authenticated }: GatedContext,
     { operation, wire, path }: ModelTarget,
     { request: body, digest }: ReadModelBody,
-  ): Omit<ModelCall, 'ticket' | 'options'> {
+  ): ModelCall {
     const headers = Object.fromEntries(
       PASSED_ON.flatMap((name) => {
         const value = request.headers.get(name)
@@ -87,25 +89,9 @@ export class ModelCalls {
           query: [],
           input: { path, headers, body: digest ?? digestOf(body.bytes) },
         }),
-      hangUp: request.signal,
       onModel: (model) => reply.about(model),
       onRemovedBetas: (names) => reply.removedBetas(names),
       failureJson: (problem) => reply.failureJson(problem),
     }
-  }
-}
-
-function told(reply: Reply, operation: ModelOperationName, outcome: ModelOutcome): Response {
-  switch (outcome.kind) {
-    case 'served':
-      return reply.served(outcome.body, outcome.cost, null, { 'content-type': outcome.contentType }, outcome.readings)
-    case 'streaming':
-      return reply.streamed(outcome.body, outcome.contentType, outcome.readings)
-    case 'repeated':
-      return reply.repeated(outcome.body, outcome.headers)
-    case 'refused':
-      return reply.refuse(outcome.failure, outcome.readings)
-    case 'quoted':
-      return reply.quoted(operation, outcome)
   }
 }

@@ -2,16 +2,10 @@ import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { isJson, listOf } from '../../core/json'
 import { fingerprintOf } from '../../core/payments/binding'
 import { no, ok, type Result } from '../../core/result'
-import { inPlace } from '../../pipeline/in-place'
 import { positive } from '../../pipeline/models/wires/model-request'
+import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import type { ResearchParts, ResearchState } from '../../pipeline/research/deep-research'
-import {
-  EVENTS,
-  type ResearchCall,
-  type ResearchOutcome,
-  type ResearchWire,
-  serveResearch,
-} from '../../pipeline/research/serve-research'
+import { type ResearchCall, type ResearchWire, researchWork } from '../../pipeline/research/research-work'
 import { readCallOptions } from '../middleware/call-options'
 import { readJson } from '../middleware/json-body'
 import type { Reply } from '../middleware/reply'
@@ -23,9 +17,11 @@ const MAX_QUESTION_BYTES = 16 * 1024
 
 /** `POST /v1/deep-research` through HTTP: a chat completion with `citations`, plain or with its progress as a stream. */
 export class ResearchCalls {
+  private readonly pipeline: PipelineDeps
   private readonly parts: ResearchParts
 
-  constructor(parts: ResearchParts) {
+  constructor(pipeline: PipelineDeps, parts: ResearchParts) {
+    this.pipeline = pipeline
     this.parts = parts
   }
 
@@ -34,22 +30,21 @@ export class ResearchCalls {
     context.allowSilence()
     const options = readCallOptions((name) => request.headers.get(name))
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
-    const outcome = await inPlace(this.parts.limiter, authenticated, async (ticket): Promise<ResearchOutcome> => {
+    const call = { authenticated, options: options.value, hangUp: request.signal, takesPlace: true }
+    const outcome = await runPaidCall(this.pipeline, call, async () => {
       const read = await readJson(context)
       const asked = read.ok ? askedOf(read.value) : read
-      if (!asked.ok) return { kind: 'refused', failure: asked.error }
-      return serveResearch(this.parts, {
+      if (!asked.ok) return asked
+      return researchWork(this.parts, {
         ...asked.value,
         authenticated,
-        ticket,
         options: options.value,
-        hangUp: request.signal,
         onModel: (model: string) => reply.about(model),
         fingerprint: () => fingerprintOf({ method: 'POST', path: '/v1/deep-research', query: [], input: asked.value }),
         wire: completionWire(reply, asked.value.model, this.parts.clock.now()),
       })
     })
-    return told(reply, outcome)
+    return reply.outcome(outcome)
   }
 }
 
@@ -87,21 +82,6 @@ function lastUserText(messages: unknown): string {
   return listOf(content)
     .flatMap((part) => (isJson(part) && typeof part['text'] === 'string' ? [part['text']] : []))
     .join('\n')
-}
-
-function told(reply: Reply, outcome: ResearchOutcome): Response {
-  switch (outcome.kind) {
-    case 'served':
-      return reply.served(outcome.body, outcome.cost, null, {}, outcome.readings)
-    case 'streaming':
-      return reply.streamed(streamOf(outcome), EVENTS['content-type'], outcome.readings)
-    case 'repeated':
-      return reply.repeated(outcome.body, outcome.headers)
-    case 'refused':
-      return reply.refuse(outcome.failure, outcome.readings)
-    case 'quoted':
-      return reply.quoted('deep-research', outcome)
-  }
 }
 
 /** A job as a chat completion, or as chunks of one; what it is at stands beside them under `research`. */
@@ -144,24 +124,4 @@ function endOf({ tokens, citations, queries }: ResearchState) {
     citations: citations.map(({ number, title, url }) => ({ number, title, url })),
     search_queries: queries,
   }
-}
-
-/** The job runs while it is read, and is told when its reader is gone. */
-function streamOf({ run, hangUp }: Extract<ResearchOutcome, { kind: 'streaming' }>): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  let gone = false
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      const send = (text: string) => {
-        if (!gone) controller.enqueue(encoder.encode(text))
-      }
-      void run(send).finally(() => {
-        if (!gone) controller.close()
-      })
-    },
-    cancel() {
-      gone = true
-      hangUp()
-    },
-  })
 }

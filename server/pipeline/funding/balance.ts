@@ -13,7 +13,7 @@ import type { Funding } from './funding'
  */
 export function balanceFunding(ledger: Ledger): Funding {
   return {
-    async reserve(quote, { caller, incoming }, _, credit) {
+    async reserve({ quote, credit }, { caller, incoming }) {
       if (caller.kind === 'anonymous') throw new Error('the balance pays for known callers only')
       const { account } = caller
       const { poolId } = countedOn(caller)
@@ -30,9 +30,9 @@ export function balanceFunding(ledger: Ledger): Funding {
         )
       return ok({
         isCredit,
-        async capture(amount, call, overrun, kept) {
-          if (!call) throw new Error('a call of a key has its record')
-          const captured = await ledger.capture(amount, call, overrun, kept)
+        async capture({ amount, record, overrun, kept }) {
+          if (!record) throw new Error('a call of a key has its record')
+          const captured = await ledger.capture(amount, record, overrun, kept)
           if (captured.ok) return ok({ cost: amount, receipt: null })
           return no(
             failure('service_unavailable', 'The charge could not be recorded. You were not charged.', {
@@ -40,7 +40,7 @@ export function balanceFunding(ledger: Ledger): Funding {
             }),
           )
         },
-        keep: (call) => ledger.keep({ hold: held.value, call }),
+        persist: (call) => ledger.keep({ hold: held.value, call }),
         release: () => ledger.release(request),
       })
     },

@@ -8,9 +8,9 @@ import type { Payments, Purchase } from '../../core/payments/payments'
 import { mayOfferAgain, type PaymentRefusal } from '../../core/payments/refusal'
 import { no, ok, type Result } from '../../core/result'
 import { isUnavailable } from '../../core/unavailable'
-import type { AnyOperation, AuthenticatedCall } from '../call'
-import type { Quote } from '../quote'
-import type { Captured, Funding, Reservation } from './funding'
+import type { AuthenticatedCall } from '../call'
+import type { Captured } from '../work'
+import type { Funding, Priced, Reservation } from './funding'
 
 const RETRY_AFTER_SECONDS = { payment_in_progress: 1, payment_pending: 2, payment_network_unavailable: 2 } as const
 
@@ -20,10 +20,10 @@ const RETRY_AFTER_SECONDS = { payment_in_progress: 1, payment_pending: 2, paymen
  */
 export function paymentFunding(payments: Payments, limiter: Limiter): Funding {
   return {
-    async reserve(quote, authenticated, operation, _credit, fingerprint) {
+    async reserve(work, authenticated) {
       const { credential } = authenticated.incoming
       if (credential.kind !== 'payment') throw new Error('only a payment pays for one call')
-      const what = purchaseOf(quote, authenticated, operation, fingerprint)
+      const what = purchaseOf(work, authenticated)
       const begun = await payments.begin(what, credential.shown)
       if (!begun.ok) return no(await refused(payments, what, begun.error))
       // What paid is not held to the window of its address (spec-answers 9); what only could pay is.
@@ -36,13 +36,13 @@ export function paymentFunding(payments: Payments, limiter: Limiter): Funding {
 /** Puts the challenges beside each 402 of what may be paid for by itself: to whoever sent nothing, and to a key that cannot pay. */
 export function offering(funding: Funding, payments: Payments): Funding {
   return {
-    async reserve(quote, authenticated, operation, credit, fingerprint) {
-      const reserved = await funding.reserve(quote, authenticated, operation, credit, fingerprint)
+    async reserve(work, authenticated) {
+      const reserved = await funding.reserve(work, authenticated)
       const { route } = authenticated.incoming
       // Every failure of reserving names a price when it is a 402; what is of another kind is no invitation to pay.
       if (reserved.ok || reserved.error.price === undefined) return reserved
       if (route.kind !== 'priced' || !route.payable) return reserved
-      return no(await withOffers(payments, purchaseOf(quote, authenticated, operation, fingerprint), reserved.error))
+      return no(await withOffers(payments, purchaseOf(work, authenticated), reserved.error))
     },
   }
 }
@@ -50,15 +50,10 @@ export function offering(funding: Funding, payments: Payments): Funding {
 /** What the `Payment` scheme says of a purchase beside its price (spec 2.4). */
 const DESCRIPTION = 'Send an API key, or pay for this one request by answering this payment challenge.'
 
-function purchaseOf(
-  quote: Quote,
-  { incoming }: AuthenticatedCall,
-  { name, timeoutMs }: AnyOperation,
-  fingerprint: () => string,
-): Purchase {
+function purchaseOf({ quote, operation, timeoutMs, fingerprint }: Priced, { incoming }: AuthenticatedCall): Purchase {
   return {
     purpose: 'call',
-    operation: name,
+    operation,
     amount: quote.most,
     description: DESCRIPTION,
     fingerprint: fingerprint(),
@@ -76,7 +71,7 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
     deadline: payment.deadline,
     keptAnswer: payment.keptAnswer,
     isPaid: payment.isPaid,
-    async capture(amount, _call, _overrun, _kept, delivery): Promise<Result<Captured, Failure>> {
+    async capture({ amount, delivery }): Promise<Result<Captured, Failure>> {
       if (amount !== what.amount) throw new Error('a payment is for the whole of a fixed price')
       if (!delivery) throw new Error('a payment buys an answer')
       const answer = keepable(delivery.body)

@@ -5,7 +5,7 @@ import type { Funding } from './funding'
 
 /** Nobody pays: the answer is 402, with the price. Where payment methods are offered, `offering` adds their challenges. */
 export const unpaid: Funding = {
-  async reserve({ most, fixed }) {
+  async reserve({ quote: { most, fixed } }) {
     return no(
       failure(
         'payment_required',

@@ -1,18 +1,18 @@
 import type { Failure } from '../../core/failure'
 import { mostCost } from '../../core/models/token-price'
 import { least, type Money, micros } from '../../core/money'
-import { spendable } from '../paid-call'
+import { spendable } from '../spendable'
 import type { ModelDeps, ValidatedCall } from './model-call'
 
 /** A refusal for money, with the largest output cap that the same call could have. Others stay as they are. */
 export async function withFittingCap(
   deps: Pick<ModelDeps, 'ledger' | 'creditBuysPaid'>,
-  judged: Pick<ValidatedCall, 'call' | 'request' | 'model' | 'cap' | 'bounds'>,
+  validated: Pick<ValidatedCall, 'call' | 'request' | 'model' | 'cap' | 'bounds'>,
   problem: Failure,
 ): Promise<Failure> {
   if (problem.code !== 'insufficient_balance' && problem.code !== 'insufficient_api_key_balance') return problem
-  const available = await spendableOn(deps, judged)
-  const cap = available === null ? 0 : largestCap(judged, available)
+  const available = await spendableOn(deps, validated)
+  const cap = available === null ? 0 : largestCap(validated, available)
   const hint =
     cap > 0
       ? `An output cap of at most ${cap} tokens would fit.`
@@ -24,7 +24,7 @@ async function spendableOn(
   deps: Pick<ModelDeps, 'ledger' | 'creditBuysPaid'>,
   { call: { authenticated }, model }: Pick<ValidatedCall, 'call' | 'model'>,
 ): Promise<Money | null> {
-  const all = await spendable(deps, authenticated)
+  const all = await spendable(deps.ledger, authenticated)
   if (all === null || authenticated.caller.kind === 'anonymous' || !model.rechargeRequired || deps.creditBuysPaid)
     return all
   const balance = await deps.ledger.balance(authenticated.caller.account.id)

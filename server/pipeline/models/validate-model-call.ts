@@ -12,11 +12,11 @@ import { removedBetas } from './wires/betas'
 import { boundsOf, type ModelRequest, type TokenBounds, unsold } from './wires/model-request'
 import type { ModelWire, WirePath } from './wires/model-wire'
 
-/** Judges the input of a model call that was read: its model, its bounds. Takes nothing. */
+/** Validates the input of a model call that was read: its model, its bounds. Takes nothing. */
 export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<ValidatedCall, Failure> {
   const { authenticated, wire, request } = call
   const { caller } = authenticated
-  if (caller.kind === 'anonymous') throw new Error('the door let nobody known pass to a model')
+  if (caller.kind === 'anonymous') throw new Error('an anonymous caller passed to a model')
   const sold = soldModel(deps, caller, request.model, wire.route)
   if (isSold(sold)) call.onModel(request.model)
   if (!sold.ok) return sold

@@ -1,11 +1,11 @@
-/** Calls of models and research under way, so that a stop can wait for them, and end what does not end by itself. */
-export class OpenStreams {
+/** Calls that may take long (models, research, streams) and are under way, so that a stop can wait for them and break off the rest. */
+export class OpenCalls {
   private readonly open = new Map<object, () => Promise<void>>()
   private lastLeft: (() => void) | null = null
 
-  /** `end` breaks it off as the gateway's own doing, settles it and gives everything back. */
-  add(call: object, end: () => Promise<void>): void {
-    this.open.set(call, end)
+  /** `breakOff` ends the call as the gateway's own doing; it resolves when the call is settled and gave everything back. */
+  add(call: object, breakOff: () => Promise<void>): void {
+    this.open.set(call, breakOff)
   }
 
   delete(call: object): void {
@@ -13,7 +13,7 @@ export class OpenStreams {
     if (this.open.size === 0) this.lastLeft?.()
   }
 
-  /** Resolves when nothing is open; what is after `mostMs` is ended. */
+  /** Resolves when nothing is open; what is open after `mostMs` is broken off. */
   async ended(mostMs: number): Promise<void> {
     if (this.open.size === 0) return
     const left = new Promise<void>((resolve) => (this.lastLeft = resolve))
@@ -21,6 +21,6 @@ export class OpenStreams {
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, mostMs)))
     await Promise.race([left, late])
     clearTimeout(timer)
-    await Promise.all([...this.open.values()].map((end) => end()))
+    await Promise.all([...this.open.values()].map((breakOff) => breakOff()))
   }
 }

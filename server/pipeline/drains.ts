@@ -1,6 +1,6 @@
-import { type Failure, failure } from '../../core/failure'
-import type { AccountId } from '../../core/ids'
-import { type Model, upstreamName } from '../../core/models/model'
+import { type Failure, failure } from '../core/failure'
+import type { AccountId } from '../core/ids'
+import { type Model, upstreamName } from '../core/models/model'
 
 /** A process has room for so many calls that nobody listens to. */
 const MAX_OF_PROCESS = 512

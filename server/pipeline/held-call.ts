@@ -1,0 +1,142 @@
+import type { Clock } from '../core/clock'
+import type { Failure } from '../core/failure'
+import type { Journal } from '../core/ledger/journal'
+import type { Ticket } from '../core/limits/limiter'
+import { type Money, ZERO } from '../core/money'
+import type { Result } from '../core/result'
+import type { CallRecord } from '../core/usage/call-record'
+import type { AuthenticatedCall, PaidCall } from './call'
+import type { Drain } from './drains'
+import type { Reservation } from './funding/funding'
+import type { Ending, FirstTurn } from './idempotency/idempotency'
+import type { OpenCalls } from './open-calls'
+import { callRecord } from './record-call'
+import type { Captured, Charge, Kept, OpenCall, Work } from './work'
+
+export interface HeldCallDeps {
+  readonly clock: Clock
+  readonly journal: Pick<Journal, 'note'>
+  readonly openCalls: OpenCalls
+  /** Money that the house lost: the upstream cost more than was held. */
+  readonly onOverrun: (request: string, what: string, amount: Money) => void
+}
+
+/** The call, and what it had taken before its money. */
+interface HeldCallParts {
+  readonly deps: HeldCallDeps
+  readonly call: Pick<PaidCall, 'authenticated' | 'hangUp'>
+  readonly work: Work
+  readonly place: Ticket | null
+  /** Set under an `Idempotency-Key`. */
+  readonly first: FirstTurn | null
+}
+
+/** A signal that never aborts. */
+const NEVER = new AbortController().signal
+
+/** A call with its money, its place and its key: the only place that captures or releases. */
+export class HeldCall implements OpenCall {
+  readonly authenticated: AuthenticatedCall
+  readonly hangUp: AbortSignal
+  readonly shutdown: AbortSignal
+  readonly drain: Drain | null
+  readonly hasKey: boolean
+  readonly isCredit: boolean
+  readonly timeoutMs: number
+  readonly reservation: Reservation
+  private readonly parts: HeldCallParts
+  private readonly over: PromiseWithResolvers<void> | null = null
+  private isGivenBack = false
+
+  constructor(parts: HeldCallParts, reservation: Reservation, drain: Drain | null) {
+    const { deps, call, work, place, first } = parts
+    const { deadline = Number.POSITIVE_INFINITY, isCredit = false } = reservation
+    this.parts = parts
+    this.reservation = reservation
+    this.authenticated = call.authenticated
+    this.hangUp = call.hangUp
+    this.drain = drain
+    this.hasKey = first !== null
+    this.isCredit = isCredit
+    this.timeoutMs = Math.max(0, Math.min(work.timeoutMs, deadline - deps.clock.now()))
+    this.shutdown = NEVER
+    if (!place) return
+    const abort = new AbortController()
+    const over = Promise.withResolvers<void>()
+    this.shutdown = abort.signal
+    this.over = over
+    deps.openCalls.add(this, () => {
+      abort.abort()
+      return over.promise
+    })
+  }
+
+  /** Whether nothing is left to give back, and nobody waits for its end. */
+  get isOver(): boolean {
+    return this.isGivenBack && !this.hasKey && !this.over
+  }
+
+  async persist(charge: Charge): Promise<boolean> {
+    return (await this.reservation.persist?.(this.record(charge))) ?? false
+  }
+
+  async charge(charge: Charge, kept: Kept): Promise<Result<Captured, Failure>> {
+    const { deps, work, first, place } = this.parts
+    const { charged, tokens, overrun = ZERO } = charge
+    const { incoming, caller } = this.authenticated
+    if (overrun > 0) deps.onOverrun(incoming.id, work.model ?? work.operation, overrun)
+    const captured = await this.reservation.capture({
+      amount: charged.cost,
+      record: caller.kind === 'anonymous' ? null : this.record(charge),
+      overrun,
+      ...(first && { kept: kept === 'cut' ? first.cut() : first.answer(kept.body, kept.headers) }),
+      ...(kept !== 'cut' && { delivery: { body: kept.body, isGone: () => this.hangUp.aborted } }),
+    })
+    if (captured.ok && !place) this.isGivenBack = true
+    else await this.giveBack(tokens ? tokens.input + tokens.output : 0, captured.ok)
+    return captured
+  }
+
+  note(status: number, code: string): void {
+    const { deps, work } = this.parts
+    const end = { status, code, charged: null, now: deps.clock.now() }
+    const record = callRecord(this.authenticated, work.operation, end)
+    deps.journal.note(work.model === undefined ? record : { ...record, model: work.model })
+  }
+
+  async giveBack(tokens = 0, isCaptured = false): Promise<void> {
+    if (this.isGivenBack) return
+    this.isGivenBack = true
+    try {
+      await this.parts.place?.finish(tokens)
+    } finally {
+      if (!isCaptured) await this.reservation.release()
+    }
+  }
+
+  async close(end: Ending): Promise<void> {
+    try {
+      await this.giveBack()
+    } finally {
+      try {
+        await this.parts.first?.end(end)
+      } finally {
+        this.parts.deps.openCalls.delete(this)
+        this.over?.resolve()
+      }
+    }
+  }
+
+  private record({ charged, code = null, tokens, usageSource }: Charge): CallRecord {
+    const { deps, work } = this.parts
+    const end = { status: 200, code, charged, now: deps.clock.now() }
+    const record = callRecord(this.authenticated, work.operation, end)
+    if (!tokens && work.model === undefined) return record
+    return {
+      ...record,
+      ...(tokens && { tokens }),
+      ...(work.model !== undefined && { model: work.model }),
+      ...(usageSource && { usageSource }),
+    }
+  }
+}

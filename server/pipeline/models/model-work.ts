@@ -1,0 +1,133 @@
+import { boundedBytes } from '../../core/bounded-bytes'
+import { type Failure, failure } from '../../core/failure'
+import { isJson } from '../../core/json'
+import { no, ok, type Result } from '../../core/result'
+import { SHUTTING_DOWN, toFailure } from '../call-upstream'
+import { settledStream } from '../stream'
+import type { OpenCall, Work, WorkResult } from '../work'
+import { withFittingCap } from './fitting-cap'
+import type { BackendAnswer } from './model-backend'
+import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
+import { chargeFor, estimatedCharge, NOTHING } from './model-charge'
+import { modelStream } from './model-stream'
+import { validateModelCall } from './validate-model-call'
+import { isTooDeep } from './wires/json-depth'
+import type { Seen } from './wires/model-wire'
+
+/** Most bytes of a plain answer; with pictures in it, a model's is longer than a search's. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+/** The work of one call of a model, plain or streamed, or what is wrong with its input (spec-answers 2, 4, 9). */
+export function modelWork(deps: ModelDeps, call: ModelCall): Result<Work, Failure> {
+  const validation = validateModelCall(deps, call)
+  if (!validation.ok) return validation
+  const validated = validation.value
+  const { model, most, bounds, subjects, family, request } = validated
+  return ok({
+    operation: call.operation,
+    model: model.id,
+    quote: { most, version: model.priceVersion, fixed: false },
+    effect: 'read',
+    streams: request.stream,
+    // Its upstreams have deadlines of their own.
+    timeoutMs: Number.POSITIVE_INFINITY,
+    credit: !model.rechargeRequired || deps.creditBuysPaid ? 'all' : 'nothing',
+    ...(model.rechargeRequired && { needsTopUp: model.id }),
+    fingerprint: call.fingerprint,
+    load: { subjects, window: family, tokens: bounds.input.likely + bounds.output, upstreams: model.upstreams },
+    explainRefusal: (problem) => withFittingCap(deps, validated, problem),
+    run: (open) => ask(deps, { validated, askedAt: deps.clock.now() }, open),
+  })
+}
+
+/** A call that is asked, and since when. */
+interface Asked {
+  readonly validated: ValidatedCall
+  readonly askedAt: number
+}
+
+/** Only the end of this process still breaks the call off. */
+async function ask(deps: ModelDeps, asked: Asked, open: OpenCall): Promise<WorkResult> {
+  const { call, request, model, cap } = asked.validated
+  const { wire, path, headers } = call
+  const opened = await deps.backend.open({ model, wire, request, path, cap, headers }, open.shutdown)
+  if (!opened.ok)
+    return open.shutdown.aborted
+      ? brokenOff(deps, asked, open, SHUTTING_DOWN)
+      : { kind: 'failed', failure: toFailure(opened.error), didNothing: true }
+  const answer = opened.value
+  open.drain?.at(answer.upstream)
+  if (!request.stream) return whole(deps, asked, open, answer)
+  return {
+    kind: 'stream',
+    headers: { 'content-type': answer.contentType },
+    lost: chargeFor(asked.validated, NOTHING, 'gateway_restarted'),
+    open: () => settledStream(deps, open, answer, modelStream(deps, asked)),
+    close: () => answer.close(),
+  }
+}
+
+/** There is no answer to the end: a break to whoever waits, and charged by estimate to whoever left (spec-answers 4). */
+async function brokenOff(deps: ModelDeps, asked: Asked, open: OpenCall, problem: Failure): Promise<WorkResult> {
+  const broken = { kind: 'failed' as const, failure: problem, didNothing: true }
+  if (!open.hangUp.aborted) return broken
+  const code = problem === SHUTTING_DOWN ? 'gateway_shutdown' : 'caller_hung_up'
+  return { ...broken, owed: await estimatedCharge(deps, asked, NOTHING, code) }
+}
+
+async function whole(deps: ModelDeps, asked: Asked, open: OpenCall, answer: BackendAnswer): Promise<WorkResult> {
+  const body = await wholeBody(answer)
+  answer.close()
+  if (!body.ok) {
+    if (open.shutdown.aborted) return brokenOff(deps, asked, open, SHUTTING_DOWN)
+    deps.onTrouble(answer.upstream, body.error)
+    return brokenOff(deps, asked, open, body.error === LATE ? TOO_LATE : BROKEN)
+  }
+  const seen = seenIn(asked.validated, body.value)
+  if (!seen) {
+    deps.onTrouble(answer.upstream, 'an answer that is no JSON object, or nests too deep')
+    const problem = failure('upstream_error', 'The model gave an answer that cannot be read. You were not charged.')
+    return { kind: 'failed', failure: problem, didNothing: true }
+  }
+  return {
+    kind: 'answer',
+    body: body.value,
+    headers: { 'content-type': answer.contentType },
+    charge: chargeFor(asked.validated, seen, open.hangUp.aborted ? 'caller_hung_up' : null),
+  }
+}
+
+/** Null where it is no JSON object, or nests deeper than anything goes through the gateway. */
+function seenIn({ call }: ValidatedCall, body: Uint8Array): Seen | null {
+  if (isTooDeep(body, false)) return null
+  const text = new TextDecoder().decode(body)
+  try {
+    const json: unknown = JSON.parse(text)
+    if (!isJson(json)) return null
+    const counts = call.wire.usageOf(json)
+    return { counts, isFinal: counts !== null, textBytes: call.wire.textBytes(text) }
+  } catch {
+    return null
+  }
+}
+
+/** Once its headers are there, it may take as long again as they might have. */
+async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<ArrayBuffer>, string>> {
+  let isLate = false
+  const deadline = setTimeout(() => {
+    isLate = true
+    answer.close()
+  }, answer.drainMs)
+  try {
+    const bytes = await boundedBytes(answer.body, MAX_ANSWER_BYTES)
+    return bytes ? ok(bytes) : no('an answer that is too long')
+  } catch (error) {
+    return no(isLate ? LATE : error instanceof Error ? error.name : 'the answer was cut')
+  } finally {
+    clearTimeout(deadline)
+  }
+}
+
+const LATE = 'an answer that does not end'
+const TOO_LATE = failure('upstream_timeout', 'The model did not end its answer in time. You were not charged.')
+const BROKEN = failure('upstream_error', 'The model broke off in the middle of its answer. You were not charged.')

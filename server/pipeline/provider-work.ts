@@ -1,0 +1,58 @@
+import type { Operation } from '../core/catalogue/operation'
+import type { Provider } from '../core/providers/provider'
+import { type AnswerHeaders, originOf } from './call'
+import { callUpstream, HUNG_UP } from './call-upstream'
+import type { UnitQuote } from './quote'
+import type { CreditUse, OpenCall, Work, WorkResult } from './work'
+
+/** One question to a provider, with its input parsed: a search, an action of a linked account. */
+export interface ProviderSale<I> {
+  readonly operation: Pick<Operation, 'name' | 'effect' | 'timeoutMs'>
+  readonly provider: Provider<I>
+  readonly input: I
+  readonly quote: UnitQuote
+  readonly headers: AnswerHeaders
+  readonly fingerprint: () => string
+}
+
+/** A provider that is asked outside is not told of a hang-up. */
+const NEVER = new AbortController().signal
+
+/** The work of an operation that one provider answers, at a price per unit of its answer. */
+export function providerWork<I>(
+  deps: { readonly onTrouble: (provider: string, reason: string) => void },
+  sale: ProviderSale<I>,
+): Work {
+  const { operation, provider, quote, headers, fingerprint } = sale
+  return {
+    operation: operation.name,
+    effect: operation.effect ?? 'read',
+    streams: false,
+    timeoutMs: operation.timeoutMs,
+    credit: creditUse(provider.onCredit),
+    quote,
+    headers,
+    fingerprint,
+    run: (open) => ask(deps, sale, open),
+  }
+}
+
+async function ask<I>(
+  { onTrouble }: { readonly onTrouble: (provider: string, reason: string) => void },
+  { provider, input, quote }: ProviderSale<I>,
+  { isCredit, hangUp, timeoutMs, authenticated }: OpenCall,
+): Promise<WorkResult> {
+  const asked = (isCredit && provider.onCredit) || provider
+  const stop = asked.isLocal ? hangUp : NEVER
+  const answer = await callUpstream(asked, input, originOf(authenticated), { timeoutMs, stop, onTrouble })
+  if (!answer.ok) return { kind: 'failed', ...answer.error }
+  // Only of what costs nothing may a hang-up still save the price.
+  if (asked.isLocal && hangUp.aborted) return { kind: 'failed', failure: HUNG_UP, didNothing: true }
+  const { body, units = 1, ageSeconds } = answer.value
+  const age = ageSeconds === undefined ? {} : { ageSeconds }
+  return { kind: 'answer', body, charge: { charged: quote.charge(units) }, ...age }
+}
+
+export function creditUse(onCredit: object | null | undefined): CreditUse {
+  return onCredit === undefined ? 'all' : onCredit === null ? 'nothing' : 'part'
+}
