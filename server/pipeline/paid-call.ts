@@ -150,7 +150,10 @@ async function streamed(sale: Sale, open: HeldCall, stream: Extract<WorkResult, 
     const now = await readings(sale)
     const body = stream.open()
     isOpen = true
-    return { outcome: { kind: 'streaming', body, headers: { ...work.headers, ...stream.headers }, readings: now }, end: null }
+    return {
+      outcome: { kind: 'streaming', body, headers: { ...work.headers, ...stream.headers }, readings: now },
+      end: null,
+    }
   } finally {
     if (!isOpen) stream.close()
   }
