@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openIdentity } from './adapters/identity/identity'
+import { type IdentityOptions, openIdentity } from './adapters/identity/identity'
 import { openGuardedFetch } from './adapters/outbound/guarded-fetch'
 import { lockDataFolder } from './adapters/stores/libsql/driver/data-folder-lock'
 import { openStores } from './adapters/stores/libsql/open-stores'
@@ -66,6 +66,8 @@ export interface Surroundings {
   readonly pingMs?: number
   /** Other sources of answers, for tests. */
   readonly providers?: ClosableProviders
+  /** A hash of passwords that takes no time, for tests. */
+  readonly passwordHash?: IdentityOptions['passwordHash']
 }
 
 interface ClosableProviders extends DataProviders {
@@ -270,7 +272,7 @@ async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, 
 
 function composeIdentity(
   config: Config,
-  { clock, log }: Surroundings,
+  { clock, log, passwordHash }: Surroundings,
   { stores, signUp, accounts, appGrants, events }: Awaited<ReturnType<typeof composeCore>>,
 ) {
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
@@ -294,6 +296,7 @@ function composeIdentity(
     },
     onFault: ({ requestId, reason }) => log.error('sign-in', { requestId, reason }),
     clock,
+    passwordHash,
   })
   return { identity, ownOrigins, mailer }
 }

@@ -74,6 +74,17 @@ export interface MadeKey {
   readonly secret: string
 }
 
+/** What the library's scrypt does, in no time: it costs a sign-up a tenth of a second, and its own tests are in tests/adapters/identity. */
+const QUICK_HASH = {
+  hash: async (password: string) => saltedHash(crypto.randomUUID(), password),
+  verify: async ({ hash, password }: { readonly hash: string; readonly password: string }) =>
+    hash === saltedHash(hash.slice(0, hash.indexOf(':')), password),
+}
+
+function saltedHash(salt: string, password: string): string {
+  return `${salt}:${new Bun.CryptoHasher('sha256', salt).update(password).digest('hex')}`
+}
+
 const OPERATOR: Actor = { kind: 'operator', id: 'test', address: null }
 /** Limits so wide that no test waits for a minute to pass. */
 export const WIDE: Limits = { rpm: 1_000_000, tpm: 1_000_000_000, concurrency: 1000 }
@@ -117,6 +128,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     stopwatch: clock.stopwatch,
     log: openLog('debug', (line) => logged.push(line)),
     onFatal: (reason) => fatal.push(reason),
+    passwordHash: QUICK_HASH,
     ...(!options.configuredProviders && { providers: { images, context } }),
     ...(options.pingMs && { pingMs: options.pingMs }),
     ...(options.outbound && { outbound: options.outbound }),
@@ -163,7 +175,7 @@ export async function openHarness(options: HarnessOptions = {}) {
       if (!made.ok) throw new Error(JSON.stringify(made.error))
       return { id: made.value.key.id, secret: made.value.secret }
     },
-    /** A person who signed up over HTTP (slow: the password is hashed). `api` sends the session cookie and JSON. `send`: how the sign-up goes out. */
+    /** A person who signed up over HTTP. `api` sends the session cookie and JSON. `send`: how the sign-up goes out. */
     async owner(email = `owner-${++people}@example.com`, send: typeof call = call) {
       const answer = await send('/api/auth/sign-up/email', {
         method: 'POST',

@@ -8,7 +8,7 @@ import { authRequest } from './auth-request'
 import { CodeUses } from './code-uses'
 import { type Refusal, readRefusal, shapeError } from './error-shape'
 import type { IdentityDatabase } from './identity-database'
-import { libraryOptions } from './library-options'
+import { libraryOptions, type PasswordHash } from './library-options'
 import { type Answered, type AskedBy, openProtocol } from './oauth-protocol'
 import type { Registration } from './oauth-registration'
 import { openUpkeep } from './oauth-upkeep'
@@ -50,6 +50,8 @@ export interface IdentityOptions {
   /** Told of every failure behind a 500, and of a failed onSignUp. Default: one line on stderr. */
   readonly onFault?: (fault: IdentityFault) => void
   readonly clock?: Clock
+  /** A cheaper hash, for tests. */
+  readonly passwordHash?: PasswordHash | undefined
 }
 
 /** Why a session could not be read. Keeps from the cause whether the database was away, and no text that could hold a token. */
@@ -186,6 +188,7 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
       trustedOrigins: options.trustedOrigins,
       signUpPerMinute: options.signUpPerMinute,
       windows: openAttemptWindows(clock),
+      passwordHash: options.passwordHash,
       clock,
       store: {
         hash: secretHash(options.secret),

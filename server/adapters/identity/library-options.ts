@@ -29,6 +29,12 @@ const MAX_NAME_CHARACTERS = 200
 const MAX_EMAIL_CHARACTERS = 254
 const MAX_USER_AGENT_CHARACTERS = 256
 
+/** How a password is kept and compared. */
+export interface PasswordHash {
+  hash(password: string): Promise<string>
+  verify(given: { readonly hash: string; readonly password: string }): Promise<boolean>
+}
+
 export interface LibrarySettings {
   readonly db: IdentityDatabase
   readonly secret: string
@@ -48,6 +54,8 @@ export interface LibrarySettings {
   readonly sendReset: (user: SignedUpUser, token: string) => Promise<void>
   /** Runs after a password was set by a token. Must not throw. */
   readonly onPasswordReset: (user: SignedUpUser) => Promise<void>
+  /** Absent: the library's own scrypt. */
+  readonly passwordHash?: PasswordHash | undefined
   /** Gets what the library logs as an error. The arguments may hold secrets. */
   readonly onLoggedError: (message: string, details: readonly unknown[]) => void
 }
@@ -147,6 +155,7 @@ function passwords(settings: LibrarySettings) {
     maxPasswordLength: 256,
     revokeSessionsOnPasswordReset: true,
     resetPasswordTokenExpiresIn: HOUR_SECONDS,
+    ...(settings.passwordHash && { password: settings.passwordHash }),
     // Not awaited: how long a mail takes would tell whether somebody signs in with the address.
     sendResetPassword: async ({ user, token }: { user: SignedUpUser; token: string }) =>
       void settings.sendReset(userOf(user), token),

@@ -1,4 +1,5 @@
-import { type Client, createClient, type InStatement, LibsqlError, type ResultSet } from '@libsql/client'
+import type { Client, Config, InStatement, ResultSet } from '@libsql/client'
+import { createClient as openFile, LibsqlError } from '@libsql/client/sqlite3'
 import { boundedFetch } from './bounded-fetch'
 import type { WireError, WireResult, WorkerReply, WorkerRequest } from './worker-wire'
 
@@ -54,7 +55,7 @@ async function run(request: WorkerRequest): Promise<ResultSet[]> {
  */
 async function open(request: Extract<WorkerRequest, { op: 'open' }>): Promise<Client> {
   const isFile = request.url.startsWith('file:')
-  const opened = createClient({
+  const opened = await createClient({
     url: request.url,
     ...(request.authToken && { authToken: request.authToken }),
     ...(!isFile && { fetch: boundedFetch({ deadlineMs: () => deadlineMs }) }),
@@ -73,6 +74,11 @@ async function open(request: Extract<WorkerRequest, { op: 'open' }>): Promise<Cl
   const sync = (await opened.execute('PRAGMA synchronous')).rows[0]?.[0]
   if (mode !== 'wal' || sync !== 2) throw new Error(`the database gives journal_mode=${mode}, synchronous=${sync}`)
   return opened
+}
+
+/** The clients of a database over the network are loaded only for one: they take as long to load as the file's own. */
+async function createClient(config: Config): Promise<Client> {
+  return config.url.startsWith('file:') ? openFile(config) : (await import('@libsql/client')).createClient(config)
 }
 
 function wireResult(result: ResultSet): WireResult {
