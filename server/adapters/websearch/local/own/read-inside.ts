@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { open, realpath, stat } from 'node:fs/promises'
+import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promises'
 import { sep } from 'node:path'
 import { Unreadable } from './own-content'
 
@@ -26,16 +26,26 @@ export async function readInside(
     if (!found.isFile()) throw new Unreadable('not a regular file')
     if (found.size > maxBytes) throw new Unreadable(`larger than ${maxBytes / 1e6} MB`)
     // A folder on the way may have become a link since it was listed: where the file truly is decides.
-    const real = await realpath(path)
-    const there = await stat(real)
-    if (!isInside(root, real) || there.ino !== found.ino || there.dev !== found.dev)
-      throw new Unreadable('it is outside the folder')
+    const real = await openedAt(handle, path)
+    if (real === null || !isInside(root, real)) throw new Unreadable('it is outside the folder')
     const bytes = new Uint8Array(found.size)
     const { bytesRead } = await handle.read(bytes, 0, found.size, 0)
     return bytes.subarray(0, bytesRead)
   } finally {
     await handle.close()
   }
+}
+
+/**
+ * The real path of what was opened. Linux tells it of the handle itself. Elsewhere it is asked by the path and compared, null when it
+ * is another file by now: a folder that became a link, and a folder, and a link once more between the two questions is not seen.
+ */
+async function openedAt(handle: FileHandle, path: string): Promise<string | null> {
+  const ofHandle = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => null)
+  if (ofHandle !== null) return ofHandle
+  const real = await realpath(path)
+  const [opened, there] = await Promise.all([handle.stat(), stat(real)])
+  return there.ino === opened.ino && there.dev === opened.dev ? real : null
 }
 
 function isInside(root: string, real: string): boolean {
