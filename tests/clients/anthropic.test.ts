@@ -3,6 +3,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { type ModelGateway, openModelGateway, PRICE } from '../support/model-gateway'
 import { anthropic, eventStream, openVendor, type VendorDouble } from '../support/vendor-double'
 import '../support/patience'
+import { until } from '../support/until'
 
 /** The official package, unmodified: only its base URL and its key are ours. */
 let vendor: VendorDouble
@@ -121,6 +122,6 @@ describe('@anthropic-ai/sdk', () => {
     stream.controller.abort()
     expect(signals.map(({ aborted }) => aborted)).toEqual([false])
     go.resolve()
-    while ((await balance()).held > 0) await Bun.sleep(1)
+    await until(async () => (await balance()).held === 0)
   })
 })

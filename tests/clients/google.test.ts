@@ -3,6 +3,7 @@ import { ApiError, GoogleGenAI, Type } from '@google/genai'
 import { type ModelGateway, openModelGateway, PRICE } from '../support/model-gateway'
 import { eventStream, gemini, openVendor, type VendorDouble } from '../support/vendor-double'
 import '../support/patience'
+import { until } from '../support/until'
 
 /** The official package, unmodified: only its base URL and its key are ours. */
 let vendor: VendorDouble
@@ -116,6 +117,6 @@ describe('@google/genai', () => {
     )
     expect(signals.map(({ aborted }) => aborted)).toEqual([false])
     go.resolve()
-    while ((await balance()).held > 0) await Bun.sleep(1)
+    await until(async () => (await balance()).held === 0)
   })
 })

@@ -4,6 +4,7 @@ import type { MadeKey } from '../support/harness'
 import { type ModelGateway, openModelGateway, PRICE } from '../support/model-gateway'
 import { eventStream, openAi, openVendor, type VendorDouble } from '../support/vendor-double'
 import '../support/patience'
+import { until } from '../support/until'
 
 /** The official package, unmodified: only its base URL and its key are ours. */
 let vendor: VendorDouble
@@ -205,6 +206,6 @@ describe('openai', () => {
     stream.controller.abort()
     expect(signals.map(({ aborted }) => aborted)).toEqual([false])
     go.resolve()
-    while ((await balance()).held > 0) await Bun.sleep(1)
+    await until(async () => (await balance()).held === 0)
   })
 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Harness, openHarness, WIDE } from '../support/harness'
 import { reconcile } from '../support/reconcile'
+import { until } from '../support/until'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
 setDefaultTimeout(60_000)
@@ -64,7 +65,7 @@ function unfinished(sent: number) {
 
 /** Until the gateway asks for nothing more of it: it has taken all that was sent. */
 async function taken(body: { asked(): number }, parts: number): Promise<void> {
-  while (body.asked() < parts + 2) await Bun.sleep(0)
+  await until(() => body.asked() >= parts + 2)
 }
 
 describe('nested and wide JSON is refused before anything parses it (issue 14.11)', () => {

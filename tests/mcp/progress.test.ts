@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { RunningCalls } from '../../server/mcp/running-calls'
 import { answerMcp } from '../../server/mcp/server'
 import type { Tool } from '../../server/mcp/tool'
+import { until } from '../support/until'
 
 const SLOW: Tool = {
   name: 'slow',
@@ -50,7 +51,7 @@ test('a long tool answers by a stream: progress while it works, then its result,
   const stream = await response
   expect(stream.headers.get('content-type')).toContain('text/event-stream')
   const text = stream.text()
-  while (ticks.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => ticks.length > 0)
   ticks[0]?.()
   ticks[0]?.()
   await new Promise((resolve) => setImmediate(resolve))

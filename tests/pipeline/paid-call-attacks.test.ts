@@ -4,6 +4,7 @@ import type { ShownPayment } from '../../server/core/payments/method'
 import { no, ok } from '../../server/core/result'
 import { endAndReconcile } from '../http/wire'
 import { openPaidCalls, verdict } from '../support/paid-calls'
+import { until } from '../support/until'
 
 let calls: Awaited<ReturnType<typeof openPaidCalls>>
 beforeEach(async () => {
@@ -164,7 +165,7 @@ describe('one purse, many payments (issue 13, 9)', () => {
     const all: ShownPayment[] = []
     for (let i = 0; i < 40; i++) all.push(await calls.bought({ payer: 'mallory' }))
     const under = all.map((shown, i) => calls.call(shown, { from: `192.0.2.${i}` }))
-    while (calls.asked() < 40) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => calls.asked() >= 40)
     network.settle = async () => ({ kind: 'refused', reason: 'the payer has no money' })
     opened.resolve()
     const verdicts = (await Promise.all(under)).map(verdict)
@@ -182,7 +183,7 @@ describe('one purse, many payments (issue 13, 9)', () => {
     const all: ShownPayment[] = []
     for (let i = 0; i < 20; i++) all.push(await calls.bought({ payer: `purse ${i}` }))
     const under = all.map((shown) => calls.call(shown))
-    while (calls.asked() < 20) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => calls.asked() >= 20)
     network.settle = async () => ({ kind: 'refused', reason: 'the payer has no money' })
     opened.resolve()
     await Promise.all(under)

@@ -11,6 +11,7 @@ import { isUnavailable } from '../../server/core/unavailable'
 import { gate, ioError, openFaulty } from '../adapters/stores/faulty-writes'
 import { call, NOON, openTestStores, requestId } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
+import { until } from '../support/until'
 
 const PAGES = 3
 const PRICE = 20_000_000
@@ -195,7 +196,12 @@ async function live(steps: readonly Step[], kinds: readonly string[]) {
   writes.end()
   await parts.journal.drained()
   // A message is sent until it is taken in; a commit that takes longer than our patience is one of unknown outcome.
-  for (let page = 0; page < PAGES; page++) while (!(await tell(page))) await parts.journal.drained()
+  for (let page = 0; page < PAGES; page++)
+    await until(async () => {
+      if (await tell(page)) return true
+      await parts.journal.drained()
+      return false
+    })
   const [row] = await parts.db.all<{ spent: number }>(
     `SELECT coalesce(sum(iif(kind = 'charge', amount, -amount)), 0) AS spent FROM entries WHERE request_id IS NOT NULL`,
   )

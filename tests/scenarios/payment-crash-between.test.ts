@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { searxngDouble } from '../support/doubles/searxng-server'
 import { codeOf, cutOff, openPayingServer, PRICE } from '../support/paying-server'
 import { stuckWrite } from '../support/stuck-write'
+import { until } from '../support/until'
 
 setDefaultTimeout(120_000)
 
@@ -46,7 +47,7 @@ test('killed after the money moved and before the answer went out, the same cred
   const before = await server.received()
   const credential = await server.bought()
   const lost = cutOff(server.paying(credential))
-  while (!(await server.states())['settled']) await Bun.sleep(5)
+  await until(async () => (await server.states())['settled'] !== undefined)
   await server.kill('SIGKILL')
   expect(await lost).toBe('cut off')
   await gap.undo()

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { searxngDouble } from '../support/doubles/searxng-server'
 import { codeOf, cutOff, openPayingServer, PRICE } from '../support/paying-server'
+import { until } from '../support/until'
 
 setDefaultTimeout(120_000)
 
@@ -29,7 +30,7 @@ test('a socket that closes while its payment is on its way: one question, one pa
   await sent
   gone.abort()
   expect(await lost).toBe('cut off')
-  while (!(await server.states())['paid_unserved']) await Bun.sleep(20)
+  await until(async () => (await server.states())['paid_unserved'] !== undefined)
   await server.kill('SIGKILL')
   await server.start()
   const served = await server.paying(credential)

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
 import { dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
+import { readUntil } from '../support/until'
 import { eventStream, openAi, openVendor } from '../support/vendor-double'
 
 setDefaultTimeout(60_000)
@@ -46,8 +47,7 @@ async function opened(url: string, secret: string) {
   })
   const reader = answer.body?.getReader()
   if (!reader) throw new Error('no body')
-  let text = ''
-  while (!text.includes('and more')) text += new TextDecoder().decode((await reader.read()).value)
+  await readUntil(reader, (text) => text.includes('and more'))
   return { id: answer.headers.get('x-gateway-request-id') ?? '', reader }
 }
 

@@ -5,6 +5,7 @@ import { WriteQueue } from '../../../server/adapters/stores/libsql/driver/write-
 import { Applier } from '../../../server/adapters/stores/libsql/journal/log-applier'
 import type { JournalRecord } from '../../../server/core/ledger/journal'
 import { apiKey, audit, call, charge, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
+import { until } from '../../support/until'
 import { gate, ioError } from './faulty-writes'
 
 let stores: TestStores
@@ -84,7 +85,7 @@ describe('the applier', () => {
     faults.before = () => slow.opened
     add(charge(account, 5))
     const first = applier.applied()
-    while (batches === 0) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => batches > 0)
     add(charge(account, 5))
     const seen = [1, 2, 3].map(() => applier.applied().then(charges))
     slow.open()

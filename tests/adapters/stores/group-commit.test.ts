@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { accountId, apiKey, audit, call, charge, opening, requestId } from '../../support/ledger-parts'
+import { until } from '../../support/until'
 import { gate, ioError, openFaulty } from './faulty-writes'
 
 let parts: Awaited<ReturnType<typeof openFaulty>>
@@ -15,7 +16,7 @@ async function asOneGroup<T>(act: () => T): Promise<T> {
   const busy = gate()
   parts.faults.before = () => busy.opened
   const first = parts.journal.append(opening(accountId(), 1))
-  while (parts.groups.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => parts.groups.length > 0)
   const result = act()
   parts.faults.before = () => undefined
   busy.open()

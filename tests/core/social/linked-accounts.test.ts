@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import type { ApiKey } from '../../../server/core/credentials/api-key'
 import { makeId } from '../../../server/core/ids'
 import { no, type Result } from '../../../server/core/result'
+import { until } from '../../support/until'
 import { OWNER, openSocialParts } from './social-parts'
 
 const TWO_HOURS = 7_200_000
@@ -293,7 +294,7 @@ describe('unlinking', () => {
     social.network.refreshGate = gate.promise
     const renewals = social.network.refreshes
     const call = social.like(key)
-    while (social.network.refreshes === renewals) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => social.network.refreshes !== renewals)
     const revoked = social.network.revoked.length
     await social.accounts.unlink(session, OWNER, social.unlinkSignal)
     gate.resolve()

@@ -3,6 +3,7 @@ import { micros } from '../../../server/core/money'
 import { call } from '../../support/ledger-parts'
 import { type ModelGateway, openModelGateway, PRICE, VENDOR_KEYS } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
+import { until } from '../../support/until'
 import { anthropic, eventStream, gemini, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
 
 let vendor: VendorDouble
@@ -347,7 +348,7 @@ describe('limits (spec 8)', () => {
     const waiting = Promise.withResolvers<Response>()
     vendor.answer = () => waiting.promise
     const under = gateway.chat(key, { model: 'paid', max_tokens: 6000 })
-    while (vendor.received.at(-1)?.body['max_tokens'] !== 6000) await Bun.sleep(1)
+    await until(() => vendor.received.at(-1)?.body['max_tokens'] === 6000)
     const refused = await gateway.chat(key, { model: 'paid', max_tokens: 6000 })
     expect(refused.status).toBe(429)
     expect(await refused.json()).toMatchObject({ error: { type: 'rate_limit_error', code: 'rate_limit_exceeded' } })
@@ -372,7 +373,7 @@ describe('limits (spec 8)', () => {
     // Whoever hangs up keeps its place: the model goes on.
     expect((await gateway.chat(key, { model: 'paid', max_tokens: 10 })).status).toBe(429)
     for (const controller of open) controller.close()
-    while ((await balance()).held > 0) await Bun.sleep(1)
+    await until(async () => (await balance()).held === 0)
     const after = await gateway.chat(key, { model: 'paid', max_tokens: 10 })
     expect(after.status).toBe(200)
     expect(after.headers.get('x-ratelimit-remaining-concurrency')).toBe('2')

@@ -4,6 +4,7 @@ import { type ModelGateway, openModelGateway } from '../../support/model-gateway
 import { reconcile } from '../../support/reconcile'
 import { eventStream, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
 import '../../support/patience'
+import { until } from '../../support/until'
 
 interface Researched {
   choices: { message: { content: string } }[]
@@ -149,10 +150,10 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     const reader = answer.body?.getReader()
     if (!reader) throw new Error('no body')
     await reader.read()
-    while (gateway.context.asked.length === 0) await Bun.sleep(1)
+    await until(() => gateway.context.asked.length > 0)
     await reader.cancel()
     found.resolve()
-    while ((await balance()).held > 0) await Bun.sleep(1)
+    await until(async () => (await balance()).held === 0)
     const explained = await gateway.explained(key, id(answer))
     expect(explained).toMatchObject({ status: 200, code: 'caller_hung_up' })
     expect(JSON.stringify(explained['charge'])).toContain('plan input_tokens')
@@ -177,7 +178,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     go.resolve()
     await answer
     vendor.answer = before
-    while ((await balance()).held > 0) await Bun.sleep(1)
+    await until(async () => (await balance()).held === 0)
     expect(10_000_000 - (await balance()).paid).toBe(500 + 2 * 9_000)
     expect([gateway.context.asked.length, vendor.received.length]).toEqual([0, 1])
   })
@@ -187,12 +188,12 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     const before = vendor.answer
     vendor.answer = () => new Promise(() => undefined)
     const answer = await research(key, { stream: true })
-    while (vendor.received.length === 0) await Bun.sleep(1)
+    await until(() => vendor.received.length > 0)
     await answer.body?.cancel()
     gateway.clock.advance(2_000)
     await gateway.gateway.streamsEnded(0)
     vendor.answer = before
-    while ((await balance()).held > 0) await Bun.sleep(1)
+    await until(async () => (await balance()).held === 0)
     await gateway.core.stores.journal.drained()
     const explained = await gateway.explained(key, id(answer))
     expect(explained).toMatchObject({ code: 'gateway_shutdown', usage_source: 'estimated', output_tokens: 200 })
@@ -207,7 +208,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
       )
     const answer = await research(key, { stream: true })
     const text = answer.text()
-    while (gateway.context.asked.length === 0) await Bun.sleep(1)
+    await until(() => gateway.context.asked.length > 0)
     await gateway.gateway.streamsEnded(0)
     expect(await text).toContain('"code":"service_unavailable"')
     expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })

@@ -5,6 +5,7 @@ import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-
 import { reconcile } from '../../support/reconcile'
 import { anthropic, eventStream, openAi, openBreaker, openVendor, type VendorDouble } from '../../support/vendor-double'
 import '../../support/patience'
+import { readUntil, until } from '../../support/until'
 
 /** 100,000 tokens in and 30,000 out, most of them reasoning that nobody sees, cost 2,204,000 micro-USD. */
 const DEAR = { input: 11, output: 36.8, cache_write: 11 }
@@ -63,12 +64,12 @@ function held(rest: readonly string[] = [openAi.chunk({}, 'stop'), openAi.total(
 /** Reads the first words, and hangs up. */
 async function leave(answer: Response): Promise<void> {
   const reader = answer.body?.getReader()
-  for (let text = ''; !text.includes('xxx'); ) text += new TextDecoder().decode((await reader?.read())?.value)
+  await readUntil(reader, (text) => text.includes('xxx'))
   await reader?.cancel()
 }
 /** Waits until nothing of the account is held. */
 async function settled(balance: () => Promise<{ paid: number; held: number }>, wasPaid = 10_000_000): Promise<number> {
-  while ((await balance()).held > 0) await Bun.sleep(1)
+  await until(async () => (await balance()).held === 0)
   return wasPaid - (await balance()).paid
 }
 
@@ -110,7 +111,7 @@ describe('a stream whose caller hangs up after the last useful word (spec-answer
     expect((await windows()).places).toBe(1)
     left.finish()
     await settled(balance)
-    while ((await windows()).places > 0) await Bun.sleep(1)
+    await until(async () => (await windows()).places === 0)
     expect((await windows()).tokens).toBe(THOUGHT.input + THOUGHT.output)
   })
 
@@ -197,7 +198,7 @@ describe('a plain answer that begins and never ends', () => {
     gone.abort()
     await answer
     expect(await settled(balance)).toBeGreaterThan(20 * 50 * 10)
-    while ((await places(key)) > 0) await Bun.sleep(1)
+    await until(async () => (await places(key)) === 0)
   })
 })
 
@@ -435,11 +436,11 @@ test('a caller who leaves a stream unread until its vendor gives up has not list
     })
   const answer = await chat(key, 'thinker')
   const reader = answer.body?.getReader()
-  for (let text = ''; !text.includes('xxx'); ) text += new TextDecoder().decode((await reader?.read())?.value)
+  await readUntil(reader, (text) => text.includes('xxx'))
   // What comes next is written down, and lies there.
   const keep = spyOn(gateway.core.ledger, 'keep')
   more.resolve()
-  while (keep.mock.calls.length === 0) await Bun.sleep(1)
+  await until(() => keep.mock.calls.length > 0)
   keep.mockRestore()
   gateway.clock.advance(60_001)
   drop.resolve()
@@ -478,12 +479,12 @@ describe('the process ends (spec-answers 4)', () => {
     const answer = await chat(key, 'thinker')
     const reader = answer.body?.getReader()
     const read = async (until: string) => {
-      for (let text = ''; !text.includes(until); ) text += new TextDecoder().decode((await reader?.read())?.value)
+      await readUntil(reader, (text) => text.includes(until))
     }
     await read('xxx')
     const keep = spyOn(gateway.core.ledger, 'keep')
     more.resolve()
-    while (keep.mock.calls.length === 0) await Bun.sleep(1)
+    await until(() => keep.mock.calls.length > 0)
     keep.mockRestore()
     gateway.clock.advance(60_001)
     await read('xxx')

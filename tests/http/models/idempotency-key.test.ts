@@ -13,6 +13,7 @@ import {
   type VendorDouble,
 } from '../../support/vendor-double'
 import '../../support/patience'
+import { until } from '../../support/until'
 
 const DAY_MS = 24 * 3_600_000
 const SAID = { role: 'user', content: 'Hello' }
@@ -91,7 +92,7 @@ beforeEach(async () => {
   key = funded.key
   paid = async () => 10_000_000 - (await funded.balance()).paid
   settled = async () => {
-    while ((await funded.balance()).held > 0) await Bun.sleep(1)
+    await until(async () => (await funded.balance()).held === 0)
   }
 })
 afterAll(async () => {

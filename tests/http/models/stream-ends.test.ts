@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
+import { until } from '../../support/until'
 import { eventStream, openAi, openBreaker, openVendor, type VendorDouble } from '../../support/vendor-double'
 
 let vendor: VendorDouble
@@ -39,7 +40,7 @@ async function uncharged(key: { id: string; secret: string }, answer: Response) 
 
 /** Waits until the call has let go of its place and its hold. */
 async function settled(key: { id: string; secret: string }, balance: () => Promise<{ held: number }>): Promise<void> {
-  while ((await balance()).held > 0) await Bun.sleep(1)
+  await until(async () => (await balance()).held === 0)
   const models = await gateway.as(key, '/v1/models')
   expect(models.headers.get('x-ratelimit-remaining-concurrency')).toBe(
     models.headers.get('x-ratelimit-limit-concurrency'),

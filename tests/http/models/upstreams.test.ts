@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { freePort } from '../../../server/listen'
 import { type ModelGateway, openModelGateway, PRICE, VENDOR_KEYS } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
+import { until } from '../../support/until'
 import { anthropic, gemini, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
 
 let first: VendorDouble
@@ -187,7 +188,7 @@ describe('the places of an upstream', () => {
     const waiting = Promise.withResolvers<Response>()
     first.answer = () => waiting.promise
     const under = outcome('narrow')
-    while (first.received.length === 0) await Bun.sleep(1)
+    await until(() => first.received.length > 0)
     const told = await outcome('narrow')
     expect([told.status, told.code]).toEqual([429, 'upstream_rate_limit'])
     waiting.resolve(good())

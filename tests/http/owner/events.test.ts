@@ -3,6 +3,7 @@ import { MAX_PER_ACCOUNT } from '../../../server/adapters/stores/memory/events'
 import { type Listening, listen } from '../../../server/listen'
 import { eventSource } from '../../support/event-source'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
+import { until } from '../../support/until'
 import { type AccountBody, closeReconciled, IMAGES, keyBench, type Owner, read, refusalOf } from './bench'
 
 let gateway: Harness
@@ -142,7 +143,7 @@ describe('GET /api/events', () => {
     await left
     // The server learns of it from the socket.
     const id = (await accountOf(busy)).id as `acct_${string}`
-    while (gateway.core.events.isWatched(id)) await Bun.sleep(5)
+    await until(() => !gateway.core.events.isWatched(id))
     await (await listening(busy)).close()
   })
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-gateway'
+import { readUntil, until } from '../../support/until'
 import { anthropic, eventStream, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
 import { closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from './bench'
 
@@ -147,12 +148,11 @@ describe('POST /api/try of a stream', () => {
     })
     expect(answer.headers.get('content-type')).toStartWith('text/event-stream')
     const reader = answer.body?.getReader()
-    let text = ''
-    while ((text.match(/xxx"/g) ?? []).length < 4) text += new TextDecoder().decode((await reader?.read())?.value)
+    await readUntil(reader, (text) => (text.match(/xxx"/g) ?? []).length >= 4)
     await reader?.cancel()
     await stopped.promise
-    let found = await owner.api('/api/requests/cut-1')
-    while (found.status === 404) found = await owner.api('/api/requests/cut-1')
+    await until(async () => (await owner.api('/api/requests/cut-1')).status !== 404)
+    const found = await owner.api('/api/requests/cut-1')
     // 100 of input as the vendor said; of 400 bytes of text a quarter, cut at the cap of 50.
     expect(await found.json()).toMatchObject({
       code: 'caller_hung_up',

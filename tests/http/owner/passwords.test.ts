@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eventSource } from '../../support/event-source'
 import { type Harness, openHarness } from '../../support/harness'
 import { openMailbox } from '../../support/mailbox'
+import { until } from '../../support/until'
 import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from './bench'
 
 const NEW = 'another horse battery'
@@ -70,7 +71,7 @@ describe('a forgotten password', () => {
     const owner = await gateway.owner()
     mailbox.refuse(true)
     expect((await forget(owner.email)).status).toBe(200)
-    while (!gateway.logged.some((line) => line.includes('reset mail'))) await Bun.sleep(5)
+    await until(() => gateway.logged.some((line) => line.includes('reset mail')))
     mailbox.refuse(false)
     expect(gateway.logged.join('')).not.toContain('token=')
   })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openGuardedFetch } from '../../../server/adapters/outbound/guarded-fetch'
 import { type Harness, openHarness } from '../../support/harness'
+import { until } from '../../support/until'
 import { closeReconciled, type Owner, refusalOf } from './bench'
 
 const PIXEL = Buffer.from(
@@ -105,7 +106,7 @@ describe('GET /api/thumbnail', () => {
     // Which of the 17 comes too late is anyone's guess; the 16 others cannot answer before the gate is open.
     const refused = await Promise.race(many)
     expect(await refusalOf(refused)).toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
-    while (asked.length < before + 16) await Bun.sleep(1)
+    await until(() => asked.length >= before + 16)
     const other = thumbnail(at('/many99'), await gateway.owner())
     gate.resolve()
     hold = null
