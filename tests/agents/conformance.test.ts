@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { oauthApp } from '../support/oauth'
 import { freePort, openServedGateway } from '../support/served-gateway'
-import '../support/patience'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const BIN = join(ROOT, 'node_modules', '.bin')

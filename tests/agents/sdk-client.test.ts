@@ -4,7 +4,6 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { axeFindings, type Dashboard, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
-import '../support/patience'
 
 let dashboard: Dashboard
 /** Where the browser is sent back to: the listener of an app on this machine. */

@@ -3,7 +3,6 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Harness, openHarness } from '../support/harness'
 import { oauthApp } from '../support/oauth'
-import '../support/patience'
 import { reconcile } from '../support/reconcile'
 import { openCli } from './fake-terminal'
 

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { COMMANDS } from '../../server/cli/commands'
 import { run } from '../../server/cli/run'
 import { REAL_TERMINAL } from '../../server/cli/terminal'
-import '../support/patience'
 
 let folder: string
 const scripts = new Map<string, string>()

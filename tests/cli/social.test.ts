@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 import { openHarness } from '../support/harness'
 import { oauthApp } from '../support/oauth'
-import '../support/patience'
 import { openCli } from './fake-terminal'
 
 test('social: link and post by a key that is named, signed in; each write carries a name of its own', async () => {

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { endAndReconcile } from '../http/wire'
 import { type Harness, openHarness } from '../support/harness'
 import { oauthApp } from '../support/oauth'
-import '../support/patience'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../support/stripe-double'
 import { openCli } from './fake-terminal'
 

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { type ModelGateway, openModelGateway, PRICE } from '../support/model-gateway'
-import { anthropic, eventStream, openVendor, type VendorDouble } from '../support/vendor-double'
-import '../support/patience'
 import { until } from '../support/until'
+import { anthropic, eventStream, openVendor, type VendorDouble } from '../support/vendor-double'
 
 /** The official package, unmodified: only its base URL and its key are ours. */
 let vendor: VendorDouble

@@ -4,7 +4,6 @@ import { ENDPOINT_TYPES } from '../../dashboard/src/api/playground/chat-wires'
 import { chatCode } from '../../dashboard/src/features/playground/chat-code'
 import type { MadeKey } from '../support/harness'
 import { type ModelGateway, openModelGateway } from '../support/model-gateway'
-import '../support/patience'
 
 const ROOT = join(import.meta.dir, '..', '..')
 /** What would break out of a text that is quoted badly, in a shell, in Python or in TypeScript. */

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ApiError, GoogleGenAI, Type } from '@google/genai'
 import { type ModelGateway, openModelGateway, PRICE } from '../support/model-gateway'
-import { eventStream, gemini, openVendor, type VendorDouble } from '../support/vendor-double'
-import '../support/patience'
 import { until } from '../support/until'
+import { eventStream, gemini, openVendor, type VendorDouble } from '../support/vendor-double'
 
 /** The official package, unmodified: only its base URL and its key are ours. */
 let vendor: VendorDouble

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { MadeKey } from '../support/harness'
 import { type ModelGateway, openModelGateway, PRICE } from '../support/model-gateway'
-import { eventStream, openAi, openVendor, type VendorDouble } from '../support/vendor-double'
-import '../support/patience'
 import { until } from '../support/until'
+import { eventStream, openAi, openVendor, type VendorDouble } from '../support/vendor-double'
 
 /** The official package, unmodified: only its base URL and its key are ours. */
 let vendor: VendorDouble

@@ -4,7 +4,6 @@ import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, tool } from 'ai'
 import { type ModelGateway, openModelGateway } from '../support/model-gateway'
-import '../support/patience'
 
 let gateway: ModelGateway
 let models: Readonly<Record<string, (id: string) => LanguageModel>>

@@ -3,7 +3,6 @@ import type { AccountId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
 import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
 import { call, charge } from '../support/ledger-parts'
-import '../support/patience'
 import { newClaim } from '../support/payment-claim'
 
 const DAY_MS = 86_400_000

@@ -4,7 +4,6 @@ import { becomes, type Dashboard } from '../support/browser'
 import { openModelDashboard } from '../support/model-dashboard'
 import { fitsEverybody, left } from '../support/page-checks'
 import { eventStream, openAi, type VendorDouble } from '../support/vendor-double'
-import '../support/patience'
 
 let vendor: VendorDouble
 let dashboard: Dashboard

@@ -8,7 +8,6 @@ import {
   screenshot,
   sidewaysScroll,
 } from '../support/browser'
-import '../support/patience'
 
 let dashboard: Dashboard
 beforeAll(async () => {

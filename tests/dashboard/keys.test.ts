@@ -9,7 +9,6 @@ import {
   screenshot,
   sidewaysScroll,
 } from '../support/browser'
-import '../support/patience'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
 const DAY_MS = 86_400_000

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/browser'
 import { fitsEverybody, heading, left } from '../support/page-checks'
-import '../support/patience'
 
 type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
 

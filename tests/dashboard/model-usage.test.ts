@@ -3,7 +3,6 @@ import { becomes, type Dashboard, signInCookies } from '../support/browser'
 import { openModelDashboard } from '../support/model-dashboard'
 import { fitsEverybody, left } from '../support/page-checks'
 import { openAi, type VendorDouble } from '../support/vendor-double'
-import '../support/patience'
 
 let vendor: VendorDouble
 let dashboard: Dashboard

@@ -10,7 +10,6 @@ import {
   screenshot,
   sidewaysScroll,
 } from '../support/browser'
-import '../support/patience'
 
 type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
 

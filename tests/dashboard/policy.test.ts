@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { type Dashboard, openDashboard } from '../support/browser'
-import '../support/patience'
 
 const PAGES = [
   ...['/', '/welcome', '/keys', '/apps', '/billing', '/limits', '/social', '/settings', '/operator', '/usage'],

@@ -10,7 +10,6 @@ import {
   screenshot,
   sidewaysScroll,
 } from '../support/browser'
-import '../support/patience'
 
 const DIST = join(import.meta.dir, '..', '..', 'dashboard', 'dist')
 const FIRST_LOAD_BYTES = 150 * 1024

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { axeFindings, becomes, type Dashboard, openDashboard, screenshot } from '../support/browser'
 import { oauthApp } from '../support/oauth'
 import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
-import '../support/patience'
 
 const PASSWORD = 'correct horse battery'
 

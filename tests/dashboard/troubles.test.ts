@@ -10,7 +10,6 @@ import {
   visit,
 } from '../support/browser'
 import { dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
-import '../support/patience'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
 

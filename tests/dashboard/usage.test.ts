@@ -11,7 +11,6 @@ import {
   sidewaysScroll,
 } from '../support/browser'
 import { seedCalls } from '../support/seed-calls'
-import '../support/patience'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
 const CONTEXT = '/apis/v1/websearch/llm/context?q=card'

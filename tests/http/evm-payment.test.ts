@@ -8,7 +8,6 @@ import { expiredChallenge } from '../support/expired-challenge'
 import type { Harness } from '../support/harness'
 import { moneyMoved } from '../support/money-moved'
 import { openPayable } from '../support/payable-harness'
-import '../support/patience'
 import { MERCHANT, PAYER, stranger } from '../support/payment-sandbox'
 import { CONTEXT, endAndReconcile, IMAGES_CALL } from './wire'
 

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness, WIDE } from '../support/harness'
 import { reconcile } from '../support/reconcile'
 import { until } from '../support/until'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
-setDefaultTimeout(60_000)
-
 const MIB = 1024 * 1024
 
 let gateway: Harness

@@ -4,7 +4,6 @@ import { openEvmSandbox } from '../support/evm/evm-sandbox'
 import type { Harness } from '../support/harness'
 import { moneyMoved } from '../support/money-moved'
 import { openPayable } from '../support/payable-harness'
-import '../support/patience'
 import { MERCHANT } from '../support/payment-sandbox'
 import { endAndReconcile } from './wire'
 

@@ -5,7 +5,6 @@ import { openLog } from '../../server/log'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'
 import type { Harness } from '../support/harness'
 import { openPayable } from '../support/payable-harness'
-import '../support/patience'
 import { endAndReconcile } from './wire'
 
 const PATH = '/v1/wallet/topups'

@@ -4,7 +4,6 @@ import { endAndReconcile } from '../http/wire'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'
 import { type Harness, openHarness } from '../support/harness'
 import { mcp } from '../support/mcp'
-import '../support/patience'
 import { MERCHANT } from '../support/payment-sandbox'
 
 let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>

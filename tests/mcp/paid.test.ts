@@ -13,7 +13,6 @@ import { endAndReconcile, IMAGES_CALL } from '../http/wire'
 import { type Harness, openHarness } from '../support/harness'
 import { type McpAnswer, mcp } from '../support/mcp'
 import { moneyMoved } from '../support/money-moved'
-import '../support/patience'
 import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
 
 const PATH = '/mcp/paid'

@@ -4,7 +4,6 @@ import { no } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { callTool, mcp } from '../support/mcp'
 import { oauthApp } from '../support/oauth'
-import '../support/patience'
 import { reconcile } from '../support/reconcile'
 
 let gateway: Harness

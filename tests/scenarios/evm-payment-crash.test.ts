@@ -1,4 +1,3 @@
-import '../support/patience'
 import { paymentCrashes } from '../contracts/payment-crash.contract'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'
 

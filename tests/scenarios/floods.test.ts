@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -6,8 +6,6 @@ import { listen } from '../../server/listen'
 import { RawConnection } from '../support/fuzz/raw-connection'
 import { reconcile } from '../support/reconcile'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
-
-setDefaultTimeout(60_000)
 
 const EMAIL = 'ada@example.com'
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'

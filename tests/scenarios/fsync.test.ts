@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
-
-setDefaultTimeout(60_000)
 
 const CALLS = 10
 /** Where the machine has no strace, or forbids it, this is skipped and counted as skipped. */

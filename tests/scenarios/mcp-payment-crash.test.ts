@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { Challenge, Credential } from 'mppx'
 import { cutOff, openPayingServer, PRICE } from '../support/paying-server'
-import '../support/patience'
 
 let server: Awaited<ReturnType<typeof openPayingServer>>
 beforeAll(async () => {

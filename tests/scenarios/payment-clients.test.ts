@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Challenge, Receipt } from 'mppx'
 import { mppxCli, runBun } from '../support/payment-programs'
-import '../support/patience'
 import { reconcile } from '../support/reconcile'
 import { dataFolder, removeFolder, type ServerProcess, startServer } from '../support/server-process'
 

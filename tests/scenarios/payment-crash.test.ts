@@ -1,4 +1,3 @@
-import '../support/patience'
 import { paymentCrashes } from '../contracts/payment-crash.contract'
 
 paymentCrashes('tempo', [

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
-
-setDefaultTimeout(60_000)
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card'
 

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { reconcile } from '../support/reconcile'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
 import { hasSqld, openSqld } from '../support/sqld'
-
-setDefaultTimeout(60_000)
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
-
-setDefaultTimeout(60_000)
 
 const SECRET_KEY = 'a needle of the operator: its secret key, 32 bytes and more'
 const PASSWORD = 'the first password of the owner'

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync } from 'node:fs'
 import { rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
-
-setDefaultTimeout(60_000)
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 

@@ -1,12 +1,10 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
 import { dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
 import { readUntil } from '../support/until'
 import { eventStream, openAi, openVendor } from '../support/vendor-double'
-
-setDefaultTimeout(60_000)
 
 const words = 'x'.repeat(10_000)
 let folder = ''

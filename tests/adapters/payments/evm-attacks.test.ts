@@ -8,7 +8,6 @@ import type { PaymentMethod, ReadCredential, Terms } from '../../../server/core/
 import { termsOf } from '../../contracts/payment-method.contract'
 import { openEvmSandbox } from '../../support/evm/evm-sandbox'
 import { offered } from '../../support/offered'
-import '../../support/patience'
 import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
 
 const PRICE = 5000n

@@ -15,7 +15,6 @@ import {
   TOKEN_VERSION,
 } from '../../support/evm/evm-sandbox'
 import { offered } from '../../support/offered'
-import '../../support/patience'
 import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
 
 const PRICE = 5000n

@@ -5,7 +5,6 @@ import { chainOf, transportOf } from '../../../server/adapters/payments/mpp/evm-
 import { GasPrices } from '../../../server/adapters/payments/mpp/gas-prices'
 import { Relayer } from '../../../server/adapters/payments/mpp/relayer'
 import { EVM_CHAIN_ID, openEvmSandbox, RELAYER } from '../../support/evm/evm-sandbox'
-import '../../support/patience'
 import { stranger } from '../../support/payment-sandbox'
 
 describe('the relayer', () => {

@@ -3,7 +3,6 @@ import { tempoMethod } from '../../../server/adapters/payments/mpp/tempo'
 import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { termsOf } from '../../contracts/payment-method.contract'
 import { offered } from '../../support/offered'
-import '../../support/patience'
 import { MERCHANT, openPaymentSandbox } from '../../support/payment-sandbox'
 
 describe('attacks on the tempo method', () => {

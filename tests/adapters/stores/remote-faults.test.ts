@@ -1,12 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { boundedFetch } from '../../../server/adapters/stores/libsql/driver/bounded-fetch'
 import { openDatabaseProxy } from '../../support/database-proxy'
 import { charge, openTestStores, type TestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
 import { hasSqld, openSqld } from '../../support/sqld'
 import { until } from '../../support/until'
-
-setDefaultTimeout(60_000)
 
 describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
   let database: Awaited<ReturnType<typeof openSqld>>

@@ -3,7 +3,6 @@ import { sql } from 'drizzle-orm'
 import { closeReconciled } from '../../http/owner/bench'
 import { type Harness, openHarness } from '../../support/harness'
 import { oauthApp, REDIRECT } from '../../support/oauth'
-import '../../support/patience'
 import { CHECKLIST } from './checklist'
 
 let gateway: Harness

@@ -3,7 +3,6 @@ import { safeRedirect } from '../../../dashboard/src/safe-redirect'
 import { closeReconciled } from '../../http/owner/bench'
 import { type Harness, openHarness } from '../../support/harness'
 import { oauthApp } from '../../support/oauth'
-import '../../support/patience'
 import { CHECKLIST } from './checklist'
 
 const PASSWORD = 'correct horse battery'

@@ -3,7 +3,6 @@ import { sql } from 'drizzle-orm'
 import { openSocialParts } from '../../core/social/social-parts'
 import { closeReconciled } from '../../http/owner/bench'
 import { type Harness, openHarness } from '../../support/harness'
-import '../../support/patience'
 import { comeBack, decide, press, questionOf, startLink } from '../../support/social/linked-key'
 import { CHECKLIST } from './checklist'
 

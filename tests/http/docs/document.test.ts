@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { OPERATIONS } from '../../../server/core/catalogue/operations'
 import type { ParameterRule, ParameterTable } from '../../../server/core/catalogue/parameters'
@@ -8,8 +8,6 @@ import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documen
 import { bodyValidator } from './json-validation'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
-setDefaultTimeout(60_000)
-
 type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
 
 let gateway: Gateway

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { oauthAccessToken } from '../../../server/adapters/stores/libsql/schema/oauth'
 import type { OpenApiParameter } from '../../../server/http/openapi/parameter-documents'
 import { oauthApp } from '../../support/oauth'
@@ -8,8 +8,6 @@ import { bodyValidator } from './json-validation'
 import { curlRequest } from './shell-words'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
-setDefaultTimeout(60_000)
-
 type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
 type Owner = Awaited<ReturnType<Gateway['owner']>>
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { FailureCode } from '../../../server/core/failure'
 import { no } from '../../../server/core/result'
 import { FAILURES } from '../../../server/http/middleware/failures'
@@ -7,8 +7,6 @@ import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documen
 import { bodyValidator } from './json-validation'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
-setDefaultTimeout(60_000)
-
 type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
 type Change = { readonly query?: string; readonly headers?: Record<string, string>; readonly body?: BodyInit }
 type Cause = (send: (key: MadeKey | string | null, change?: Change) => Promise<Response>) => Promise<Response>

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { no, ok } from '../../../server/core/result'
 import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
-import { eventStream, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
-import '../../support/patience'
 import { until } from '../../support/until'
+import { eventStream, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
 
 interface Researched {
   choices: { message: { content: string } }[]

@@ -3,9 +3,8 @@ import { countTokens } from '../../../server/adapters/websearch/passages/token-c
 import type { MadeKey } from '../../support/harness'
 import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
-import { anthropic, eventStream, openAi, openBreaker, openVendor, type VendorDouble } from '../../support/vendor-double'
-import '../../support/patience'
 import { readUntil, until } from '../../support/until'
+import { anthropic, eventStream, openAi, openBreaker, openVendor, type VendorDouble } from '../../support/vendor-double'
 
 /** 100,000 tokens in and 30,000 out, most of them reasoning that nobody sees, cost 2,204,000 micro-USD. */
 const DEAR = { input: 11, output: 36.8, cache_write: 11 }

@@ -3,6 +3,7 @@ import { ok } from '../../../server/core/result'
 import type { MadeKey } from '../../support/harness'
 import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
+import { until } from '../../support/until'
 import {
   anthropic,
   eventStream,
@@ -12,8 +13,6 @@ import {
   openVendor,
   type VendorDouble,
 } from '../../support/vendor-double'
-import '../../support/patience'
-import { until } from '../../support/until'
 
 const DAY_MS = 24 * 3_600_000
 const SAID = { role: 'user', content: 'Hello' }

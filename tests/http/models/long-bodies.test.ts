@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { BodyParser } from '../../../server/adapters/models/body-parser'
 import { BytesUnderWay } from '../../../server/core/limits/bytes-under-way'
 import { digestOf } from '../../../server/core/payments/binding'
@@ -10,8 +10,6 @@ import { type Harness, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
-setDefaultTimeout(60_000)
-
 const MIB = 1024 * 1024
 const PATH = { model: null, stream: false, events: false }
 const bytes = (text: string) => new TextEncoder().encode(text)

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
 import { openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
-import '../../support/patience'
 
 let vendor: VendorDouble
 let gateway: ModelGateway

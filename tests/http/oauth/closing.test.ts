@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 import { openHarness } from '../../support/harness'
 import { oauthApp } from '../../support/oauth'
-import '../../support/patience'
 
 test('closing an account ends the access of its apps, tokens and refresh tokens alike', async () => {
   const gateway = await openHarness()

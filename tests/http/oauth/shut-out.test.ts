@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
 import { oauthApp } from '../../support/oauth'
-import '../../support/patience'
 import { type AccountBody, auditRows, closeReconciled, type Owner, read } from '../owner/bench'
 
 const OLD = 'correct horse battery'

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
-setDefaultTimeout(60_000)
-
 let gateway: Harness
 beforeAll(async () => {
   gateway = await openHarness()

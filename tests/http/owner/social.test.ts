@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
 import { comeBack, confirmed, decide, type Link, linkKey, press, questionOf } from '../../support/social/linked-key'
-import '../../support/patience'
 
 interface Account {
   readonly key: { readonly id: string; readonly name: string }

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
 import { oauthApp } from '../../support/oauth'
 import { confirmed, decide, type Link, linkKey } from '../../support/social/linked-key'
-
-setDefaultTimeout(60_000)
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 

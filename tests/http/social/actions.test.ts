@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 import { ADA, GRACE, linkKey } from '../../support/social/linked-key'
-import '../../support/patience'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 

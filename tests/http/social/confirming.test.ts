@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
 import { comeBack, confirmed, decide, linkKey, press, questionOf, startLink } from '../../support/social/linked-key'
-import '../../support/patience'
 
 const CONFIRM = '/apis/v1/social/oauth_callback/confirm'
 const TEN_MINUTES = 600_000

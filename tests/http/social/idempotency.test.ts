@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 import { ADA, linkKey } from '../../support/social/linked-key'
-
-setDefaultTimeout(60_000)
 
 let gateway: Harness
 let key: MadeKey

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
 import { ADA, comeBack, confirmed, decide, linkKey, startLink } from '../../support/social/linked-key'
-import '../../support/patience'
 
 const LINK = '/apis/v1/social/auth_social'
 const JSON_TYPE = { 'content-type': 'application/json' }

@@ -7,7 +7,6 @@ import { reconcile } from '../../support/reconcile'
 import { confirmed, linkKey, startLink } from '../../support/social/linked-key'
 import { creditsDepleted, problem, tooMany, XDouble } from '../../support/social/x-double'
 import { DUPLICATE, FORBIDDEN, noSuchUser } from '../../support/social/x-recordings'
-import '../../support/patience'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const POST = '/apis/v1/social/post_social'

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
 import { ADA, linkKey, startLink } from '../../support/social/linked-key'
-import '../../support/patience'
 
 let gateway: Harness
 let consent: URL
