@@ -1,5 +1,5 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { countTests, type TestCount } from './test-count.ts'
 import { runBun, type ToolRun } from './tool.ts'
@@ -7,8 +7,11 @@ import { runBun, type ToolRun } from './tool.ts'
 /** The checks besides the tests, each a script of package.json, which alone says what it runs. */
 export const STATIC_CHECKS = ['lint', 'types', 'unused'] as const
 
-/** A shared machine may stand still for seconds; a test that hangs is still found. */
-const PATIENCE_MS = 60_000
+/**
+ * One more than there are cores, for a worker that waits for a disk, a browser or a server. The workers keep what they loaded from
+ * file to file: loading it anew for each took a third of the processor time of the suite. The slowest files go first.
+ */
+const PARALLEL = [`--parallel=${availableParallelism() + 1}`, '--no-isolate', '--timings=tests/timings.json'] as const
 
 /** Runs one script of package.json. Its tools run on Bun as well, so that it needs no Node. */
 export function runScript(root: string, name: string): Promise<ToolRun> {
@@ -19,20 +22,17 @@ export function runScript(root: string, name: string): Promise<ToolRun> {
  * Runs every test below the folder, what they say streaming through. They get a temporary folder of their own, which
  * is removed with whatever they left in it.
  */
-export async function runTests(folder: string): Promise<ToolRun & { count: TestCount }> {
+export async function runTests(folder: string): Promise<ToolRun & { count: TestCount; report: string | null }> {
   const temporary = await mkdtemp(join(tmpdir(), 'verify-'))
   const report = join(temporary, 'report.xml')
   try {
-    const run = await runBun(
-      ['test', '--parallel', `--timeout=${PATIENCE_MS}`, '--reporter=junit', `--reporter-outfile=${report}`],
-      {
-        folder,
-        environment: { TMPDIR: temporary },
-        stream: true,
-      },
-    )
+    const run = await runBun(['test', ...PARALLEL, '--reporter=junit', `--reporter-outfile=${report}`], {
+      folder,
+      environment: { TMPDIR: temporary },
+      stream: true,
+    })
     const written = await readFile(report, 'utf8').catch(() => null)
-    return { ...run, count: countTests(written, run.exitCode) }
+    return { ...run, count: countTests(written, run.exitCode), report: written }
   } finally {
     await rm(temporary, { recursive: true, force: true })
   }

@@ -1,13 +1,15 @@
-import { resolve } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { installBrowser } from './browser.ts'
 import { bunVersionProblem } from './bun-version.ts'
 import { runScript, runTests, STATIC_CHECKS } from './checks.ts'
 import { buildDashboard } from './dashboard-build.ts'
 import { installDependencies } from './dependencies.ts'
 import { prepareDocsReader } from './docs-reader.ts'
+import { unprovenTests } from './named-tests.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
 import { describeTestCount } from './test-count.ts'
-import type { ToolRun } from './tool.ts'
+import { secondsSince, type ToolRun } from './tool.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
@@ -28,14 +30,29 @@ async function verify(): Promise<boolean> {
     failed.push(name)
     if (run.output !== '') console.log(run.output.trimEnd())
   }
-  for (const name of STATIC_CHECKS) report(name, await runScript(ROOT, name))
-  const tests = await runTests(ROOT)
+  const [checks, tests] = await Promise.all([runStaticChecks(), runTests(ROOT)])
+  for (const { name, run } of checks) report(name, run)
   report('tests', tests)
+  report('named tests', await checkNamedTests(tests.report))
 
   if (failed.length > 0) console.log(`Failed: ${failed.join(', ')}`)
   // Kept last: this line is what CI and people read the result from.
   console.log(describeTestCount(tests.count))
   return failed.length === 0 && tests.count.passed > 0 && tests.count.failed === 0
+}
+
+/** One after the other, beside the tests: they take up the time in which those wait. */
+async function runStaticChecks() {
+  const runs: { readonly name: string; readonly run: ToolRun }[] = []
+  for (const name of STATIC_CHECKS) runs.push({ name, run: await runScript(ROOT, name) })
+  return runs
+}
+
+/** Whether the tests that show the specification's rows ran, passed and asserted something. */
+async function checkNamedTests(report: string | null): Promise<ToolRun> {
+  const began = performance.now()
+  const unproven = unprovenTests(await readFile(join(ROOT, 'docs/spec-coverage.md'), 'utf8'), report ?? '')
+  return { exitCode: unproven.length === 0 ? 0 : 1, output: unproven.join('\n'), seconds: secondsSince(began) }
 }
 
 try {

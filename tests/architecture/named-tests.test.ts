@@ -54,6 +54,7 @@ describe('docs/guarantees.md', () => {
   })
 })
 
+/** That they ran, passed and asserted something, `bun run verify` reads from the report of the tests (server/setup/named-tests.ts). */
 describe('docs/spec-coverage.md', () => {
   const rows = read('docs/spec-coverage.md')
     .split('\n')
@@ -67,7 +68,7 @@ describe('docs/spec-coverage.md', () => {
   })
 
   test.each(rows.map(({ section, row, shown }) => [section, row, shown] as const))(
-    '%s, %s: is shown by tests of that name, one of which cites the section',
+    '%s, %s: names tests that exist, one of which cites the section',
     (section, _, shown) => {
       const named = [...shown.matchAll(/`([^`]+)`: “([^”]+)”/g)].map(([, path, title]) => ({
         path: path ?? '',

@@ -1,0 +1,31 @@
+import { expect, test } from 'bun:test'
+import { unprovenTests } from '../../server/setup/named-tests.ts'
+
+const row = (path: string, title: string) => `| 1 | a row | \`${path}\`: “${title}” |`
+const ran = (title: string, more = '', tail = '/>') =>
+  `<testcase name="${title}" classname="a group &gt; of &quot;two&quot;" time="0" file="tests/one.test.ts" line="3" assertions="2" ${more}${tail}\n`
+const said = 'did not run, did not pass, or asserted nothing'
+
+test.each([
+  ['whole', ran('adds up'), 'adds up'],
+  ['in part', ran('adds up to the last cent'), 'adds up'],
+  ['by its group', ran('adds up'), 'of "two"'],
+  ['with the values of a table', ran('8 is 400'), '%p is %i'],
+])('a test that ran and asserted is shown, named %s', (_, report, title) => {
+  expect(unprovenTests(row('tests/one.test.ts', title), report)).toEqual([])
+})
+
+test('a contract’s test is shown by the file that takes it up', () => {
+  expect(unprovenTests(row('tests/a.contract.ts', 'adds up'), ran('adds up'))).toEqual([])
+})
+
+test.each([
+  ['did not run', ran('another')],
+  ['ran in another file only', ran('adds up').replace('one.test.ts', 'two.test.ts')],
+  ['was skipped', ran('adds up', '', '>\n  <skipped /></testcase>')],
+  ['failed', ran('adds up', '', '>\n  <failure type="AssertionError" /></testcase>')],
+  ['asserted nothing', ran('adds up').replace('assertions="2"', 'assertions="0"')],
+  ['is named where no test ran at all', ''],
+])('a test that %s is told', (_, report) => {
+  expect(unprovenTests(row('tests/one.test.ts', 'adds up'), report)).toEqual([`tests/one.test.ts: “adds up” ${said}`])
+})
