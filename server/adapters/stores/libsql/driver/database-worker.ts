@@ -1,5 +1,5 @@
 import type { Client, Config, InStatement, ResultSet } from '@libsql/client'
-import { createClient as openFile, LibsqlError } from '@libsql/client/sqlite3'
+import { LibsqlError, createClient as openFile } from '@libsql/client/sqlite3'
 import { boundedFetch } from './bounded-fetch'
 import type { WireError, WireResult, WorkerReply, WorkerRequest } from './worker-wire'
 
