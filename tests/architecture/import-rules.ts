@@ -52,6 +52,8 @@ const IDENTITY_SCHEMA = [
 
 /** The documents of one resource, and the schemas of its records. */
 const RESOURCE_DOCS = ['server/http/*/*docs.ts', 'server/http/*/*schemas.ts', 'server/http/keys/key-failures.ts']
+/** The records of each resource: schemas that judge bodies, type answers, and are the documents. */
+const RECORDS = ['server/http/*/*record.ts', 'server/http/keys/key-history.ts']
 /** What every resource stands on. */
 const EVERY_RESOURCE = [
   'server/http/middleware/**',
@@ -227,17 +229,31 @@ export const RULES: readonly Rule[] = [
     may: [CORE, 'server/http/openapi/**', ...RESOURCE_DOCS],
     packages: ['elysia', CRYPTO],
   },
+  // Builds schemas, and says which rule of one a value breaks.
+  { files: ['server/http/openapi/json-schema.ts'], may: [CORE], packages: ['@sinclair/typebox'] },
   // What the documents say of every resource alike. It knows no route.
   {
     files: ['server/http/openapi/**'],
     may: [CORE, SELF, 'server/http/middleware/failures.ts'],
-    packages: ['elysia', CRYPTO],
+    packages: ['elysia', '@sinclair/typebox', CRYPTO],
   },
   // What the documents say of one resource: they share schemas, and know no route.
   {
     files: RESOURCE_DOCS,
-    may: [CORE, 'server/http/openapi/**', 'server/http/middleware/failures.ts', ...RESOURCE_DOCS],
-    packages: ['elysia', CRYPTO],
+    may: [CORE, 'server/http/openapi/**', 'server/http/middleware/failures.ts', ...RESOURCE_DOCS, ...RECORDS],
+    packages: ['elysia', '@sinclair/typebox', CRYPTO],
+  },
+  {
+    // A record knows no route: schemas, and the functions between core and the wire.
+    files: RECORDS,
+    may: [CORE, PIPELINE, 'server/http/openapi/**', 'server/http/middleware/**', ...RECORDS],
+    packages: ['@sinclair/typebox'],
+  },
+  {
+    // It judges a body by its schema.
+    files: ['server/http/middleware/judge-body.ts'],
+    may: [CORE, 'server/http/middleware/**', 'server/http/openapi/json-schema.ts'],
+    packages: ['@sinclair/typebox'],
   },
   // The built dashboard, read from disk once.
   {
@@ -348,7 +364,8 @@ export const RULES: readonly Rule[] = [
     files: ['server/cli/*.ts', 'server/cli/commands/**'],
     // What is safe to print is the same as what a name may hold.
     may: ['server/cli/*.ts', 'server/cli/commands/**', 'server/core/plain-text.ts', 'server/core/json.ts'],
-    types: ['server/app.ts'],
+    // What the server answers, it says itself.
+    types: ['server/app.ts', ...RECORDS],
     // One certified client for both ways to sign in: what it does is easy to get wrong.
     packages: ['node:*', 'openid-client'],
   },
@@ -406,7 +423,7 @@ export const RULES: readonly Rule[] = [
     types: ['server/app.ts'],
     packages: [...REACT, 'eventsource-parser'],
   },
-  { files: ['dashboard/src/api/**'], may: [SELF, ...TEXT], types: ['server/app.ts'], packages: REACT },
+  { files: ['dashboard/src/api/**'], may: [SELF, ...TEXT], types: ['server/app.ts', ...RECORDS], packages: REACT },
   // Look and behaviour, never a question to the server: it knows what a failure is.
   {
     files: ['dashboard/src/ui/**'],

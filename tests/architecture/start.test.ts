@@ -35,6 +35,8 @@ test('the server starts with the libraries that every request needs, and loads t
     '@elysiajs/swagger',
     '@libsql/client',
     '@modelcontextprotocol/sdk',
+    // Elysia loads it anyway.
+    '@sinclair/typebox',
     'better-auth',
     'drizzle-orm',
     'elysia',

@@ -7,6 +7,7 @@ import type { Actor } from '../../server/core/audit'
 import { micros, ZERO } from '../../server/core/money'
 import type { Provider } from '../../server/core/providers/provider'
 import { no, ok } from '../../server/core/result'
+import { newKeyForm } from '../../server/http/keys/record'
 import { openLog } from '../../server/log'
 
 const OPERATOR: Actor = { kind: 'operator', id: 'bench', address: null }
@@ -76,7 +77,7 @@ export async function widen({ core }: BenchGateway, account: Account): Promise<v
 /** A key, made the way an owner does. */
 export async function newKey({ core }: BenchGateway, account: Account, name: string) {
   const owner = { accountId: account.id, tier: { ...account, toppedUp: ZERO }, actor: OPERATOR }
-  const made = await core.keys.create(owner, { name })
+  const made = await core.keys.create(owner, newKeyForm({ name }))
   if (!made.ok) throw new Error(made.error.message)
   return { id: made.value.key.id as string, secret: made.value.secret }
 }

@@ -12,6 +12,7 @@ import { micros, ZERO } from '../../server/core/money'
 import type { OutboundFetch } from '../../server/core/outbound/outbound-fetch'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../server/core/providers/provider'
 import { ok, type Result } from '../../server/core/result'
+import { newKeyForm } from '../../server/http/keys/record'
 import { openLog } from '../../server/log'
 
 /**
@@ -171,7 +172,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     /** A key of an account, with what the owner's API would take as its body. */
     async key(account: Account, body: Record<string, unknown> = {}): Promise<MadeKey> {
       const owner = { accountId: account.id, tier: { ...account, toppedUp: ZERO }, actor: OPERATOR }
-      const made = await core.keys.create(owner, { name: `key ${crypto.randomUUID()}`, ...body })
+      const made = await core.keys.create(owner, newKeyForm({ name: `key ${crypto.randomUUID()}`, ...body }))
       if (!made.ok) throw new Error(JSON.stringify(made.error))
       return { id: made.value.key.id, secret: made.value.secret }
     },

@@ -1,9 +1,15 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type { KeyHistoryEntry } from '../../../server/http/keys/key-history.ts'
+import type { KeyChange as ChangedSettings, KeyRecord } from '../../../server/http/keys/record.ts'
 import { api, unwrap } from './client/client.ts'
+
+export type ApiKey = KeyRecord
+export type KeyChange = KeyHistoryEntry
+export type KeySettings = ChangedSettings
 
 const PAGE_ROWS = 100
 
-export type KeyStatus = 'active' | 'disabled' | 'expired' | 'exhausted' | 'revoked'
+export type KeyStatus = KeyRecord['status']
 
 /** What a list of keys is asked. Searching, filtering and sorting are the server's: it has all keys, the page has some. */
 export interface KeysFilter {
@@ -46,9 +52,6 @@ export const keyHistoryQuery = (id: string) =>
     getNextPageParam: (page) => page.next_cursor,
   })
 
-export type ApiKey = Awaited<ReturnType<typeof fetchKeys>>['keys'][number]
-export type KeyChange = Awaited<ReturnType<typeof fetchHistory>>['history'][number]
-
 function fetchKeys(asked: KeysFilter, cursor: string | null) {
   const query = Object.fromEntries(
     Object.entries({ ...asked, cursor }).filter(([, value]) => value !== undefined && value !== null),
@@ -58,20 +61,6 @@ function fetchKeys(asked: KeysFilter, cursor: string | null) {
 
 function fetchHistory(id: string, cursor: string | null) {
   return unwrap(api.keys({ id }).history.get({ query: { limit: 20, ...(cursor !== null && { cursor }) } }))
-}
-
-/** What is sent to make or change a key. */
-export interface KeySettings {
-  readonly name?: string
-  readonly spending_limit?: number | null
-  readonly allowed_ips?: readonly string[]
-  readonly expires_at?: string | null
-  readonly budget?: { readonly limit_usd: number; readonly period: string; readonly timezone: string } | null
-  readonly allowed_endpoints?: readonly string[]
-  readonly allowed_models?: readonly string[]
-  readonly rpm_limit?: number | null
-  readonly tpm_limit?: number | null
-  readonly stops_at?: string
 }
 
 /** The answer holds the secret, here and never again: keep it in the memory of a component only. */

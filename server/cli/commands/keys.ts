@@ -1,21 +1,10 @@
+import type { KeyPage, KeyRecord, KeyWithSecret, OneKey } from '../../http/keys/record'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
 import { Misused } from '../control-client'
 import { asJson, printed, usd } from '../print'
 import { table } from '../table'
 import type { Terminal } from '../terminal'
-
-interface Key {
-  readonly id: string
-  readonly name: string
-  readonly prefix: string
-  readonly last4: string
-  readonly status: string
-  readonly spending_limit: number | null
-  readonly spent_micros_usd: number
-  readonly allowed_ips: readonly string[]
-  readonly last_used_at: string | null
-}
 
 const FLAGS = {
   limit: { type: 'string' },
@@ -107,14 +96,14 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
 function change(what: string, rest: readonly string[], method: string, path: string, body?: unknown): Job {
   const { key: named } = words(`keys ${what}`, rest, ['key'])
   return async (api, terminal, values) => {
-    const { key } = (await api.json(method, `/v1/keys/${await idOf(api, named)}${path}`, { body })) as { key: Key }
+    const { key } = (await api.json(method, `/v1/keys/${await idOf(api, named)}${path}`, { body })) as OneKey
     printed(terminal, values, { key }, () => listing([key]))
   }
 }
 
 /** The secret stands alone on standard output, so that it can be piped into a file or a store of secrets. */
 function shown(made: Record<string, unknown>, terminal: Terminal, values: Values): void {
-  const { key, secret } = made as { key: Key; secret: string }
+  const { key, secret } = made as KeyWithSecret
   if (values.json) {
     terminal.out(asJson(made))
     return
@@ -123,14 +112,14 @@ function shown(made: Record<string, unknown>, terminal: Terminal, values: Values
   terminal.out(`${secret}\n`)
 }
 
-async function allKeys(api: Api, status: string | undefined): Promise<Key[]> {
-  const keys: Key[] = []
+async function allKeys(api: Api, status: string | undefined): Promise<KeyRecord[]> {
+  const keys: KeyRecord[] = []
   let cursor: string | null = null
   do {
     const query: URLSearchParams = new URLSearchParams({ limit: '200' })
     if (status !== undefined) query.set('status', status)
     if (cursor !== null) query.set('cursor', cursor)
-    const page = (await api.json('GET', `/v1/keys?${query}`)) as { keys: Key[]; next_cursor: string | null }
+    const page = (await api.json('GET', `/v1/keys?${query}`)) as KeyPage
     keys.push(...page.keys)
     cursor = page.next_cursor
   } while (cursor !== null)
@@ -147,7 +136,7 @@ async function idOf(api: Api, named: string): Promise<string> {
   return only.id
 }
 
-function listing(keys: readonly Key[]): string {
+function listing(keys: readonly KeyRecord[]): string {
   if (keys.length === 0) return 'No keys.\n'
   return table(
     ['KEY', 'NAME', 'STATUS', 'SPENT USD', 'LIMIT USD', 'ADDRESSES', 'LAST USED'],

@@ -10,9 +10,9 @@ import type { Account } from './account'
 import type { AccountSettingsStore } from './account-settings'
 import type { AppGrants } from './app-grants'
 import type { IdentitySettings } from './identity'
-import { wrong } from './key-form'
 import type { KeyOwner, Keys } from './keys'
 import type { AccountStore } from './store'
+import { wrong } from './submitted'
 
 /** The owner who closes the account, with the e-mail address that the form must repeat. */
 export interface Leaver extends KeyOwner {

@@ -5,10 +5,10 @@ import type { Mail, Mailer } from '../mail/mailer'
 import { no, ok, type Result } from '../result'
 import { EmailChangeTokens } from './email-change'
 import type { EmailChange, IdentitySettings } from './identity'
-import { wrong } from './key-form'
 import type { KeyOwner } from './keys'
 import { confirmEmailMail, emailChangedMail } from './owner-mails'
 import type { AccountStore } from './store'
+import { wrong } from './submitted'
 
 const MAX_CHARACTERS = 254
 const LINK_EXPIRED = 'This link has expired or was already used. Request a new one in Settings.'

@@ -1,8 +1,7 @@
 import { type Actor, type AuditEntry, auditEntry } from '../audit'
-import type { ParameterError } from '../catalogue/parameters'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
-import { type ApiKey, type Budget, type KeySettings, keyState } from '../credentials/api-key'
+import { type ApiKey, type Budget, KEY_DEFAULTS, type KeySettings, keyState } from '../credentials/api-key'
 import { newSecret } from '../credentials/secret'
 import type { CredentialStore } from '../credentials/store'
 import type { EventPublisher } from '../events/live-events'
@@ -11,23 +10,15 @@ import { type AccountId, type KeyId, makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
-import { type Limits, limitsOf, MAX_KEYS, type TierFacts } from '../limits/tier'
+import { limitsOf, MAX_KEYS, type TierFacts } from '../limits/tier'
 import { ZERO } from '../money'
 import { no, ok, type Result } from '../result'
 import { periodAround } from '../usage/calendar'
-import { type KeyForm, parseKeyForm, wrong } from './key-form'
+import { brokenKeyRules, type KeyForm, type NewKeyForm } from './key-form'
+import { accepted, type Submitted, wrong } from './submitted'
 
 export const DEFAULT_GRACE_SECONDS = 86_400
 export const MAX_GRACE_SECONDS = 2_592_000
-
-const DEFAULTS: Omit<KeySettings, 'name'> = {
-  allowedIps: [],
-  expiresAt: null,
-  allowedEndpoints: [],
-  allowedModels: [],
-  rpmLimit: null,
-  tpmLimit: null,
-}
 
 const NOTHING_SPENT: PoolSpending = { inPeriod: ZERO, inAll: ZERO }
 
@@ -59,13 +50,13 @@ export class Keys {
   }
 
   /** Creates a key and returns it with its secret, which cannot be retrieved later. */
-  create(owner: KeyOwner, body: unknown): Outcome<{ key: ApiKey; secret: string }> {
+  create(owner: KeyOwner, sent: Submitted<NewKeyForm>): Outcome<{ key: ApiKey; secret: string }> {
     return this.mutex.take(owner.accountId, async () => {
       const now = this.clock.now()
-      const parsed = this.form(owner, body, 'create', now)
+      const parsed = this.accepted(owner, sent, now)
       if (!parsed.ok) return parsed
       const form = parsed.value
-      const settings: KeySettings = { ...DEFAULTS, ...settingsIn(form), name: form.name ?? '' }
+      const settings: KeySettings = { ...KEY_DEFAULTS, ...settingsIn(form), name: form.name }
       const refusal =
         (await this.nameTaken(owner.accountId, settings.name, null, now)) ??
         (await this.limitReached(owner, 'own', now))
@@ -89,16 +80,16 @@ export class Keys {
       const limit = form.spendingLimit ?? null
       await this.holds.openPool(poolId, owner.accountId, limit)
       if (form.budget) await this.holds.setPoolBudget(poolId, poolBudget(form.budget), now, NOTHING_SPENT)
-      const audit = this.audit(owner, key.id, 'key.create', formDetail(form))
+      const audit = this.audit(owner, key.id, 'key.create', { ...form })
       await this.credentials.create(key, { limit, budget: form.budget ?? null }, audit)
       this.announce(key)
       return ok({ key, secret })
     })
   }
 
-  change(owner: KeyOwner, id: string, body: unknown): Outcome {
+  change(owner: KeyOwner, id: string, sent: Submitted<KeyForm>): Outcome {
     return this.onKey(owner, id, async (key, now) => {
-      const parsed = this.form(owner, body, 'change', now)
+      const parsed = this.accepted(owner, sent, now)
       if (!parsed.ok) return parsed
       const form = parsed.value
       if (keyState(key, now) === 'revoked') return no(failure('invalid_state', 'A revoked key cannot be changed.'))
@@ -110,13 +101,13 @@ export class Keys {
         ...key,
         ...settingsIn(form),
         ...(form.allowedIps && { allowlist: Allowlist.of(form.allowedIps) }),
-        ...(form.stopsAt !== undefined && { stopsAt: form.stopsAt }),
+        ...(form.stopsAt !== undefined && { stopsAt: Math.max(form.stopsAt, now) }),
       }
       const pool = {
         ...(form.spendingLimit !== undefined && { limit: form.spendingLimit }),
         ...(form.budget !== undefined && { budget: form.budget }),
       }
-      const audit = this.audit(owner, key.id, 'key.change', formDetail(form))
+      const audit = this.audit(owner, key.id, 'key.change', { ...form })
       // Read before the change, so that nothing can fail after it. The counters include what is spent in between.
       const spending = form.budget ? await this.spending(key, form.budget, now) : NOTHING_SPENT
       await this.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
@@ -129,10 +120,8 @@ export class Keys {
   }
 
   /** Creates a successor with the same spend pool. The old key works until its grace period ends (spec 5.4). */
-  rotate(owner: KeyOwner, id: string, body: unknown): Outcome<{ key: ApiKey; secret: string }> {
+  rotate(owner: KeyOwner, id: string, graceSeconds: number): Outcome<{ key: ApiKey; secret: string }> {
     return this.onKey(owner, id, async (key, now) => {
-      const grace = graceIn(body)
-      if (!grace.ok) return grace
       if (keyState(key, now) === 'revoked') return no(failure('invalid_state', 'A revoked key cannot be rotated.'))
       if (key.replacedBy) return no(failure('invalid_state', `This key was already replaced by ${key.replacedBy}.`))
       const refusal = await this.limitReached(owner, 'replaced', now)
@@ -148,8 +137,8 @@ export class Keys {
         expiresAt: expired ? null : key.expiresAt,
         replaces: key.id,
       }
-      const replaced: ApiKey = { ...key, replacedBy: successor.id, stopsAt: now + grace.value * 1000 }
-      const detail = { successor: successor.id, grace_period_seconds: grace.value }
+      const replaced: ApiKey = { ...key, replacedBy: successor.id, stopsAt: now + graceSeconds * 1000 }
+      const detail = { successor: successor.id, grace_period_seconds: graceSeconds }
       await this.credentials.rotate(successor, replaced, this.audit(owner, key.id, 'key.rotate', detail))
       this.announce(replaced)
       this.announce(successor)
@@ -215,10 +204,8 @@ export class Keys {
     })
   }
 
-  private form(owner: KeyOwner, body: unknown, purpose: 'create' | 'change', now: number): Result<KeyForm, Failure> {
-    const parsed = parseKeyForm(body, purpose, now)
-    const errors = [...(parsed.ok ? [] : parsed.error), ...aboveTier(body, limitsOf(owner.tier))]
-    return parsed.ok && errors.length === 0 ? parsed : no(wrongParameters(errors))
+  private accepted<T extends KeyForm>(owner: KeyOwner, sent: Submitted<T>, now: number): Result<T, Failure> {
+    return accepted(sent, brokenKeyRules(sent.form, now, limitsOf(owner.tier)))
   }
 
   /** Names are unique among live keys, except between a key and its successors, which share a pool. */
@@ -256,33 +243,7 @@ export class Keys {
   }
 }
 
-/** Checked with the form's own rules, so that one response lists all errors. */
-function aboveTier(body: unknown, caps: Limits): ParameterError[] {
-  const given = (name: string): unknown => Reflect.get(Object(body), name)
-  return [
-    { name: 'rpm_limit', max: caps.rpm },
-    { name: 'tpm_limit', max: caps.tpm },
-  ]
-    .filter(({ name, max }) => Number.isSafeInteger(given(name)) && Number(given(name)) > max)
-    .map(({ name, max }) => wrong(name, `must be at most ${max}, the limit of your tier`, given(name)))
-}
-
 function settingsIn(form: KeyForm): Partial<KeySettings> {
   const { spendingLimit: _limit, budget: _budget, stopsAt: _stops, ...settings } = form
   return settings
-}
-
-function formDetail(form: KeyForm): Record<string, unknown> {
-  return { ...form, ...(form.spendingLimit !== undefined && { spendingLimit: form.spendingLimit }) }
-}
-
-function graceIn(body: unknown): Result<number, Failure> {
-  if (body === undefined) return ok(DEFAULT_GRACE_SECONDS)
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    return no(wrongParameters([wrong('body', 'must be a JSON object', body)]))
-  const { grace_period_seconds: grace = DEFAULT_GRACE_SECONDS, ...rest } = body as Record<string, unknown>
-  const errors = Object.keys(rest).map((name) => wrong(name.slice(0, 60), 'is not a member of this body', rest[name]))
-  const fits = Number.isSafeInteger(grace) && Number(grace) >= 0 && Number(grace) <= MAX_GRACE_SECONDS
-  if (!fits) errors.push(wrong('grace_period_seconds', `must be an integer from 0 to ${MAX_GRACE_SECONDS}`, grace))
-  return errors.length > 0 ? no(wrongParameters(errors)) : ok(Number(grace))
 }

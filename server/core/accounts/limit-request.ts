@@ -5,7 +5,7 @@ import type { Limits } from '../limits/tier'
 import { isPlainText, PLAIN_LINE_RULE } from '../plain-text'
 import { no, ok, type Result } from '../result'
 import type { Account } from './account'
-import { wrong } from './key-form'
+import { wrong } from './submitted'
 
 /** An owner's request for higher limits (spec 8). Immutable: a decision creates a new record. */
 export interface LimitRequest extends LimitRequestForm {

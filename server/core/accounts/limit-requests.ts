@@ -10,10 +10,10 @@ import { ZERO } from '../money'
 import { isPlainText, PLAIN_LINE_RULE } from '../plain-text'
 import { no, ok, type Result } from '../result'
 import type { Account } from './account'
-import { wrong } from './key-form'
 import type { KeyOwner } from './keys'
 import { type LimitRequest, type LimitRequestStore, parseLimitRequest } from './limit-request'
 import type { AccountStore } from './store'
+import { wrong } from './submitted'
 
 const MAX_REASON = 1000
 

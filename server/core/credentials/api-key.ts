@@ -24,6 +24,16 @@ export interface KeySettings {
   readonly tpmLimit: number | null
 }
 
+/** The settings of a key whose owner set nothing but its name. */
+export const KEY_DEFAULTS: Omit<KeySettings, 'name'> = {
+  allowedIps: [],
+  expiresAt: null,
+  allowedEndpoints: [],
+  allowedModels: [],
+  rpmLimit: null,
+  tpmLimit: null,
+}
+
 /** An API key. Immutable: a change creates a new record. Contains the hash of the secret, never the secret. */
 export interface ApiKey extends KeySettings {
   readonly id: KeyId
@@ -52,7 +62,8 @@ export interface SpendPool {
   readonly spent: Money
 }
 
-export type KeyStatus = 'active' | 'disabled' | 'expired' | 'exhausted' | 'revoked'
+export const KEY_STATUSES = ['active', 'disabled', 'expired', 'exhausted', 'revoked'] as const
+export type KeyStatus = (typeof KEY_STATUSES)[number]
 
 /** The status of a key, computed and never stored: revoked > disabled > expired > exhausted > active (spec 3). */
 export function keyStatus(key: ApiKey, pool: SpendPool, now: number): KeyStatus {

@@ -1,6 +1,7 @@
 import { type Money, micros } from '../money'
 
-export type Tier = 'free' | 'starter' | 'growth' | 'enterprise'
+export const TIERS = ['free', 'starter', 'growth', 'enterprise'] as const
+export type Tier = (typeof TIERS)[number]
 
 /** Limits per key (spec 8). */
 export interface Limits {

@@ -1,15 +1,14 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { AppGrants } from '../../core/accounts/app-grants'
-import { parseKeyForm } from '../../core/accounts/key-form'
 import type { OAuthApp, OAuthGrants } from '../../core/credentials/oauth-grant'
-import { wrongParameters } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
-import { toUsdNumber } from '../../core/money'
-import { Failed, notFound, taken } from '../middleware/failures'
-import { readJson } from '../middleware/json-body'
+import { fromUsdNumber, toUsdNumber } from '../../core/money'
+import { notFound, taken } from '../middleware/failures'
+import { readable, readBody } from '../middleware/judge-body'
 import type { Owner, OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
+import { form, orNull, usd } from '../openapi/json-schema'
 
 interface AppParts {
   readonly owners: OwnerSessions
@@ -20,6 +19,10 @@ interface AppParts {
   readonly baseUrl: string
   readonly now: () => number
 }
+
+const AppLimit = form('The most an app may spend.', {
+  spending_limit: orNull(usd('US dollars in all; null is no limit of its own.'), 'no limit'),
+})
 
 /** What the dashboard shows of apps: who asks, who was let in, what each spent, and the ways to end it (spec 5.2). */
 export function appRoutes(parts: AppParts) {
@@ -56,9 +59,10 @@ export function appRoutes(parts: AppParts) {
       '/:id/limit',
       async ({ context, params }) => {
         const owner = await owners.owner(context)
-        const limit = limitIn(taken(await readJson(context)), now())
+        const { spending_limit: most } = await readBody(AppLimit, context)
+        const limit = most === null ? null : readable(fromUsdNumber(most))
         taken(await appGrants.setLimit(owner.accountId, params.id, limit, owner.actor))
-        return { spending_limit: limit === null ? null : toUsdNumber(limit) }
+        return { spending_limit: most }
       },
       { parse: 'none', ...UNDOCUMENTED },
     )
@@ -104,12 +108,4 @@ async function figures({ apps, ledger }: AppParts, { accountId }: Owner, { clien
     spent_micros_usd: pool?.spent ?? 0,
     spending_limit: !pool || pool.limit === null ? null : toUsdNumber(pool.limit),
   }
-}
-
-/** The rule of a key's limit, for an app's. */
-function limitIn(body: unknown, now: number) {
-  const limit: unknown = Reflect.get(Object(body), 'spending_limit')
-  const parsed = parseKeyForm({ spending_limit: limit ?? null }, 'change', now)
-  if (!parsed.ok) throw new Failed(wrongParameters(parsed.error))
-  return parsed.value.spendingLimit ?? null
 }

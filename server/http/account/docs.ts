@@ -1,6 +1,7 @@
 import type { RouteDocs } from '../openapi/documented'
-import { record, ref, text, yesOrNo } from '../openapi/json-schema'
+import { record, text, yesOrNo } from '../openapi/json-schema'
 import { OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import { AccountRecord, LimitsRecord } from './record'
 
 const READING = { limit: 60, remaining: 59, reset: 1_795_219_260 }
 
@@ -14,7 +15,7 @@ export const ACCOUNT_DOCS = {
     answers: {
       200: {
         description: 'The account.',
-        schema: ref('Account'),
+        schema: AccountRecord,
         examples: {
           account: {
             id: 'acct_01a1fdfa942070018c603d2632ddc21c',
@@ -72,7 +73,7 @@ export const ACCOUNT_DOCS = {
     answers: {
       200: {
         description: 'The limits.',
-        schema: ref('Limits'),
+        schema: LimitsRecord,
         examples: {
           limits: {
             tier: 'free',

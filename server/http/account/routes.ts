@@ -12,6 +12,7 @@ import { type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { ACCOUNT_DOCS } from './docs'
+import type { AccountRecord, LimitsRecord, ReadingRecord } from './record'
 
 /** The owner's account: who, how much, which limits (spec 2.2, 3, 8). */
 export function accountRoutes(parts: {
@@ -27,7 +28,7 @@ export function accountRoutes(parts: {
   return routeGroup({ name: 'account', prefix: '/api' })
     .get(
       '/account',
-      async ({ context }) => {
+      async ({ context }): Promise<AccountRecord> => {
         const { account, email, name, tier, actor } = await owners.owner(context)
         const balance = await ledger.balance(account.id)
         if (!balance) throw new Error(`account ${account.id} has no counters`)
@@ -66,7 +67,7 @@ export function accountRoutes(parts: {
     )
     .get(
       '/limits',
-      async ({ context }) => {
+      async ({ context }): Promise<LimitsRecord> => {
         const { accountId, tier } = await owners.owner(context)
         const limits = limitsOf(tier)
         const keys = (await credentials.byAccount(accountId)).filter((key) => keyState(key, now()) !== 'revoked')
@@ -96,6 +97,6 @@ function wireLimits({ rpm, tpm, concurrency }: Limits) {
   return { requests_per_minute: rpm, tokens_per_minute: tpm, concurrency }
 }
 
-function wireReading({ limit, remaining, reset }: Reading) {
+function wireReading({ limit, remaining, reset }: Reading): ReadingRecord {
   return { limit, remaining, reset }
 }

@@ -1,6 +1,6 @@
 import { asApp } from '../account/app-docs'
 import type { RouteDocs } from '../openapi/documented'
-import { record, ref, text, yesOrNo } from '../openapi/json-schema'
+import { orNull, record, ref, text, yesOrNo } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 
 export const TOP_UP_EXAMPLE = {
@@ -77,7 +77,7 @@ export const BILLING_DOCS = {
         description: 'The top-up; by card with the page to pay on.',
         schema: record('The top-up.', {
           topup: ref('TopUp'),
-          url: { type: ['string', 'null'], description: 'Where to pay.' },
+          url: orNull(text('Where to pay.')),
         }),
         examples: { sandbox: { topup: TOP_UP_EXAMPLE, url: null } },
       },

@@ -1,10 +1,10 @@
 import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
 import { PRICE_NAMES } from '../../core/catalogue/operations'
 import type { RouteDocs } from '../openapi/documented'
-import { type JsonSchema, listOf, microsUsd, oneOf, record, text } from '../openapi/json-schema'
+import { listOf, microsUsd, oneOf, record, text } from '../openapi/json-schema'
 import { OWNER_FAILURES } from '../openapi/owner-failures'
 
-const PRICE: JsonSchema = record('What one unit of an operation costs.', {
+const PRICE = record('What one unit of an operation costs.', {
   operation: oneOf(PRICE_NAMES, 'The operation, or a price of it that depends on the input.'),
   unit: text('What is counted: a request, or what of an answer is charged one by one.'),
   amount_micros_usd: microsUsd('What it costs this account now.'),

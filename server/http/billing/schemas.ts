@@ -1,4 +1,15 @@
-import { instant, type JsonSchema, listOf, microsUsd, oneOf, orNull, record, ref, text } from '../openapi/json-schema'
+import {
+  instant,
+  type JsonSchema,
+  listOf,
+  microsUsd,
+  oneOf,
+  orNull,
+  record,
+  ref,
+  text,
+  whole,
+} from '../openapi/json-schema'
 
 const STATES = ['pending', 'paid', 'failed']
 
@@ -34,7 +45,7 @@ export const BILLING_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     reference: orNull(text('What the payment network calls it: the receipt.')),
     request_id: text('Our id of the latest request.'),
     client_request_id: orNull(text("The caller's X-Request-ID.")),
-    attempts: { type: 'integer', description: 'How often it was tried.', minimum: 1 },
+    attempts: whole('How often it was tried.', { minimum: 1 }),
     error: orNull(text('Why it failed last.')),
     created_at: instant('First shown at.'),
     updated_at: instant('Changed at.'),

@@ -1,39 +1,16 @@
 import { asApp } from '../account/app-docs'
 import type { RouteDocs } from '../openapi/documented'
-import { ref } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
-
-const KEY_EXAMPLE = {
-  id: 'key_01a1fdfa942070018c603d2632ddc21b',
-  name: 'My first key',
-  prefix: 'gwk_3o',
-  last4: 'UYRQ',
-  status: 'active',
-  spending_limit: 1,
-  spent_micros_usd: 10_000,
-  remaining_micros_usd: 990_000,
-  allowed_ips: [],
-  expires_at: null,
-  created_at: '2026-11-21T08:56:28.490Z',
-  last_used_at: null,
-  stops_at: null,
-  budget: null,
-  budget_window: null,
-  allowed_endpoints: [],
-  allowed_models: [],
-  rpm_limit: null,
-  tpm_limit: null,
-  replaces: null,
-  replaced_by: null,
-}
+import { KeyHistory, KeyNames } from './key-history'
+import { KEY_EXAMPLE, KeyChange, KeyPage, KeyWithSecret, NewKey, OneKey, Rotation } from './record'
 
 const SECRET = { key: KEY_EXAMPLE, secret: `gwk_${'3o'.padEnd(45, 'x')}UYRQ` }
 const ID = { id: { description: 'Id of a key of yours.', example: KEY_EXAMPLE.id } }
 const CHANGED = {
-  200: { description: 'The key as it is now.', schema: ref('OneKey'), examples: { key: { key: KEY_EXAMPLE } } },
+  200: { description: 'The key as it is now.', schema: OneKey, examples: { key: { key: KEY_EXAMPLE } } },
 }
 const MADE = {
-  201: { description: 'The key, and its secret.', schema: ref('KeyWithSecret'), examples: { made: SECRET } },
+  201: { description: 'The key, and its secret.', schema: KeyWithSecret, examples: { made: SECRET } },
 }
 const BINDS = 'It binds the next request that begins after this call has returned.'
 
@@ -48,7 +25,7 @@ export const KEY_DOCS = {
     answers: {
       200: {
         description: 'A page of keys.',
-        schema: ref('KeyPage'),
+        schema: KeyPage,
         examples: {
           page: {
             keys: [KEY_EXAMPLE],
@@ -68,7 +45,7 @@ export const KEY_DOCS = {
     access: 'session',
     body: {
       description: 'The settings of the key.',
-      schema: ref('NewKey'),
+      schema: NewKey,
       required: true,
       examples: {
         limited: { name: 'My first key', spending_limit: 1 },
@@ -94,7 +71,7 @@ export const KEY_DOCS = {
     answers: {
       200: {
         description: 'Every key and app.',
-        schema: ref('KeyNames'),
+        schema: KeyNames,
         examples: {
           names: {
             names: [
@@ -123,7 +100,7 @@ export const KEY_DOCS = {
     answers: {
       200: {
         description: 'A page of changes.',
-        schema: ref('KeyHistory'),
+        schema: KeyHistory,
         examples: {
           page: {
             history: [
@@ -163,7 +140,7 @@ export const KEY_DOCS = {
     ids: ID,
     body: {
       description: 'The settings to change.',
-      schema: ref('KeyChange'),
+      schema: KeyChange,
       required: true,
       examples: { raise: { spending_limit: 5 }, rename: { name: 'Staging server', allowed_ips: [] } },
     },
@@ -180,7 +157,7 @@ export const KEY_DOCS = {
     ids: ID,
     body: {
       description: 'How long the old key goes on working; a day when nothing is sent.',
-      schema: ref('Rotation'),
+      schema: Rotation,
       required: false,
       examples: { hour: { grace_period_seconds: 3600 }, leaked: { grace_period_seconds: 0 } },
     },

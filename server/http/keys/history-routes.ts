@@ -9,7 +9,7 @@ import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { KEY_DOCS } from './docs'
-import { historyEntry } from './key-history'
+import { historyEntry, type KeyHistory, type KeyNames } from './key-history'
 
 /** What an owner can look up about keys beside what they are now: what they were called, and what was done to them. */
 export function keyRecordRoutes(parts: {
@@ -23,7 +23,7 @@ export function keyRecordRoutes(parts: {
   return routeGroup({ name: 'key-records', prefix: '/api/keys' })
     .get(
       '/names',
-      async ({ context }) => {
+      async ({ context }): Promise<KeyNames> => {
         const { accountId } = await owners.owner(context)
         const payers = await payersOf(accountId, parts)
         return { names: payers.map(({ endedAt, ...payer }) => ({ ...payer, revoked: endedAt !== null })) }
@@ -32,7 +32,7 @@ export function keyRecordRoutes(parts: {
     )
     .get(
       '/:id/history',
-      async ({ context, params }) => {
+      async ({ context, params }): Promise<KeyHistory> => {
         const { accountId } = await owners.owner(context)
         const query = queryOf(PAGE_QUERY, context)
         const key = await keys.find(accountId, params.id)

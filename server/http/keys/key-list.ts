@@ -1,11 +1,9 @@
 import type { ParameterTable } from '../../core/catalogue/parameters'
-import { type ApiKey, type KeyStatus, keyStatus, type SpendPool } from '../../core/credentials/api-key'
+import { type ApiKey, KEY_STATUSES, type KeyStatus, keyStatus, type SpendPool } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { PAGE_QUERY, refuseCursor } from '../middleware/list-query'
-
-const STATUSES = ['active', 'disabled', 'expired', 'exhausted', 'revoked'] as const
 
 /** What a list of keys can be asked (spec-answers 3); searching and sorting go over all keys, not over the page. */
 export const KEY_LIST_QUERY = {
@@ -13,7 +11,7 @@ export const KEY_LIST_QUERY = {
   status: {
     in: 'query',
     kind: 'enum',
-    values: STATUSES,
+    values: KEY_STATUSES,
     description: 'Only keys with this status. Revoked keys are listed only when asked for.',
   },
   q: {
@@ -89,7 +87,7 @@ type Comparison = (one: ListedKey, other: ListedKey) => number
 const ORDERS: Record<KeysAsked['sort'], Comparison> = {
   created: (one, other) => one.key.createdAt - other.key.createdAt,
   name: (one, other) => one.key.name.localeCompare(other.key.name, 'en'),
-  status: (one, other) => STATUSES.indexOf(one.status) - STATUSES.indexOf(other.status),
+  status: (one, other) => KEY_STATUSES.indexOf(one.status) - KEY_STATUSES.indexOf(other.status),
   spent: (one, other) => one.pool.spent - other.pool.spent,
   last_used: (one, other) => (one.lastUsedAt ?? 0) - (other.lastUsedAt ?? 0),
 }

@@ -1,4 +1,4 @@
-import type { KeyOwner, Keys } from '../../core/accounts/keys'
+import { DEFAULT_GRACE_SECONDS, type KeyOwner, type Keys } from '../../core/accounts/keys'
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Failure } from '../../core/failure'
@@ -7,6 +7,7 @@ import type { Result } from '../../core/result'
 import { appOwner } from '../middleware/app-owner'
 import { notFound, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
+import { readBody } from '../middleware/judge-body'
 import { queryOf } from '../middleware/list-query'
 import { SIGNED_IN_TODAY } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
@@ -14,7 +15,7 @@ import { documented, type RouteDocs } from '../openapi/documented'
 import { gatedReply } from '../routing/gated'
 import { APP_KEY_DOCS, KEY_DOCS, type Mirrored } from './docs'
 import { KEY_LIST_QUERY, keyPage } from './key-list'
-import { keyRecord } from './key-record'
+import { type KeyPage, type KeyWithSecret, keyChangeForm, keyRecord, newKeyForm, type OneKey, Rotation } from './record'
 
 export interface KeyRouteParts {
   /** `within`: how long ago the sign-in may be. An app's word is as good as its token. */
@@ -42,11 +43,11 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
   const { owners, keys, credentials, ledger, now } = parts
   const recent = (context: RequestContext) => owners.owner(context, SIGNED_IN_TODAY)
   const record = (key: ApiKey) => keyRecord(key, { credentials, ledger, now: now() })
-  const changed = async (outcome: Result<ApiKey, Failure>) => ({ key: await record(taken(outcome)) })
+  const changed = async (outcome: Result<ApiKey, Failure>): Promise<OneKey> => ({ key: await record(taken(outcome)) })
   return routeGroup({ name: `keys under ${prefix}`, prefix })
     .get(
       '',
-      async ({ context }) => {
+      async ({ context }): Promise<KeyPage> => {
         const { accountId } = await owners.owner(context)
         const query = queryOf(KEY_LIST_QUERY, context)
         const page = await keyPage(accountId, query, { credentials, ledger, now: now() })
@@ -56,8 +57,10 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
     )
     .post(
       '',
-      async ({ context, set }) => {
-        const { key, secret } = taken(await keys.create(await recent(context), taken(await readJson(context))))
+      async ({ context, set }): Promise<KeyWithSecret> => {
+        const { key, secret } = taken(
+          await keys.create(await recent(context), newKeyForm(taken(await readJson(context)))),
+        )
         set.status = 201
         set.headers['cache-control'] = 'no-store'
         return { key: await record(key), secret }
@@ -66,7 +69,7 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
     )
     .get(
       '/:id',
-      async ({ context, params }) => {
+      async ({ context, params }): Promise<OneKey> => {
         const key = await keys.find((await owners.owner(context)).accountId, params.id)
         if (!key) throw notFound('No such key.')
         return { key: await record(key) }
@@ -77,16 +80,16 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
       '/:id',
       async ({ context, params }) => {
         const owner = await owners.owner(context)
-        return changed(await keys.change(owner, params.id, taken(await readJson(context))))
+        return changed(await keys.change(owner, params.id, keyChangeForm(taken(await readJson(context)))))
       },
       { parse: 'none', ...documented(docs.change) },
     )
     .post(
       '/:id/rotate',
-      async ({ context, params, set }) => {
-        const { key, secret } = taken(
-          await keys.rotate(await recent(context), params.id, taken(await readJson(context))),
-        )
+      async ({ context, params, set }): Promise<KeyWithSecret> => {
+        const owner = await recent(context)
+        const { grace_period_seconds: grace = DEFAULT_GRACE_SECONDS } = await readBody(Rotation, context, {})
+        const { key, secret } = taken(await keys.rotate(owner, params.id, grace))
         set.status = 201
         set.headers['cache-control'] = 'no-store'
         return { key: await record(key), secret }

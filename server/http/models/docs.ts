@@ -1,7 +1,7 @@
 import type { FailureCode } from '../../core/failure'
 import { KEY_FAILURES } from '../keys/key-failures'
 import type { RouteDocs } from '../openapi/documented'
-import { listOf, microsUsd, oneOf, orNull, record, ref, text, whole, yesOrNo } from '../openapi/json-schema'
+import { listOf, microsUsd, oneOf, opaque, orNull, record, ref, text, whole, yesOrNo } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 
 const CALL_FAILURES: readonly FailureCode[] = [
@@ -35,7 +35,7 @@ const CALL_FAILURES: readonly FailureCode[] = [
 
 const ENDPOINT_TYPES = ['chat_completions', 'messages', 'generate_content'] as const
 
-const RATE = { type: 'number', description: 'USD per million tokens.' }
+const RATE = opaque<number>({ type: 'number', description: 'USD per million tokens.' })
 
 /** Schemas of models, for `components.schemas`. */
 export const MODEL_SCHEMAS = {
@@ -196,7 +196,7 @@ export const MODEL_DOCS = {
       schema: record('A call to judge.', {
         endpoint_type: oneOf(ENDPOINT_TYPES, 'The route.'),
         model: text('The model; it stands in the body too where the route has it there.'),
-        body: { type: 'object', additionalProperties: true, description: "The vendor's own body." },
+        body: opaque({ type: 'object', additionalProperties: true, description: "The vendor's own body." }),
       }),
       required: true,
       examples: {

@@ -1,4 +1,4 @@
-import { wrong } from '../../core/accounts/key-form'
+import { wrong } from '../../core/accounts/submitted'
 import { wrongParameters } from '../../core/failure'
 import type { ModelCatalogue } from '../../core/models/catalogue'
 import { CHAT_COMPLETIONS } from '../../pipeline/models/wires/chat-completions-wire'

@@ -1,5 +1,17 @@
 import { FAILURES } from '../middleware/failures'
-import { instant, type JsonSchema, listOf, oneOf, orNull, record, ref, text, whole } from './json-schema'
+import {
+  instant,
+  type JsonSchema,
+  listOf,
+  oneOf,
+  opaque,
+  orNull,
+  record,
+  ref,
+  text,
+  whole,
+  yesOrNo,
+} from './json-schema'
 
 const TYPES = [...new Set(Object.values(FAILURES).map(({ type }) => type))]
 
@@ -30,7 +42,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       status: whole('402.'),
       detail: text('For people. Do not parse it.'),
       challengeId: text('The id of the first challenge.'),
-      error: { type: 'object', description: 'The same as in `Error`.' },
+      error: opaque({ type: 'object', description: 'The same as in `Error`.' }),
     },
   ),
   WrongParameter: record('One wrong parameter.', {
@@ -49,17 +61,17 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     'Whether calls can be served.',
     {
       status: oneOf(['ready', 'not_ready', 'draining'], 'The verdict.'),
-      checks: {
+      checks: opaque({
         type: 'object',
         description: 'Each part of the gateway that must work. To operators only, as what follows.',
         additionalProperties: { type: 'boolean' },
-      },
-      sources: {
+      }),
+      sources: opaque({
         type: 'object',
         description:
           'Where search answers come from, in the order they are asked, and whether each could answer now. They do not decide whether this server is ready.',
         additionalProperties: { type: 'boolean' },
-      },
+      }),
       models: listOf(
         record('One upstream of models.', {
           name: text('Which.'),
@@ -79,7 +91,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     id: text('Id of the person.'),
     name: text('Name.'),
     email: text('E-mail address.', { format: 'email' }),
-    emailVerified: { type: 'boolean', description: 'Whether the address was confirmed.' },
+    emailVerified: yesOrNo('Whether the address was confirmed.'),
     image: orNull(text('Pictures are not kept.')),
     createdAt: instant('Signed up at.'),
     updatedAt: instant('Changed at.'),

@@ -1,55 +1,236 @@
+import {
+  Kind,
+  type Static,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+  Type,
+  TypeRegistry,
+} from '@sinclair/typebox'
+import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
+import { Value } from '@sinclair/typebox/value'
+import { parseInstant } from '../../core/accounts/instant'
+import { fromUsdNumber } from '../../core/money'
+import { isPlainLine, isPlainText, PLAIN_LINE_RULE } from '../../core/plain-text'
+import { isTimeZone } from '../../core/usage/calendar'
+
 /** A JSON Schema (2020-12), as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
+/** The function of a schema that JSON Schema alone cannot say: it returns the rule that a value breaks, or null. */
+const JUDGE: unique symbol = Symbol('judge')
+/** The rule of a schema in words, instead of those that its keywords give. */
+const RULE: unique symbol = Symbol('rule')
+const JUDGED = 'Judged'
+/** Most characters of the place of a nested member that an error names. */
+const MAX_PLACE = 100
+
+interface TJudged<T> extends TSchema {
+  [Kind]: typeof JUDGED
+  static: T
+  [JUDGE]: (value: unknown) => string | null
+}
+
+interface TList<T extends TSchema> extends TSchema {
+  [Kind]: 'Array'
+  static: readonly Static<T, this['params']>[]
+}
+
+type Members<P extends TProperties, O extends keyof P> = {
+  readonly [K in keyof P]: K extends O ? TOptional<P[K]> : P[K]
+}
+
+TypeRegistry.Set<TJudged<unknown>>(JUDGED, (schema, value) => schema[JUDGE](value) === null)
+
 /** An object whose members are all there, but for those named in `optional`. */
-export function record(
+export function record<P extends TProperties, O extends keyof P & string = never>(
   description: string,
-  properties: Readonly<Record<string, JsonSchema>>,
-  optional: readonly string[] = [],
-): JsonSchema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name))
-  return { type: 'object', description, properties, ...(required.length > 0 && { required }) }
+  members: P,
+  optional: readonly O[] = [],
+): TObject<Members<P, O>> {
+  const isOptional = (name: string) => optional.some((one) => one === name)
+  const properties = Object.entries(members).map(([name, schema]) => [
+    name,
+    isOptional(name) ? Type.Optional(schema) : schema,
+  ])
+  // The loop loses which member is which; the signature says it.
+  return Type.Object(Object.fromEntries(properties), { description }) as unknown as TObject<Members<P, O>>
 }
 
-export function listOf(items: JsonSchema, description: string): JsonSchema {
-  return { type: 'array', description, items }
+/** The same for a body: it may have no other members. */
+export function form<P extends TProperties, O extends keyof P & string = never>(
+  description: string,
+  members: P,
+  optional: readonly O[] = [],
+): TObject<Members<P, O>> {
+  return { ...record(description, members, optional), additionalProperties: false }
 }
 
-export function text(description: string, more: JsonSchema = {}): JsonSchema {
-  return { type: 'string', description, ...more }
+/** A form of which every member may be left out. */
+export function partialForm<P extends TProperties>(description: string, members: P): TObject<Members<P, keyof P>> {
+  // Every name is one of the members'.
+  return form(description, members, Object.keys(members)) as unknown as TObject<Members<P, keyof P>>
 }
 
-export function oneOf(values: readonly string[], description: string): JsonSchema {
-  return { type: 'string', description, enum: values }
+/** Puts a schema into `components.schemas` under a name; the documents refer to it wherever it is used. */
+export function named<T extends TSchema>(name: string, schema: T): T {
+  return { ...schema, $id: name }
 }
 
-export function whole(description: string, more: JsonSchema = {}): JsonSchema {
-  return { type: 'integer', description, ...more }
+/** The same, with its rule in words: they finish a sentence that begins with the name of the member. */
+export function saying<T extends TSchema>(rule: string, schema: T): T {
+  return { ...schema, [RULE]: rule }
+}
+
+/** What a function judges: it returns the rule that a value breaks, or null. `schema` is what the documents show. */
+export function judged<T>(schema: JsonSchema, judge: (value: unknown) => string | null): TJudged<T> {
+  // `static` and `params` exist in types only.
+  return { ...schema, [Kind]: JUDGED, [JUDGE]: judge, [RULE]: undefined } as unknown as TJudged<T>
+}
+
+/** Documents a value that the gateway neither makes nor reads, such as a body of a vendor. */
+export function opaque<T = unknown>(schema: JsonSchema): TUnsafe<T> {
+  return Type.Unsafe<T>(schema)
+}
+
+export function listOf<T extends TSchema>(items: T, description: string, more: JsonSchema = {}): TList<T> {
+  // TypeBox's own type is of lists that may be changed.
+  return Type.Array(items, { description, ...more }) as unknown as TList<T>
+}
+
+export function text(description: string, more: JsonSchema = {}) {
+  return Type.String({ description, ...more })
+}
+
+/** A line that a person wrote: length in characters, not bytes; nothing hidden in it. Spaces around it do not count. */
+export function line(description: string, max: number, min = 1): TJudged<string> {
+  return written(description, { min, max, isPlain: isPlainLine })
+}
+
+/** The same of several lines. */
+export function prose(description: string, max: number, min = 1): TJudged<string> {
+  return written(description, { min, max, isPlain: isPlainText })
+}
+
+function written(
+  description: string,
+  { min, max, isPlain }: { min: number; max: number; isPlain: (text: string) => boolean },
+): TJudged<string> {
+  const schema = { type: 'string', description, minLength: min, maxLength: max, pattern: '\\S' }
+  return judged(schema, (value) => {
+    const trimmed = typeof value === 'string' ? value.trim() : ''
+    const length = [...trimmed].length
+    if (length >= min && length <= max && isPlain(trimmed)) return null
+    return `must be text of ${min} to ${max} characters, ${PLAIN_LINE_RULE}`
+  })
+}
+
+export function oneOf<const V extends string>(values: readonly V[], description: string): TJudged<V> {
+  const rule = `must be one of ${values.join(', ')}`
+  return judged({ type: 'string', description, enum: values }, (value) =>
+    values.some((one) => one === value) ? null : rule,
+  )
+}
+
+export function whole(description: string, bounds: { readonly minimum?: number; readonly maximum?: number } = {}) {
+  const { minimum, maximum } = bounds
+  const rule =
+    maximum !== undefined
+      ? `must be a whole number from ${minimum ?? 0} to ${maximum}`
+      : minimum === undefined
+        ? 'must be a whole number'
+        : `must be a whole number above ${minimum - 1}`
+  return judged<number>({ type: 'integer', description, ...bounds }, (value) => {
+    const number = Number.isSafeInteger(value) ? Number(value) : Number.NaN
+    return number >= (minimum ?? Number.NEGATIVE_INFINITY) && number <= (maximum ?? number) ? null : rule
+  })
 }
 
 /** Money on the wire: whole millionths of a US dollar. */
-export function microsUsd(description: string, more: JsonSchema = {}): JsonSchema {
-  return { type: 'integer', description: `${description} In millionths of a US dollar.`, ...more }
+export function microsUsd(description: string, bounds: { readonly minimum?: number } = {}) {
+  return whole(`${description} In millionths of a US dollar.`, bounds)
 }
 
-export function yesOrNo(description: string): JsonSchema {
-  return { type: 'boolean', description }
+const USD = { least: 0.000001, most: 1_000_000 }
+
+/** An amount that an owner sets, in US dollars. */
+export function usd(description: string): TJudged<number> {
+  const schema = { type: 'number', description, minimum: USD.least, maximum: USD.most }
+  return judged(schema, (value) =>
+    typeof value === 'number' && value <= USD.most && fromUsdNumber(value)
+      ? null
+      : `must be USD from 0.000001 to ${USD.most} with at most 6 decimals`,
+  )
 }
 
-export function instant(description: string): JsonSchema {
-  return { type: 'string', format: 'date-time', description }
+export function yesOrNo(description: string) {
+  return Type.Boolean({ description })
 }
 
-/** The same, or null. */
-export function orNull(schema: JsonSchema): JsonSchema {
-  return {
-    ...schema,
-    type: [schema['type'], 'null'],
-    ...(Array.isArray(schema['enum']) && { enum: [...schema['enum'], null] }),
-  }
+/** A time zone by its IANA name. */
+export function timeZone(description: string): TJudged<string> {
+  return judged({ type: 'string', description }, (value) =>
+    typeof value === 'string' && isTimeZone(value) ? null : 'must be an IANA time zone such as Europe/Berlin',
+  )
+}
+
+export function instant(description: string): TJudged<string> {
+  return judged({ type: 'string', format: 'date-time', description }, (value) =>
+    typeof value === 'string' && parseInstant(value) !== null ? null : 'must be an RFC 3339 time',
+  )
+}
+
+/** The same, or null, which means `meaning`. */
+export function orNull<T extends TSchema>(schema: T, meaning?: string): TJudged<Static<T> | null> {
+  const { type, anyOf } = schema
+  const isNamed = schema.$id !== undefined || anyOf !== undefined
+  const shown = isNamed
+    ? { anyOf: [schema, { type: 'null' }] }
+    : { ...schema, type: [type, 'null'], ...(Array.isArray(schema['enum']) && { enum: [...schema['enum'], null] }) }
+  const none = meaning === undefined ? 'null' : `null (${meaning})`
+  return judged(shown, (value) =>
+    value === null ? null : (brokenRule(schema, value)?.replace(/^must be /, `must be ${none} or `) ?? null),
+  )
+}
+
+/** What every page of a list ends with. */
+export function nextCursor() {
+  return orNull(text('Ask for the next page with it as `cursor`; null on the last page.'))
 }
 
 /** A schema of `components.schemas`. */
-export function ref(name: string): JsonSchema {
-  return { $ref: `#/components/schemas/${name}` }
+export function ref(name: string) {
+  return opaque({ $ref: `#/components/schemas/${name}` })
+}
+
+/** The rule that a value breaks, in words that finish a sentence which begins with its name; null when it breaks none. */
+export function brokenRule(schema: TSchema, value: unknown): string | null {
+  const error = Value.Errors(schema, value).First()
+  if (!error) return null
+  const own: unknown = Reflect.get(schema, RULE)
+  if (typeof own === 'string') return own
+  const place = error.path.slice(1, MAX_PLACE).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+  return place === '' ? ruleOf(error) : `${place} ${ruleOf(error)}`
+}
+
+function ruleOf({ type, schema, value }: ValueError): string {
+  if (type === ValueErrorType.ObjectAdditionalProperties) return 'is not a member'
+  if (type === ValueErrorType.ObjectRequiredProperty) return 'is required'
+  const own: unknown = Reflect.get(schema, RULE)
+  if (typeof own === 'string') return own
+  const judge: unknown = Reflect.get(schema, JUDGE)
+  if (typeof judge === 'function') return String(judge(value))
+  const { minLength = 0, maxLength, minItems = 0, maxItems } = schema
+  switch (schema[Kind]) {
+    case 'String':
+      return maxLength === undefined ? 'must be text' : `must be text of ${minLength} to ${maxLength} characters`
+    case 'Boolean':
+      return 'must be true or false'
+    case 'Array':
+      return maxItems === undefined ? 'must be a list' : `must be a list of ${minItems} to ${maxItems} entries`
+    default:
+      return 'must be an object'
+  }
 }

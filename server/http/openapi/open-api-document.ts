@@ -5,7 +5,6 @@ import { TIER_LIMITS } from '../../core/limits/tier'
 import { formatUsd } from '../../core/money'
 import { LIMIT_REQUEST_SCHEMAS } from '../account/limit-request-schemas'
 import { BILLING_SCHEMAS } from '../billing/schemas'
-import { KEY_SCHEMAS } from '../keys/schemas'
 import { MODEL_SCHEMAS } from '../models/docs'
 import { WEBSEARCH_SCHEMAS } from '../search/schemas'
 import { SOCIAL_SCHEMAS } from '../social/docs'
@@ -14,6 +13,7 @@ import { curlSamples } from './curl-sample'
 import { TAGS } from './documented'
 import { ERROR_SCHEMAS } from './error-schemas'
 import { isLoose, type Loose, normalizedOperation, normalizedSchema } from './mended-operation'
+import { extractNamed } from './named-schemas'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
 import { RESPONSE_HEADERS } from './response-headers'
 
@@ -31,7 +31,6 @@ export const COMPONENTS = {
     ...SOCIAL_SCHEMAS,
     ...USAGE_SCHEMAS,
     ...MODEL_SCHEMAS,
-    ...KEY_SCHEMAS,
     ...LIMIT_REQUEST_SCHEMAS,
     ...BILLING_SCHEMAS,
   },
@@ -60,9 +59,10 @@ export const COMPONENTS = {
 
 /** The document of @elysiajs/swagger, made a valid OpenAPI 3.1 document, with samples for the gateway at `origin`. */
 export function openApiDocument(generated: Loose, origin: string): OpenApiDocument {
-  const paths = isLoose(generated['paths']) ? generated['paths'] : {}
-  const components = isLoose(generated['components']) ? generated['components'] : {}
-  const schemas = isLoose(components['schemas']) ? components['schemas'] : {}
+  const { node, schemas: named } = extractNamed(generated)
+  const paths = isLoose(node['paths']) ? node['paths'] : {}
+  const components = isLoose(node['components']) ? node['components'] : {}
+  const schemas = { ...(isLoose(components['schemas']) ? components['schemas'] : {}), ...named }
   return {
     openapi: '3.1.0',
     info: { title: TITLE, version: CATALOGUE_VERSION, summary: SUMMARY, description: introduction(origin) },

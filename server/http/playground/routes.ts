@@ -1,5 +1,5 @@
-import { wrong } from '../../core/accounts/key-form'
 import type { Keys } from '../../core/accounts/keys'
+import { wrong } from '../../core/accounts/submitted'
 import { wrongParameters } from '../../core/failure'
 import { Failed, notFound } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'

@@ -3,6 +3,7 @@ import {
   listOf,
   microsUsd,
   oneOf,
+  opaque,
   orNull,
   record,
   ref,
@@ -118,11 +119,11 @@ export const WEBSEARCH_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       poi: orNull(place('A place; only with local recall.')),
       map: listOf(place('A place.'), 'Places; only with local recall.'),
     }),
-    sources: {
+    sources: opaque({
       type: 'object',
       description: 'Every page used, by its address.',
       additionalProperties: source,
-    },
+    }),
   }),
   Quote: record('What a request would cost. Nothing ran, nothing was charged.', {
     quote: record('The quote.', {

@@ -1,3 +1,4 @@
+import type { TProperties } from '@sinclair/typebox'
 import type { SocialOperationName } from '../../core/catalogue/operation'
 import type { FailureCode } from '../../core/failure'
 import { SCOPE_MEANINGS, SOCIAL_SCOPES } from '../../core/social/scopes'
@@ -8,6 +9,7 @@ import {
   type JsonSchema,
   listOf,
   oneOf,
+  opaque,
   orNull,
   record,
   ref,
@@ -34,7 +36,7 @@ export const SOCIAL_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     {
       id: text('Its id.'),
       text: text('Its text as the network shows it.'),
-      edit_history_tweet_ids: listOf({ type: 'string' }, 'Ids of its versions.'),
+      edit_history_tweet_ids: listOf(text('A name.'), 'Ids of its versions.'),
     },
     ['edit_history_tweet_ids'],
   ),
@@ -53,7 +55,7 @@ export const SOCIAL_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       description: text('What the user says of itself.'),
       protected: yesOrNo('Its posts are for followers only.'),
       verified: yesOrNo('The network vouches for it.'),
-      public_metrics: { type: 'object', description: 'Counts of followers, followed, posts, lists.' },
+      public_metrics: opaque({ type: 'object', description: 'Counts of followers, followed, posts, lists.' }),
     },
     ['created_at', 'description', 'protected', 'verified', 'public_metrics'],
   ),
@@ -80,7 +82,7 @@ export const SOCIAL_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     auth_url: text('To be opened in the browser of the user whose account it is.', { format: 'uri' }),
     state: text('Keep it to tell which approval came back. The gateway checks it itself.'),
     expires_at: instant('When the address expires: ten minutes from now.'),
-    scopes: listOf({ type: 'string' }, 'What is asked for, with what every call needs.'),
+    scopes: listOf(text('A name.'), 'What is asked for, with what every call needs.'),
   }),
   SocialAccount: record('A key, and the social account that is linked to it.', {
     key: record('The key.', {
@@ -91,33 +93,25 @@ export const SOCIAL_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     }),
     state: oneOf(['none', 'linked', 'expired', 'revoked'], '`revoked`: the network says that the user withdrew it.'),
     network: orNull(oneOf(['sandbox', 'x'], 'Where the account is.')),
-    account: {
-      description: 'Whose account it is.',
-      anyOf: [
-        record('The account.', {
-          id: text('Its id at the network.'),
-          username: text('Its name without the @.'),
-          name: text('Its shown name.'),
-        }),
-        { type: 'null' },
-      ],
-    },
-    scopes: listOf({ type: 'string' }, 'What the user granted.'),
+    account: orNull(
+      record('Whose account it is.', {
+        id: text('Its id at the network.'),
+        username: text('Its name without the @.'),
+        name: text('Its shown name.'),
+      }),
+    ),
+    scopes: listOf(text('A name.'), 'What the user granted.'),
     missing_scope: orNull(text('What a call lacked last.')),
     linked_at: orNull(instant('Linked at.')),
     refreshed_at: orNull(instant('Its tokens were renewed last at.')),
-    link: {
-      description: 'The last try to link, unless it succeeded.',
-      anyOf: [
-        record('A try.', {
-          id: text('Its id.'),
-          state: oneOf(['waiting', 'expired', 'denied', 'failed', 'cancelled'], 'How it stands.'),
-          scopes: listOf({ type: 'string' }, 'What it asks for.'),
-          expires_at: instant('When it expires.'),
-        }),
-        { type: 'null' },
-      ],
-    },
+    link: orNull(
+      record('The last try to link, unless it succeeded.', {
+        id: text('Its id.'),
+        state: oneOf(['waiting', 'expired', 'denied', 'failed', 'cancelled'], 'How it stands.'),
+        scopes: listOf(text('A name.'), 'What it asks for.'),
+        expires_at: instant('When it expires.'),
+      }),
+    ),
   }),
   SocialAccounts: record('The social accounts of all keys.', {
     network: orNull(oneOf(['sandbox', 'x'], 'The network that this gateway works with; null when none is set up.')),
@@ -132,12 +126,16 @@ export const SOCIAL_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     auth_url: text('To be opened in the browser of the user whose account it is.', { format: 'uri' }),
     state: text('The state that the network sends back.'),
     expires_at: instant('When the address expires.'),
-    scopes: listOf({ type: 'string' }, 'What is asked for.'),
+    scopes: listOf(text('A name.'), 'What is asked for.'),
     link_id: text('Id of the try, to cancel it.'),
   }),
 }
 
-function answer(description: string, members: Readonly<Record<string, JsonSchema>>, optional: readonly string[] = []) {
+function answer<P extends TProperties, O extends keyof P & string = never>(
+  description: string,
+  members: P,
+  optional: readonly O[] = [],
+) {
   return record('A success.', { data: record(description, members, optional) })
 }
 

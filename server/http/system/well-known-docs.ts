@@ -1,9 +1,9 @@
 import { AUDIENCES, SCOPES } from '../../core/credentials/oauth-grant'
 import type { RouteDocs } from '../openapi/documented'
-import { type JsonSchema, listOf, record, text, yesOrNo } from '../openapi/json-schema'
+import { listOf, record, text, yesOrNo } from '../openapi/json-schema'
 
 const url = (description: string) => text(description, { format: 'uri' })
-const words = (description: string): JsonSchema => listOf({ type: 'string' }, description)
+const words = (description: string) => listOf(text('A name.'), description)
 const ORIGIN = 'http://localhost:3000'
 const ISSUER = `${ORIGIN}/api/auth`
 

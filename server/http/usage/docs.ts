@@ -1,6 +1,6 @@
 import { KEY_FAILURES } from '../keys/key-failures'
 import type { RouteDocs } from '../openapi/documented'
-import { oneOf, orNull, record, ref, text } from '../openapi/json-schema'
+import { listOf, oneOf, orNull, record, ref, text } from '../openapi/json-schema'
 
 const NO_TOKENS = { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 }
 const SUMS = { requests: 3, failed_requests: 1, ...NO_TOKENS, charged_micros_usd: 10_000 }
@@ -112,11 +112,7 @@ export const USAGE_DOCS = {
           credential: oneOf(['key', 'app'], 'What the call was made with.'),
           credential_id: text('Id of the key, or of the connection of the app.'),
           name: text('Name of the key, or client id of the app.'),
-          scopes: {
-            type: ['array', 'null'],
-            items: { type: 'string' },
-            description: 'What the owner allowed the app; null for a key.',
-          },
+          scopes: orNull(listOf(text('A scope.'), 'What the owner allowed the app; null for a key.')),
         }),
         examples: {
           key: {

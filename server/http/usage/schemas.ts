@@ -71,7 +71,7 @@ export const USAGE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       groups: listOf(
         record('One group.', {
           group_by: oneOf(['key', 'operation', 'status', 'model'], 'What it is grouped by.'),
-          name: orNull({ type: 'string', description: 'The key, operation, status or model.' }),
+          name: orNull(text('The key, operation, status or model.')),
           ...sums,
         }),
         'The largest charge first. Only with `group_by`.',

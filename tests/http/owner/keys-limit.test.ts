@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { newKeyForm } from '../../../server/http/keys/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 
@@ -90,8 +91,8 @@ describe('an account has so many live keys, and no more (issue 14.13)', () => {
     const account = await gateway.account()
     const owner = { accountId: account.id, tier: { ...account, toppedUp: 0 as never }, actor: OPERATOR }
     for (let made = 0; made < 1000; made++)
-      expect((await gateway.core.keys.create(owner, { name: `key ${made}` })).ok).toBe(true)
-    expect(await gateway.core.keys.create(owner, { name: 'one more' })).toMatchObject({
+      expect((await gateway.core.keys.create(owner, newKeyForm({ name: `key ${made}` }))).ok).toBe(true)
+    expect(await gateway.core.keys.create(owner, newKeyForm({ name: 'one more' }))).toMatchObject({
       ok: false,
       error: { code: 'limit_reached' },
     })

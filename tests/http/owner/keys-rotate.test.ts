@@ -89,7 +89,7 @@ describe('the successor (spec 5.4, spec-answers 3)', () => {
     const old = await gateway.key(account, { spending_limit: 0.1 })
     const tier = { ...account, toppedUp: 0 as never }
     const actor = { kind: 'owner', id: 'test', address: null } as const
-    const rotated = await gateway.core.keys.rotate({ accountId: account.id, tier, actor }, old.id, {})
+    const rotated = await gateway.core.keys.rotate({ accountId: account.id, tier, actor }, old.id, 86_400)
     if (!rotated.ok) throw new Error(rotated.error.message)
     const both = [old.secret, rotated.value.secret]
     const outcomes = await Promise.all(
@@ -237,7 +237,7 @@ describe('400', () => {
     expect(await refused(key.id, { grace_period_seconds: seconds })).toMatchObject({
       status: 400,
       param: 'grace_period_seconds',
-      details: [{ rule: 'must be an integer from 0 to 2592000' }],
+      details: [{ rule: 'must be a whole number from 0 to 2592000' }],
     })
     expect((await keys.get(key.id)).replaced_by).toBeNull()
   })

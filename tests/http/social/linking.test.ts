@@ -216,7 +216,7 @@ describe('one account per key (spec-answers 7)', () => {
       tier: { ...account, toppedUp: 0 as never },
       actor: { kind: 'operator', id: 'test', address: null } as const,
     }
-    const rotated = await gateway.core.keys.rotate(owner, made.id, undefined)
+    const rotated = await gateway.core.keys.rotate(owner, made.id, 86_400)
     if (!rotated.ok) throw new Error(rotated.error.message)
     const successor = { id: rotated.value.key.id, secret: rotated.value.secret }
     expect([await whoIs(made), await whoIs(successor)]).toEqual(['ada', 'ada'])

@@ -1,4 +1,4 @@
-import type { ApiKey } from '../../../core/credentials/api-key'
+import { type ApiKey, KEY_DEFAULTS } from '../../../core/credentials/api-key'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
 
 type Rest = Omit<ApiKey, 'id' | 'accountId' | 'poolId' | 'hash' | 'prefix' | 'last4' | 'name' | 'createdAt'>
@@ -17,12 +17,7 @@ export interface StoredKey {
 }
 
 const NOTHING_SET: Rest = Object.freeze({
-  allowedIps: Object.freeze([]),
-  allowedEndpoints: Object.freeze([]),
-  allowedModels: Object.freeze([]),
-  rpmLimit: null,
-  tpmLimit: null,
-  expiresAt: null,
+  ...KEY_DEFAULTS,
   disabledAt: null,
   revokedAt: null,
   stopsAt: null,

@@ -1,18 +1,13 @@
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { Field, Select } from '../../../ui/field.tsx'
 import type { KeyFieldsProps } from './key-fields-props.ts'
+import { BUDGET_PERIODS } from './key-form-values.ts'
 import { useBudgetTimezone } from './use-budget-timezone.ts'
 
 /** An amount per day, week or month. */
 export function BudgetFields({ typed, errors, apiKey, onChange, onFieldBlur }: KeyFieldsProps) {
   const zone = useBudgetTimezone(apiKey)
-  const { day, week, month } = TEXT.budgetPeriods
-  const options = [
-    { value: '', text: TEXT.budgetNone },
-    { value: 'day', text: day },
-    { value: 'week', text: week },
-    { value: 'month', text: month },
-  ]
+  const periods = BUDGET_PERIODS.map((value) => ({ value, text: TEXT.budgetPeriods[value] }))
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <Field label={TEXT.budget} hint={TEXT.budgetHint(zone)}>
@@ -20,9 +15,11 @@ export function BudgetFields({ typed, errors, apiKey, onChange, onFieldBlur }: K
           <Select
             {...control}
             name="budgetPeriod"
-            options={options}
+            options={[{ value: '', text: TEXT.budgetNone }, ...periods]}
             value={typed.budgetPeriod}
-            onChange={(event) => onChange({ budgetPeriod: event.target.value })}
+            onChange={(event) =>
+              onChange({ budgetPeriod: BUDGET_PERIODS.find((period) => period === event.target.value) ?? '' })
+            }
           />
         )}
       </Field>

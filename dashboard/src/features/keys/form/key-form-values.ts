@@ -11,6 +11,9 @@ const MIN_MICROS = 10_000
 const MAX_MICROS = 1_000_000 * MICROS
 const MAX_MODELS = 100
 
+export const BUDGET_PERIODS = ['day', 'week', 'month'] as const
+type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
+
 /** What the form holds, as it was typed. */
 export interface KeyFormValues {
   readonly name: string
@@ -19,7 +22,7 @@ export interface KeyFormValues {
   readonly ips: string
   readonly expires: string
   readonly expiresDate: string
-  readonly budgetPeriod: string
+  readonly budgetPeriod: '' | BudgetPeriod
   readonly budget: string
   readonly rpm: string
   readonly tpm: string

@@ -1,0 +1,273 @@
+import type { Static } from '@sinclair/typebox'
+import { parseInstant } from '../../core/accounts/instant'
+import type { KeyForm, NewKeyForm } from '../../core/accounts/key-form'
+import { DEFAULT_GRACE_SECONDS, MAX_GRACE_SECONDS } from '../../core/accounts/keys'
+import type { Submitted } from '../../core/accounts/submitted'
+import { SOLD } from '../../core/catalogue/operations'
+import { Allowlist, MAX_ALLOWED_IPS } from '../../core/credentials/allowlist'
+import { type ApiKey, KEY_STATUSES, keyStatus } from '../../core/credentials/api-key'
+import type { CredentialStore } from '../../core/credentials/store'
+import type { Ledger } from '../../core/ledger/ledger'
+import { fromUsdNumber, least, minus, toUsdNumber } from '../../core/money'
+import { judgeBody, readable } from '../middleware/judge-body'
+import {
+  form,
+  instant,
+  judged,
+  line,
+  listOf,
+  microsUsd,
+  named,
+  nextCursor,
+  oneOf,
+  orNull,
+  partialForm,
+  record,
+  saying,
+  text,
+  timeZone,
+  usd,
+  whole,
+} from '../openapi/json-schema'
+
+const MAX_NAME = 64
+const MAX_LIST = 100
+
+/** What an owner may set on a key: what is sent, and what is answered. */
+const SETTINGS = {
+  name: line('Your name for it; unique among your live keys.', MAX_NAME),
+  spending_limit: orNull(
+    usd(
+      'US dollars the key may spend in all, with at most 6 decimals; null is Unlimited. The key stops at this amount.',
+    ),
+    'no limit',
+  ),
+  allowed_ips: judged<readonly string[]>(
+    {
+      ...listOf(text('An IPv4 or IPv6 address, or a CIDR range.'), 'Where calls may come from. Empty: anywhere.'),
+      maxItems: MAX_ALLOWED_IPS,
+    },
+    brokenAllowlist,
+  ),
+  expires_at: orNull(instant('When it stops; null is never. In the future.'), 'never'),
+  allowed_endpoints: saying(
+    `must be a list of any of ${SOLD.join(', ')}`,
+    listOf(oneOf(SOLD, 'An operation.'), 'What it may call. Empty: everything.', { maxItems: MAX_LIST }),
+  ),
+  allowed_models: saying(
+    `must be a list of at most ${MAX_LIST} model ids`,
+    listOf(line('A model id.', 200), 'Models it may call. Empty: all.', { maxItems: MAX_LIST }),
+  ),
+  rpm_limit: orNull(whole("Requests per minute, at most the tier's; null is the tier's.", { minimum: 1 })),
+  tpm_limit: orNull(whole("Tokens per minute, at most the tier's; null is the tier's.", { minimum: 1 })),
+  budget: orNull(
+    form('A spending limit per period, in a time zone. Null: none.', {
+      limit_usd: usd('US dollars per period, with at most 6 decimals.'),
+      period: oneOf(['day', 'week', 'month'], 'The period.'),
+      timezone: timeZone('An IANA time zone.'),
+    }),
+  ),
+}
+
+const { name, ...OPTIONAL_SETTINGS } = SETTINGS
+
+export const NewKey = named(
+  'NewKey',
+  form('A key to create.', SETTINGS, Object.keys(OPTIONAL_SETTINGS) as (keyof typeof OPTIONAL_SETTINGS)[]),
+)
+export type NewKey = Static<typeof NewKey>
+
+export const KeyChange = named(
+  'KeyChange',
+  partialForm('What to change; the rest stays.', {
+    ...SETTINGS,
+    stops_at: instant('When a key that was replaced stops. A time in the past is now.'),
+  }),
+)
+export type KeyChange = Static<typeof KeyChange>
+
+export const Rotation = named(
+  'Rotation',
+  partialForm('How long the old key goes on working.', {
+    grace_period_seconds: whole(`Seconds; 0 for a key that leaked. Default: ${DEFAULT_GRACE_SECONDS}.`, {
+      minimum: 0,
+      maximum: MAX_GRACE_SECONDS,
+    }),
+  }),
+)
+
+/** An API key as owners see it (spec 2.1, spec-answers 3). */
+export const KeyRecord = named(
+  'KeyRecord',
+  record('An API key. Its secret is shown once, when it is created.', {
+    id: text('Id of the key.'),
+    prefix: text('How its secret begins.'),
+    last4: text('How its secret ends.'),
+    status: oneOf(KEY_STATUSES, 'Computed from the facts below. `exhausted`: the spending limit is used up.'),
+    ...SETTINGS,
+    spent_micros_usd: microsUsd('Spent so far, with the keys it replaces.', { minimum: 0 }),
+    remaining_micros_usd: orNull(microsUsd('Left of its limit; null without one.', { minimum: 0 })),
+    created_at: instant('Created at.'),
+    last_used_at: orNull(instant('Last used at; null is never.')),
+    stops_at: orNull(instant('When a replaced key stops by itself.')),
+    budget_window: orNull(
+      record('The current period of the budget; null without a budget.', {
+        spent_micros_usd: microsUsd('Spent in it.', { minimum: 0 }),
+        remaining_micros_usd: microsUsd('Left of it.', { minimum: 0 }),
+        starts_at: instant('Its first moment.'),
+        ends_at: instant('The first moment of the next.'),
+      }),
+    ),
+    replaces: orNull(text('Id of the key it replaces.')),
+    replaced_by: orNull(text('Id of the key that replaces it.')),
+  }),
+)
+export type KeyRecord = Static<typeof KeyRecord>
+
+export const KEY_EXAMPLE: KeyRecord = {
+  id: 'key_01a1fdfa942070018c603d2632ddc21b',
+  name: 'My first key',
+  prefix: 'gwk_3o',
+  last4: 'UYRQ',
+  status: 'active',
+  spending_limit: 1,
+  spent_micros_usd: 10_000,
+  remaining_micros_usd: 990_000,
+  allowed_ips: [],
+  expires_at: null,
+  created_at: '2026-11-21T08:56:28.490Z',
+  last_used_at: null,
+  stops_at: null,
+  budget: null,
+  budget_window: null,
+  allowed_endpoints: [],
+  allowed_models: [],
+  rpm_limit: null,
+  tpm_limit: null,
+  replaces: null,
+  replaced_by: null,
+}
+
+export const OneKey = named('OneKey', record('A key.', { key: KeyRecord }))
+export type OneKey = Static<typeof OneKey>
+
+export const KeyWithSecret = named(
+  'KeyWithSecret',
+  record('A key that was just created.', {
+    key: KeyRecord,
+    secret: text('The key itself. Keep it now: it is never shown again.', { pattern: '^gwk_[0-9A-Za-z]{49}$' }),
+  }),
+)
+export type KeyWithSecret = Static<typeof KeyWithSecret>
+
+const keysThatAre = (status: string) => whole(`Keys that are ${status}.`, { minimum: 0 })
+
+export const KeyPage = named(
+  'KeyPage',
+  record('A page of keys.', {
+    keys: listOf(KeyRecord, 'The keys.'),
+    counts: record('How many keys there are of each status.', {
+      active: keysThatAre('active'),
+      disabled: keysThatAre('disabled'),
+      expired: keysThatAre('expired'),
+      exhausted: keysThatAre('exhausted'),
+      revoked: keysThatAre('revoked'),
+    }),
+    next_cursor: nextCursor(),
+  }),
+)
+export type KeyPage = Static<typeof KeyPage>
+
+/** The record of a key, with what it has spent. */
+export async function keyRecord(
+  key: ApiKey,
+  parts: { credentials: CredentialStore; ledger: Ledger; now: number },
+): Promise<KeyRecord> {
+  const [pool, budget, window, lastUsedAt] = await Promise.all([
+    parts.ledger.pool(key.poolId),
+    parts.credentials.budgetOf(key.poolId),
+    parts.ledger.budget(key.poolId),
+    parts.credentials.lastUsedAt(key.id),
+  ])
+  if (!pool) throw new Error(`key ${key.id} has no spend pool`)
+  const { limit, spent } = pool
+  return {
+    id: key.id,
+    name: key.name,
+    prefix: key.prefix,
+    last4: key.last4,
+    status: keyStatus(key, pool, parts.now),
+    spending_limit: limit === null ? null : toUsdNumber(limit),
+    spent_micros_usd: spent,
+    remaining_micros_usd: limit === null ? null : minus(limit, least(spent, limit)),
+    allowed_ips: key.allowedIps,
+    expires_at: isoOf(key.expiresAt),
+    created_at: new Date(key.createdAt).toISOString(),
+    last_used_at: isoOf(lastUsedAt),
+    stops_at: isoOf(key.stopsAt),
+    budget: budget && { limit_usd: budget.limitUsd, period: budget.period, timezone: budget.timezone },
+    budget_window: window && {
+      spent_micros_usd: window.spent,
+      remaining_micros_usd: minus(window.limit, least(window.spent, window.limit)),
+      starts_at: new Date(window.startsAt).toISOString(),
+      ends_at: new Date(window.endsAt).toISOString(),
+    },
+    allowed_endpoints: key.allowedEndpoints,
+    allowed_models: key.allowedModels,
+    rpm_limit: key.rpmLimit,
+    tpm_limit: key.tpmLimit,
+    replaces: key.replaces,
+    replaced_by: key.replacedBy,
+  }
+}
+
+/** The body of a request to create a key, as core takes it. */
+export function newKeyForm(body: unknown): Submitted<NewKeyForm> {
+  const sent = judgeBody(NewKey, body)
+  return sent.isWhole
+    ? { ...sent, form: { ...keyFormOf(sent.form), name: sent.form.name.trim() } }
+    : { ...sent, form: keyFormOf(sent.form) }
+}
+
+/** The body of a request to change a key, as core takes it. */
+export function keyChangeForm(body: unknown): Submitted<KeyForm> {
+  const sent = judgeBody(KeyChange, body)
+  return { ...sent, form: keyFormOf(sent.form) }
+}
+
+/** What was sent and is right, in the words of core. */
+function keyFormOf(sent: KeyChange): KeyForm {
+  const { name, spending_limit, allowed_ips, expires_at, allowed_endpoints, allowed_models, budget, stops_at } = sent
+  return {
+    ...(name !== undefined && { name: name.trim() }),
+    ...(spending_limit !== undefined && {
+      spendingLimit: spending_limit === null ? null : readable(fromUsdNumber(spending_limit)),
+    }),
+    ...(allowed_ips && { allowedIps: [...new Set(allowed_ips.map(canonicalIp))] }),
+    ...(expires_at !== undefined && { expiresAt: expires_at === null ? null : readable(parseInstant(expires_at)) }),
+    ...(allowed_endpoints && { allowedEndpoints: [...new Set(allowed_endpoints)] }),
+    ...(allowed_models && { allowedModels: [...new Set(allowed_models)] }),
+    ...(sent.rpm_limit !== undefined && { rpmLimit: sent.rpm_limit }),
+    ...(sent.tpm_limit !== undefined && { tpmLimit: sent.tpm_limit }),
+    ...(budget !== undefined && {
+      budget: budget && { limitUsd: budget.limit_usd, period: budget.period, timezone: budget.timezone },
+    }),
+    ...(stops_at !== undefined && { stopsAt: readable(parseInstant(stops_at)) }),
+  }
+}
+
+function brokenAllowlist(value: unknown): string | null {
+  const isList =
+    Array.isArray(value) && value.length <= MAX_ALLOWED_IPS && value.every((one) => typeof one === 'string')
+  if (!isList) return `must be a list of at most ${MAX_ALLOWED_IPS} addresses or CIDR ranges`
+  const parsed = Allowlist.parse(value.map(canonicalIp))
+  return parsed.ok ? null : `entry ${JSON.stringify(parsed.error.entry.slice(0, 60))} ${parsed.error.rule}`
+}
+
+function canonicalIp(entry: string): string {
+  return entry.trim().toLowerCase()
+}
+
+function isoOf(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
+}

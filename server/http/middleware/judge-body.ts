@@ -1,0 +1,58 @@
+import type { Static, TObject } from '@sinclair/typebox'
+import { accepted, missing, type Submitted, wrong } from '../../core/accounts/submitted'
+import type { ParameterError } from '../../core/catalogue/parameters'
+import { brokenRule } from '../openapi/json-schema'
+import { taken } from './failures'
+import type { BodySource } from './intake'
+import { readJson } from './json-body'
+
+const MAX_NAME = 60
+
+/**
+ * Judges a body by its schema. Elysia would stop at the first error and drop unknown members without a word; this lists every
+ * member that is missing, wrong or unknown, and keeps the others.
+ */
+export function judgeBody<T extends TObject>(schema: T, body: unknown): Submitted<Static<T>> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    return { isWhole: false, form: {}, errors: [wrong('body', 'must be a JSON object', body)] }
+  const errors: ParameterError[] = []
+  const form: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries(schema.properties)) {
+    if (Object.hasOwn(body, name)) {
+      const value: unknown = Reflect.get(body, name)
+      const broken = brokenRule(member, value)
+      if (broken === null) form[name] = value
+      else errors.push(wrong(name, broken, value))
+    } else if (schema.required?.includes(name)) errors.push(missing(name))
+  }
+  for (const [name, value] of Object.entries(body))
+    if (!Object.hasOwn(schema.properties, name))
+      errors.push(wrong(name.slice(0, MAX_NAME), 'is not a member of this body', value))
+  // Every member was judged by its own schema.
+  return errors.length > 0 ? { isWhole: false, form, errors } : { isWhole: true, form: form as Static<T>, errors: [] }
+}
+
+/** The body of a request, judged by its schema; without a body, what `unsent` stands for. Throws what keeps it from being read. */
+export async function sentBody<T extends TObject>(
+  schema: T,
+  source: BodySource,
+  unsent?: Static<T>,
+): Promise<Submitted<Static<T>>> {
+  const body = taken(await readJson(source))
+  return judgeBody(schema, body === undefined ? unsent : body)
+}
+
+/** The body of a request that is nothing but what its schema asks for; throws one failure that lists every broken rule. */
+export async function readBody<T extends TObject>(
+  schema: T,
+  source: BodySource,
+  unsent?: Static<T>,
+): Promise<Static<T>> {
+  return taken(accepted(await sentBody(schema, source, unsent)))
+}
+
+/** A value that its schema has judged, read by a function that gives null for what cannot be read. */
+export function readable<T>(value: T | null): T {
+  if (value === null) throw new Error('a value passed its schema, yet cannot be read')
+  return value
+}

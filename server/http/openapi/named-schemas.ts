@@ -1,0 +1,24 @@
+import { Kind } from '@sinclair/typebox'
+import type { JsonSchema } from './json-schema'
+import { isLoose } from './mended-operation'
+
+/**
+ * Takes the named schemas out of a document, wherever they are used, and leaves a reference to `components.schemas` there. What
+ * looks like a schema in an example stays: TypeBox marks its own.
+ */
+export function extractNamed<T>(node: T): { readonly node: T; readonly schemas: Readonly<Record<string, JsonSchema>> } {
+  const schemas: Record<string, JsonSchema> = {}
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(walk)
+    if (!isLoose(value)) return value
+    const { $id: name, ...rest } = value
+    const copy = Object.fromEntries(Object.entries(rest).map(([key, member]) => [key, walk(member)]))
+    if (typeof name !== 'string' || !(Kind in value)) return name === undefined ? copy : { $id: name, ...copy }
+    if (schemas[name] && JSON.stringify(schemas[name]) !== JSON.stringify(copy))
+      throw new Error(`two schemas have the name ${name}`)
+    schemas[name] = copy
+    return { $ref: `#/components/schemas/${name}` }
+  }
+  // A copy of the same form, but for the references.
+  return { node: walk(node) as T, schemas }
+}

@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'bun:test'
+import { BytesUnderWay } from '../../server/core/limits/bytes-under-way'
+import { Intake } from '../../server/http/middleware/intake'
+import { judgeBody, readable, readBody } from '../../server/http/middleware/judge-body'
+import {
+  form,
+  instant,
+  judged,
+  line,
+  listOf,
+  named,
+  oneOf,
+  orNull,
+  partialForm,
+  prose,
+  record,
+  saying,
+  text,
+  timeZone,
+  usd,
+  whole,
+  yesOrNo,
+} from '../../server/http/openapi/json-schema'
+import { extractNamed } from '../../server/http/openapi/named-schemas'
+
+const Dog = form(
+  'A dog.',
+  {
+    name: line('Its name.', 10),
+    story: orNull(prose('Several lines.', 20), 'no story'),
+    born: instant('When.'),
+    legs: whole('Legs.', { minimum: 1, maximum: 4 }),
+    fleas: whole('Fleas.', { minimum: 1 }),
+    coat: oneOf(['short', 'long'], 'Its coat.'),
+    price: orNull(usd('Its price.'), 'not for sale'),
+    tame: yesOrNo('Whether it is.'),
+    tags: listOf(text('A tag.'), 'Tags.', { maxItems: 3 }),
+    toys: saying('must be a list of toys', listOf(text('A toy.'), 'Toys.')),
+    zone: timeZone('Where it lives.'),
+    owner: orNull(
+      form('Its owner.', { name: line('Name.', 10), address: record('Address.', { city: text('City.') }) }),
+    ),
+  },
+  ['story', 'born', 'legs', 'fleas', 'coat', 'price', 'tame', 'tags', 'toys', 'zone', 'owner'],
+)
+
+/** The rules that a body breaks, in sentences. */
+const broken = (body: unknown) => judgeBody(Dog, body).errors.map(({ param, rule }) => `${param} ${rule}`)
+const rule = (member: string, value: unknown) => broken({ name: 'Rex', [member]: value })
+
+describe('a body judged by its schema', () => {
+  test('comes out as it was sent when nothing is wrong with it', () => {
+    const body = {
+      name: ' Rex ',
+      story: 'Two\nlines',
+      born: '2026-11-21T12:00:00+01:00',
+      legs: 4,
+      coat: 'long' as const,
+      price: 0.000001,
+      tags: ['good', 'old'],
+      owner: { name: 'Ada', address: { city: 'London', more: 'may stand here' } },
+    }
+    expect(judgeBody(Dog, body)).toEqual({ isWhole: true, form: body, errors: [] })
+    expect(broken({ name: 'Rex', story: null, price: null, owner: null })).toEqual([])
+  })
+
+  test('names every member that is missing, wrong or unknown at once, and keeps the rest', () => {
+    const { isWhole, form, errors } = judgeBody(Dog, { legs: 5, coat: 'short', tame: 'yes', colour: 'red', wings: 2 })
+    expect([isWhole, form]).toEqual([false, { coat: 'short' }])
+    expect(errors).toEqual([
+      { param: 'name', in: 'body', code: 'missing_parameter', rule: 'is required', received: null },
+      {
+        param: 'legs',
+        in: 'body',
+        code: 'invalid_parameter',
+        rule: 'must be a whole number from 1 to 4',
+        received: '5',
+      },
+      { param: 'tame', in: 'body', code: 'invalid_parameter', rule: 'must be true or false', received: 'yes' },
+      {
+        param: 'colour',
+        in: 'body',
+        code: 'invalid_parameter',
+        rule: 'is not a member of this body',
+        received: 'red',
+      },
+      { param: 'wings', in: 'body', code: 'invalid_parameter', rule: 'is not a member of this body', received: '2' },
+    ])
+  })
+
+  test.each([
+    [
+      'name',
+      'Rex the Great',
+      'must be text of 1 to 10 characters, without control, direction or zero-width characters',
+    ],
+    ['name', '   ', 'must be text of 1 to 10 characters, without control, direction or zero-width characters'],
+    ['name', 'a\nb', 'must be text of 1 to 10 characters, without control, direction or zero-width characters'],
+    [
+      'story',
+      '',
+      'must be null (no story) or text of 1 to 20 characters, without control, direction or zero-width characters',
+    ],
+    ['born', '2026-02-30T00:00:00Z', 'must be an RFC 3339 time'],
+    ['legs', 2 ** 53, 'must be a whole number from 1 to 4'],
+    ['legs', Number.NaN, 'must be a whole number from 1 to 4'],
+    ['fleas', 2 ** 53, 'must be a whole number above 0'],
+    ['coat', 'Short', 'must be one of short, long'],
+    ['coat', undefined, 'must be one of short, long'],
+    ['price', 1e-7, 'must be null (not for sale) or USD from 0.000001 to 1000000 with at most 6 decimals'],
+    ['price', '1', 'must be null (not for sale) or USD from 0.000001 to 1000000 with at most 6 decimals'],
+    ['tags', ['1', '2', '3', '4'], 'must be a list of 0 to 3 entries'],
+    ['tags', ['1', 2], '1 must be text'],
+    ['toys', ['ball', 2], 'must be a list of toys'],
+    ['zone', 'Mars/Base', 'must be an IANA time zone such as Europe/Berlin'],
+    ['owner', 'Ada', 'must be null or an object'],
+    ['owner', { name: 'Ada', address: { city: 7 } }, 'address.city must be text'],
+    ['owner', { name: 'Ada', address: {} }, 'address.city is required'],
+    ['owner', { name: 'Ada', address: { city: 'London' }, 'age/years': 7 }, 'age/years is not a member'],
+  ])('says of %s %j which rule it breaks', (member, value, words) => {
+    expect(rule(member, value)).toEqual([`${member} ${words}`])
+  })
+
+  test('of anything but an object is refused as a whole', () => {
+    for (const body of [null, undefined, [], 'x', 1]) expect(broken(body)).toEqual(['body must be a JSON object'])
+  })
+
+  test('takes names that every object has for what they are: unknown members', () => {
+    const body: unknown = JSON.parse('{"name":"Rex","__proto__":1,"constructor":1,"toString":1}')
+    expect(judgeBody(Dog, body).errors.map(({ param }) => param)).toEqual(['__proto__', 'constructor', 'toString'])
+    const Odd = partialForm('Odd.', { valueOf: text('A text.') })
+    expect(Object.keys(judgeBody(Odd, {}).form)).toEqual([])
+  })
+
+  test('judges no entry of a list that is too long', () => {
+    let seen = 0
+    const Counted = form('Counted.', {
+      list: listOf(
+        judged<string>({ type: 'string' }, () => {
+          seen++
+          return null
+        }),
+        'A list.',
+        { maxItems: 10 },
+      ),
+    })
+    expect(judgeBody(Counted, { list: Array.from({ length: 1000 }, () => '') }).isWhole).toBe(false)
+    expect(seen).toBe(0)
+  })
+})
+
+describe('readBody', () => {
+  const intake = new Intake(new BytesUnderWay({ subject: 1024, all: 1024 }), { now: () => 0 })
+  const post = (body?: string) => {
+    const request = new Request('http://localhost/', {
+      method: 'POST',
+      ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
+    })
+    return { request, intake, bodyOwner: 'address 127.0.0.1' } as const
+  }
+
+  test('throws one failure that lists every broken rule', async () => {
+    const failed = await readBody(Dog, post('{"legs":0,"x":1}')).catch((error: unknown) => error)
+    expect(failed).toMatchObject({ failure: { code: 'missing_parameter', param: 'name' } })
+    expect(Object(failed).failure.details).toHaveLength(3)
+  })
+
+  test('takes no body for what it stands for, and never null', async () => {
+    const Grace = partialForm('Grace.', { seconds: whole('Seconds.') })
+    expect(await readBody(Grace, post(), {})).toEqual({})
+    expect(await readBody(Grace, post('null'), {}).catch(() => 'refused')).toBe('refused')
+    expect(await readBody(Grace, post()).catch(() => 'refused')).toBe('refused')
+  })
+
+  test('never takes a judged value that cannot be read for null, which may mean no limit', () => {
+    expect(() => readable(null)).toThrow('cannot be read')
+    expect(readable(0)).toBe(0)
+  })
+})
+
+describe('a named schema', () => {
+  const Ball = named('Ball', record('A ball.', { size: whole('Its size.') }))
+
+  test('is referred to wherever it is used, and stands in the components once', () => {
+    const { node, schemas } = extractNamed({
+      a: { schema: Ball },
+      b: { schema: record('Two.', { one: Ball, other: orNull(Ball) }), examples: { x: { $id: 'Ball', size: 1 } } },
+    })
+    const reference = { $ref: '#/components/schemas/Ball' }
+    expect(node).toMatchObject({
+      a: { schema: reference },
+      b: {
+        schema: { properties: { one: reference, other: { anyOf: [reference, { type: 'null' }] } } },
+        examples: { x: { $id: 'Ball', size: 1 } },
+      },
+    })
+    expect(JSON.parse(JSON.stringify(schemas))).toEqual({
+      Ball: {
+        type: 'object',
+        description: 'A ball.',
+        required: ['size'],
+        properties: { size: { type: 'integer', description: 'Its size.' } },
+      },
+    })
+  })
+
+  test('has its name to itself', () => {
+    const other = named('Ball', record('Another.', {}))
+    expect(() => extractNamed([Ball, other])).toThrow('two schemas have the name Ball')
+  })
+})
