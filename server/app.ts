@@ -23,10 +23,9 @@ import { docsRoutes } from './http/openapi/routes'
 import { operatorAccountRoutes } from './http/operator/account-routes'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
-import { InnerCalls } from './http/routing/inner-calls'
 import { ServedRoutes } from './http/routing/served-routes'
 import { type MediaFiles, mediaRoutes } from './http/search/media-routes'
-import { type DataProviders, dataRoutes } from './http/search/routes'
+import { dataRoutes } from './http/search/routes'
 import { thumbnailRoutes } from './http/search/thumbnail-routes'
 import { ownerSocialRoutes } from './http/social/owner-routes'
 import { socialRoutes } from './http/social/routes'
@@ -40,7 +39,6 @@ import { usageRoutes } from './http/usage/routes'
 export type AppParts = RequestHookOptions &
   Parameters<typeof healthRoutes>[0] & {
     readonly priced: PricedCalls
-    readonly providers: DataProviders
     readonly models: Parameters<typeof modelRoutes>[0]
     readonly modelCalls: ModelCalls
     readonly researchCalls: ResearchCalls
@@ -73,12 +71,12 @@ export type AppParts = RequestHookOptions &
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
   const routes = new ServedRoutes()
-  const inner = new InnerCalls()
+  const built = Promise.withResolvers<(request: Request) => Promise<Response>>()
   // Strict: a path with a slash at its end is another path (spec-answers 2).
   const web = new Elysia({ strictPath: true })
     .use(requestHooks(parts, routes))
     .use(healthRoutes(parts))
-    .use(dataRoutes(parts.priced, parts.providers))
+    .use(dataRoutes(parts.priced))
     .use(socialRoutes(parts))
     .use(modelRoutes(parts.models, parts.modelCalls, parts.researchCalls))
     .use(usageRoutes(parts))
@@ -91,7 +89,7 @@ export function app(parts: AppParts) {
     .use(ownerModelRoutes(parts))
     .use(ownerSocialRoutes(parts))
     .use(sandboxRoutes(parts.sandbox))
-    .use(tryRoutes(parts, inner))
+    .use(tryRoutes(parts, async (request) => (await built.promise)(request)))
     .use(eventRoutes(parts))
     .use(moneyRoutes(parts))
     .use(limitRequestRoutes(parts))
@@ -102,11 +100,11 @@ export function app(parts: AppParts) {
     .use(operatorAccountRoutes(parts))
     .use(mediaRoutes(parts.icons))
     .use(wellKnownRoutes(parts))
-    .use(mcpRoutes(parts, inner))
+    .use(mcpRoutes(parts))
     .use(appRoutes(parts))
     .use(docsRoutes(parts))
   routes.remember(web.routes)
-  inner.goTo((request) => web.handle(request))
+  built.resolve((request) => web.handle(request))
   return web
 }
 

@@ -36,11 +36,10 @@ import { Gate } from './http/middleware/gate'
 import { Intake } from './http/middleware/intake'
 import { normalizeUrl } from './http/middleware/normalize-url'
 import { OwnerSessions } from './http/middleware/owner-session'
-import { PricedCalls } from './http/middleware/priced'
+import { type DataProviders, PricedCalls, pricedRoutes } from './http/middleware/priced'
 import { addressReader } from './http/middleware/request-context'
 import { securedResponse } from './http/middleware/secured-response'
 import { controlDesk } from './http/operator/control'
-import type { DataProviders } from './http/search/routes'
 import { Thumbnails } from './http/search/thumbnails'
 import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
@@ -119,13 +118,12 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...billing.routes,
     identity,
     ...ownerSettings({ ...core, ...linked, identity, config, clock, mailer, log }),
-    providers,
     owners: new OwnerSessions({ identity, signUp, ledger, ownOrigins }),
     dashboard: await loadDashboard(join(ROOT, 'dashboard', 'dist')),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: () => draining,
     onFault: (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) }),
-    priced: new PricedCalls(pipeline),
+    priced: new PricedCalls(pipeline, pricedRoutes(providers, linked.social)),
     thumbnails: openThumbnails(config, surroundings),
     ...models,
     readiness,

@@ -28,7 +28,7 @@ export interface McpCall {
   readonly payment: ShownPayment | null
   readonly tools: readonly Tool[]
   readonly running: RunningCalls
-  /** Makes the call behind a tool in the caller's name. */
+  /** Runs the call behind a tool in the caller's name; an answer is what its route would answer. */
   readonly run: (call: ToolCall, signal: AbortSignal) => Promise<Response>
   /** Calls back at every so many milliseconds until it is stopped. */
   readonly every: (ms: number, tick: () => void) => () => void

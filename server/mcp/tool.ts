@@ -5,7 +5,7 @@ import { formatUsd, type Money } from '../core/money'
 import { bodySchema } from '../http/openapi/parameter-documents'
 import type { Route } from '../pipeline/call'
 
-/** The call of the gateway's own HTTP face that a tool stands for. */
+/** The call of a route of the gateway that a tool runs, in the words of HTTP: what it binds and how it fails is the same. */
 export interface ToolCall {
   readonly method: 'GET' | 'POST'
   readonly path: string

@@ -269,9 +269,10 @@ export const RULES: readonly Rule[] = [
     packages: ['elysia', CRYPTO],
   },
   {
-    // MCP over HTTP: the tools make calls of the other routes.
-    files: ['server/http/mcp/routes.ts'],
-    may: [CORE, PIPELINE, 'server/mcp/**', 'server/http/usage/usage-answers.ts', ...EVERY_RESOURCE],
+    // MCP over HTTP: a tool runs what the route of its operation runs.
+    files: ['server/http/mcp/**'],
+    may: [CORE, PIPELINE, SELF, 'server/mcp/**', 'server/http/usage/usage-answers.ts', ...EVERY_RESOURCE],
+    types: ['server/http/models/research-calls.ts'],
     packages: ['elysia'],
   },
   // What an account takes along when it leaves is every record that it has.
@@ -316,7 +317,7 @@ export const RULES: readonly Rule[] = [
     // It chooses the adapters, and builds the desks of `http/*.ts` that the app's routes stand behind.
     files: ['server/compose.ts'],
     may: [CORE, PIPELINE, 'server/adapters/**', 'server/compose/**', 'server/app.ts', 'server/http/**'],
-    types: ['server/config.ts', 'server/log.ts', 'server/http/search/routes.ts'],
+    types: ['server/config.ts', 'server/log.ts'],
     packages: ['node:path'],
   },
   {

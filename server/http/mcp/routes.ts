@@ -7,19 +7,17 @@ import { paymentIn } from '../../mcp/payment'
 import { RESEARCH_TOOL } from '../../mcp/research-tool'
 import { RunningCalls } from '../../mcp/running-calls'
 import { answerMcp, calledTool } from '../../mcp/server'
-import { catalogueTools, type Tool, type ToolCall } from '../../mcp/tool'
+import { catalogueTools, type Tool } from '../../mcp/tool'
 import { type Caller, countedOn } from '../../pipeline/call'
-import type { Gate } from '../middleware/gate'
 import { readJson } from '../middleware/json-body'
 import type { Reply } from '../middleware/reply'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { gated } from '../routing/gated'
-import { type InnerCalls, type InnerOrigin, InnerRequest } from '../routing/inner-calls'
 import { CALLER_USAGE_QUERY } from '../usage/usage-answers'
+import { type ToolCallParts, ToolCalls } from './tool-calls'
 
-interface McpParts {
-  readonly gate: Gate
+interface McpParts extends ToolCallParts {
   readonly prices: PriceStore
   readonly ownOrigins: ReadonlySet<string>
   /** Whether only this machine can reach the server: then a page elsewhere could by a name that it lets point here. */
@@ -28,11 +26,11 @@ interface McpParts {
 
 /**
  * The catalogue as MCP tools (spec 5): `/mcp` for a key or an access token; `/mcp/paid`, its data tools alone, also for whoever pays
- * each call by itself (spec-answers 10). A tool is a call of the operation's own route, made in the name of the caller that the
- * gate let in, or paid for by what the message brought: one judge, one price, one ledger. The minute counts it once.
+ * each call by itself (spec-answers 10). A tool runs what the operation's own route runs (`ToolCalls`), in the name of the caller
+ * that the gate let in, or paid for by what the message brought: one authorization, one price, one ledger. The minute counts it once.
  */
-export function mcpRoutes(parts: McpParts, inner: InnerCalls) {
-  const mcp = new McpRoute(parts, inner)
+export function mcpRoutes(parts: McpParts) {
+  const mcp = new McpRoute(parts)
   const plain = { parse: 'none', ...UNDOCUMENTED } as const
   return routeGroup({ name: 'mcp' })
     .post(
@@ -65,13 +63,13 @@ function isPayable({ route }: Tool): boolean {
 
 class McpRoute {
   private readonly parts: McpParts
-  private readonly inner: InnerCalls
+  private readonly calls: ToolCalls
   private readonly hosts: ReadonlySet<string>
   private readonly running = new RunningCalls()
 
-  constructor(parts: McpParts, inner: InnerCalls) {
+  constructor(parts: McpParts) {
     this.parts = parts
-    this.inner = inner
+    this.calls = new ToolCalls(parts)
     this.hosts = new Set([...parts.ownOrigins].map((origin) => new URL(origin).host))
   }
 
@@ -106,13 +104,7 @@ class McpRoute {
       payment,
       tools,
       running: this.running,
-      run: (call, signal) => {
-        const { address, authenticated } = context
-        const from: InnerOrigin = payment
-          ? { address, credential: { kind: 'payment', shown: payment }, authenticated: null }
-          : { address, credential: authenticated.incoming.credential, authenticated }
-        return this.inner.call(innerRequest(call, context, signal, from))
-      },
+      run: (call, signal) => this.calls.answer(context, call, { payment, signal }),
       every: (ms, tick) => {
         const timer = setInterval(tick, ms)
         return () => clearInterval(timer)
@@ -142,21 +134,6 @@ function refused(reply: Reply, problem: Failure): Response {
 
 function nameOf(caller: Caller): string | null {
   return caller.kind === 'anonymous' ? null : countedOn(caller).id
-}
-
-function innerRequest(
-  call: ToolCall,
-  { request, url }: GatedContext,
-  signal: AbortSignal,
-  from: InnerOrigin,
-): InnerRequest {
-  const headers = new Headers(call.headers)
-  const userAgent = request.headers.get('user-agent')
-  if (userAgent !== null) headers.set('user-agent', userAgent)
-  const hasBody = call.body !== undefined
-  if (hasBody) headers.set('content-type', 'application/json')
-  const body = hasBody ? { body: JSON.stringify(call.body) } : {}
-  return new InnerRequest(new URL(call.path, url), { method: call.method, headers, signal, ...body }, from)
 }
 
 /** A cancel comes as a message of its own and, without sessions, meets a server of its own: it is carried over here. */

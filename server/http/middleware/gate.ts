@@ -1,12 +1,15 @@
 import type { Failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
+import type { ShownPayment } from '../../core/payments/method'
+import type { Result } from '../../core/result'
 import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/authenticate'
-import type { IncomingCall, Route } from '../../pipeline/call'
+import type { AuthenticatedCall, IncomingCall, Refused, Route } from '../../pipeline/call'
 import { routeOf } from '../routing/endpoints'
-import { InnerRequest } from '../routing/inner-calls'
+import { OwnKeyRequest } from './own-key-request'
 import { readCredential } from './read-credential'
 import { Reply } from './reply'
-import type { RequestContext } from './request-context'
+import type { GatedContext, RequestContext } from './request-context'
+import { type RequestIds, requestIds } from './request-ids'
 
 export interface GateOptions {
   readonly auth: AuthDeps
@@ -14,6 +17,8 @@ export interface GateOptions {
   /** Public origin. */
   readonly baseUrl: string
 }
+
+const NO_HEADERS = new Headers()
 
 /** Authenticates the requests of gated paths, before the router sees them. */
 export class Gate {
@@ -37,26 +42,52 @@ export class Gate {
     return this.pass(context, { kind: 'public' })
   }
 
-  private async pass(context: RequestContext, route: Route): Promise<Reply> {
+  /**
+   * Opens a call that is a part of another, as a tool call of MCP is: in the name of the caller that was authenticated there, who is
+   * neither looked up nor counted again, or by a payment of its own, which is judged like any other.
+   */
+  async openWithin(
+    { address, authenticated }: GatedContext,
+    { route, method, url }: { readonly route: Route; readonly method: string; readonly url: URL },
+    payment: ShownPayment | null,
+  ): Promise<{ readonly reply: Reply; readonly authenticated: AuthenticatedCall | null }> {
+    const { auth } = this.options
+    const at = auth.clock.now()
+    const ids = requestIds(NO_HEADERS, at)
+    const incoming: IncomingCall = {
+      ...{ id: ids.own, clientRequestId: ids.client, at, address, route, request: { method, url: url.href } },
+      credential: payment ? { kind: 'payment', shown: payment } : authenticated.incoming.credential,
+    }
+    const passed = payment ? await authenticate(auth, incoming) : reauthorize(authenticated, incoming)
+    return { reply: this.reply(passed, ids, url.pathname), authenticated: passed.ok ? passed.value : null }
+  }
+
+  private reply(passed: Result<AuthenticatedCall, Refused>, ids: RequestIds, path: string): Reply {
     const { auth, journal, baseUrl } = this.options
+    const verdict = passed.ok ? passed.value : passed.error
+    return new Reply({ verdict, ids, path, journal, now: () => auth.clock.now(), origin: baseUrl })
+  }
+
+  private async pass(context: RequestContext, route: Route): Promise<Reply> {
+    const { auth } = this.options
     const { ids, address, at, url, request } = context
     const path = url.pathname
-    const inner = request instanceof InnerRequest ? request.from : null
     const incoming: IncomingCall = {
       id: ids.own,
       clientRequestId: ids.client,
       at,
-      credential: inner?.credential ?? readCredential(request.headers, path, route),
+      credential:
+        request instanceof OwnKeyRequest
+          ? { kind: 'own_key', id: request.key }
+          : readCredential(request.headers, path, route),
       address,
       request,
       route,
     }
-    const passed = inner?.authenticated
-      ? reauthorize(inner.authenticated, incoming)
-      : await authenticate(auth, incoming)
-    const verdict = passed.ok ? passed.value : passed.error
-    if (verdict.caller.kind !== 'anonymous') context.countBodyOn(verdict.caller.account.id)
-    const reply = new Reply({ verdict, ids, path, journal, now: () => auth.clock.now(), origin: baseUrl })
+    const passed = await authenticate(auth, incoming)
+    const { caller } = passed.ok ? passed.value : passed.error
+    if (caller.kind !== 'anonymous') context.countBodyOn(caller.account.id)
+    const reply = this.reply(passed, ids, path)
     if (passed.ok) {
       context.reply = reply
       context.authenticated = passed.value

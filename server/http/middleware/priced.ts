@@ -1,83 +1,135 @@
-import { type Operation, parseInput } from '../../core/catalogue/operation'
+import { IMAGE_SEARCH, type ImageSearchInput } from '../../core/catalogue/image-search'
+import { LLM_CONTEXT, type LlmContextInput } from '../../core/catalogue/llm-context'
+import { type Operation, type OperationName, parseInput } from '../../core/catalogue/operation'
 import type { Parameters, ParameterTable, RawInput } from '../../core/catalogue/parameters'
-import { failure, wrongParameters } from '../../core/failure'
+import { type Failure, failure, wrongParameters } from '../../core/failure'
+import { isJson } from '../../core/json'
 import { fingerprintOf } from '../../core/payments/binding'
 import type { Provider } from '../../core/providers/provider'
-import { ok } from '../../core/result'
+import { no, ok, type Result } from '../../core/result'
 import type { AuthenticatedCall } from '../../pipeline/call'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import { providerWork } from '../../pipeline/provider-work'
 import { quoteOf } from '../../pipeline/quote'
+import { SOCIAL_SALES, type SocialParts } from '../../pipeline/social/social-actions'
+import type { Work } from '../../pipeline/work'
 import { admitsJson } from './accept'
 import { readCallOptions } from './call-options'
 import { readJson } from './json-body'
+import type { Reply } from './reply'
 import type { GatedContext } from './request-context'
 
 const NONE: readonly string[] = []
 
 /** What is sold behind one route, and the headers that its successes carry. */
-export interface PricedRoute<T extends ParameterTable> {
+export interface PricedRoute<T extends ParameterTable = ParameterTable> {
   readonly operation: Operation<T>
   /** A provider, or what makes the one of a call that acts for its key. */
   readonly provider: Provider<Parameters<T>> | ((authenticated: AuthenticatedCall) => Provider<Parameters<T>>)
-  readonly headers?: (input: Parameters<T>) => Record<string, string>
+  headers?(input: Parameters<T>): Record<string, string>
 }
 
-/** The way of a priced call through HTTP: its input judged whole, then the pipeline, then the answer. */
+/** Sources of the data endpoints. */
+export interface DataProviders {
+  readonly images: Provider<ImageSearchInput>
+  readonly context: Provider<LlmContextInput>
+}
+
+/** All operations of the catalogue, each with what answers it: for HTTP and MCP alike. */
+export function pricedRoutes(
+  { images, context }: DataProviders,
+  social: SocialParts | null,
+): ReadonlyMap<OperationName, PricedRoute> {
+  const headers = (input: { readonly 'api-version': string }) => ({ 'api-version': input['api-version'] })
+  const imageSearch: PricedRoute<typeof IMAGE_SEARCH.parameters> = { operation: IMAGE_SEARCH, provider: images, headers }
+  const llmContext: PricedRoute<typeof LLM_CONTEXT.parameters> = { operation: LLM_CONTEXT, provider: context, headers }
+  const actions = SOCIAL_SALES.map(
+    ({ operation, provider }): PricedRoute => ({
+      operation,
+      provider: (authenticated) => provider(social, authenticated),
+    }),
+  )
+  const all: readonly PricedRoute[] = [imageSearch, llmContext, ...actions]
+  return new Map(all.map((route) => [route.operation.name, route]))
+}
+
+/** A priced call as it was asked for: by a request, or by a tool call of MCP. */
+export interface AskedCall {
+  readonly reply: Reply
+  readonly authenticated: AuthenticatedCall
+  readonly method: string
+  readonly url: URL
+  readonly hangUp: AbortSignal
+  header(name: string): string | null
+  /** The JSON body; undefined when there is none. */
+  body(): Promise<Result<unknown, Failure>>
+}
+
+export function askedBy(context: GatedContext): AskedCall {
+  const { request, reply, authenticated, url } = context
+  return {
+    ...{ reply, authenticated, url },
+    method: request.method,
+    hangUp: request.signal,
+    header: (name) => request.headers.get(name),
+    body: () => readJson(context),
+  }
+}
+
+/** Sells the operations of the catalogue: the whole input is validated, then the pipeline runs the call, then it is answered. */
 export class PricedCalls {
   private readonly deps: PipelineDeps
+  private readonly routes: ReadonlyMap<OperationName, PricedRoute>
 
-  constructor(deps: PipelineDeps) {
+  constructor(deps: PipelineDeps, routes: ReadonlyMap<OperationName, PricedRoute>) {
     this.deps = deps
+    this.routes = routes
   }
 
   /** Answers a call that was authenticated. Everything wrong with its input is told at once. */
-  async answer<T extends ParameterTable>(context: GatedContext, route: PricedRoute<T>): Promise<Response> {
-    const { request, url, reply, authenticated } = context
-    if (!admitsJson(request.headers.get('accept')))
+  async answer(asked: AskedCall, name: OperationName): Promise<Response> {
+    const { reply, authenticated, hangUp } = asked
+    const route = this.routes.get(name)
+    if (!route) throw new Error(`nothing answers ${name}`)
+    if (!admitsJson(asked.header('accept')))
       return reply.refuse(failure('not_acceptable', 'This endpoint answers JSON only: accept application/json or */*.'))
-    const raw = await rawInput(context)
+    const raw = await rawInput(asked)
     if (!raw.ok) return reply.refuse(raw.error)
     const { operation } = route
-    const provider = typeof route.provider === 'function' ? route.provider(authenticated) : route.provider
     const parsed = parseInput(operation, raw.value)
     const options = readCallOptions(raw.value.header)
     if (!parsed.ok || !options.ok)
       return reply.refuse(wrongParameters([...(parsed.ok ? [] : parsed.error), ...(options.ok ? [] : options.error)]))
-    const input = parsed.value
-    const payer = authenticated.caller.kind !== 'anonymous' ? authenticated.caller.account.id : null
-    const quote = quoteOf(this.deps.prices, operation, input, payer)
-    const fingerprint = () =>
-      fingerprintOf({ method: request.method, path: url.pathname, query: url.searchParams, input })
-    const headers = route.headers?.(input) ?? {}
-    const work = ok(providerWork(this.deps, { operation, provider, input, quote, headers, fingerprint }))
-    const call = {
-      authenticated,
-      options: options.value,
-      hangUp: request.signal,
-      takesPlace: operation.takesConcurrency,
-    }
+    const work = ok(this.work(asked, route, parsed.value))
+    const call = { authenticated, options: options.value, hangUp, takesPlace: operation.takesConcurrency }
     return reply.outcome(await runPaidCall(this.deps, call, () => work))
+  }
+
+  private work({ authenticated, method, url }: AskedCall, route: PricedRoute, input: Parameters<ParameterTable>): Work {
+    const { operation } = route
+    const { caller } = authenticated
+    return providerWork(this.deps, {
+      ...{ operation, input },
+      provider: typeof route.provider === 'function' ? route.provider(authenticated) : route.provider,
+      quote: quoteOf(this.deps.prices, operation, input, caller.kind === 'anonymous' ? null : caller.account.id),
+      headers: route.headers?.(input) ?? {},
+      fingerprint: () => fingerprintOf({ method, path: url.pathname, query: url.searchParams, input }),
+    })
   }
 }
 
-async function rawInput(context: GatedContext) {
-  const { request } = context
+async function rawInput({ method, url, header, body }: AskedCall): Promise<Result<RawInput, Failure>> {
   const sent = new Map<string, string[]>()
-  for (const [name, value] of context.url.searchParams) {
+  for (const [name, value] of url.searchParams) {
     const values = sent.get(name)
     if (values) values.push(value)
     else sent.set(name, [value])
   }
-  const wire = {
-    query: (name: string) => sent.get(name) ?? NONE,
-    header: (name: string) => request.headers.get(name),
-  }
-  if (request.method !== 'POST') return { ok: true as const, value: wire satisfies RawInput as RawInput }
-  const read = await readJson(context)
+  const wire: RawInput = { query: (name) => sent.get(name) ?? NONE, header }
+  if (method !== 'POST') return ok(wire)
+  const read = await body()
   if (!read.ok) return read
-  const body = read.value === undefined ? {} : read.value
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    return { ok: false as const, error: failure('invalid_request', 'The body must be a JSON object of parameters.') }
-  return { ok: true as const, value: { ...wire, body: body as Record<string, unknown> } satisfies RawInput as RawInput }
+  const parameters = read.value === undefined ? {} : read.value
+  if (!isJson(parameters)) return no(failure('invalid_request', 'The body must be a JSON object of parameters.'))
+  return ok({ ...wire, body: parameters })
 }

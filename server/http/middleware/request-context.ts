@@ -3,11 +3,11 @@ import type { Clock } from '../../core/clock'
 import { type Address, limitSubject, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
 import type { AccountId } from '../../core/ids'
 import type { AuthenticatedCall, Caller } from '../../pipeline/call'
-import { InnerRequest } from '../routing/inner-calls'
 import { clientAddress, type ProxyTrust } from './client-address'
 import { isFromThisMachine } from './from-this-machine'
 import type { BodyOwner, BodySource, Intake } from './intake'
 import { NormalizedRequest } from './normalize-url'
+import { OwnKeyRequest } from './own-key-request'
 import type { Reply } from './reply'
 import { type RequestIds, requestIds } from './request-ids'
 
@@ -43,7 +43,7 @@ export class RequestContext implements BodySource {
     this.request = request
     this.intake = intake
     this.ids = requestIds(request.headers, at)
-    this.address = request instanceof InnerRequest ? request.from.address : addressOf(socket, request.headers)
+    this.address = request instanceof OwnKeyRequest ? request.address : addressOf(socket, request.headers)
     this.at = at
     this.url = url
     this.isFromThisMachine = isFromThisMachine(socket, request.headers, server ? null : url.host)

@@ -1,9 +1,9 @@
 import { failure } from '../../core/failure'
-import { isUnavailable } from '../../core/unavailable'
 import { isGated, isProbe } from '../routing/endpoints'
 import type { ServedRoutes } from '../routing/served-routes'
 import type { DashboardFiles } from '../system/dashboard-files'
 import { Failed, failureResponse } from './failures'
+import { type OnFault, problemOf } from './fault'
 import type { Gate } from './gate'
 import { hasBadHost } from './normalize-url'
 import { type BunServer, type ContextDeps, RequestContext, routeGroup } from './request-context'
@@ -14,8 +14,7 @@ export interface RequestHookOptions {
   readonly gate: Gate
   readonly dashboard: DashboardFiles
   readonly isDraining: () => boolean
-  /** Told of every exception behind a 500 or 503, with the request id. */
-  readonly onFault: (requestId: string, error: unknown) => void
+  readonly onFault: OnFault
 }
 
 /**
@@ -25,15 +24,7 @@ export interface RequestHookOptions {
 export function requestHooks(options: RequestHookOptions, routes: ServedRoutes) {
   const { contexts, gate, dashboard, isDraining, onFault } = options
   const refuse = ({ ids, url, reply }: RequestContext, error: unknown): Response => {
-    const problem =
-      error instanceof Failed
-        ? error.failure
-        : isUnavailable(error)
-          ? failure('service_unavailable', 'The database does not answer. Nothing was charged.', {
-              retryAfterSeconds: 1,
-            })
-          : failure('internal_error', `Something broke on our side. Nothing was charged. Request ${ids.own}.`)
-    if (!(error instanceof Failed)) onFault(ids.own, error)
+    const problem = problemOf(error, ids.own, onFault)
     if (reply) return reply.refuse(problem)
     return failureResponse(problem, ids.own, url.pathname, new Headers(idHeaders(ids)))
   }

@@ -7,9 +7,8 @@ import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import type { ResearchParts, ResearchState } from '../../pipeline/research/deep-research'
 import { type ResearchCall, type ResearchWire, researchWork } from '../../pipeline/research/research-work'
 import { readCallOptions } from '../middleware/call-options'
-import { readJson } from '../middleware/json-body'
+import type { AskedCall } from '../middleware/priced'
 import type { Reply } from '../middleware/reply'
-import type { GatedContext } from '../middleware/request-context'
 
 const SEARCHES = { most: 10, usual: 4 }
 const CAP = { most: 16_384, usual: 1024 }
@@ -25,14 +24,13 @@ export class ResearchCalls {
     this.parts = parts
   }
 
-  async answer(context: GatedContext): Promise<Response> {
-    const { request, reply, authenticated } = context
-    context.allowSilence()
-    const options = readCallOptions((name) => request.headers.get(name))
+  /** Answers a call that was authenticated: one place, then the body, then the job. */
+  async answer({ reply, authenticated, hangUp, header, body }: AskedCall): Promise<Response> {
+    const options = readCallOptions(header)
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
-    const call = { authenticated, options: options.value, hangUp: request.signal, takesPlace: true }
+    const call = { authenticated, options: options.value, hangUp, takesPlace: true }
     const outcome = await runPaidCall(this.pipeline, call, async () => {
-      const read = await readJson(context)
+      const read = await body()
       const asked = read.ok ? askedOf(read.value) : read
       if (!asked.ok) return asked
       return researchWork(this.parts, {

@@ -4,6 +4,7 @@ import { CHAT_COMPLETIONS } from '../../pipeline/models/wires/chat-completions-w
 import { GENERATE_CONTENT } from '../../pipeline/models/wires/generate-content-wire'
 import { MESSAGES } from '../../pipeline/models/wires/messages-wire'
 import { CALL_OPTIONS } from '../middleware/call-options'
+import { askedBy } from '../middleware/priced'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import { documented, UNDOCUMENTED } from '../openapi/documented'
@@ -78,7 +79,10 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
       )
       .post(
         '/v1/deep-research',
-        gated(({ context }) => research.answer(context)),
+        gated(({ context }) => {
+          context.allowSilence()
+          return research.answer(askedBy(context))
+        }),
         {
           parse: 'none',
           ...documented(MODEL_DOCS.research, CALL_OPTIONS, REQUEST_ID_HEADER),

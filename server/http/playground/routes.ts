@@ -3,11 +3,11 @@ import { wrong } from '../../core/accounts/submitted'
 import { wrongParameters } from '../../core/failure'
 import { Failed, notFound } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
+import { OwnKeyRequest } from '../middleware/own-key-request'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { routeOf } from '../routing/endpoints'
-import { type InnerCalls, InnerRequest } from '../routing/inner-calls'
 
 /** Headers that mean something to an operation. No others go on: neither the session's cookie nor a forged address. */
 const SENT_ON =
@@ -16,9 +16,13 @@ const SENT_ON =
 /**
  * `POST /api/try`: one gated call by a key of the owner who is signed in, for the playground. It goes the whole way of a call
  * (key state, address, limits, price, charge to the key's pool and the account), only the secret is not shown. The answer is the
- * call's own, unchanged.
+ * call's own, unchanged: any endpoint, its failures and its streams. So the call is dispatched to the endpoint's own route, past the
+ * same hooks as one from outside, and is authenticated, read and sold there; nothing is done twice.
  */
-export function tryRoutes(parts: { owners: OwnerSessions; keys: Keys }, inner: InnerCalls) {
+export function tryRoutes(
+  parts: { owners: OwnerSessions; keys: Keys },
+  dispatch: (request: OwnKeyRequest) => Promise<Response>,
+) {
   const { owners, keys } = parts
   return routeGroup({ name: 'try', prefix: '/api' }).post(
     '/try',
@@ -32,9 +36,7 @@ export function tryRoutes(parts: { owners: OwnerSessions; keys: Keys }, inner: I
       // A model may think longer than a connection may be idle; what is called bounds its own time.
       context.allowSilence()
       const { address, request } = context
-      const credential = { kind: 'own_key', id: key.id } as const
-      const from = { address, credential, authenticated: null }
-      return inner.call(new InnerRequest(asked.url, { ...asked.init, signal: request.signal }, from))
+      return dispatch(new OwnKeyRequest(asked.url, { ...asked.init, signal: request.signal }, { key: key.id, address }))
     },
     { parse: 'none', ...UNDOCUMENTED },
   )

@@ -4,7 +4,7 @@ import { countedOn } from '../../pipeline/call'
 import { actingKey, SOCIAL_SALES } from '../../pipeline/social/social-actions'
 import { CALL_OPTIONS } from '../middleware/call-options'
 import { readJson } from '../middleware/json-body'
-import type { PricedCalls } from '../middleware/priced'
+import { askedBy, type PricedCalls } from '../middleware/priced'
 import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import { documented, UNDOCUMENTED } from '../openapi/documented'
@@ -65,14 +65,12 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
       { parse: 'none', ...UNDOCUMENTED },
     )
   // Not typed for clients: these are called by programs of all kinds, never by the dashboard.
-  for (const { operation, provider } of SOCIAL_SALES)
+  for (const { operation } of SOCIAL_SALES)
     for (const method of operation.methods)
       web.route(
         method,
         operation.path,
-        gated(({ context }) =>
-          priced.answer(context, { operation, provider: (authenticated) => provider(social, authenticated) }),
-        ),
+        gated(({ context }) => priced.answer(askedBy(context), operation.name)),
         {
           parse: 'none',
           ...documented(

@@ -1,0 +1,98 @@
+import { isOperationName } from '../../core/catalogue/operations'
+import type { ShownPayment } from '../../core/payments/method'
+import { ok } from '../../core/result'
+import type { ToolCall } from '../../mcp/tool'
+import type { AuthenticatedCall } from '../../pipeline/call'
+import { failureResponse } from '../middleware/failures'
+import { type OnFault, problemOf } from '../middleware/fault'
+import type { Gate } from '../middleware/gate'
+import { queryOf } from '../middleware/list-query'
+import type { AskedCall, PricedCalls } from '../middleware/priced'
+import type { Reply } from '../middleware/reply'
+import type { GatedContext } from '../middleware/request-context'
+import { idHeaders } from '../middleware/request-ids'
+import type { ResearchCalls } from '../models/research-calls'
+import { routeOf } from '../routing/endpoints'
+import { CALLER_USAGE_QUERY, type UsageAnswers } from '../usage/usage-answers'
+
+export interface ToolCallParts {
+  readonly gate: Gate
+  readonly priced: PricedCalls
+  readonly researchCalls: ResearchCalls
+  readonly usage: UsageAnswers
+  readonly onFault: OnFault
+}
+
+/**
+ * Runs the calls behind tools, each as its own route does: the same authorization, input, pipeline and answer, with an id and a row of
+ * its own. Nothing goes through the router.
+ */
+export class ToolCalls {
+  private readonly parts: ToolCallParts
+
+  constructor(parts: ToolCallParts) {
+    this.parts = parts
+  }
+
+  /** In the name of the caller of `context`, or paid for by what its message brought. Never rejects. */
+  async answer(
+    context: GatedContext,
+    call: ToolCall,
+    { payment, signal }: { readonly payment: ShownPayment | null; readonly signal: AbortSignal },
+  ): Promise<Response> {
+    const { gate, onFault } = this.parts
+    const url = new URL(call.path, context.url)
+    const route = routeOf(call.method, url.pathname)
+    let reply: Reply | null = null
+    try {
+      const opened = await gate.openWithin(context, { route, method: call.method, url }, payment)
+      reply = opened.reply
+      if (reply.refusal) return reply.refuse(reply.refusal)
+      if (!opened.authenticated) throw new Error('a call that was not refused is authenticated')
+      return await this.run(askedBy(call, context, { url, reply, authenticated: opened.authenticated, hangUp: signal }))
+    } catch (error) {
+      const { ids } = context
+      const problem = problemOf(error, reply?.incoming.id ?? ids.own, onFault)
+      if (reply) return reply.refuse(problem)
+      return failureResponse(problem, ids.own, url.pathname, new Headers(idHeaders(ids)))
+    }
+  }
+
+  private async run(asked: AskedCall): Promise<Response> {
+    const { priced, researchCalls, usage } = this.parts
+    const { reply, url, authenticated } = asked
+    const { route } = reply.incoming
+    if (route.kind === 'priced')
+      return isOperationName(route.operation) ? priced.answer(asked, route.operation) : researchCalls.answer(asked)
+    const { caller } = authenticated
+    if (route.kind !== 'free' || caller.kind === 'anonymous') throw new Error(`no tool calls ${url.pathname}`)
+    const free = (body: unknown) => reply.free(body, { 'cache-control': 'no-store' })
+    switch (route.name) {
+      case 'balance':
+        return free(await usage.balance(caller))
+      case 'usage':
+        return free(await usage.report(caller, queryOf(CALLER_USAGE_QUERY, asked)))
+      case 'usage-request':
+        return free(await usage.explained(caller, decodeURIComponent(url.pathname.slice('/v1/usage/'.length))))
+      default:
+        throw new Error(`no tool calls ${route.name}`)
+    }
+  }
+}
+
+function askedBy(
+  { method, headers, body }: ToolCall,
+  { request }: GatedContext,
+  to: {
+    readonly url: URL
+    readonly reply: Reply
+    readonly authenticated: AuthenticatedCall
+    readonly hangUp: AbortSignal
+  },
+): AskedCall {
+  // As a header would carry it: an operation may read the agent's name.
+  const sent = new Headers(headers)
+  const userAgent = request.headers.get('user-agent')
+  if (userAgent !== null) sent.set('user-agent', userAgent)
+  return { ...to, method, header: (name) => sent.get(name), body: async () => ok(body) }
+}

@@ -1,0 +1,15 @@
+import { type Failure, failure } from '../../core/failure'
+import { isUnavailable } from '../../core/unavailable'
+import { Failed } from './failures'
+
+/** Told of every exception behind a 500 or 503, with the request id. */
+export type OnFault = (requestId: string, error: unknown) => void
+
+/** What a caller is told of an exception: of ours no more than the id of its request. */
+export function problemOf(error: unknown, requestId: string, onFault: OnFault): Failure {
+  if (error instanceof Failed) return error.failure
+  onFault(requestId, error)
+  if (isUnavailable(error))
+    return failure('service_unavailable', 'The database does not answer. Nothing was charged.', { retryAfterSeconds: 1 })
+  return failure('internal_error', `Something broke on our side. Nothing was charged. Request ${requestId}.`)
+}
