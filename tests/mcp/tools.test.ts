@@ -65,6 +65,20 @@ describe('the MCP server', () => {
 })
 
 describe('a tool', () => {
+  test('whose source says that it gave more than was held for fails as its route does, uncharged, and the log has its id', async () => {
+    gateway.images.answer = async () => ({ ok: true, value: { body: '{}', units: 5 } })
+    const before = await balance()
+    const { message } = await callTool(gateway, key, 'image_search', { q: 'card' })
+    const route = await gateway.as(key, '/apis/v1/websearch/images/search?q=card')
+    const failures = [message.result?.structuredContent, await route.json()] as { error: { code: string } }[]
+    expect(failures.map(({ error }) => error.code)).toEqual(['internal_error', 'internal_error'])
+    expect(message.result?.isError).toBe(true)
+    const id = String(message.result?._meta?.['gateway/request_id'])
+    expect(gateway.logged.filter((line) => line.includes(id))).toHaveLength(1)
+    const after = await gateway.core.ledger.balance(account.id)
+    expect([before - Number(after?.posted), after?.held]).toEqual([0, 0])
+  })
+
   test('answers what its route answers, marked as data from outside, and charges once', async () => {
     gateway.images.answer = async () => ({ ok: true, value: { body: '{"results":[{"title":"a"}]}' } })
     const before = await balance()

@@ -41,7 +41,11 @@ export function pricedRoutes(
   social: SocialParts | null,
 ): ReadonlyMap<OperationName, PricedRoute> {
   const headers = (input: { readonly 'api-version': string }) => ({ 'api-version': input['api-version'] })
-  const imageSearch: PricedRoute<typeof IMAGE_SEARCH.parameters> = { operation: IMAGE_SEARCH, provider: images, headers }
+  const imageSearch: PricedRoute<typeof IMAGE_SEARCH.parameters> = {
+    operation: IMAGE_SEARCH,
+    provider: images,
+    headers,
+  }
   const llmContext: PricedRoute<typeof LLM_CONTEXT.parameters> = { operation: LLM_CONTEXT, provider: context, headers }
   const actions = SOCIAL_SALES.map(
     ({ operation, provider }): PricedRoute => ({

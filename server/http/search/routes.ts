@@ -11,27 +11,14 @@ import { dataDocs, routeParameters } from './docs'
 
 /** Image search and LLM context (spec 4.1, 4.2). */
 export function dataRoutes(calls: PricedCalls) {
-  const answer = (name: OperationName) =>
-    gated(({ context }: GatedCall) => calls.answer(askedBy(context), name))
+  const answer = (name: OperationName) => gated(({ context }: GatedCall) => calls.answer(askedBy(context), name))
   return routeGroup({ name: 'data' })
-    .get(
-      IMAGE_SEARCH.path,
-      answer(IMAGE_SEARCH.name),
-      docs(IMAGE_SEARCH, 'GET'),
-    )
-    .get(
-      LLM_CONTEXT.path,
-      answer(LLM_CONTEXT.name),
-      docs(LLM_CONTEXT, 'GET'),
-    )
-    .post(
-      LLM_CONTEXT.path,
-      answer(LLM_CONTEXT.name),
-      {
-        parse: 'none',
-        ...docs(LLM_CONTEXT, 'POST'),
-      },
-    )
+    .get(IMAGE_SEARCH.path, answer(IMAGE_SEARCH.name), docs(IMAGE_SEARCH, 'GET'))
+    .get(LLM_CONTEXT.path, answer(LLM_CONTEXT.name), docs(LLM_CONTEXT, 'GET'))
+    .post(LLM_CONTEXT.path, answer(LLM_CONTEXT.name), {
+      parse: 'none',
+      ...docs(LLM_CONTEXT, 'POST'),
+    })
 }
 
 function docs(operation: Operation, method: 'GET' | 'POST') {
