@@ -133,15 +133,22 @@ describe('an access token', () => {
 describe('commands', () => {
   test('keys: make, show, limit, restrict, rotate, disable, enable, revoke; the secret stands alone on standard output', async () => {
     await using cli = await signedIn()
-    const made = await cli.run('keys', 'create', 'laptop', '--limit', '5', '--ip', '203.0.113.7')
+    const made = await cli.run('keys', 'create', 'laptop', '--limit', '5', '--ip', '203.0.113.7', '--note', 'of Ada')
     expect(made.code).toBe(0)
     expect(made.out).toMatch(/^gwk_[0-9A-Za-z]{49}\n$/)
     const key = async () =>
       (JSON.parse((await cli.run('keys', 'show', 'laptop', '--json')).out) as { key: Record<string, unknown> }).key
-    expect(await key()).toMatchObject({ spending_limit: 5, allowed_ips: ['203.0.113.7'], status: 'active' })
+    expect(await key()).toMatchObject({
+      spending_limit: 5,
+      allowed_ips: ['203.0.113.7'],
+      note: 'of Ada',
+      status: 'active',
+    })
     expect((await cli.run('keys', 'limit', 'laptop', 'none')).code).toBe(0)
     expect((await cli.run('keys', 'ips', 'laptop')).code).toBe(0)
-    expect(await key()).toMatchObject({ spending_limit: null, allowed_ips: [] })
+    expect((await cli.run('keys', 'note', 'laptop', 'of Ada,\nand Grace')).out).toContain('\nNOTE\nof Ada, and Grace\n')
+    expect((await cli.run('keys', 'note', 'laptop', 'none')).code).toBe(0)
+    expect(await key()).toMatchObject({ spending_limit: null, allowed_ips: [], note: null })
     expect((await cli.run('keys', 'disable', 'laptop')).code).toBe(0)
     expect(await key()).toMatchObject({ status: 'disabled' })
     expect((await cli.run('keys', 'enable', 'laptop')).code).toBe(0)

@@ -5,7 +5,7 @@ import { createClient } from '@libsql/client'
 import { openStores, type StoreOptions } from '../../server/adapters/stores/libsql/open-stores'
 import { MemoryHolds } from '../../server/adapters/stores/memory/holds'
 import type { Actor, AuditEntry } from '../../server/core/audit'
-import type { ApiKey } from '../../server/core/credentials/api-key'
+import { type ApiKey, KEY_DEFAULTS } from '../../server/core/credentials/api-key'
 import { newSecret } from '../../server/core/credentials/secret'
 import { type AccountId, makeId, type PoolId, type RequestId } from '../../server/core/ids'
 import type { BalancePart, LedgerEntry } from '../../server/core/ledger/entry'
@@ -33,12 +33,7 @@ export function apiKey(accountId: AccountId, more: Partial<ApiKey> = {}): ApiKey
     accountId,
     poolId: makeId('pool', NOON),
     name: `key ${shown.hash.slice(0, 12)}`,
-    allowedIps: [],
-    expiresAt: null,
-    allowedEndpoints: [],
-    allowedModels: [],
-    rpmLimit: null,
-    tpmLimit: null,
+    ...KEY_DEFAULTS,
     createdAt: NOON,
     disabledAt: null,
     revokedAt: null,

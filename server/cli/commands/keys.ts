@@ -10,12 +10,13 @@ const FLAGS = {
   limit: { type: 'string' },
   ip: { type: 'string', multiple: true },
   expires: { type: 'string' },
+  note: { type: 'string' },
   grace: { type: 'string' },
   status: { type: 'string' },
   leaked: { type: 'boolean' },
 } as const
 
-const SUBCOMMANDS = ['list', 'create', 'show', 'rotate', 'disable', 'enable', 'revoke', 'limit', 'ips'] as const
+const SUBCOMMANDS = ['list', 'create', 'show', 'rotate', 'disable', 'enable', 'revoke', 'limit', 'ips', 'note'] as const
 
 export const KEYS: Command = {
   name: 'keys',
@@ -23,13 +24,14 @@ export const KEYS: Command = {
   usage: `COMMAND
 
   list [--status STATUS]                  active, disabled, expired, exhausted or revoked
-  create NAME [--limit USD] [--ip ADDRESS]... [--expires TIME]
+  create NAME [--limit USD] [--ip ADDRESS]... [--expires TIME] [--note TEXT]
                                           prints the secret once, alone on standard output
   show KEY
   rotate KEY [--grace SECONDS | --leaked] a successor; the old key stops after the grace (a day), or at once
   disable KEY, enable KEY, revoke KEY
   limit KEY USD|none
   ips KEY [ADDRESS]...                    addresses or ranges that may use it; none given: all may
+  note KEY TEXT|none
 
 KEY is an id (key_...) or a name. Needs a sign-in: keys make no keys.
 
@@ -58,13 +60,14 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
       printed(terminal, values, { keys }, () => listing(keys))
     }
   },
-  create(rest, { limit, ip, expires }) {
+  create(rest, { limit, ip, expires, note }) {
     const { name } = words('keys create', rest, ['name'])
     const body = {
       name,
       ...(limit !== undefined && { spending_limit: limitIn(limit) }),
       ...(ip !== undefined && { allowed_ips: ip }),
       ...(expires !== undefined && { expires_at: timeIn(expires) }),
+      ...(note !== undefined && { note }),
     }
     return async (api, terminal, values) => shown(await api.json('POST', '/v1/keys', { body }), terminal, values)
   },
@@ -91,13 +94,18 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
   ips([key, ...addresses]) {
     return change('ips', key === undefined ? [] : [key], 'PATCH', '', { allowed_ips: addresses })
   },
+  note(rest) {
+    const { key, text } = words('keys note', rest, ['key', 'text'])
+    return change('note', [key], 'PATCH', '', { note: text === 'none' ? null : text })
+  },
 }
 
 function change(what: string, rest: readonly string[], method: string, path: string, body?: unknown): Job {
   const { key: named } = words(`keys ${what}`, rest, ['key'])
   return async (api, terminal, values) => {
     const { key } = (await api.json(method, `/v1/keys/${await idOf(api, named)}${path}`, { body })) as OneKey
-    printed(terminal, values, { key }, () => listing([key]))
+    const note = key.note === null ? '' : `\n${table(['NOTE'], [[key.note]])}`
+    printed(terminal, values, { key }, () => listing([key]) + note)
   }
 }
 

@@ -22,6 +22,7 @@ export interface KeySettings {
   readonly allowedModels: readonly string[]
   readonly rpmLimit: number | null
   readonly tpmLimit: number | null
+  readonly note: string | null
 }
 
 /** The settings of a key whose owner set nothing but its name. */
@@ -32,6 +33,7 @@ export const KEY_DEFAULTS: Omit<KeySettings, 'name'> = {
   allowedModels: [],
   rpmLimit: null,
   tpmLimit: null,
+  note: null,
 }
 
 /** An API key. Immutable: a change creates a new record. Contains the hash of the secret, never the secret. */

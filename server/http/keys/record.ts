@@ -22,6 +22,7 @@ import {
   oneOf,
   orNull,
   partialForm,
+  prose,
   record,
   saying,
   text,
@@ -60,6 +61,7 @@ const SETTINGS = {
   ),
   rpm_limit: orNull(whole("Requests per minute, at most the tier's; null is the tier's.", { minimum: 1 })),
   tpm_limit: orNull(whole("Tokens per minute, at most the tier's; null is the tier's.", { minimum: 1 })),
+  note: orNull(prose('Your note on it, such as who uses it. Nobody else sees it.', 500), 'no note'),
   budget: orNull(
     form('A spending limit per period, in a time zone. Null: none.', {
       limit_usd: usd('US dollars per period, with at most 6 decimals.'),
@@ -144,6 +146,7 @@ export const KEY_EXAMPLE: KeyRecord = {
   allowed_models: [],
   rpm_limit: null,
   tpm_limit: null,
+  note: null,
   replaces: null,
   replaced_by: null,
 }
@@ -216,6 +219,7 @@ export async function keyRecord(
     allowed_models: key.allowedModels,
     rpm_limit: key.rpmLimit,
     tpm_limit: key.tpmLimit,
+    note: key.note,
     replaces: key.replaces,
     replaced_by: key.replacedBy,
   }
@@ -249,6 +253,7 @@ function keyFormOf(sent: KeyChange): KeyForm {
     ...(allowed_models && { allowedModels: [...new Set(allowed_models)] }),
     ...(sent.rpm_limit !== undefined && { rpmLimit: sent.rpm_limit }),
     ...(sent.tpm_limit !== undefined && { tpmLimit: sent.tpm_limit }),
+    ...(sent.note !== undefined && { note: sent.note === null ? null : sent.note.trim() }),
     ...(budget !== undefined && {
       budget: budget && { limitUsd: budget.limit_usd, period: budget.period, timezone: budget.timezone },
     }),

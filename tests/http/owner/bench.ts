@@ -1,42 +1,13 @@
 import { expect } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { sql } from 'drizzle-orm'
+import type { KeyRecord } from '../../../server/http/keys/record'
 import type { Harness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 
 export const IMAGES = '/apis/v1/websearch/images/search?q=card'
 
 export type Owner = Awaited<ReturnType<Harness['owner']>>
-
-/** The key record of spec-answers 3. */
-export interface KeyRecord {
-  readonly id: string
-  readonly name: string
-  readonly prefix: string
-  readonly last4: string
-  readonly status: string
-  readonly spending_limit: number | null
-  readonly spent_micros_usd: number
-  readonly remaining_micros_usd: number | null
-  readonly allowed_ips: readonly string[]
-  readonly expires_at: string | null
-  readonly created_at: string
-  readonly last_used_at: string | null
-  readonly stops_at: string | null
-  readonly budget: unknown
-  readonly budget_window: {
-    readonly spent_micros_usd: number
-    readonly remaining_micros_usd: number
-    readonly starts_at: string
-    readonly ends_at: string
-  } | null
-  readonly allowed_endpoints: readonly string[]
-  readonly allowed_models: readonly string[]
-  readonly rpm_limit: number | null
-  readonly tpm_limit: number | null
-  readonly replaces: string | null
-  readonly replaced_by: string | null
-}
 
 export interface MadeKey {
   readonly key: KeyRecord

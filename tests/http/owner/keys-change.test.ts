@@ -28,6 +28,7 @@ describe('PATCH', () => {
     ['allowed_models', ['one', 'two']],
     ['rpm_limit', 7],
     ['tpm_limit', 700],
+    ['note', 'of the staging server'],
     ['budget', { limit_usd: 2, period: 'month', timezone: 'Asia/Tokyo' }],
   ])('of %s changes that and nothing else', async (member, value) => {
     const { key } = await keys.create({
@@ -60,9 +61,17 @@ describe('PATCH', () => {
       allowed_endpoints: ['image-search'],
       rpm_limit: 30,
       tpm_limit: 3_000,
+      note: 'a note',
       budget: { limit_usd: 1, period: 'day', timezone: 'UTC' },
     })
-    const lifted = { spending_limit: null, expires_at: null, rpm_limit: null, tpm_limit: null, budget: null }
+    const lifted = {
+      note: null,
+      spending_limit: null,
+      expires_at: null,
+      rpm_limit: null,
+      tpm_limit: null,
+      budget: null,
+    }
     expect(await keys.change(key.id, { ...lifted, allowed_ips: [], allowed_endpoints: [] })).toMatchObject({
       ...lifted,
       remaining_micros_usd: null,

@@ -47,6 +47,7 @@ describe('201', () => {
       allowed_models: [],
       rpm_limit: null,
       tpm_limit: null,
+      note: null,
       replaces: null,
       replaced_by: null,
     })
@@ -64,6 +65,7 @@ describe('201', () => {
       allowed_models: ['some/model'],
       rpm_limit: 59,
       tpm_limit: 59_999,
+      note: 'Two lines:\nof the staging server.',
     }
     const { key } = await keys.create(body)
     expect(key).toMatchObject({ ...body, remaining_micros_usd: 12_345_678 })
@@ -97,11 +99,13 @@ describe('201', () => {
     ['budget', null],
     ['budget', { limit_usd: 0.000001, period: 'month', timezone: 'UTC' }],
     ['budget', { limit_usd: 1_000_000, period: 'day', timezone: 'America/New_York' }],
+    ['note', null],
+    ['note', '😀'.repeat(500)],
     ['expires_at', null],
     ['expires_at', '2099-12-31T23:59:59.999Z'],
   ])('takes %s %j', async (member, value) => {
     const { key } = await keys.create({ name: freeName(), [member]: value })
-    expect(key[member as keyof typeof key]).toEqual(value)
+    expect(Reflect.get(key, member)).toEqual(value)
   })
 
   test('takes any time zone of RFC 3339 and answers in UTC', async () => {
@@ -157,6 +161,10 @@ describe('400', () => {
     ['rpm_limit', '5', /whole number above 0/],
     ['tpm_limit', 60_001, /at most 60000, the limit of your tier/],
     ['tpm_limit', -1, /whole number above 0/],
+    ['note', '', /null \(no note\) or text of 1 to 500 characters/],
+    ['note', 'x'.repeat(501), /text of 1 to 500 characters/],
+    ['note', 'turned\u202Eedisni', /without control, direction or zero-width characters/],
+    ['note', 5, /text of 1 to 500 characters/],
     ['budget', { limit_usd: 1, period: 'year', timezone: 'UTC' }, /^period must be one of day, week, month$/],
     ['budget', { limit_usd: 1, period: 'day', timezone: 'Mars/Olympus' }, /IANA time zone/],
     ['budget', { limit_usd: 0, period: 'day', timezone: 'UTC' }, /^limit_usd must be USD from 0\.000001 to 1000000/],

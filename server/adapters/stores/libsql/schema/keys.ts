@@ -40,6 +40,7 @@ export const keys = sqliteTable(
     allowedModels: text('allowed_models', { mode: 'json' }).$type<readonly string[]>().notNull(),
     rpmLimit: integer('rpm_limit'),
     tpmLimit: integer('tpm_limit'),
+    note: text(),
     createdAt: instant('created_at').notNull(),
     expiresAt: instant('expires_at'),
     disabledAt: instant('disabled_at'),
