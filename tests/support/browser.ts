@@ -145,7 +145,8 @@ export async function visit(browser: BrowserContext, origin: string, path: strin
 
 /** Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  await page.evaluate(await Bun.file(AXE).text())
+  // Half a megabyte, once for each document.
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await Bun.file(AXE).text())
   const found: unknown = await page.evaluate(async (tags) => {
     const axe = Reflect.get(globalThis, 'axe')
     const { violations } = await axe.run(document, { runOnly: tags })

@@ -75,7 +75,10 @@ export class LibsqlCredentials implements CredentialStore {
       .from(keys)
       .where(eq(keys.accountId, account))
       .orderBy(desc(keys.id))
-    return (await Promise.all(rows.map((row) => this.byHash(row.hash)))).filter((key) => key !== null)
+    return rows.flatMap(({ hash }) => {
+      const key = this.hashes.get(hash)
+      return key ? [apiKeyOf(hash, key)] : []
+    })
   }
 
   async budgetOf(pool: PoolId): Promise<Budget | null> {
