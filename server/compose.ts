@@ -49,33 +49,33 @@ import { OpenCalls } from './pipeline/open-calls'
 import type { PipelineDeps } from './pipeline/paid-call'
 
 const ROOT = join(import.meta.dir, '..')
-/** How long a caller waits for the commit of its charge before it is told 503. */
+/** How long a caller waits for the commit of its charge before it gets a 503. */
 const COMMIT_PATIENCE_MS = 10_000
 
 export interface Surroundings {
   readonly clock: Clock
-  /** Time that passes, whatever the clock is set to, for tests. */
+  /** A monotonic clock, for tests. */
   readonly stopwatch?: Clock
   readonly log: Log
-  /** The process must end: another one owns the database, or a part that cannot be replaced died. */
+  /** Called when the process must end: another one owns the database, or an essential worker died. */
   readonly onFatal: (reason: string) => void
-  /** Calls to addresses that strangers name, for tests. */
+  /** Requests to untrusted URLs, for tests. */
   readonly outbound?: OutboundFetch
-  /** How often a silent live connection says that it is there, for tests. */
+  /** The ping interval of live connections, for tests. */
   readonly pingMs?: number
-  /** Other sources of answers, for tests. */
+  /** Search providers, for tests. */
   readonly providers?: ClosableProviders
   /** A hash of passwords that takes no time, for tests. */
   readonly passwordHash?: IdentityOptions['passwordHash']
 }
 
 interface ClosableProviders extends DataProviders {
-  /** Each source of answers by name, and whether it could answer now; for `/ready`. */
+  /** Whether each provider can respond now, by name, for `/ready`. */
   sources?(): Promise<Readonly<Record<string, boolean>>>
   close?(): Promise<void>
 }
 
-/** Has the search index up to date; true when it had to be built. Off this thread, so that the server goes on serving. */
+/** Builds the search index if it is missing or outdated; returns whether it did. Runs off this thread while the server serves. */
 export async function prepareIndex(
   config: Config,
   onProgress: (done: number, total: number) => void,
@@ -87,12 +87,12 @@ export async function prepareIndex(
   return built !== null
 }
 
-/** Takes the data folder for this process alone. Throws `DataFolderInUse` when another gateway runs on it. */
+/** Locks the data folder for this process. Throws `DataFolderInUse` when another gateway uses it. */
 export function takeDataFolder(config: Config): Promise<{ release(): void }> {
   return lockDataFolder(config.dataDir)
 }
 
-/** The one place that chooses adapters and hands them to the core. Nothing listens yet when it resolves. */
+/** The only place that chooses adapters and passes them to the core. Does not listen yet. */
 export async function compose(config: Config, surroundings: Surroundings) {
   const { clock, log } = surroundings
   const core = await composeCore(config, surroundings)
@@ -132,7 +132,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   })
   return {
     app: web,
-    /** Answers a request that came over the socket. */
+    /** Handles a request. */
     fetch: securedBy(config, (request) => web.fetch(request)),
     core,
     sandbox: linked.sandbox,
@@ -148,14 +148,14 @@ export async function compose(config: Config, surroundings: Surroundings) {
     }),
     accounts,
     setupToken: core.setupToken,
-    /** Whether nobody is operator yet. */
+    /** Whether there is no operator yet. */
     needsOperator: async () =>
       !(await accounts.list(Number.POSITIVE_INFINITY, null)).some((account) => account.operator),
-    /** The longest that a call under way may take by its own deadline. */
+    /** The longest deadline of a call. */
     longestCallMs: () => models.longestCallMs(),
-    /** Resolves when no call of a model is under way; those that are after `mostMs` are broken off. */
-    streamsEnded: (mostMs: number) => pipeline.openCalls.ended(mostMs),
-    /** From here on every new request is told to come back. */
+    /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
+    streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
+    /** From here on every new request gets a 503. */
     drain() {
       draining = true
       core.events.end()
@@ -202,7 +202,7 @@ function sourcesOf({
   return { sources: sources ?? (async () => ({ search: await context.ready() })) }
 }
 
-/** Answers what comes over the socket: a request that the router can read, and an answer that a browser reads safely. */
+/** Normalizes the URL of each request and adds security headers to each response. */
 function securedBy({ baseUrl }: Config, answer: (request: Request) => Response | Promise<Response>) {
   const isHttps = baseUrl.startsWith('https:')
   return async (original: Request): Promise<Response> => {
@@ -213,13 +213,13 @@ function securedBy({ baseUrl }: Config, answer: (request: Request) => Response |
 
 function clientAddresses({ trustedProxies, trustedProxyHeader }: Config, log: Log) {
   return addressReader({ addresses: trustedProxies, header: trustedProxyHeader }, (problem) =>
-    log.warn('client address unknown', { problem }),
+    log.warn('client address is unknown', { problem }),
   )
 }
 
 const STOPWATCH: Clock = { now: () => performance.now() }
 
-/** What holds the money, the keys and the limits. */
+/** Money, keys and limits. */
 async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, onFatal }: Surroundings) {
   const holds = new MemoryHolds()
   const stores = await openStores(
@@ -243,8 +243,7 @@ async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, 
     log.error('a charge could not be reversed', { request, reason })
   const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure })
   for (const kept of stores.keptHolds)
-    if (!(await ledger.settleKept(kept)))
-      onReversalFailure(kept.call.id, 'the charge of an unfinished stream was not taken')
+    if (!(await ledger.settleKept(kept))) onReversalFailure(kept.call.id, 'an unfinished stream could not be charged')
   return {
     stores,
     audit: stores.audit,
@@ -286,7 +285,7 @@ function composeIdentity(
     production: config.production,
     onSignUp: async ({ id }, { address, isFromThisMachine }) => {
       if (!(await signUp.openAccount(id, { address, isFromThisMachine })))
-        throw new Error('the database did not take the account')
+        throw new Error('the account could not be saved')
     },
     onSessionEnd: async (userId) => {
       const account = await accounts.byUser(userId)
@@ -299,14 +298,14 @@ function composeIdentity(
   return { identity, ownOrigins, mailer }
 }
 
-/** The cause of an exception, without what a statement carried. */
+/** The stack of an error's cause, without the parameters of a failed SQL statement. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause instanceof Error ? error.cause : error
   return cause.stack ?? cause.message
 }
 
-/** Most bytes of bodies that are held at once: of an account or an address, and in all (spec-answers 9). */
+/** The maximum bytes of request bodies in memory: per account or address, and in total (spec-answers 9). */
 function bodyBytes(): ByteCaps {
   const mib = 1024 * 1024
   return { subject: 64 * mib, all: Math.min(512 * mib, process.constrainedMemory() / 4) }

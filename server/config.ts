@@ -14,27 +14,27 @@ import type { SealingKey } from './core/sealing'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-/** The gateway's configuration, from the environment only (the table in the README). */
+/** The gateway's configuration, read only from environment variables (see the table in the README). */
 export interface Config {
   readonly port: number
   readonly host: string
   /** Whether only this machine can reach the host. */
   readonly isLoopback: boolean
-  /** Public origin, without a slash at the end. */
+  /** The public origin, without a trailing slash. */
   readonly baseUrl: string
   readonly dataDir: string
-  /** How long a stop waits for calls under way; null for the longest deadline that is configured. */
+  /** How long shutdown waits for calls in progress; null for the longest configured deadline. */
   readonly drainSeconds: number | null
   readonly databaseUrl: string
   readonly databaseAuthToken: string | null
   readonly secretKey: string
-  /** Keys that seal tokens at rest, newest first. */
+  /** Keys that encrypt tokens at rest, newest first. */
   readonly sealingKeys: readonly SealingKey[]
-  /** Proxies whose forwarding header is believed. */
+  /** Proxies whose forwarding header is trusted. */
   readonly trustedProxies: Allowlist | null
-  /** The forwarding header that they write; null when not set. */
+  /** The forwarding header that they set; null if not configured. */
   readonly trustedProxyHeader: 'x-forwarded-for' | 'forwarded' | null
-  /** Whether the first account may become operator without the one-time token, if it signs up on this machine. */
+  /** Whether the first account becomes operator without the one-time token if it signs up on this machine. */
   readonly firstAccountIsOperator: boolean
   readonly websearch: WebsearchConfig
   readonly payments: PaymentSettings
@@ -52,14 +52,14 @@ export interface Config {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where everything is that the gateway keeps: absolute. */
+/** The absolute path of the folder with all of the gateway's data. */
 export function dataFolder(environment: Environment = process.env): string {
   return resolve(environment['DATA_DIR']?.trim() || 'data')
 }
 
-/** Reads and judges the whole environment. Throws `ConfigError` naming the first setting that is wrong. `set` goes before it. */
-export function readConfig(set: Environment = {}, inherited: Environment = process.env): Config {
-  const environment = { ...inherited, ...set }
+/** Reads and validates all settings. Throws `ConfigError` for the first invalid one. `overrides` take precedence. */
+export function readConfig(overrides: Environment = {}, inherited: Environment = process.env): Config {
+  const environment = { ...inherited, ...overrides }
   const read = (name: string): string | null => environment[name]?.trim() || null
   const port = wholeNumber('PORT', read('PORT') ?? '3000', 0, 65535)
   const host = read('HOST') ?? '127.0.0.1'
@@ -101,16 +101,16 @@ export function readConfig(set: Environment = {}, inherited: Environment = proce
   }
 }
 
-/** A name for the host that a client on this machine can open. */
+/** A host name that clients on this machine can use in a URL. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host
 }
 
-function wholeNumber(name: string, text: string, least: number, most: number): number {
+function wholeNumber(name: string, text: string, min: number, max: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= least && value <= most))
-    throw new ConfigError(`${name} must be a whole number from ${least} to ${most}, not "${text}"`)
+  if (!(value >= min && value <= max))
+    throw new ConfigError(`${name} must be an integer from ${min} to ${max}, not "${text}"`)
   return value
 }
 
@@ -144,14 +144,18 @@ function origin(text: string): string {
 
 function databaseUrl(text: string): string {
   if (!/^(file:|libsql:|https?:)./.test(text))
-    throw new ConfigError('DATABASE_URL must start with file:, libsql:, http: or https:')
+    throw new ConfigError('DATABASE_URL must be a URL such as file:data/gateway.db or libsql://db.example.com')
   return text
 }
 
 function secretKey(given: string | null, file: string): string {
   const key = given ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
-  if (key === null) throw new ConfigError(`SECRET_KEY is not set and ${file} does not exist; "bun run up" makes it`)
-  if (Buffer.byteLength(key) < 32) throw new ConfigError('SECRET_KEY must be at least 32 bytes')
+  if (key === null)
+    throw new ConfigError(
+      `SECRET_KEY is not set and ${file} does not exist. Set it, or run "bun run up" to create the file`,
+    )
+  if (Buffer.byteLength(key) < 32)
+    throw new ConfigError('SECRET_KEY must be at least 32 bytes long. Create one with: openssl rand -base64 32')
   return key
 }
 
@@ -159,6 +163,9 @@ function addresses(name: string, text: string | null): Allowlist | null {
   if (text === null) return null
   const entries = text.split(',').map((entry) => entry.trim())
   const parsed = Allowlist.parse(entries)
-  if (!parsed.ok) throw new ConfigError(`${name}: "${parsed.error.entry}" ${parsed.error.rule}`)
+  if (!parsed.ok)
+    throw new ConfigError(
+      `${name} must be addresses or CIDR ranges such as 10.0.0.0/8,::1, but "${parsed.error.entry}" ${parsed.error.rule}`,
+    )
   return parsed.value
 }

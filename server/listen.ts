@@ -1,35 +1,35 @@
 import { chmodSync, rmSync } from 'node:fs'
 
-/** The longest an idle connection is kept, in seconds; above every deadline of an upstream. */
+/** How long an idle connection stays open, in seconds. Longer than every upstream deadline. */
 const IDLE_SECONDS = 60
 
 export interface Listening {
   readonly port: number
-  /** Resolves when every request that had begun has its answer, or when `mostMs` are over. Takes no new connection. */
-  stop(mostMs: number): Promise<void>
+  /** Stops accepting connections. Resolves when all requests in progress have finished, after `maxMs` at the latest. */
+  stop(maxMs: number): Promise<void>
 }
 
-/** Serves `handle` on a port, and counts what is under way, so that a stop can wait for it. */
+/** Serves `handle` on a port, and counts requests in progress, so that `stop` can wait for them. */
 export function listen(
-  where: { host: string; port: number; idleSeconds?: number },
+  address: { host: string; port: number; idleSeconds?: number },
   handle: (request: Request) => Response | Promise<Response>,
   attach: (server: Bun.Server<undefined>) => void,
   onFault: (error: unknown) => void,
 ): Listening {
-  let underWay = 0
-  let lastLeft: (() => void) | null = null
+  let inProgress = 0
+  let onIdle: (() => void) | null = null
   const server = Bun.serve({
-    hostname: where.host,
-    port: where.port,
-    idleTimeout: where.idleSeconds ?? IDLE_SECONDS,
-    // Bodies are read as streams and cut at the route's own limit; Bun's limit would answer without a body or headers of ours.
+    hostname: address.host,
+    port: address.port,
+    idleTimeout: address.idleSeconds ?? IDLE_SECONDS,
+    // Bodies are streamed and limited per route. Bun's own limit would respond without our body and headers.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request) {
-      underWay++
+      inProgress++
       try {
         return await handle(request)
       } finally {
-        if (--underWay === 0) lastLeft?.()
+        if (--inProgress === 0) onIdle?.()
       }
     },
     error(error) {
@@ -42,17 +42,17 @@ export function listen(
   })
   attach(server)
   return {
-    port: server.port ?? where.port,
-    async stop(mostMs) {
-      const finished = underWay === 0 ? Promise.resolve() : new Promise<void>((resolve) => (lastLeft = resolve))
-      await Promise.race([finished, Bun.sleep(mostMs)])
+    port: server.port ?? address.port,
+    async stop(maxMs) {
+      const idle = inProgress === 0 ? Promise.resolve() : new Promise<void>((resolve) => (onIdle = resolve))
+      await Promise.race([idle, Bun.sleep(maxMs)])
       await Promise.race([server.stop(), Bun.sleep(200)])
       await server.stop(true)
     },
   }
 }
 
-/** Serves the operator's commands on a socket file that only this user may open. */
+/** Serves operator commands on a socket file that only this user can open. */
 export function listenControl(
   path: string,
   handle: (request: Request) => Promise<Response>,
@@ -68,7 +68,7 @@ export function listenControl(
   }
 }
 
-/** A port that is free now, for `PORT=0`: the addresses that go out must know it before anything listens. */
+/** Finds a free port for `PORT=0`, because URLs in responses need it before the server listens. */
 export function freePort(host: string): number {
   const probe = Bun.serve({ hostname: host, port: 0, fetch: () => new Response() })
   const port = probe.port ?? 0

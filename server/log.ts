@@ -1,34 +1,35 @@
 import type { LogLevel } from './config'
+import { isoTime } from './core/clock'
 import { printable } from './core/plain-text'
 
 const ORDER: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
-/** Within this time a line of trouble is written once, then counted. */
+/** Within this time, a repeated warning or error is counted instead of written again. */
 const REPEAT_MS = 60_000
-/** Most different lines that are counted at once; a flood of others is written as it comes. */
+/** The maximum number of different lines to count. Beyond it, lines are written as they come. */
 const MAX_COUNTED = 1_000
 
 export type Log = Readonly<Record<LogLevel, (message: string, fields?: Readonly<Record<string, unknown>>) => void>>
 
-/** Has what was counted written, before the process ends. */
+/** `flush` writes the counts of repeated lines. Call it before the process ends. */
 export type ProcessLog = Log & { flush(): void }
 
 /**
- * One line per event on stderr: time, level, message, fields as JSON, without what would move a terminal. Whoever logs keeps secrets out of the fields. The same
- * trouble again within a minute is counted, and told as one line when the minute is over or the process ends.
+ * Writes one line per event to stderr: time, level, message, and fields as JSON, without control characters. Callers must not log
+ * secrets. The same warning or error within a minute is counted and written once more at the end of the minute.
  */
 export function openLog(
-  least: LogLevel,
+  minLevel: LogLevel,
   write: (line: string) => unknown = (line) => process.stderr.write(line),
   now: () => number = () => Date.now(),
 ): ProcessLog {
-  const line = (level: LogLevel, text: string) => write(`${new Date(now()).toISOString()} ${level} ${text}\n`)
+  const line = (level: LogLevel, text: string) => write(`${isoTime(now())} ${level} ${text}\n`)
   const repeats = new Repeats(now, (level, text) => line(level, text))
   const at =
     (level: LogLevel) =>
     (message: string, fields: Readonly<Record<string, unknown>> = {}) => {
-      if (ORDER.indexOf(level) < ORDER.indexOf(least)) return
-      const more = Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : ''
-      const text = printable(message + more)
+      if (ORDER.indexOf(level) < ORDER.indexOf(minLevel)) return
+      const details = Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : ''
+      const text = printable(message + details)
       if ((level === 'warn' || level === 'error') && repeats.isRepeat(level, text)) return
       line(level, text)
     }
@@ -45,19 +46,19 @@ interface Counted {
   readonly level: LogLevel
   readonly text: string
   readonly since: number
-  more: number
+  repeats: number
 }
 
-/** Lines that were written a short time ago, and how often each came again since. */
+/** Recently written lines, and how often each was repeated since. */
 class Repeats {
   private readonly now: () => number
-  private readonly tell: (level: LogLevel, text: string) => void
+  private readonly write: (level: LogLevel, text: string) => void
   private readonly counted = new Map<string, Counted>()
   private timer: ReturnType<typeof setTimeout> | null = null
 
-  constructor(now: () => number, tell: (level: LogLevel, text: string) => void) {
+  constructor(now: () => number, write: (level: LogLevel, text: string) => void) {
     this.now = now
-    this.tell = tell
+    this.write = write
   }
 
   isRepeat(level: LogLevel, text: string): boolean {
@@ -66,21 +67,21 @@ class Repeats {
     const key = `${level} ${text}`
     const known = this.counted.get(key)
     if (known) {
-      known.more++
+      known.repeats++
       this.watch()
       return true
     }
-    if (this.counted.size < MAX_COUNTED) this.counted.set(key, { level, text, since: now, more: 0 })
+    if (this.counted.size < MAX_COUNTED) this.counted.set(key, { level, text, since: now, repeats: 0 })
     return false
   }
 
-  /** Tells of those whose minute is over at `now`. They stand in the order of their begin. */
+  /** Writes the counts of lines whose minute has ended. Lines are in the order of their first occurrence. */
   flush(now: number): void {
-    for (const [key, { level, text, since, more }] of this.counted) {
-      // A clock that was set back is behind what it counted, which it would keep silent until then.
+    for (const [key, { level, text, since, repeats }] of this.counted) {
+      // After the clock is set back, `since` is in the future, and the line would be suppressed until then.
       if (now >= since && now - since < REPEAT_MS) return
       this.counted.delete(key)
-      if (more > 0) this.tell(level, `${text} repeated ${more} ${more === 1 ? 'time' : 'times'}`)
+      if (repeats > 0) this.write(level, `${text} repeated ${repeats} ${repeats === 1 ? 'time' : 'times'}`)
     }
   }
 

@@ -8,16 +8,16 @@ import { type Log, openLog, type ProcessLog } from './log'
 import { secureFolder } from './setup/secure-folder'
 import { claimNotice, welcome } from './welcome'
 
-/** What a stop leaves for last words, once its time is over. */
-const LAST_WORDS_MS = 2_000
+/** Time for the last responses after streams were aborted at shutdown. */
+const LAST_RESPONSES_MS = 2_000
 
-/** Ends the start or the process with one line. */
+/** Ends the process with a one-line message. */
 function end(message: string): never {
   process.stderr.write(`gateway: ${message}\n`)
   process.exit(1)
 }
 
-/** What this process makes is its own user's alone. The folder is judged before the secret in it is read. */
+/** Makes new files private to this user, and checks the data folder before the secret in it is read. */
 async function secureDataFolder(): Promise<void> {
   process.umask(0o077)
   await secureFolder(dataFolder(), (line) => process.stderr.write(`gateway: ${line}\n`))
@@ -49,12 +49,12 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   const stop = async (signal: string) => {
     if (stopping) return
     stopping = true
-    log.info(`${signal}: finishing what is under way`)
+    log.info(`${signal}: finishing requests in progress`)
     gateway.drain()
     const drainMs = config.drainSeconds === null ? gateway.longestCallMs() : config.drainSeconds * 1000
     const until = performance.now() + drainMs
     await gateway.streamsEnded(drainMs)
-    await web.stop(Math.max(LAST_WORDS_MS, until - performance.now()))
+    await web.stop(Math.max(LAST_RESPONSES_MS, until - performance.now()))
     await control.stop()
     await gateway.close()
     folder.release()
@@ -73,7 +73,7 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   }
 }
 
-/** Says at every tenth of the way how far the index is. */
+/** Logs the progress of building the index in steps of 10 %. */
 function progress(log: Log): (done: number, total: number) => void {
   let tenth = -1
   return (done, total) => {

@@ -1,9 +1,9 @@
-/** What the start prints once it is ready: one line, then what to do next. */
+/** The message at startup: that the gateway is ready, and what to do next. */
 export function welcome(url: string, startedMs: number, isFresh: boolean): string {
   const ready = `Gateway ready at ${url} (${(startedMs / 1000).toFixed(1)} s)`
   const next = isFresh
     ? [
-        'Next: sign up, make a key, search.',
+        'Next: sign up, create a key, search.',
         `  curl -c cookies.txt -H 'content-type: application/json' ${url}/api/auth/sign-up/email \\`,
         `    -d '{"name":"Ada","email":"ada@example.com","password":"correct horse battery"}'`,
         `  curl -b cookies.txt -H 'content-type: application/json' ${url}/api/keys -d '{"name":"My first key"}'`,
@@ -13,10 +13,10 @@ export function welcome(url: string, startedMs: number, isFresh: boolean): strin
   return [ready, ...next, 'Stop with Ctrl-C.', ''].join('\n')
 }
 
-/** What the start prints while nobody is operator: how to become it, with the one-time token. */
+/** The message at startup while there is no operator: how to become it with the one-time token. */
 export function claimNotice(url: string, token: string, mayBeFirst: boolean): string {
   const who = mayBeFirst
     ? 'The first account becomes operator if it signs up on this machine. To claim operator rights from elsewhere:'
-    : 'No account is operator yet. To claim operator rights:'
+    : 'This gateway has no operator yet. To claim operator rights:'
   return `${who}\n  sign up, open ${url}/operator and enter this one-time token: ${token}\n`
 }

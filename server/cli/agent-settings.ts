@@ -6,24 +6,24 @@ import { isDeepStrictEqual } from 'node:util'
 import { isJson } from '../core/json'
 import { Refused } from './control-client'
 
-/** Under which name the gateway stands among an agent's MCP servers. */
+/** The gateway's name among an agent's MCP servers. */
 const SERVER_NAME = 'gateway'
 
 type Settings = Record<string, unknown>
-/** The members of our own entry. */
+/** The gateway's entry among an agent's MCP servers. */
 export type Entry = Readonly<Record<string, unknown>>
 
 /**
- * The text of a settings file with our entry in its place below `path`, and everything else as it was. Throws `Refused` for what cannot be
- * read, and so would be lost.
+ * Returns the text of a settings file with our entry at `path` and everything else unchanged. Throws `Refused` if the file cannot be
+ * parsed, because its content would be lost.
  */
 export type WithEntry = (file: string, text: string, path: readonly string[], entry: Entry) => string
 
-/** Longer files are nobody's settings. */
+/** Larger files are not settings. */
 const MAX_BYTES = 4 * 1024 * 1024
 const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants
 
-/** What is in the file now; empty when there is none. Throws `Refused` for anything but a regular file, a symbolic link included. */
+/** Reads a settings file; empty if it does not exist. Throws `Refused` for anything but a regular file, including symbolic links. */
 export async function settingsText(file: string): Promise<string> {
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((problem: unknown) => {
     if (codeOf(problem) === 'ENOENT' || codeOf(problem) === 'ENOTDIR') return null
@@ -42,7 +42,7 @@ export async function settingsText(file: string): Promise<string> {
 
 function whyUnreadable(problem: unknown): string {
   return codeOf(problem) === 'ELOOP'
-    ? 'is a symbolic link, which is not followed'
+    ? 'is a symbolic link, and symbolic links are not followed'
     : `cannot be read (${codeOf(problem)})`
 }
 
@@ -51,10 +51,10 @@ function codeOf(problem: unknown): unknown {
 }
 
 /**
- * Puts the text in the file's place in one step, and keeps what was there beside it; gives where, or null when nothing was. A repository
- * that a stranger wrote may hold links under any of these names: none is followed. Throws `Refused` when that cannot be done.
+ * Replaces a file atomically. Returns the path of the backup of its old content, or null when there was none. An untrusted repository
+ * may contain links under any of these names, so none is followed. Throws `Refused` when the file cannot be replaced.
  */
-export async function replaced(file: string, text: string): Promise<string | null> {
+export async function replaceFile(file: string, text: string): Promise<string | null> {
   const before = await settingsText(file)
   const backup = before.trim() === '' || before === text ? null : `${file}.bak`
   const mode = await modeOf(file)
@@ -63,13 +63,13 @@ export async function replaced(file: string, text: string): Promise<string | nul
   return backup
 }
 
-/** Who may read the file: settings hold keys, so what is kept of them is as closed as they are. */
+/** The permissions of the file. Settings contain keys, so the backup gets the same permissions. */
 async function modeOf(file: string): Promise<number> {
   const found = await lstat(file).catch(() => null)
   return found?.isFile() ? found.mode & 0o777 : 0o644
 }
 
-/** Writes a draft under a name that nobody can have guessed, then renames it: a link in the place is replaced, not followed. */
+/** Writes a draft under a random name and renames it, so that a link at the destination is replaced instead of followed. */
 async function swapIn(file: string, text: string, mode: number): Promise<void> {
   const draft = `${file}.${randomBytes(8).toString('hex')}.new`
   const handle = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
@@ -85,7 +85,7 @@ async function swapIn(file: string, text: string, mode: number): Promise<void> {
   })
 }
 
-/** Makes the folder of a file. Throws `Refused` when a step below `root` is a link, which would lead out of it. */
+/** Creates the folder of a file. Throws `Refused` when part of the path below `root` is a link, which could lead out of it. */
 export async function makeFolder(root: string | null, file: string): Promise<void> {
   const folder = dirname(resolve(file))
   if (root === null) return void (await mkdir(folder, { recursive: true }))
@@ -93,10 +93,9 @@ export async function makeFolder(root: string | null, file: string): Promise<voi
   for (const step of relative(at, folder).split(sep).filter(Boolean)) {
     at = join(at, step)
     await mkdir(at).catch((problem: unknown) => {
-      if (codeOf(problem) !== 'EEXIST') throw new Refused(`${at} cannot be made (${codeOf(problem)})`)
+      if (codeOf(problem) !== 'EEXIST') throw new Refused(`${at} cannot be created (${codeOf(problem)})`)
     })
-    if (!(await lstat(at)).isDirectory())
-      throw new Refused(`${at} leads out of this folder or is not a folder; nothing was written`)
+    if (!(await lstat(at)).isDirectory()) throw new Refused(`${at} is a link or not a folder; nothing was written`)
   }
 }
 
@@ -118,12 +117,12 @@ function parsedJson(file: string, text: string): Settings {
     const value: unknown = JSON.parse(text)
     if (isJson(value)) return value
   } catch {
-    // Told below: JSON with comments is one that we would lose.
+    // Refused below: writing JSON with comments would lose them.
   }
   throw new Refused(`${file} is not plain JSON; run with --print and add the entry by hand`)
 }
 
-/** Edits the text, so that comments and order stay; what was read of it before and after must differ in our entry alone. */
+/** Edits the text to keep comments and order. Verifies that the parsed result differs only in our entry. */
 export const withTomlEntry: WithEntry = (file, text, path, entry) => {
   const table = [...path, SERVER_NAME].join('.')
   const before = parsedToml(file, text)
@@ -131,8 +130,8 @@ export const withTomlEntry: WithEntry = (file, text, path, entry) => {
   const lines = Object.entries(entry).map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
   const after = `${kept === '' ? '' : `${kept}\n\n`}[${table}]\n${lines.join('\n')}\n`
   const read = parsedToml(file, after)
-  const own = taken(read, path)
-  taken(before, path)
+  const own = removeEntry(read, path)
+  removeEntry(before, path)
   if (!isDeepStrictEqual(own, entry) || !isDeepStrictEqual(read, before))
     throw new Refused(`${file} cannot be changed safely; run with --print and add the entry by hand`)
   return after
@@ -142,11 +141,11 @@ function parsedToml(file: string, text: string): Settings {
   try {
     return structuredClone(Bun.TOML.parse(text)) as Settings
   } catch {
-    throw new Refused(`${file} is not TOML that can be read; run with --print and add the entry by hand`)
+    throw new Refused(`${file} is not valid TOML; run with --print and add the entry by hand`)
   }
 }
 
-/** The text without the lines of a table and of the tables below it. */
+/** Removes the lines of a table and of its sub-tables. */
 function withoutTable(text: string, table: string): string {
   let isOurs = false
   const kept = text.split('\n').filter((line) => {
@@ -157,8 +156,8 @@ function withoutTable(text: string, table: string): string {
   return kept.join('\n')
 }
 
-/** Takes our entry out of what was read, and the tables above it where nothing else is in them. */
-function taken(settings: Settings, path: readonly string[]): unknown {
+/** Removes our entry and any tables that are empty without it. Returns the entry. */
+function removeEntry(settings: Settings, path: readonly string[]): unknown {
   const above: Settings[] = [settings]
   for (const member of path) {
     const next = above.at(-1)?.[member]

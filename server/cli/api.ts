@@ -5,7 +5,7 @@ import { refreshed } from './sign-in'
 import type { Terminal } from './terminal'
 
 const DEFAULT_URL = 'http://localhost:3000'
-/** A token that ends so soon is renewed before it is used. */
+/** A token that expires within this time is refreshed before it is used. */
 const RENEW_BEFORE_MS = 30_000
 
 interface Options {
@@ -18,7 +18,7 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The gateway as a signed-in person, or a key, sees it. */
+/** The gateway's API, called with a sign-in or an API key. */
 export class Api {
   readonly url: string
   private readonly terminal: Terminal
@@ -39,11 +39,11 @@ export class Api {
   static async open(terminal: Terminal, options: Options): Promise<Api> {
     const store = new SessionStore(terminal)
     const key = terminal.env['GATEWAY_API_KEY']
-    // A key needs no sign-in, and a broken one of those must not keep it from working.
+    // A key needs no sign-in, so a broken session file must not stop it.
     return new Api(terminal, store, key ? null : await store.read(), options)
   }
 
-  /** Sends one request; 429s are waited out. Resolves to the answer when it is a success, else throws `Refused`. */
+  /** Sends a request and retries after a 429. Returns a successful response; throws `Refused` for any other. */
   async send(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Response> {
     const attempt = async (credential: string) => {
       const request = () =>
@@ -62,14 +62,14 @@ export class Api {
             }),
           )
           .catch((error: unknown) => {
-            throw new Refused(`${this.url} does not answer: ${error instanceof Error ? error.message : error}`)
+            throw new Refused(`cannot reach ${this.url}: ${error instanceof Error ? error.message : error}`)
           })
       return this.retries ? withRetries(this.terminal, request, (seconds) => this.tellWait(seconds)) : request()
     }
     let answer = await attempt(await this.credential())
     if (answer.status === 401 && this.session) answer = await attempt(await this.renewed(this.session.accessToken))
     if (answer.ok) return answer
-    throw new Refused(await told(answer))
+    throw new Refused(await errorText(answer))
   }
 
   async json(method: string, path: string, sent: Sent = {}): Promise<Record<string, unknown>> {
@@ -79,17 +79,17 @@ export class Api {
   private async credential(): Promise<string> {
     if (this.key) return this.key
     if (!this.session || this.session.url !== this.url)
-      throw new Misused(`not signed in to ${this.url}: run "gateway login", or set GATEWAY_API_KEY`)
+      throw new Misused(`not signed in to ${this.url}. Run "gateway login", or set GATEWAY_API_KEY`)
     const soon = this.session.expiresAt - RENEW_BEFORE_MS <= this.terminal.now()
     return soon ? this.renewed(this.session.accessToken) : this.session.accessToken
   }
 
-  /** A token other than the dead one: what another process got meanwhile, else a new one. */
-  private renewed(dead: string): Promise<string> {
+  /** Returns a token to replace an expired one. Another process may already have refreshed it. */
+  private renewed(expired: string): Promise<string> {
     return this.store.locked(async () => {
       const stored = await this.store.read()
-      if (!stored) throw new Refused('signed out meanwhile: run "gateway login"')
-      const session = stored.accessToken === dead ? await refreshed(stored, this.terminal) : stored
+      if (!stored) throw new Refused('signed out by another command. Run "gateway login"')
+      const session = stored.accessToken === expired ? await refreshed(stored, this.terminal) : stored
       if (session !== stored) await this.store.write(session)
       this.session = session
       return session.accessToken
@@ -97,28 +97,29 @@ export class Api {
   }
 
   private tellWait(seconds: number): void {
-    if (this.terminal.isInteractive) this.terminal.err(`Too many requests; waiting ${Math.ceil(seconds)} s ...\n`)
+    if (this.terminal.isInteractive) this.terminal.err(`Rate limit reached. Retrying in ${Math.ceil(seconds)} s ...\n`)
   }
 }
 
-/** The address as it was given, without a slash at its end. Throws `Misused` for what is no address. */
+/** The gateway's origin: from --url, GATEWAY_URL, the session or the default. Throws `Misused` for an invalid or insecure URL. */
 export function gatewayUrl(given: string | undefined, terminal: Terminal, session: Session | null): string {
   const text = given ?? terminal.env['GATEWAY_URL'] ?? session?.url ?? DEFAULT_URL
   const url = URL.parse(text)
   if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw new Misused(`"${text}" is not the address of a gateway`)
+    throw new Misused(`"${text}" is not a URL such as https://gateway.example.com`)
   const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
-  if (url.protocol === 'http:' && !isLoopback) throw new Misused(`${text}: a key or token goes over https only`)
+  if (url.protocol === 'http:' && !isLoopback)
+    throw new Misused(`${text} must use https: keys and tokens are not sent unencrypted`)
   return url.origin
 }
 
-async function told(answer: Response): Promise<string> {
+async function errorText(answer: Response): Promise<string> {
   const text = await answer.text()
   try {
     const error: unknown = Reflect.get(Object(JSON.parse(text)), 'error')
     const read = (name: string): unknown => Reflect.get(Object(error), name)
     return `${read('message') ?? text} (${read('code') ?? answer.status})`
   } catch {
-    return `the gateway answered ${answer.status}`
+    return `the gateway returned status ${answer.status}`
   }
 }

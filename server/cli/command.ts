@@ -2,34 +2,34 @@ import { parseArgs } from 'node:util'
 import { Misused } from './control-client'
 import type { Terminal } from './terminal'
 
-/** One word after `gateway`. To add one: a file in `commands/`, and a line in `commands.ts`. */
+/** A command. To add one, create a file in `commands/` and add a line to `commands.ts`. */
 export interface Command {
   readonly name: string
   readonly summary: string
-  /** What `--help` prints below the first line. */
+  /** The text of `--help` after `Usage: gateway NAME`. */
   readonly usage: string
-  /** The words that may follow, for the shell's completion. */
+  /** The words that may follow, for shell completion. */
   readonly words?: readonly string[]
   readonly run: (args: readonly string[], terminal: Terminal) => Promise<void>
 }
 
 export type Flags = NonNullable<Parameters<typeof parseArgs>[0]>['options']
 
-/** Flags that every command that speaks to a gateway takes. */
+/** The flags of every command that calls a gateway. */
 export const COMMON_FLAGS = {
   url: { type: 'string' },
   json: { type: 'boolean' },
   'no-retry': { type: 'boolean' },
 } as const satisfies Flags
 
-export const COMMON_USAGE = `  --url URL     the gateway's address (else GATEWAY_URL, else the one signed in to, else http://localhost:3000)
-  --json        prints the answer as JSON
-  --no-retry    gives up at the first 429
+export const COMMON_USAGE = `  --url URL     the gateway's URL (default: GATEWAY_URL, the gateway you signed in to, or http://localhost:3000)
+  --json        print the response as JSON
+  --no-retry    fail at the first 429 instead of retrying
 
-With GATEWAY_API_KEY set, that key is used; else the sign-in of "gateway login".
+Uses the API key in GATEWAY_API_KEY if it is set, otherwise the sign-in of "gateway login".
 `
 
-/** The words and flags of a command. Throws `Misused` for what it does not know. */
+/** Parses the words and flags of a command. Throws `Misused` for unknown flags. */
 export function parsed<const F extends NonNullable<Flags>>(args: readonly string[], options: F) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options: { ...COMMON_FLAGS, ...options } })
@@ -38,7 +38,7 @@ export function parsed<const F extends NonNullable<Flags>>(args: readonly string
   }
 }
 
-/** Exactly these words, each under its name; throws `Misused` for one too few or too many. */
+/** Returns the words by name. Throws `Misused` when there are too few or too many. */
 export function words<const N extends readonly string[]>(
   what: string,
   given: readonly string[],
@@ -46,7 +46,7 @@ export function words<const N extends readonly string[]>(
 ): { [K in N[number]]: string } {
   if (given.length !== names.length)
     throw new Misused(
-      `"${what}" takes ${names.length === 0 ? 'no words' : names.map((name) => name.toUpperCase()).join(' ')}; see --help`,
+      `"${what}" takes ${names.length === 0 ? 'no arguments' : names.map((name) => name.toUpperCase()).join(' ')}; see --help`,
     )
   return Object.fromEntries(names.map((name, i) => [name, given[i] ?? ''])) as { [K in N[number]]: string }
 }

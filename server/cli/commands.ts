@@ -9,7 +9,7 @@ import { SEARCH } from './commands/search'
 import { SOCIAL } from './commands/social'
 import { TOPUP } from './commands/topup'
 
-/** Every word after `gateway`. A new command is a file and a line here. */
+/** All commands. To add one, create a file in `commands/` and add a line here. */
 export const COMMANDS: readonly Command[] = [
   LOGIN,
   LOGOUT,
@@ -25,7 +25,7 @@ export const COMMANDS: readonly Command[] = [
   MCP,
   {
     name: 'operator',
-    summary: 'credit, limits and prices of the server that runs here',
+    summary: 'manage accounts, limits, prices and models of the server on this machine',
     usage: '',
     run: async (args, terminal) => terminal.out(await operatorCommand(args)),
   },

@@ -1,17 +1,17 @@
 import type { Command } from './command'
 
-/** Commands that work on the gateway's own files, and so exist only where its source is. Each is loaded when it is called. */
+/** Commands that need the gateway's source and files, so the single binary does not have them. Loaded on demand. */
 export const LOCAL_COMMANDS: readonly Command[] = [
   {
     name: 'index',
-    summary: 'your own documents in the search index of the gateway here',
+    summary: 'add your own documents to the search index on this machine',
     usage: '',
     run: async (args, terminal) =>
       terminal.out(await (await import('./local/index-command')).indexCommand(args, terminal)),
   },
   {
     name: 'wallet',
-    summary: 'a test wallet that pays for a call on the sandbox chain of the server that runs here',
+    summary: 'pay for a call with a test wallet on the sandbox chain of the server on this machine',
     usage: '',
     run: async (args, terminal) => terminal.out(await (await import('./local/wallet-command')).walletCommand(args)),
   },

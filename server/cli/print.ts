@@ -1,22 +1,22 @@
 import { printableJson } from '../core/plain-text'
 import type { Terminal } from './terminal'
 
-/** The answer as JSON, or in words for a person. */
+/** Prints a result: as JSON with --json, otherwise as text. */
 export function printed(
   terminal: Terminal,
   flags: { readonly json?: boolean | undefined },
-  answer: unknown,
-  inWords: () => string,
+  result: unknown,
+  asText: () => string,
 ): void {
-  terminal.out(flags.json ? asJson(answer) : inWords())
+  terminal.out(flags.json ? asJson(result) : asText())
 }
 
-/** A value as lines of JSON, safe to print whatever a server put into it. */
+/** Formats a value as indented JSON that is safe to print, whatever it contains. */
 export function asJson(value: unknown): string {
   return `${printableJson(value)}\n`
 }
 
-/** Micro-USD as USD, with the digits that are there and at least two. */
+/** Formats micro-USD as USD, exactly and with at least two decimals. */
 export function usd(micros: unknown): string {
   if (typeof micros !== 'number') return '-'
   const [whole = '0', fraction = ''] = (micros / 1_000_000).toFixed(6).split('.')

@@ -3,7 +3,7 @@ import type { Command } from './command'
 import { Misused, Refused } from './control-client'
 import type { Terminal } from './terminal'
 
-/** Runs the command line; resolves to the exit code: 0 done, 1 refused by the gateway, 2 wrong usage and nothing was sent. */
+/** Runs the command line. Resolves to the exit code: 0 success, 1 refused by the gateway, 2 wrong usage (nothing was sent). */
 export async function run(
   commands: readonly Command[],
   [name, ...rest]: readonly string[],
@@ -16,7 +16,7 @@ export async function run(
       return 0
     }
     const command = commands.find((one) => one.name === name)
-    if (!command) throw new Misused(`there is no command "${name}"; see --help`)
+    if (!command) throw new Misused(`unknown command "${name}"; see --help`)
     const asksForHelp = command.usage !== '' && (rest.includes('--help') || rest.includes('-h'))
     if (asksForHelp) terminal.out(`Usage: gateway ${command.name} ${command.usage}`)
     else await command.run(rest, terminal)
@@ -29,7 +29,7 @@ export async function run(
   }
 }
 
-/** Nothing that a command prints, whoever wrote it, reaches the terminal as anything but text. */
+/** Removes control characters from all output, because it may contain text of others. */
 function guarded(terminal: Terminal): Terminal {
   return {
     ...terminal,
@@ -44,8 +44,8 @@ function help(commands: readonly Command[]): string {
 
 ${commands.map(({ name, summary }) => `  ${name.padEnd(widest)}   ${summary}`).join('\n')}
 
-  COMMAND --help     prints how to use it
+Run "gateway COMMAND --help" for the options of a command.
 
-Exit codes: 0 done, 1 refused by the gateway, 2 wrong usage (nothing was sent).
+Exit codes: 0 success, 1 refused by the gateway, 2 wrong usage (nothing was sent).
 `
 }

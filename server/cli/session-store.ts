@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Refused } from './control-client'
 import type { Terminal } from './terminal'
 
-/** A sign-in: where, and the tokens. Never printed. */
+/** A sign-in: the gateway's URL and the tokens. Never printed. */
 export interface Session {
   readonly url: string
   readonly accessToken: string
@@ -16,12 +16,12 @@ export interface Session {
 }
 
 const SERVICE = 'paid-api-gateway'
-const LOCK_PATIENCE_MS = 20_000
+const MAX_LOCK_WAIT_MS = 20_000
 const STALE_LOCK_MS = 60_000
 
 /**
- * Keeps one sign-in per user of this machine. Where the operating system has a keychain the tokens are in it and the file says
- * only where; else they are in the file, which nobody else may read (0600 in a 0700 folder, replaced as a whole).
+ * Stores one sign-in per user of this machine. The tokens are in the system's keychain, and the file only points to it. Without a
+ * keychain they are in the file, which only the user can read (0600 in a 0700 folder, replaced atomically).
  */
 export class SessionStore {
   private readonly folder: string
@@ -42,13 +42,13 @@ export class SessionStore {
     const stored = JSON.parse(text) as Partial<Session> & { readonly keychain?: true }
     if (!stored.keychain) return stored as Session
     const secret = await Bun.secrets.get({ service: SERVICE, name: this.account }).catch(() => null)
-    if (secret === null) throw new Refused('the keychain does not give the sign-in out: run "gateway login" again')
+    if (secret === null) throw new Refused('the sign-in cannot be read from the keychain. Run "gateway login" again')
     return JSON.parse(secret) as Session
   }
 
   async write(session: Session): Promise<'keychain' | 'file'> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
-    const inKeychain = this.useKeychain && (await this.keepInKeychain(session))
+    const inKeychain = this.useKeychain && (await this.writeToKeychain(session))
     await this.replace(JSON.stringify(inKeychain ? { url: session.url, keychain: true } : session))
     return inKeychain ? 'keychain' : 'file'
   }
@@ -59,11 +59,11 @@ export class SessionStore {
     await rm(this.file, { force: true })
   }
 
-  /** One process at a time over the whole machine: two refreshes at once would use up each other's token. */
+  /** Runs in one process at a time on this machine: concurrent refreshes would invalidate each other's token. */
   async locked<T>(work: () => Promise<T>): Promise<T> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
     const path = `${this.file}.lock`
-    const until = this.terminal.now() + LOCK_PATIENCE_MS
+    const until = this.terminal.now() + MAX_LOCK_WAIT_MS
     for (;;) {
       const lock = await open(path, 'wx', 0o600).catch(() => null)
       if (lock) {
@@ -79,7 +79,8 @@ export class SessionStore {
         () => 0,
       )
       if (age > STALE_LOCK_MS) await rm(path, { force: true })
-      else if (this.terminal.now() > until) throw new Refused(`another gateway command holds ${path}`)
+      else if (this.terminal.now() > until)
+        throw new Refused(`another gateway command is using the sign-in (${path}). Try again when it has finished`)
       else await Bun.sleep(20)
     }
   }
@@ -88,12 +89,12 @@ export class SessionStore {
     return join(this.folder, 'session.json')
   }
 
-  /** Sign-ins of two folders do not meet in one keychain. */
+  /** Named after the folder, so that different folders do not share a keychain entry. */
   private get account(): string {
     return createHash('sha256').update(this.folder).digest('hex').slice(0, 16)
   }
 
-  private async keepInKeychain(session: Session): Promise<boolean> {
+  private async writeToKeychain(session: Session): Promise<boolean> {
     const value = JSON.stringify(session)
     return Bun.secrets.set({ service: SERVICE, name: this.account, value }).then(
       () => true,

@@ -5,14 +5,14 @@ import type { Terminal } from './terminal'
 
 const CLIENT_ID = 'gateway-cli'
 export const ALL_SCOPES = 'data:read usage:read models:use keys:write social:write wallet:topup offline_access'
-const PATIENCE_MS = 5 * 60_000
+const MAX_WAIT_MS = 5 * 60_000
 
-/** What a sign-in is good at: the REST faces, not the MCP server, which is for agents of their own. */
+/** The resources of a sign-in: the REST APIs. Not the MCP server, where agents sign in themselves. */
 function resources(url: string): string[] {
   return [`${url}/v1`, `${url}/apis/v1`]
 }
 
-/** Finds the OAuth server of a gateway (RFC 8414). */
+/** Discovers the OAuth server of a gateway (RFC 8414). */
 async function discovered(url: string, terminal: Terminal): Promise<oauth.Configuration> {
   const insecure = url.startsWith('http://') ? [oauth.allowInsecureRequests] : []
   const config = await oauth
@@ -22,27 +22,27 @@ async function discovered(url: string, terminal: Terminal): Promise<oauth.Config
       [oauth.customFetch]: (address, init) => terminal.fetch(new Request(address, init as RequestInit)),
     })
     .catch((error: unknown) => {
-      throw new Refused(`${url} does not answer as a gateway: ${reason(error)}`)
+      throw new Refused(`${url} does not respond like a gateway: ${reason(error)}`)
     })
   return config
 }
 
-/** Signs in through a browser on this machine: it comes back to a port that only this machine reaches (RFC 8252). */
+/** Signs in through a browser on this machine, which returns to a loopback port (RFC 8252). */
 export async function signInByBrowser(url: string, scope: string, terminal: Terminal): Promise<Session> {
   const config = await discovered(url, terminal)
   const verifier = oauth.randomPKCECodeVerifier()
   const state = oauth.randomState()
-  const back = Promise.withResolvers<URL>()
+  const callback = Promise.withResolvers<URL>()
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     fetch(request) {
-      const came = new URL(request.url)
-      if (came.pathname !== '/callback' || came.searchParams.get('state') !== state)
+      const returned = new URL(request.url)
+      if (returned.pathname !== '/callback' || returned.searchParams.get('state') !== state)
         return new Response('Not found', { status: 404 })
-      back.resolve(came)
-      const said = came.searchParams.has('error') ? 'Not signed in.' : 'Signed in.'
-      return new Response(`${said} You can close this tab.`, {
+      callback.resolve(returned)
+      const outcome = returned.searchParams.has('error') ? 'Not signed in.' : 'Signed in.'
+      return new Response(`${outcome} You can close this tab.`, {
         headers: { 'content-type': 'text/plain', 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' },
       })
     },
@@ -58,11 +58,9 @@ export async function signInByBrowser(url: string, scope: string, terminal: Term
     for (const resource of resources(url)) parameters.append('resource', resource)
     const address = oauth.buildAuthorizationUrl(config, parameters).href
     const isOpen = await terminal.openBrowser(address)
-    terminal.err(
-      isOpen ? 'Waiting for the browser ...\n' : `Open this address in a browser on this machine:\n${address}\n`,
-    )
-    const came = await within(back.promise, PATIENCE_MS)
-    const tokens = await oauth.authorizationCodeGrant(config, came, {
+    terminal.err(isOpen ? 'Waiting for the browser ...\n' : `Open this URL in a browser on this machine:\n${address}\n`)
+    const returned = await within(callback.promise, MAX_WAIT_MS)
+    const tokens = await oauth.authorizationCodeGrant(config, returned, {
       pkceCodeVerifier: verifier,
       expectedState: state,
     })
@@ -74,7 +72,7 @@ export async function signInByBrowser(url: string, scope: string, terminal: Term
   }
 }
 
-/** Signs in through a browser anywhere: for machines without one (RFC 8628). */
+/** Signs in through a browser on any machine (RFC 8628). */
 export async function signInByDevice(url: string, scope: string, terminal: Terminal): Promise<Session> {
   const config = await discovered(url, terminal)
   try {
@@ -95,13 +93,13 @@ export async function signInByDevice(url: string, scope: string, terminal: Termi
 export async function refreshed(old: Session, terminal: Terminal): Promise<Session> {
   const config = await discovered(old.url, terminal)
   const tokens = await oauth.refreshTokenGrant(config, old.refreshToken).catch((error: unknown) => {
-    throw new Refused(`the sign-in has ended (${reason(error)}): run "gateway login"`)
+    throw new Refused(`the sign-in has ended (${reason(error)}). Run "gateway login"`)
   })
   return session(old.url, tokens, terminal)
 }
 
-/** Tells the gateway that the tokens are given up. Best effort: the tokens are forgotten here whatever it says. */
-export async function givenUp({ url, refreshToken, accessToken }: Session, terminal: Terminal): Promise<boolean> {
+/** Revokes the tokens at the gateway. Best effort: returns false when the gateway cannot be reached. */
+export async function revokeTokens({ url, refreshToken, accessToken }: Session, terminal: Terminal): Promise<boolean> {
   try {
     const config = await discovered(url, terminal)
     await oauth.tokenRevocation(config, accessToken)
@@ -117,7 +115,8 @@ function session(
   tokens: oauth.TokenEndpointResponse & { expiresIn?: () => number | undefined },
   terminal: Terminal,
 ): Session {
-  if (!tokens.refresh_token) throw new Refused('the gateway gave no refresh token; ask for offline_access')
+  if (!tokens.refresh_token)
+    throw new Refused('the gateway issued no refresh token. Sign in again with the scope offline_access')
   return {
     url,
     accessToken: tokens.access_token,
@@ -130,14 +129,14 @@ function session(
 async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('nobody came back from the browser')), ms)
+    timer = setTimeout(() => reject(new Error('the browser did not return within 5 minutes')), ms)
   })
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-/** The protocol's own words where it gave some; never a token. */
+/** The error's OAuth description, if it has one. Never contains a token. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const said: unknown = Reflect.get(error, 'error_description') ?? Reflect.get(error, 'error')
-  return typeof said === 'string' ? said : error.message
+  const description: unknown = Reflect.get(error, 'error_description') ?? Reflect.get(error, 'error')
+  return typeof description === 'string' ? description : error.message
 }

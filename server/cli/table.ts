@@ -1,6 +1,6 @@
 import { printable } from '../core/plain-text'
 
-/** Columns as wide as their widest cell, two spaces apart; numbers at the right. A cell is one line, so that no value forges a row. */
+/** Formats a table. Numbers are right-aligned. Every cell is a single line, so that no value can imitate a row. */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const lines = [head, ...rows].map((line) =>
     line.map((cell) => (typeof cell === 'number' ? cell : printable(cell).replaceAll(/\s+/g, ' '))),

@@ -1,17 +1,17 @@
-/** What the command line touches of the world outside; a test gives its own. */
+/** Everything that the command line uses of its environment. Tests provide their own. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly fetch: (request: Request) => Promise<Response>
   readonly now: () => number
   readonly sleep: (ms: number) => Promise<void>
-  /** From 0 up to, not including, 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number
   readonly out: (text: string) => void
   readonly err: (text: string) => void
-  /** Whether a person watches: only then is progress shown and a browser opened. */
+  /** Whether a person is at the terminal. Progress and browsers are only shown then. */
   readonly isInteractive: boolean
   readonly openBrowser: (url: string) => Promise<boolean>
-  /** Text that is piped in, or null at a terminal. */
+  /** Piped text, or null at a terminal. */
   readonly input: () => Promise<string | null>
 }
 
@@ -28,7 +28,7 @@ export const REAL_TERMINAL: Terminal = {
   input: async () => (process.stdin.isTTY === true ? null : await Bun.stdin.text()),
 }
 
-/** Without a desktop there is no browser, and the address is to be opened by hand. */
+/** Opens a URL in a browser. Returns false when there is no desktop or it failed. */
 async function openBrowser(url: string): Promise<boolean> {
   const command = browserCommand(process.platform, url)
   if (!command || Bun.which(command[0]) === null) return false
@@ -38,8 +38,8 @@ async function openBrowser(url: string): Promise<boolean> {
 }
 
 /**
- * The program that opens an address, and its arguments; null for what is not http or https. No shell reads the address, which a
- * server chose: `cmd /c start` would run what follows an `&` in it.
+ * The program that opens a URL, with its arguments. Null unless the URL is http or https. No shell is involved, because a server chose
+ * the URL: `cmd /c start` would execute what follows an `&` in it.
  */
 export function browserCommand(platform: string, url: string): readonly [string, ...string[]] | null {
   const parsed = URL.parse(url)

@@ -19,12 +19,12 @@ interface AgentParts {
   readonly log: Log
 }
 
-/** What apps with an OAuth token need: what was issued to them, and the connections that their calls are counted on. */
+/** What apps with OAuth tokens need: the tokens' grants, and the app grants that their calls are counted on. */
 export async function composeAgents({ baseUrl, secretKey }: Config, { db, holds, clock, log }: AgentParts) {
   await prepareOAuth(db, baseUrl)
   await hashStoredSecrets(db, secretKey)
   const grants = new LibraryGrants(db, baseUrl)
-  const apps = new LibsqlAppGrants(db, (reason) => log.warn('the last use of a connection was not written', { reason }))
+  const apps = new LibsqlAppGrants(db, (reason) => log.warn('the last use of an app could not be saved', { reason }))
   return { grants, apps, appGrants: new AppGrants({ store: apps, grants, holds, clock }) }
 }
 
@@ -36,7 +36,7 @@ interface FaceParts {
   readonly clock: Clock
 }
 
-/** What the routes of apps and agents need beside the core. */
+/** What the routes of apps and agents need in addition to the core. */
 export function agentFaces({ baseUrl, isLoopback }: Config, { ownOrigins, clock, ...core }: FaceParts) {
   return { usage: new UsageAnswers({ ...core, now: () => clock.now() }), baseUrl, isLoopback, ownOrigins }
 }

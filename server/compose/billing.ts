@@ -5,13 +5,14 @@ import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter } from '../core/limits/limiter'
 import type { ClaimStore } from '../core/payments/claim'
 import { startCardComparisons } from '../jobs/card-comparisons'
+import { startIdempotencyPruning } from '../jobs/idempotency-pruning'
 import { startReceiptChecks } from '../jobs/receipt-checks'
 import { startTopUpChecks } from '../jobs/top-up-checks'
 import type { Log } from '../log'
 import { balanceFunding } from '../pipeline/funding/balance'
 import { offering, paymentFunding } from '../pipeline/funding/payment'
 import { unpaid } from '../pipeline/funding/unpaid'
-import { composeIdempotency } from './idempotency'
+import { Idempotency } from '../pipeline/idempotency/idempotency'
 import { composePayments } from './payments'
 import { composeTopUps } from './top-ups'
 
@@ -23,37 +24,37 @@ interface Parts {
   readonly log: Log
 }
 
-/** How money comes in: for one request, into the balance, and never twice for the same. */
+/** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
 export async function composeBilling(config: Config, { stores, ledger, limiter, clock, log }: Parts) {
-  const { paymentClaims: claims, keptAnswers: kept } = stores
+  const { paymentClaims: claims, keptAnswers: records } = stores
   const { topUps, cards } = composeTopUps(config, { claims, ledger, clock, log })
   const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null })
-  const { idempotency, close } = composeIdempotency(kept, clock, log)
-  const checks = startReceiptChecks({ methods: rail.lasting, claims, clock }, log)
-  const topUpChecks = startTopUpChecks({ methods: rail.lasting, claims, clock }, topUps, log)
-  const comparisons = cards && startCardComparisons(cards.topUps, log)
-  // Whoever worked on a payment before this process is gone.
+  const pruning = startIdempotencyPruning(records, clock, log)
+  const networkJobs = [
+    startReceiptChecks({ methods: rail.lasting, claims, clock }, log),
+    startTopUpChecks({ methods: rail.lasting, claims, clock }, topUps, log),
+    ...(cards ? [startCardComparisons(cards.topUps, log)] : []),
+  ]
+  // Ends the claims that a previous process was working on.
   await rail.payments.recover()
   const { payments } = rail
   return {
-    /** What main and tests work with. */
+    /** For `main` and tests. */
     moneyIn: { rail, topUps, cards: cards?.topUps ?? null },
     auth: { paymentAttemptsPerMinute: config.payments.attemptsPerMinute },
-    /** What the routes of wallets and owners need. */
+    /** For the routes of wallets and owners. */
     routes: { claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
-    /** Who pays: the balance of a key, one payment for one call, or nobody, who is then told how to. */
+    /** Who pays: the key's balance, a per-request payment, or nobody, which results in a 402 with offers. */
     funding: {
       balance: offering(balanceFunding(ledger), payments),
       payment: paymentFunding(payments, limiter),
       none: offering(unpaid, payments),
     },
-    idempotency,
+    idempotency: new Idempotency(records, clock),
     async close() {
-      close()
-      checks.close()
-      topUpChecks.close()
-      comparisons?.close()
-      await rail.close()
+      // A slow network must not delay shutdown. What these jobs did not finish is done after the next start.
+      for (const job of networkJobs) void job.close()
+      await Promise.all([pruning.close(), rail.close()])
     },
   }
 }

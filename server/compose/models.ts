@@ -16,16 +16,16 @@ import type { ModelDeps } from '../pipeline/models/model-call'
 import type { PipelineDeps } from '../pipeline/paid-call'
 
 const MAX_STREAM_MS = 30 * 60_000
-/** Above the deadline of every other operation. */
+/** More than the deadline of every other operation. */
 const MAX_SEARCH_MS = 30_000
 
-/** Models: the sandbox's, the file's and the operator's, their upstreams, and who pays for them. */
+/** The models of the sandbox, MODELS_FILE and the database, with their upstreams and funding. */
 export async function composeModels(
   config: Config,
   stores: { readonly models: ModelStore },
   pipeline: PipelineDeps,
   parts: {
-    /** What research searches with. */
+    /** The search provider for research. */
     readonly search: Provider<LlmContextInput>
     readonly log: Log
   },

@@ -6,17 +6,17 @@ import { indexSources } from './index-sources'
 
 export interface OwnDocumentsOptions {
   readonly dataDir: string
-  /** Whether addresses that are not public may be read: the operator's own, named at the keyboard. */
+  /** Whether to allow URLs that are not public. Safe here, because the operator types them. */
   readonly allowPrivate: boolean
-  /** Whether the documents that every install brings are on sale; as before when absent. */
+  /** Whether the index includes the built-in documents. Unchanged if absent. */
   readonly builtIn?: boolean
-  /** How far the building of the index itself is, when there was none yet. */
+  /** Progress of building the index, if it does not exist yet. */
   readonly onBuild: (done: number, total: number) => void
 }
 
 const USER_AGENT = 'paid-api-gateway/0.1 (index)'
 
-/** The documents an operator adds to the index of an install; the index is built first where it is missing or old. */
+/** Opens the operator's own documents in the search index. Builds the index first if it is missing or outdated. */
 export async function openOwnDocuments(options: OwnDocumentsOptions): Promise<OwnIndex> {
   const { dataDir, allowPrivate, onBuild, builtIn } = options
   const sources = { ...indexSources(dataDir), ...(builtIn === undefined ? {} : { builtIn }) }

@@ -13,10 +13,10 @@ import type { Mailer } from '../core/mail/mailer'
 import type { Social } from '../http/social/record'
 import type { Log } from '../log'
 
-/** How long the network may take for each account that is unlinked. */
+/** The time limit of the network for unlinking one account. */
 const UNLINK_MS = 5_000
 
-/** The mailer of the configuration; null where no mail is set up. Its library is loaded with the first message. */
+/** The configured mailer, or null without mail settings. Its library is loaded with the first message. */
 export function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
   return (
     mail && {
@@ -28,7 +28,7 @@ export function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
   )
 }
 
-/** What the Settings page changes. */
+/** What the Settings page needs. */
 export function ownerSettings(
   parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'onClosing'> & {
     appGrants: AppGrants
@@ -55,7 +55,7 @@ export function ownerSettings(
   }
 }
 
-/** The access of apps ends, and accounts elsewhere are unlinked, which revokes our grant at the network. */
+/** When an account closes: disconnects its apps and unlinks its social accounts, which revokes the grants at the network. */
 function onClosing(parts: { appGrants: AppGrants; social: Social | null; credentials: CredentialStore }) {
   const { appGrants, social, credentials } = parts
   return [
@@ -71,7 +71,7 @@ function onClosing(parts: { appGrants: AppGrants; social: Social | null; credent
   ]
 }
 
-/** What follows a forgotten password: the mail with the link; the end of every app's access, and the audit of what it led to. */
+/** What happens on a password reset: the mail with the link, then disconnecting all apps and an audit entry. */
 export function passwordResets(parts: {
   mailer: Mailer | null
   baseUrl: string

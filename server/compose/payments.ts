@@ -9,24 +9,22 @@ import type { ClaimStore } from '../core/payments/claim'
 import type { PaymentMethod } from '../core/payments/method'
 import { Payments } from '../core/payments/payments'
 import { PUBLISHED_ACCOUNTS } from '../core/payments/published-accounts'
+import { startClaimFinishing } from '../jobs/claim-finishing'
+import type { Job } from '../jobs/job'
 import type { Log } from '../log'
-
-/** How often claims that nobody comes back for are looked after, and how often those that never paid are forgotten. */
-const JOB_MS = 10_000
-const PRUNE_MS = 60_000
 
 interface Parts {
   readonly claims: ClaimStore
   readonly clock: Clock
   readonly log: Log
   readonly topUps: TopUps
-  /** Where a card processor is configured. */
+  /** Null if no card processor is configured. */
   readonly cards: CardTopUps | null
 }
 
 /**
- * Payments for one request each. Their libraries and their network are opened by `open`, after the server listens: until then
- * whoever asks for an offer waits. Without a network that can be used there are no offers, and the log says why.
+ * Per-request payments. `open` loads their libraries and opens their networks after the server listens; until then, requests for
+ * offers wait. If no network is usable there are no offers, and the log says why.
  */
 export function composePayments(config: Config, { claims, clock, log, topUps, cards }: Parts) {
   const { rail } = config.payments
@@ -34,8 +32,7 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
   let settings: TempoSettings | null = null
   let opening: Promise<void> | null = null
   let chain: SandboxChain | null = null
-  let job: ReturnType<typeof setTimeout> | null = null
-  let closed = false
+  let finishing: Job | null = null
   const payments = new Payments({
     methods: () => opened.promise,
     secret: config.payments.secret,
@@ -46,34 +43,24 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
     onTrouble: (what, reason) => log.warn(what, { reason }),
   })
   if (rail === 'off' && !config.payments.evm) opened.resolve([])
-  let pruneAt = 0
-  const round = async () => {
-    await payments.finishOpen((claim) => topUps.creditFinal(payments, claim))
-    if (clock.now() < pruneAt) return
-    await claims.prune(clock.now())
-    pruneAt = clock.now() + PRUNE_MS
-  }
-  const work = async () => {
-    await round().catch((error: unknown) => log.error('payments', { reason: String(error) }))
-    if (!closed) job = setTimeout(() => void work(), JOB_MS)
-  }
   const tempo = async (): Promise<PaymentMethod | null> => {
     if (rail === 'sandbox') chain = await openSandbox(config)
     settings =
       rail === 'off' ? null : rail === 'sandbox' && chain ? await sandboxSettings(chain) : (rail as TempoSettings)
     return settings && openTempo(settings, config.payments, { clock, log }, chain)
   }
-  /** One way to pay that cannot be opened leaves the other. */
+  /** If one payment method cannot be opened, the other still works. */
   const usable = (name: string, method: Promise<PaymentMethod | null>): Promise<PaymentMethod | null> =>
     method.catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error)
-      log.warn('per-request payments are off', { method: name, reason })
+      log.warn('a payment method is not available', { method: name, reason })
       return null
     })
   const start = async (): Promise<void> => {
     const methods = await Promise.all([usable('tempo', tempo()), usable('evm', openEvm(config, clock, log))])
     opened.resolve(methods.filter((method) => method !== null))
-    await work()
+    finishing = startClaimFinishing({ payments, topUps, claims, clock, log })
+    await finishing.run()
   }
   const open = (): Promise<void> => {
     opening ??= start()
@@ -81,19 +68,19 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
   }
   return {
     payments,
-    /** Those whose networks last: what a sandbox forgets is worth nothing. */
+    /** The methods with a persistent network. The sandbox chain may forget its worthless payments. */
     lasting: async () => (await opened.promise).filter(({ name }) => rail !== 'sandbox' || name !== 'tempo'),
-    /** Opens the network. Free to repeat; never rejects. */
+    /** Opens the networks. Idempotent. Never rejects. */
     open,
-    /** What a wallet on this machine must know; null while there is no way to pay. */
+    /** What a wallet on this machine needs to pay; null if payments are not available. */
     async network() {
       await open()
       return settings && { ...settings, sandbox: rail === 'sandbox' }
     },
     async close() {
-      closed = true
       await opening
-      if (job) clearTimeout(job)
+      // A slow network must not delay shutdown. What the run did not finish is done after the next start.
+      void finishing?.close()
       await chain?.stop()
     },
   }
@@ -103,7 +90,7 @@ async function openSandbox(config: Config): Promise<SandboxChain> {
   const { sandboxChainProgram, startSandboxChain } = await import('../adapters/payments/sandbox-chain/sandbox-chain')
   const program = sandboxChainProgram()
   if (!program)
-    throw new Error('the sandbox chain has no program for this machine (optional package @foundry-rs/anvil)')
+    throw new Error('the sandbox chain is not available on this machine (optional package @foundry-rs/anvil)')
   return startSandboxChain(program, { stateFile: join(config.dataDir, 'sandbox-chain.json') })
 }
 
@@ -135,8 +122,8 @@ async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): P
   ])
   const problem = await tokenProblem(evm)
   if (problem) throw new Error(problem)
-  // What cannot be seen from here: another gateway with the same recipient would take the same signed payments.
-  log.warn("payments by evm are open: their recipient and their relayer must be this gateway's alone", {
+  // The gateway cannot detect this: another gateway with the same recipient would accept the same signed payments.
+  log.warn('payments by evm are open: no other gateway may use their recipient and relayer', {
     recipient: evm.recipient,
   })
   const onTrouble = (what: string, reason: string) => log.error(what, { reason })

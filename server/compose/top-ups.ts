@@ -7,7 +7,7 @@ import type { CardCheckout } from '../core/payments/card-checkout'
 import type { ClaimStore } from '../core/payments/claim'
 import type { Log } from '../log'
 
-/** Top-ups, by card where a processor is configured. Its library is loaded when it is first needed. */
+/** Top-ups, by card if a processor is configured. Its library is loaded on first use. */
 export function composeTopUps(
   config: Config,
   { claims, ledger, clock, log }: { claims: ClaimStore; ledger: Ledger; clock: Clock; log: Log },

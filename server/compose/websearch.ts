@@ -13,24 +13,24 @@ import type { Provider } from '../core/providers/provider'
 import { failOver } from '../pipeline/search/fail-over'
 import { ResponseCache } from '../pipeline/search/response-cache'
 
-/** One plug: both data endpoints from one place. */
+/** A search provider for both data endpoints. */
 interface Websearch {
   readonly images: Provider<ImageSearchInput>
   readonly context: Provider<LlmContextInput>
   close?(): Promise<void>
 }
 
-/** What the sites that we visit know us by, in their logs and their `robots.txt`. */
+/** Identifies the gateway to the sites that it reads, in their logs and `robots.txt`. */
 const AGENT = 'paid-api-gateway'
-/** Of its share of a call's time, what a source that works in steps plans with. */
+/** The part of its share of a call's time that a source with several steps plans to use. */
 const BUDGET_SHARE = 0.9
 
 type OnTrouble = (provider: string, reason: string) => void
 
-/** Each answer of these costs the operator money. */
+/** Providers that cost the operator money per request. */
 const PAID: ReadonlySet<WebsearchProviderName> = new Set(['brave'])
 
-/** The sources of the two data endpoints, in the operator's order, and what of their answers is kept. */
+/** The providers of the two data endpoints, in the operator's order, with their response cache. */
 export function openWebsearch(config: Config, clock: Clock, indexPath: string, onTrouble: OnTrouble) {
   const { websearch, creditBuysPaidProviders } = config
   const plugs = websearch.order.map((name) => ({ name, plug: openPlug(name, config, clock, indexPath) }))
@@ -63,11 +63,11 @@ function openPlug(name: WebsearchProviderName, config: Config, clock: Clock, ind
   const goggles = new PublishedGoggles(fetchPage, clock)
   switch (name) {
     case 'brave': {
-      if (!websearch.brave) throw new Error('brave is in the order, so its access was read')
+      if (!websearch.brave) throw new Error('brave is configured, so its settings must be present')
       return openBraveWebsearch({ ...websearch.brave, fetch: trustedFetch, clock })
     }
     case 'searxng': {
-      if (!websearch.searxng) throw new Error('searxng is in the order, so its address was read')
+      if (!websearch.searxng) throw new Error('searxng is configured, so its settings must be present')
       const { url, strictEngines } = websearch.searxng
       const budgetMs = Math.floor((LLM_CONTEXT.timeoutMs * BUDGET_SHARE) / websearch.order.length)
       const access = { searxngUrl: url, strictEngines, fetch: trustedFetch, fetchPage, agent: AGENT }

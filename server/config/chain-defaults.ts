@@ -1,27 +1,27 @@
 import { type Read, whole } from './chain-values'
 
-/** When money on a chain counts, and when the chain stands still. */
+/** When money on a chain is final, and when the chain counts as stalled. */
 export interface ChainPace {
-  /** In how many blocks, its own included, money must stand before it counts for good. */
+  /** The number of blocks, including its own, after which a payment is final. */
   readonly confirmations: number
-  /** The oldest that its last block may be; null where blocks are made only when there is something in them. */
+  /** The maximum age of the latest block; null for chains that only make blocks for transactions. */
   readonly maxBlockAgeMs: number | null
 }
 
-/** What is known of a chain by its id; settings go before it. */
+/** The defaults of a known chain. Settings take precedence. */
 export interface ChainDefaults {
   readonly confirmations: number
   readonly maxBlockAgeSeconds: number
-  /** More than a whole coin of it has ever cost, in USD: a ceiling by it is too low rather than too high. */
+  /** An upper bound for the price of the native coin in USD, so that gas ceilings are rather too low than too high. */
   readonly coinUsd: string
 }
 
 const ETHER = '5000'
 const rollup = (confirmations: number): ChainDefaults => ({ confirmations, maxBlockAgeSeconds: 60, coinUsd: ETHER })
 const ETHEREUM: ChainDefaults = { confirmations: 12, maxBlockAgeSeconds: 180, coinUsd: ETHER }
-/** Final in its first block, two of which are made in a second. */
+/** Final after one block; about two blocks per second. */
 const TEMPO: ChainDefaults = { confirmations: 1, maxBlockAgeSeconds: 20, coinUsd: ETHER }
-/** On this machine, where blocks are made only when there is something in them. */
+/** Development chains on this machine only make blocks for transactions. */
 const DEVELOPMENT: ChainDefaults = { confirmations: 1, maxBlockAgeSeconds: 0, coinUsd: '0.01' }
 
 const KNOWN: Readonly<Record<number, ChainDefaults>> = {
@@ -50,19 +50,19 @@ const KNOWN: Readonly<Record<number, ChainDefaults>> = {
   31337: DEVELOPMENT,
 }
 
-/** Of a chain that nobody knows here: as slow as Ethereum, and as dear. */
+/** The defaults of a chain. Unknown chains are treated like Ethereum, the slowest and most expensive. */
 export function chainDefaults(chainId: number): ChainDefaults {
   return KNOWN[chainId] ?? ETHEREUM
 }
 
-/** The pace of a chain, as `PAYMENTS_CONFIRMATIONS` and `PAYMENTS_MAX_BLOCK_AGE_SECONDS` say, or as is known of it. */
+/** The pace of a chain: `PAYMENTS_CONFIRMATIONS` and `PAYMENTS_MAX_BLOCK_AGE_SECONDS`, or the defaults of the chain. */
 export function chainPace(read: Read, chainId: number): ChainPace {
-  const known = chainDefaults(chainId)
-  const number = (name: string, usual: number, least: number) =>
-    whole(name, read(name) ?? String(usual), least, 100_000)
-  const seconds = number('PAYMENTS_MAX_BLOCK_AGE_SECONDS', known.maxBlockAgeSeconds, 0)
+  const defaults = chainDefaults(chainId)
+  const number = (name: string, fallback: number, min: number) =>
+    whole(name, read(name) ?? String(fallback), min, 100_000)
+  const seconds = number('PAYMENTS_MAX_BLOCK_AGE_SECONDS', defaults.maxBlockAgeSeconds, 0)
   return {
-    confirmations: number('PAYMENTS_CONFIRMATIONS', known.confirmations, 1),
+    confirmations: number('PAYMENTS_CONFIRMATIONS', defaults.confirmations, 1),
     maxBlockAgeMs: seconds === 0 ? null : seconds * 1000,
   }
 }

@@ -1,2 +1,2 @@
-/** A setting that cannot be used. Its message is the one line that the start ends with; it never repeats a secret. */
+/** An invalid setting. Startup ends with its message, one line that never contains a secret. */
 export class ConfigError extends Error {}

@@ -9,21 +9,21 @@ export interface EvmSettings extends ChainPace {
   readonly chainId: number
   /** The contract of an ERC-20 token with `transferWithAuthorization` (EIP-3009). */
   readonly token: string
-  /** As the token's own signing domain names them (EIP-712). */
+  /** Name and version in the token's signing domain (EIP-712). */
   readonly tokenName: string
   readonly tokenVersion: string
   readonly decimals: number
   readonly recipient: string
-  /** Brings the transfers to the chain, and pays their gas. */
+  /** The account that submits the transfers and pays their gas. */
   readonly relayerKey: string
-  /** What the gas of one payment may cost at most. */
+  /** The maximum gas cost of one payment. */
   readonly gas: GasSettings
-  /** What costs less is not offered this way. */
+  /** Smaller amounts cannot be paid this way. */
   readonly leastAmount: Money
 }
 
 export interface GasSettings {
-  /** In wei; null where only the cost of a whole payment is bounded. */
+  /** In wei; null to limit only the cost of a whole payment. */
   readonly maxFeePerGas: bigint | null
   /** In wei. */
   readonly maxCostPerPayment: bigint
@@ -39,16 +39,19 @@ const NEEDED = [
   'PAYMENTS_EVM_RELAYER_KEY',
 ] as const
 
-/** The `PAYMENTS_EVM_*` settings of the README: all of them, or null when there is none. */
+/** Reads the `PAYMENTS_EVM_*` settings of the README. Null when none is set. */
 export function evmSettings(read: Read, production: boolean): EvmSettings | null {
   const missing = NEEDED.filter((name) => read(name) === null)
   if (missing.length === NEEDED.length) return null
-  if (missing.length > 0) throw new ConfigError(`payments by evm are half set: ${missing.join(', ')} missing`)
+  if (missing.length > 0)
+    throw new ConfigError(
+      `${missing.join(', ')} not set; payments by evm need ${NEEDED.length} settings (see PAYMENTS_EVM_* in the README)`,
+    )
   const recipient = chainAddress(read, 'PAYMENTS_EVM_RECIPIENT', 'the evm method')
   const relayerKey = read('PAYMENTS_EVM_RELAYER_KEY') ?? ''
-  // A secret: what stands there is not repeated.
+  // It is a secret, so the message does not repeat it.
   if (!/^0x[0-9a-fA-F]{64}$/.test(relayerKey))
-    throw new ConfigError('PAYMENTS_EVM_RELAYER_KEY must be 0x and 64 hex digits')
+    throw new ConfigError('PAYMENTS_EVM_RELAYER_KEY must be a private key: 0x and 64 hex digits')
   if (production) refusePublished('PAYMENTS_EVM_RECIPIENT', recipient)
   if (production) refusePublished('PAYMENTS_EVM_RELAYER_KEY', relayerKey)
   const chainId = whole('PAYMENTS_EVM_CHAIN_ID', read('PAYMENTS_EVM_CHAIN_ID') ?? '', 1, 2 ** 31)
@@ -66,18 +69,18 @@ export function evmSettings(read: Read, production: boolean): EvmSettings | null
   }
 }
 
-/** The price of the cheapest call: above it each would be sold at a loss. */
+/** The price of the cheapest call. With more expensive gas, it would be sold at a loss. */
 const MAX_GAS_USD = '0.005'
 const WEI_PER_COIN = 10n ** 18n
 
-/** Whoever pays for gas by the ceiling loses nothing: prices below it are not offered, unless the operator says so. */
+/** By default, prices below the gas ceiling cannot be paid this way, so that no payment is a loss. */
 function gasSettings(read: Read, chainId: number): Pick<EvmSettings, 'gas' | 'leastAmount'> {
   const perPayment = usd('PAYMENTS_MAX_GAS_USD', read('PAYMENTS_MAX_GAS_USD') ?? MAX_GAS_USD)
   const coin = usd('PAYMENTS_EVM_NATIVE_USD', read('PAYMENTS_EVM_NATIVE_USD') ?? chainDefaults(chainId).coinUsd)
-  const said = read('PAYMENTS_EVM_MIN_PRICE_USD')
+  const minPrice = read('PAYMENTS_EVM_MIN_PRICE_USD')
   return {
     gas: { maxFeePerGas: maxFee(read), maxCostPerPayment: (BigInt(perPayment) * WEI_PER_COIN) / BigInt(coin) },
-    leastAmount: said === null ? perPayment : usd('PAYMENTS_EVM_MIN_PRICE_USD', said),
+    leastAmount: minPrice === null ? perPayment : usd('PAYMENTS_EVM_MIN_PRICE_USD', minPrice),
   }
 }
 
@@ -87,6 +90,6 @@ function maxFee(read: Read): bigint | null {
   const [, gwei = '', rest = ''] = /^(\d{1,6})(?:\.(\d{1,9}))?$/.exec(text) ?? []
   const wei = BigInt(gwei + rest.padEnd(9, '0'))
   if (wei === 0n)
-    throw new ConfigError(`PAYMENTS_EVM_MAX_FEE_GWEI must be gwei above zero, such as 0.02, not "${text}"`)
+    throw new ConfigError(`PAYMENTS_EVM_MAX_FEE_GWEI must be a number of gwei above zero such as 0.02, not "${text}"`)
   return wei
 }

@@ -14,16 +14,16 @@ export interface TempoSettings extends ChainPace {
 }
 
 export interface PaymentSettings {
-  /** `sandbox`: a chain of our own, whose money is worth nothing. */
+  /** `sandbox`: a local chain with worthless money. */
   readonly rail: 'off' | 'sandbox' | TempoSettings
-  /** The `evm` method and x402, beside it. */
+  /** The `evm` method and x402, in addition to `rail`. */
   readonly evm: EvmSettings | null
   /** Signs the challenges. */
   readonly secret: string
   /** The public host that challenges name. */
   readonly realm: string
   readonly attemptsPerMinute: number
-  /** Whether owners may top up by money that is worth nothing, for development. */
+  /** Whether owners may top up with worthless sandbox money, for development. */
   readonly sandboxTopUps: boolean
 }
 
@@ -34,57 +34,58 @@ interface Surroundings {
   readonly environment: 'development' | 'test' | 'production'
 }
 
-/** How one request can be paid for by itself (spec 5.3): the `PAYMENTS_*` settings of the README. */
+/** Reads the settings of per-request payments (spec 5.3): `PAYMENTS_*` in the README. */
 export function paymentSettings(read: Read, surroundings: Surroundings): PaymentSettings {
   const { secretKey, baseUrl } = surroundings
   const secret = Buffer.from(hkdfSync('sha256', secretKey, '', 'gateway payment challenges v1', 32)).toString('hex')
   const evm = evmSettings(read, surroundings.environment === 'production')
-  const said = kind(read, evm, surroundings)
-  const chosen = rail(said, read, surroundings)
+  const mode = paymentMode(read, evm, surroundings)
+  const rail = railSettings(mode, read, surroundings)
   return {
-    rail: chosen,
-    evm: said === 'off' ? null : evm,
-    sandboxTopUps: sandboxTopUps(read, chosen, surroundings),
+    rail,
+    evm: mode === 'off' ? null : evm,
+    sandboxTopUps: sandboxTopUps(read, rail, surroundings),
     secret: read('PAYMENTS_SECRET') ?? secret,
     realm: read('PAYMENTS_REALM') ?? new URL(baseUrl).hostname,
     attemptsPerMinute: whole('PAYMENTS_ATTEMPTS_RPM', read('PAYMENTS_ATTEMPTS_RPM') ?? '60', 1, 1_000_000),
   }
 }
 
-function sandboxTopUps(read: Read, chosen: PaymentSettings['rail'], { environment }: Surroundings): boolean {
-  const said = read('SANDBOX_TOPUPS') ?? String(chosen === 'sandbox')
-  if (said !== 'true' && said !== 'false') throw new ConfigError('SANDBOX_TOPUPS must be true or false')
-  if (said === 'true' && environment === 'production')
-    throw new ConfigError('SANDBOX_TOPUPS gives balance for nothing: production refuses it')
-  return said === 'true'
+function sandboxTopUps(read: Read, rail: PaymentSettings['rail'], { environment }: Surroundings): boolean {
+  const text = read('SANDBOX_TOPUPS') ?? String(rail === 'sandbox')
+  if (text !== 'true' && text !== 'false') throw new ConfigError(`SANDBOX_TOPUPS must be true or false, not "${text}"`)
+  if (text === 'true' && environment === 'production')
+    throw new ConfigError('SANDBOX_TOPUPS must be false in production, because it adds balance without real money')
+  return text === 'true'
 }
 
-function kind(read: Read, evm: EvmSettings | null, { environment, isLoopback }: Surroundings): string {
-  const said = read('PAYMENTS')
-  if (said === 'evm' && !evm) throw new ConfigError('PAYMENTS=evm needs the PAYMENTS_EVM_* settings')
-  if (said !== null) return said
+function paymentMode(read: Read, evm: EvmSettings | null, { environment, isLoopback }: Surroundings): string {
+  const mode = read('PAYMENTS')
+  if (mode === 'evm' && !evm)
+    throw new ConfigError('PAYMENTS=evm needs the PAYMENTS_EVM_* settings, such as PAYMENTS_EVM_RPC_URL')
+  if (mode !== null) return mode
   if (read('PAYMENTS_RPC_URL')) return 'tempo'
   if (evm) return 'evm'
   return environment === 'development' && isLoopback ? 'sandbox' : 'off'
 }
 
-function rail(said: string, read: Read, { environment, isLoopback }: Surroundings): PaymentSettings['rail'] {
-  switch (said) {
+function railSettings(mode: string, read: Read, { environment, isLoopback }: Surroundings): PaymentSettings['rail'] {
+  switch (mode) {
     case 'evm':
     case 'off':
       return 'off'
     case 'sandbox':
       if (environment === 'production')
-        throw new ConfigError('PAYMENTS=sandbox takes money that is worth nothing: production refuses it')
+        throw new ConfigError('PAYMENTS must not be sandbox in production, because its money is worthless')
       if (!isLoopback)
         throw new ConfigError(
-          'PAYMENTS=sandbox is for this machine only, because its keys are public: HOST must be loopback',
+          'PAYMENTS=sandbox needs a loopback HOST such as 127.0.0.1, because the private keys of its chain are public',
         )
       return 'sandbox'
     case 'tempo':
       return tempo(read, environment)
     default:
-      throw new ConfigError(`PAYMENTS must be one of off, sandbox, tempo, evm, not "${said}"`)
+      throw new ConfigError(`PAYMENTS must be one of off, sandbox, tempo, evm, not "${mode}"`)
   }
 }
 

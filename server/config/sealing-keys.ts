@@ -3,15 +3,15 @@ import type { SealingKey } from '../core/sealing'
 import { ConfigError } from './config-error'
 
 const KEY_BYTES = 32
-/** The id of the key that comes of SECRET_KEY; no given one may have it. */
+/** The id of the key derived from SECRET_KEY. Configured keys cannot use it. */
 const DERIVED = 'derived'
 const FORM =
-  'SEALING_KEYS must be id:key, comma separated, newest first; a key is 32 bytes in base64 (openssl rand -base64 32)'
+  'SEALING_KEYS must be a comma-separated list of id:key, newest first, such as k2:...,k1:... with keys of 32 bytes in base64 (openssl rand -base64 32)'
 
 /**
- * The ring of keys that seal tokens at rest, newest first. Without `SEALING_KEYS` it is one key derived from SECRET_KEY, which
- * is refused in production: there, a leaked session secret must not open linked accounts. The derived key always stays in the
- * ring as the oldest, so that what was sealed before keys were given still opens.
+ * The keys that encrypt tokens at rest, newest first. Without `SEALING_KEYS` there is one key, derived from SECRET_KEY. Production
+ * refuses that, because a leaked session secret must not open linked accounts. The derived key always remains as the oldest, so
+ * that tokens sealed before `SEALING_KEYS` was set still open.
  */
 export function sealingKeys(given: string | null, secretKey: string, production: boolean): readonly SealingKey[] {
   const derived = {
@@ -19,9 +19,12 @@ export function sealingKeys(given: string | null, secretKey: string, production:
     bytes: new Uint8Array(hkdfSync('sha256', secretKey, '', 'gateway sealing v1', KEY_BYTES)),
   }
   if (given === null && production)
-    throw new ConfigError(`SEALING_KEYS is not set; production needs it, such as k1:$(openssl rand -base64 32)`)
+    throw new ConfigError(
+      `SEALING_KEYS is not set, but production needs it, such as SEALING_KEYS=k1:$(openssl rand -base64 32)`,
+    )
   const keys = given === null ? [] : given.split(',').map((entry) => parseKey(entry.trim()))
-  if (new Set(keys.map((key) => key.id)).size !== keys.length) throw new ConfigError('SEALING_KEYS names an id twice')
+  if (new Set(keys.map((key) => key.id)).size !== keys.length)
+    throw new ConfigError('SEALING_KEYS contains an id twice. Give every key its own id, such as k2:...,k1:...')
   return [...keys, derived]
 }
 

@@ -12,14 +12,14 @@ export type SocialConfig =
       readonly authorizeUrl: string
     }
 
-/** Which social network linked accounts live on. A sandbox serves in production only when it is named. */
+/** Reads which social network to use. The sandbox is the default, except in production. */
 export function socialConfig(read: (name: string) => string | null, production: boolean): SocialConfig {
   const provider = read('SOCIAL_PROVIDER') ?? (production ? 'none' : 'sandbox')
   if (provider === 'sandbox' || provider === 'none') return { provider }
   if (provider !== 'x') throw new ConfigError(`SOCIAL_PROVIDER must be one of sandbox, x, none, not "${provider}"`)
   const clientId = read('X_CLIENT_ID')
   if (clientId === null)
-    throw new ConfigError('SOCIAL_PROVIDER=x needs X_CLIENT_ID, the OAuth 2.0 client id of your app')
+    throw new ConfigError('X_CLIENT_ID is not set, but SOCIAL_PROVIDER=x needs it: the OAuth 2.0 client id of your app')
   return {
     provider,
     clientId,
@@ -29,11 +29,11 @@ export function socialConfig(read: (name: string) => string | null, production: 
   }
 }
 
-/** Tokens go there, so in production over TLS only. */
+/** A URL that tokens are sent to, so production requires TLS. */
 function address(name: string, text: string, production: boolean): string {
   const url = URL.parse(text)
   const protocols = production ? ['https:'] : ['https:', 'http:']
   if (!url || !protocols.includes(url.protocol) || url.search || url.hash || url.username)
-    throw new ConfigError(`${name} must be an address such as https://api.example.com, not "${text}"`)
+    throw new ConfigError(`${name} must be a URL such as https://api.example.com, not "${text}"`)
   return url.href.replace(/\/$/, '')
 }

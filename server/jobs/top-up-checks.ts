@@ -3,33 +3,31 @@ import type { PaymentId } from '../core/ids'
 import { formatUsd } from '../core/money'
 import { type ReceiptCheckParts, revertedTopUps } from '../core/payments/receipt-check'
 import type { Log } from '../log'
+import { type Job, startJob } from './job'
 
 const EVERY_MS = 10 * 60_000
 
 /**
- * Every ten minutes, top-ups of the last two days that their network has taken back are taken from the balance, with an alarm: those that
- * it denied twice, ten minutes apart, for what was taken is not given back.
+ * Takes top-ups that their network reverted back from the balance, every ten minutes, and reports them. A top-up must be missing in two
+ * checks in a row, because one node may lag behind and a top-up that was taken back is not restored.
  */
-export function startTopUpChecks(parts: ReceiptCheckParts, topUps: TopUps, log: Log) {
-  let denied: ReadonlySet<PaymentId> = new Set()
-  const check = async (): Promise<void> => {
-    try {
-      const forgotten = await revertedTopUps(parts)
-      const before = denied
-      denied = new Set(forgotten.map(({ id }) => id))
-      for (const claim of forgotten)
-        if (before.has(claim.id) && (await topUps.takeBack(claim)))
-          log.error('a top-up is gone from its network, and was taken from the balance', {
-            payment: claim.id,
-            transaction: claim.transaction,
-            usd: formatUsd(claim.amount),
-            account: claim.account,
-          })
-    } catch (error) {
-      log.warn('top-ups could not be read again', { reason: String(error) })
-    }
+export function startTopUpChecks(parts: ReceiptCheckParts, topUps: TopUps, log: Log): Job {
+  let missing: ReadonlySet<PaymentId> = new Set()
+  const check = async () => {
+    const reverted = await revertedTopUps(parts)
+    const missingBefore = missing
+    missing = new Set(reverted.map(({ id }) => id))
+    for (const claim of reverted)
+      if (missingBefore.has(claim.id) && (await topUps.takeBack(claim)))
+        log.error('a top-up was reverted by its network and taken back from the balance', {
+          payment: claim.id,
+          transaction: claim.transaction,
+          usd: formatUsd(claim.amount),
+          account: claim.account,
+        })
   }
-  const job = setInterval(() => void check(), EVERY_MS)
-  job.unref()
-  return { check, close: () => clearInterval(job) }
+  return startJob(check, {
+    everyMs: EVERY_MS,
+    onError: (error) => log.warn('top-ups could not be checked on their networks', { reason: String(error) }),
+  })
 }

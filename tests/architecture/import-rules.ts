@@ -330,7 +330,7 @@ export const RULES: readonly Rule[] = [
   { files: ['server/config.ts'], may: [CORE, 'server/config/**'], packages: ['node:*'] },
   { files: ['server/config/**'], may: [CORE, SELF], packages: ['node:*'] },
   // What it writes is read on a terminal.
-  { files: ['server/log.ts'], may: ['server/core/plain-text.ts'], types: ['server/config.ts'] },
+  { files: ['server/log.ts'], may: ['server/core/plain-text.ts', 'server/core/clock.ts'], types: ['server/config.ts'] },
   { files: ['server/listen.ts'], packages: ['node:fs'] },
   { files: ['server/welcome.ts'] },
   {

@@ -126,7 +126,7 @@ describe('an access token', () => {
     const actor = { kind: 'owner', id: account.userId, address: null } as const
     await gateway.core.appGrants.disconnect(account, 'gateway-cli', actor)
     const { code, err } = await cli.run('balance')
-    expect([code, err]).toEqual([1, expect.stringContaining('run "gateway login"')])
+    expect([code, err]).toEqual([1, expect.stringContaining('Run "gateway login"')])
   })
 })
 

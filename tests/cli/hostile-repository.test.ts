@@ -57,7 +57,7 @@ describe('mcp setup in a hostile repository', () => {
     await mkdir(join(root, 'elsewhere'))
     await symlink(join(root, 'elsewhere'), join(repository, '.vscode'))
     const { code, err } = await setUp('vscode')
-    expect([code, err]).toEqual([1, expect.stringContaining('leads out of this folder')])
+    expect([code, err]).toEqual([1, expect.stringContaining('is a link or not a folder')])
     expect(await readdir(join(root, 'elsewhere'))).toEqual([])
   })
 

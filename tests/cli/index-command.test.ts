@@ -66,7 +66,7 @@ describe('bun run gateway index', () => {
       `${docs}: 2 added, 0 changed, 0 removed, 0 unchanged\n`,
     )
     expect(await indexCommand(['list'])).toMatch(/1 {2}\S+handbook {2}Acme {2}https:\/\/acme\.example\/ +2 +2 +0/)
-    expect(await indexCommand(['status'])).toMatch(/^PAGES +PASSAGES +PICTURES +BUILT-IN +BUILT\n\d+ +\d+ +\d+ +yes +/)
+    expect(await indexCommand(['status'])).toMatch(/^PAGES +PASSAGES +IMAGES +BUILT-IN +BUILT\n\d+ +\d+ +\d+ +yes +/)
     rmSync(join(docs, 'b.txt'))
     expect(JSON.parse(await indexCommand(['add', docs, '--json']))).toMatchObject([{ removed: 1, unchanged: 1 }])
     expect(await indexCommand(['remove', docs])).toBe(`${docs}: removed\n`)
@@ -100,7 +100,7 @@ describe('bun run gateway index', () => {
     }
     try {
       expect(await lines.next()).toBe(`${watched}: 1 added, 0 changed, 0 removed, 0 unchanged`)
-      expect(await lines.next()).toBe('Following changes; Ctrl-C ends it.')
+      expect(await lines.next()).toBe('Following changes. Press Ctrl-C to stop.')
       writeFiles(watched, { 'deep/b.md': '# Elm\n\nAnother tree.' })
       expect(await change()).toBe(`${watched}: 1 added, 0 changed, 0 removed, 1 unchanged`)
       writeFiles(watched, { 'deep/b.md': '# Elm\n\nA tree in a folder.' })
@@ -114,15 +114,17 @@ describe('bun run gateway index', () => {
   })
 
   test('what cannot be done is refused in one line', async () => {
-    expect(await refused(['remove', '/never/added'])).toBe('Refused: /never/added was never added; see "index list"')
+    expect(await refused(['remove', '/never/added'])).toBe(
+      'Refused: /never/added is not in the index; see "index list"',
+    )
     expect(await refused(['add', '/nowhere'])).toBe('Refused: there is nothing at /nowhere')
     expect(await refused(['add', 'http://127.0.0.1:9/'])).toMatch(/^Refused: .*(forbidden|bad)/)
   })
 
   test('wrong usage is told before anything is read', async () => {
-    expect(await refused(['sell', 'x'])).toStartWith('Misused: there is no index command "sell"')
+    expect(await refused(['sell', 'x'])).toStartWith('Misused: unknown index command "sell"')
     expect(await refused(['add'])).toStartWith('Misused: "index add" takes at least one argument')
-    expect(await refused(['list', 'x'])).toStartWith('Misused: "index list" takes no argument')
+    expect(await refused(['list', 'x'])).toStartWith('Misused: "index list" takes no arguments')
     expect(await refused(['add', 'x', '--url', 'ftp://x'])).toStartWith('Misused: --url must be')
     expect(await refused(['add', 'x', '--nonsense'])).toStartWith('Misused: ')
     expect(await indexCommand(['--help'])).toStartWith('Usage: bun run gateway index COMMAND')

@@ -104,7 +104,7 @@ describe('gateway topup', () => {
       },
     }
     const { code, err } = await cli.runAt(patient, 'topup', '25')
-    expect([code, err]).toEqual([1, expect.stringContaining('nothing was charged')])
+    expect([code, err]).toEqual([1, expect.stringContaining('Nothing was charged')])
     const amounts = (text: string) => (JSON.parse(text) as Record<string, unknown>)['account_balance_micros_usd']
     expect(amounts((await cli.run('balance', '--json')).out)).toBe(amounts(before))
     await cli[Symbol.asyncDispose]()
@@ -128,7 +128,7 @@ test('where nothing can be topped up on a page, it says how else', async () => {
   const bare = await openHarness({ env: { SANDBOX_TOPUPS: 'false' } })
   const { cli, seen } = await signedIn(bare)
   const { code, err } = await cli.run('topup', '10')
-  expect([code, err]).toEqual([1, expect.stringContaining('takes no cards')])
+  expect([code, err]).toEqual([1, expect.stringContaining('accepts no cards')])
   expect((await cli.run('topup')).out).toBe(`Open ${bare.config.baseUrl}/billing in a browser.\n`)
   expect(seen).toHaveLength(1)
   await cli[Symbol.asyncDispose]()

@@ -92,27 +92,27 @@ describe('a top-up counts when its network has confirmed it', () => {
     paymentClaims.served = served
     expect([await cutOff.balance(), await cutOff.listed()]).toEqual([[10_000_000, 10_000_000], ['pending']])
     expect([await booked.pay(), await waiting.pay()]).toEqual([201, 503])
-    await checks.check()
+    await checks.run()
     expect([await booked.balance(), log]).toEqual([[10_000_000, 10_000_000], []])
 
     expect(Boolean(await sandbox.ask('evm_revert', [before]))).toBe(true)
-    await checks.check()
+    await checks.run()
     // It may come again: the authorizations are good for some minutes.
     expect([await booked.balance(), log]).toEqual([[10_000_000, 10_000_000], []])
 
     await sandbox.ask('evm_increaseTime', [700])
     await mine(1)
-    await checks.check()
+    await checks.run()
     // One node may be behind: it is asked twice.
     expect([await booked.balance(), log]).toEqual([[10_000_000, 10_000_000], []])
-    await checks.check()
-    await checks.check()
+    await checks.run()
+    await checks.run()
     expect([await booked.balance(), await waiting.balance(), log.length]).toEqual([[0, 0], [0, 0], 1])
-    expect(log[0]).toContain('a top-up is gone from its network, and was taken from the balance')
+    expect(log[0]).toContain('a top-up was reverted by its network and taken back from the balance')
     // Each waits for its own next look.
     await job(1_000_000)
     expect([await waiting.balance(), await waiting.listed()]).toEqual([[0, 0], ['failed']])
     expect([await cutOff.balance(), await cutOff.listed()]).toEqual([[0, 0], ['failed']])
-    checks.close()
+    await checks.close()
   })
 })

@@ -115,7 +115,7 @@ describe('payment clients on an EVM chain', () => {
       () => 'it started',
       (error: Error) => error.message,
     )
-    expect(ended).toContain('payments by evm are half set: PAYMENTS_EVM_RELAYER_KEY missing')
+    expect(ended).toContain('PAYMENTS_EVM_RELAYER_KEY not set; payments by evm need')
     expect(ended).not.toContain('    at ')
   })
 })

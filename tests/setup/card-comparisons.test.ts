@@ -41,7 +41,7 @@ test('card payments are compared five minutes after the start, then daily, an ho
     await settled()
     expect(made).toBe(runs)
   }
-  job.close()
+  void job.close()
   jest.advanceTimersByTime(48 * 60 * MINUTE_MS)
   await settled()
   expect(made).toBe(5)
@@ -62,7 +62,7 @@ test('one that is under way at the stop is the last', async () => {
     log,
   )
   jest.advanceTimersByTime(5 * MINUTE_MS)
-  job.close()
+  void job.close()
   end.resolve()
   await settled()
   jest.advanceTimersByTime(48 * 60 * MINUTE_MS)

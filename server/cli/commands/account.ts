@@ -3,15 +3,15 @@ import { COMMON_USAGE, type Command, parsed, words } from '../command'
 import { Misused } from '../control-client'
 import { asJson, printed, usd } from '../print'
 import { SessionStore } from '../session-store'
-import { ALL_SCOPES, givenUp, signInByBrowser, signInByDevice } from '../sign-in'
+import { ALL_SCOPES, revokeTokens, signInByBrowser, signInByDevice } from '../sign-in'
 import { table } from '../table'
 
 export const LOGIN: Command = {
   name: 'login',
-  summary: 'signs in through a browser',
+  summary: 'sign in through a browser',
   usage: `[--device] [--url URL] [--scope "SCOPES"]
 
-  --device   for machines without a browser: shows a code to enter in any browser
+  --device   sign in with a code in any browser, for machines without one
   --scope    what this machine may do (default: "${ALL_SCOPES}")
 `,
   async run(args, terminal) {
@@ -19,8 +19,8 @@ export const LOGIN: Command = {
     words('login', positionals, [])
     const store = new SessionStore(terminal)
     const url = gatewayUrl(values.url, terminal, null)
-    const asked = new Set((values.scope ?? ALL_SCOPES).split(/[ ,]+/).filter(Boolean))
-    const scope = [...asked.add('offline_access')].join(' ')
+    const scopes = new Set((values.scope ?? ALL_SCOPES).split(/[ ,]+/).filter(Boolean))
+    const scope = [...scopes.add('offline_access')].join(' ')
     const session = await (values.device ? signInByDevice : signInByBrowser)(url, scope, terminal)
     const place = await store.write(session)
     printed(
@@ -28,35 +28,35 @@ export const LOGIN: Command = {
       values,
       { url, scope: session.scope, kept_in: place },
       () =>
-        `Signed in to ${url}. The sign-in is kept in ${place === 'keychain' ? "the system's keychain" : 'a file that only you can read'}.\n`,
+        `Signed in to ${url}. The sign-in is stored in ${place === 'keychain' ? "the system's keychain" : 'a file that only you can read'}.\n`,
     )
   },
 }
 
 export const LOGOUT: Command = {
   name: 'logout',
-  summary: 'gives the sign-in up, here and at the gateway',
+  summary: 'sign out, here and at the gateway',
   usage: '\n',
   async run(args, terminal) {
     const { values, positionals } = parsed(args, {})
     words('logout', positionals, [])
     const store = new SessionStore(terminal)
     const session = await store.read().catch(() => null)
-    const isTold = session !== null && (await givenUp(session, terminal))
+    const isRevoked = session !== null && (await revokeTokens(session, terminal))
     await store.remove()
-    printed(terminal, values, { signed_out: session !== null, told_gateway: isTold }, () =>
+    printed(terminal, values, { signed_out: session !== null, told_gateway: isRevoked }, () =>
       session === null
-        ? 'Nobody was signed in.\n'
-        : isTold
+        ? 'You were not signed in.\n'
+        : isRevoked
           ? 'Signed out.\n'
-          : `Signed out here. ${session.url} did not answer: end the access on its Connected apps page too.\n`,
+          : `Signed out here, but ${session.url} could not be reached. Disconnect "gateway-cli" on its Connected apps page too.\n`,
     )
   },
 }
 
 export const WHOAMI: Command = {
   name: 'whoami',
-  summary: 'whose money a call would spend, and what it may do',
+  summary: 'show the account and permissions in use',
   usage: COMMON_USAGE,
   async run(args, terminal) {
     const { values, positionals } = parsed(args, {})
@@ -77,22 +77,22 @@ export const WHOAMI: Command = {
 
 export const BALANCE: Command = {
   name: 'balance',
-  summary: 'what is left to spend',
+  summary: 'show the account balance and the remaining limit',
   usage: COMMON_USAGE,
   async run(args, terminal) {
     const { values, positionals } = parsed(args, {})
     words('balance', positionals, [])
     const api = await Api.open(terminal, values)
     const answer = await api.json('GET', '/v1/credits/balance')
-    const own = Object(answer['api_key']) as Record<string, unknown>
+    const key = Object(answer['api_key']) as Record<string, unknown>
     printed(terminal, values, answer, () =>
       table(
         ['', 'USD'],
         [
           ['account balance', usd(answer['account_balance_micros_usd'])],
           ['available now', usd(answer['available_balance_micros_usd'])],
-          ['used by this key or app', usd(own['used_micros_usd'])],
-          ['left under its own limit', own['unlimited'] === true ? 'unlimited' : usd(own['remaining_micros_usd'])],
+          ['spent by this key or app', usd(key['used_micros_usd'])],
+          ['remaining under its limit', key['unlimited'] === true ? 'unlimited' : usd(key['remaining_micros_usd'])],
         ],
       ),
     )
@@ -108,10 +108,10 @@ interface Bucket {
 
 export const USAGE: Command = {
   name: 'usage',
-  summary: 'requests and charges, by day or hour',
+  summary: 'show requests and charges by day or hour',
   usage: `[REQUEST_ID] [--days N] [--by day|hour] [--scope key|account]
 
-With a REQUEST_ID it explains the charge of that call.
+With REQUEST_ID, shows how that call was charged.
 
 ${COMMON_USAGE}`,
   words: ['--days', '--by', '--scope'],

@@ -1,11 +1,11 @@
 import { type Command, words } from '../command'
 import { Misused } from '../control-client'
 
-/** Knows the commands by what it is given, so that the table of commands can hold it. */
+/** Takes the commands as a function, because the list of commands contains this one. */
 export function completion(commands: () => readonly Command[]): Command {
   return {
     name: 'completion',
-    summary: "prints a shell's completion",
+    summary: 'print a completion script for your shell',
     usage: `bash|zsh|fish
 
   bash   eval "$(gateway completion bash)"

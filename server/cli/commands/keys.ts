@@ -20,20 +20,23 @@ const SUBCOMMANDS = ['list', 'create', 'show', 'rotate', 'disable', 'enable', 'r
 
 export const KEYS: Command = {
   name: 'keys',
-  summary: 'lists, makes and changes API keys',
+  summary: 'list, create and change API keys',
   usage: `COMMAND
 
-  list [--status STATUS]                  active, disabled, expired, exhausted or revoked
+  list [--status STATUS]                  list keys; STATUS is active, disabled, expired, exhausted or revoked
   create NAME [--limit USD] [--ip ADDRESS]... [--expires TIME] [--note TEXT]
-                                          prints the secret once, alone on standard output
-  show KEY
-  rotate KEY [--grace SECONDS | --leaked] a successor; the old key stops after the grace (a day), or at once
-  disable KEY, enable KEY, revoke KEY
-  limit KEY USD|none
-  ips KEY [ADDRESS]...                    addresses or ranges that may use it; none given: all may
-  note KEY TEXT|none
+                                          create a key; its secret is printed once, alone on standard output
+  show KEY                                show a key
+  rotate KEY [--grace SECONDS | --leaked] create a replacement; the old key works for another day, for SECONDS,
+                                          or with --leaked not at all
+  disable KEY                             stop a key for now
+  enable KEY                              let a disabled key work again
+  revoke KEY                              stop a key for good
+  limit KEY USD|none                      set or remove the spending limit
+  ips KEY [ADDRESS]...                    allow only these addresses or ranges; without any, allow all
+  note KEY TEXT|none                      set or remove the note
 
-KEY is an id (key_...) or a name. Needs a sign-in: keys make no keys.
+KEY is an id (key_...) or a name. Requires "gateway login": API keys cannot manage keys.
 
 ${COMMON_USAGE}`,
   words: SUBCOMMANDS,
@@ -43,7 +46,7 @@ ${COMMON_USAGE}`,
     if (!SUBCOMMANDS.some((one) => one === what))
       throw new Misused(`"keys" takes ${SUBCOMMANDS.join(', ')}; see --help`)
     const run = RUN[what as (typeof SUBCOMMANDS)[number]]
-    // The words are judged before anything is sent.
+    // Arguments are checked before anything is sent.
     const job = run(rest, values)
     await job(await Api.open(terminal, values), terminal, values)
   },
@@ -109,14 +112,14 @@ function change(what: string, rest: readonly string[], method: string, path: str
   }
 }
 
-/** The secret stands alone on standard output, so that it can be piped into a file or a store of secrets. */
-function shown(made: Record<string, unknown>, terminal: Terminal, values: Values): void {
-  const { key, secret } = made as KeyWithSecret
+/** Prints only the secret to standard output, so that it can be piped into a file or a secret store. */
+function shown(created: Record<string, unknown>, terminal: Terminal, values: Values): void {
+  const { key, secret } = created as KeyWithSecret
   if (values.json) {
-    terminal.out(asJson(made))
+    terminal.out(asJson(created))
     return
   }
-  terminal.err(`${listing([key])}\nThis is the secret. It is not shown again:\n`)
+  terminal.err(`${listing([key])}\nThe secret of this key. It cannot be shown again:\n`)
   terminal.out(`${secret}\n`)
 }
 
@@ -140,7 +143,9 @@ async function idOf(api: Api, named: string): Promise<string> {
   const [only, ...others] = found
   if (!only) throw new Misused(`you have no key named "${named}"`)
   if (others.length > 0)
-    throw new Misused(`several keys are named "${named}": use an id of ${found.map(({ id }) => id).join(', ')}`)
+    throw new Misused(
+      `several keys are named "${named}". Use one of their ids: ${found.map(({ id }) => id).join(', ')}`,
+    )
   return only.id
 }
 
@@ -163,7 +168,7 @@ function listing(keys: readonly KeyRecord[]): string {
 function limitIn(text: string): number | null {
   if (text === 'none') return null
   if (!/^\d{1,7}(\.\d{1,6})?$/.test(text))
-    throw new Misused(`a limit is an amount of USD such as 5 or 0.25, or none, not "${text}"`)
+    throw new Misused(`a limit must be an amount of USD such as 5 or 0.25, or none, not "${text}"`)
   return Number(text)
 }
 

@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path'
 import {
   type Entry,
   makeFolder,
-  replaced,
+  replaceFile,
   settingsText,
   type WithEntry,
   withJsonEntry,
@@ -20,7 +20,7 @@ interface Agent {
   readonly title: string
   readonly file: (home: string, env: Terminal['env']) => string
   readonly write: WithEntry
-  /** The members on the way to the entry. */
+  /** Where the file lists MCP servers. */
   readonly path: readonly string[]
   readonly entry: (url: string, keyVariable: string | null) => Entry
 }
@@ -28,7 +28,7 @@ interface Agent {
 const bearer = (variable: string | null, form: (name: string) => string) =>
   variable === null ? {} : { headers: { Authorization: `Bearer ${form(variable)}` } }
 
-/** Where well-known agents keep their MCP servers, and how each writes one. */
+/** The settings files of well-known agents, and the format of their entries. */
 const AGENTS: Readonly<Record<string, Agent>> = {
   'claude-code': {
     title: 'Claude Code (this project)',
@@ -42,7 +42,7 @@ const AGENTS: Readonly<Record<string, Agent>> = {
     file: (home, env) => join(applicationSettings(home, env), 'Claude', 'claude_desktop_config.json'),
     write: withJsonEntry,
     path: ['mcpServers'],
-    // Its file knows programs alone: this one, of npm, speaks to a server over HTTP for it.
+    // It can only start programs. This npm package connects it to a server over HTTP.
     entry: (url, key) => ({
       command: 'npx',
       args: ['-y', 'mcp-remote', url, ...(key === null ? [] : ['--header', `Authorization:Bearer \${${key}}`])],
@@ -92,7 +92,7 @@ const AGENTS: Readonly<Record<string, Agent>> = {
   },
 }
 
-/** Where programs with a window keep their settings. */
+/** The system's folder for application settings. */
 function applicationSettings(home: string, env: Terminal['env']): string {
   if (process.platform === 'darwin') return join(home, 'Library', 'Application Support')
   if (process.platform === 'win32') return env['APPDATA'] || join(home, 'AppData', 'Roaming')
@@ -101,17 +101,17 @@ function applicationSettings(home: string, env: Terminal['env']): string {
 
 export const MCP: Command = {
   name: 'mcp',
-  summary: 'sets an agent up to use the gateway as an MCP server',
+  summary: 'add the gateway to an agent as an MCP server',
   usage: `setup AGENT [--key-env NAME] [--print]
 
   AGENT       ${Object.keys(AGENTS).join(', ')}
-  --key-env   lets the agent send the API key that is in this environment variable; without it the agent
-              signs in through a browser. The key itself is never written
-  --print     prints what would be written, and writes nothing
-  --url URL   the gateway's address
-  --json      prints the answer as JSON
+  --key-env   use the API key in this environment variable; the key itself is never written. Without it, the
+              agent signs in through a browser
+  --print     print what would be written without writing it
+  --url URL   the gateway's URL
+  --json      print the result as JSON
 
-Other servers of the agent stay as they are. The file as it was is kept beside it as FILE.bak.
+The agent's other servers stay unchanged. The previous file is saved as FILE.bak.
 `,
   words: ['setup', ...Object.keys(AGENTS)],
   async run(args, terminal) {
@@ -121,27 +121,28 @@ Other servers of the agent stay as they are. The file as it was is kept beside i
       print: { type: 'boolean' },
     })
     const [what, name = '', ...more] = positionals
-    if (what !== 'setup' || more.length > 0) throw new Misused('"mcp" takes setup and the name of an agent; see --help')
+    if (what !== 'setup' || more.length > 0)
+      throw new Misused('"mcp" takes "setup" and the name of an agent; see --help')
     const agent = Object.hasOwn(AGENTS, name) ? AGENTS[name] : undefined
-    if (!agent) throw new Misused(`the agent is one of ${Object.keys(AGENTS).join(', ')}`)
+    if (!agent) throw new Misused(`the agent must be one of ${Object.keys(AGENTS).join(', ')}`)
     const variable = values['key-env'] ?? null
     if (variable !== null && !/^[A-Za-z_]\w*$/.test(variable))
-      throw new Misused(`"${variable}" is not the name of a variable`)
+      throw new Misused(`--key-env must be the name of an environment variable, not "${variable}"`)
     const session = await new SessionStore(terminal).read().catch(() => null)
     const entry = agent.entry(`${gatewayUrl(values.url, terminal, session)}/mcp`, variable)
     const file = agent.file(terminal.env['HOME'] || homedir(), terminal.env)
-    // What cannot be read is not written, but how it would look is shown all the same.
+    // A file that cannot be read is never written, but the entry can still be shown.
     if (values.print) return terminal.out(shown(agent, file, await settingsText(file).catch(() => ''), entry))
     await makeFolder(isAbsolute(file) ? null : process.cwd(), file)
     const text = agent.write(file, await settingsText(file), agent.path, entry)
-    const backup = await replaced(file, text)
+    const backup = await replaceFile(file, text)
     printed(terminal, values, { agent: name, file, backup, entry }, () =>
       [
-        `${agent.title}: wrote the server "gateway" to ${file}.`,
-        ...(backup === null ? [] : [`What was there is in ${backup}.`]),
+        `${agent.title}: added the MCP server "gateway" to ${file}.`,
+        ...(backup === null ? [] : [`The previous file is saved as ${backup}.`]),
         variable === null
-          ? 'The agent opens a browser for access when it first connects.'
-          : `Set ${variable} to an API key where the agent runs.`,
+          ? 'The agent opens a browser to sign in when it first connects.'
+          : `Set ${variable} to an API key in the agent's environment.`,
         '',
       ].join('\n'),
     )

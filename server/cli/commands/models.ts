@@ -13,7 +13,7 @@ interface Model {
 
 export const MODELS: Command = {
   name: 'models',
-  summary: 'lists the models and their prices',
+  summary: 'list the models and their prices',
   usage: COMMON_USAGE,
   async run(args, terminal) {
     const { values, positionals } = parsed(args, {})
@@ -38,10 +38,10 @@ export const MODELS: Command = {
 
 export const CHAT: Command = {
   name: 'chat',
-  summary: 'asks a model; the answer comes as it is written',
-  usage: `WORDS... [--model MODEL] [--system TEXT] [--max-tokens N]
+  summary: 'ask a model and stream its answer',
+  usage: `PROMPT... [--model MODEL] [--system TEXT] [--max-tokens N]
 
-Text that is piped in is put before the words. Without --model the first model of "gateway models" answers.
+Piped text is put before the prompt. The default model is the first one of "gateway models".
 
 ${COMMON_USAGE}`,
   async run(args, terminal) {
@@ -51,18 +51,19 @@ ${COMMON_USAGE}`,
       'max-tokens': { type: 'string' },
     })
     const piped = await terminal.input()
-    const asked = [piped?.trim(), positionals.join(' ')].filter(Boolean).join('\n\n')
-    if (!asked) throw new Misused('"chat" takes the words to ask, or text piped in')
-    const most = values['max-tokens']
-    if (most !== undefined && !/^\d{1,7}$/.test(most)) throw new Misused(`--max-tokens must be a number, not "${most}"`)
+    const prompt = [piped?.trim(), positionals.join(' ')].filter(Boolean).join('\n\n')
+    if (!prompt) throw new Misused('"chat" needs a prompt, as words or piped text')
+    const maxTokens = values['max-tokens']
+    if (maxTokens !== undefined && !/^\d{1,7}$/.test(maxTokens))
+      throw new Misused(`--max-tokens must be a number, not "${maxTokens}"`)
     const api = await Api.open(terminal, values)
     const body = {
       model: values.model ?? (await firstModel(api)),
       messages: [
         ...(values.system ? [{ role: 'system', content: values.system }] : []),
-        { role: 'user', content: asked },
+        { role: 'user', content: prompt },
       ],
-      ...(most !== undefined && { max_tokens: Number(most) }),
+      ...(maxTokens !== undefined && { max_tokens: Number(maxTokens) }),
       ...(!values.json && { stream: true }),
     }
     const answer = await api.send('POST', '/v1/chat/completions', {
@@ -83,11 +84,11 @@ async function firstModel(api: Api): Promise<string> {
   return models[0].id
 }
 
-/** The words of a streamed completion, as they come; of one that came whole, at once. */
+/** The text of a completion: piece by piece if it is streamed, otherwise at once. */
 async function* pieces(answer: Response): AsyncGenerator<string> {
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) {
-    const said: unknown = await answer.json()
-    yield textOf(said, 'message')
+    const completion: unknown = await answer.json()
+    yield textOf(completion, 'message')
     return
   }
   let rest = ''
@@ -101,7 +102,7 @@ async function* pieces(answer: Response): AsyncGenerator<string> {
       if (!data || data === '[DONE]') continue
       const event: unknown = JSON.parse(data)
       const error: unknown = Reflect.get(Object(event), 'error')
-      if (error) throw new Refused(String(Reflect.get(Object(error), 'message') ?? 'the answer broke off'))
+      if (error) throw new Refused(String(Reflect.get(Object(error), 'message') ?? 'the response broke off'))
       yield textOf(event, 'delta')
     }
   }

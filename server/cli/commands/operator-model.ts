@@ -3,11 +3,11 @@ import { askServer, Misused } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
 
-export const MODEL_HELP = `  model list                                models, their routes and prices
-  model put FILE.json                       adds a model, or several under "models" (docs/models.md), or replaces them
+export const MODEL_HELP = `  model list                                list models, their routes and prices
+  model put FILE.json                       add or replace a model, or several under "models" (docs/models.md)
   model price ID INPUT OUTPUT [CACHE_READ CACHE_WRITE]
-                                            USD per million tokens of a model that was added so
-  model remove ID                           takes it back`
+                                            set the price of a model added with "put", in USD per million tokens
+  model remove ID                           remove a model added with "put"`
 
 interface ModelLine {
   readonly id: string
@@ -17,15 +17,15 @@ interface ModelLine {
   readonly pricing: Readonly<Record<'input' | 'output' | 'cache_read' | 'cache_write', number>>
 }
 
-/** Runs one `operator model` command; resolves to what it prints. */
+/** Runs an `operator model` command. Resolves to its output. */
 export async function modelCommand([command, ...rest]: readonly string[], json: boolean): Promise<string> {
-  const answers = await asked(command, rest)
+  const answers = await send(command, rest)
   if (json) return asJson(answers.length === 1 ? answers[0] : answers)
-  if (command === 'remove') return `${rest[0]} is gone\n`
+  if (command === 'remove') return `Removed ${rest[0]}.\n`
   return modelTable(answers.flatMap((answer) => (answer as { models: readonly ModelLine[] }).models))
 }
 
-async function asked(command: string | undefined, rest: readonly string[]): Promise<unknown[]> {
+async function send(command: string | undefined, rest: readonly string[]): Promise<unknown[]> {
   const expect = (...counts: readonly number[]) => {
     if (!counts.includes(rest.length))
       throw new Misused(`"operator model ${command}" takes ${counts.join(' or ')} arguments; see --help`)
@@ -50,7 +50,7 @@ async function asked(command: string | undefined, rest: readonly string[]): Prom
       expect(1)
       return [await askServer('model-remove', { id: rest[0] })]
     default:
-      throw new Misused(`there is no command "operator model ${command ?? ''}"; see --help`)
+      throw new Misused(`unknown command "operator model ${command ?? ''}"; see --help`)
   }
 }
 

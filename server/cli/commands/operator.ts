@@ -6,32 +6,33 @@ import { MODEL_HELP, modelCommand } from './operator-model'
 
 const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
 
-Speaks to the server that runs on DATA_DIR (default: data), as its operator.
+Manages the server that runs on DATA_DIR (default: data).
 
-  list [TEXT]                               accounts and prices; with TEXT, accounts whose id, e-mail or name matches
+  list [TEXT]                               list accounts and prices, or find accounts by id, e-mail or name
   grant ACCOUNT USD [--note TEXT] [--reference TEXT]
-                                            adds credit; the same reference is booked once
-  limits ACCOUNT RPM TPM CONCURRENCY        gives an account limits of its own (Enterprise)
-  limits ACCOUNT --none                     takes them back
-  keys ACCOUNT NUMBER                       lets an account have so many live keys; --none: as many as any
-  price OPERATION USD [--account ACCOUNT]   sets a price per successful request, such as 0.004
+                                            add credit; a reference is never booked twice
+  limits ACCOUNT RPM TPM CONCURRENCY        set custom limits (Enterprise)
+  limits ACCOUNT --none                     remove custom limits
+  keys ACCOUNT NUMBER                       set the maximum number of live keys
+  keys ACCOUNT --none                       restore the default maximum
+  price OPERATION USD [--account ACCOUNT]   set the price of a unit, such as 0.004, for everyone or one account
   price OPERATION --none [--account ACCOUNT]
-                                            takes it back
-  ready                                     whether calls can be served and charged, and each provider's state
-  requests                                  requests for higher limits that wait
-  approve REQUEST [--reason TEXT]           moves the account to Growth
+                                            restore the default price
+  ready                                     show whether calls can be served and charged, and the state of each provider
+  requests                                  list pending requests for higher limits
+  approve REQUEST [--reason TEXT]           move the account to Growth
   approve REQUEST RPM TPM CONCURRENCY [--reason TEXT]
-                                            gives it limits of its own instead
-  decline REQUEST --reason TEXT             the owner reads the reason
+                                            give the account custom limits instead
+  decline REQUEST --reason TEXT             decline a request; the owner sees the reason
 ${MODEL_HELP}
-  reset-link ACCOUNT                        prints a link that sets a new password, good for an hour and one use
+  reset-link ACCOUNT                        print a link to set a new password, valid once within an hour
 
-ACCOUNT is an id (acct_...), or an e-mail address that its owner has confirmed. OPERATION is image-search or llm-context.
+ACCOUNT is an id (acct_...) or a confirmed e-mail address. OPERATION is the name of a price, such as image-search.
 
-  --json   prints the answer as JSON
-  --help   prints this
+  --json   print the response as JSON
+  --help   print this help
 
-Exit codes: 0 done, 1 refused by the server, 2 wrong usage (nothing was sent).
+Exit codes: 0 success, 1 refused by the server, 2 wrong usage (nothing was sent).
 `
 
 interface AccountLine {
@@ -60,7 +61,7 @@ interface RequestLine {
   readonly use_case: string
 }
 
-/** Runs one operator's command; resolves to what it prints. */
+/** Runs an operator command. Resolves to its output. */
 export async function operatorCommand(args: readonly string[]): Promise<string> {
   const { values, positionals } = parsed(args)
   const [command, ...rest] = positionals
@@ -139,7 +140,7 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Rec
       expect(1)
       return { request: first, ...only(options, 'reason') }
     default:
-      throw new Misused(`there is no operator command "${command}"; see --help`)
+      throw new Misused(`unknown operator command "${command}"; see --help`)
   }
 }
 
@@ -149,9 +150,9 @@ function only(options: Options, name: 'note' | 'reference' | 'account' | 'reason
 }
 
 function listing({ accounts, prices }: { accounts: readonly AccountLine[]; prices: readonly PriceLine[] }): string {
-  if (accounts.length === 0) return 'No accounts yet. The start of the gateway printed who becomes operator.\n'
-  const own = prices.filter((price) => price.usd !== null)
-  return accountTable(accounts) + (own.length > 0 ? `\n${own.map(priceLine).join('\n')}\n` : '')
+  if (accounts.length === 0) return 'No accounts yet. The gateway prints at startup how to become its operator.\n'
+  const overrides = prices.filter((price) => price.usd !== null)
+  return accountTable(accounts) + (overrides.length > 0 ? `\n${overrides.map(priceLine).join('\n')}\n` : '')
 }
 
 function accountTable(accounts: readonly AccountLine[]): string {
@@ -170,7 +171,7 @@ function accountTable(accounts: readonly AccountLine[]): string {
 }
 
 function requestTable(requests: readonly RequestLine[]): string {
-  if (requests.length === 0) return 'No request waits.\n'
+  if (requests.length === 0) return 'No pending requests.\n'
   return table(
     ['REQUEST', 'ACCOUNT', 'E-MAIL', 'STATUS', 'PEAK RPM', 'PEAK TPM', 'ENDPOINTS', 'USE CASE'],
     requests.map((request) => [
@@ -186,10 +187,10 @@ function requestTable(requests: readonly RequestLine[]): string {
   )
 }
 
-function keysLine({ id, most_keys: most }: AccountLine): string {
-  return `${id} may have ${most} live keys\n`
+function keysLine({ id, most_keys: maxKeys }: AccountLine): string {
+  return `${id} may have up to ${maxKeys} live keys\n`
 }
 
 function priceLine({ operation, account, usd }: PriceLine): string {
-  return `${operation} costs ${usd === null ? "the catalogue's price" : `${usd} USD`} for ${account ?? 'every account'}`
+  return `${operation} costs ${usd === null ? 'the default price' : `${usd} USD`} for ${account ?? 'every account'}`
 }

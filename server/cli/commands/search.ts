@@ -1,3 +1,4 @@
+import { listOf } from '../../core/json'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed } from '../command'
 import { Misused } from '../control-client'
@@ -8,12 +9,12 @@ const PATHS = { images: '/apis/v1/websearch/images/search', context: '/apis/v1/w
 
 export const SEARCH: Command = {
   name: 'search',
-  summary: 'searches images, or context for a language model',
-  usage: `images|context WORDS... [--count N] [--country XX] [--param NAME=VALUE]... [--max-price USD] [--quote]
+  summary: 'search for images, or for context for a language model',
+  usage: `images|context QUERY... [--count N] [--country XX] [--param NAME=VALUE]... [--max-price USD] [--quote]
 
-  --param      any other parameter of the route, such as freshness=pw
-  --max-price  refuse when it would cost more
-  --quote      tells the price; searches nothing
+  --param      any other parameter of the endpoint, such as freshness=pw
+  --max-price  do not search if it would cost more
+  --quote      show the price without searching
 
 ${COMMON_USAGE}`,
   words: ['images', 'context'],
@@ -27,15 +28,15 @@ ${COMMON_USAGE}`,
     })
     const [kind, ...rest] = positionals
     if (kind !== 'images' && kind !== 'context')
-      throw new Misused('"search" takes images or context, then the words; see --help')
-    if (rest.length === 0) throw new Misused(`"search ${kind}" takes the words to search for`)
+      throw new Misused('"search" takes images or context, then a query; see --help')
+    if (rest.length === 0) throw new Misused(`"search ${kind}" needs a query; see --help`)
     const query = new URLSearchParams({ q: rest.join(' ') })
     if (values.count !== undefined) query.set('count', values.count)
     if (values.country !== undefined) query.set('country', values.country)
-    for (const one of values.param ?? []) {
-      const at = one.indexOf('=')
-      if (at < 1) throw new Misused(`--param takes NAME=VALUE, not "${one}"`)
-      query.append(one.slice(0, at), one.slice(at + 1))
+    for (const parameter of values.param ?? []) {
+      const at = parameter.indexOf('=')
+      if (at < 1) throw new Misused(`--param takes NAME=VALUE, not "${parameter}"`)
+      query.append(parameter.slice(0, at), parameter.slice(at + 1))
     }
     const headers = {
       ...(values['max-price'] !== undefined && { 'x-max-price-usd': values['max-price'] }),
@@ -54,8 +55,8 @@ ${COMMON_USAGE}`,
 }
 
 function images(body: Record<string, unknown>): string {
-  const results = list(body['results'])
-  if (results.length === 0) return 'Nothing found.\n'
+  const results = objects(body['results'])
+  if (results.length === 0) return 'No results.\n'
   return table(
     ['TITLE', 'PAGE', 'IMAGE'],
     results.map((one) => [
@@ -67,22 +68,18 @@ function images(body: Record<string, unknown>): string {
 }
 
 function context(body: Record<string, unknown>): string {
-  const sources = list(Object(body['grounding'])['generic'])
+  const sources = objects(Object(body['grounding'])['generic'])
   if (sources.length === 0) return asJson(body)
   return sources
     .map(
       (one) =>
-        `${oneLine(one['title'])}\n${oneLine(one['url'])}\n\n${list0(one['snippets']).map(String).join('\n\n')}\n`,
+        `${oneLine(one['title'])}\n${oneLine(one['url'])}\n\n${listOf(one['snippets']).map(String).join('\n\n')}\n`,
     )
     .join('\n---\n\n')
 }
 
-function list(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.map((one) => Object(one) as Record<string, unknown>) : []
-}
-
-function list0(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
+function objects(value: unknown): Record<string, unknown>[] {
+  return listOf(value).map((element) => Object(element) as Record<string, unknown>)
 }
 
 function oneLine(value: unknown): string {

@@ -7,7 +7,7 @@ import { asJson, printed, usd } from '../print'
 interface Action {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** The words that must follow, by the route's names. The last takes what is left, when it is text. */
+  /** The required arguments, by parameter name. If the last one is text, it takes all remaining words. */
   readonly takes: readonly string[]
 }
 
@@ -27,19 +27,20 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 
 export const SOCIAL: Command = {
   name: 'social',
-  summary: 'links a social account, and acts in its name',
+  summary: 'link a social account and act with it',
   usage: `COMMAND
 
-  link                      prints the address where its owner allows it
-  me, whois USERNAME        the linked account, or another
-  follow ID, unfollow ID    by user id
-  like ID, unlike ID, delete ID
-                            by post id
-  post TEXT [--reply-to ID] [--quote ID]
-  dm ID TEXT, threads
+  link                                    print a URL where the owner of a social account can approve the link
+  me                                      show the linked account
+  whois USERNAME                          show another account
+  follow ID, unfollow ID                  ID is a user's id
+  like ID, unlike ID, delete ID           ID is a post's id
+  post TEXT [--reply-to ID] [--quote ID]  write a post
+  dm ID TEXT                              send a direct message to a user
+  threads                                 show direct messages
 
-A linked account hangs on an API key: set GATEWAY_API_KEY, or name the key with --key-id KEY when signed in.
-A write carries a name of its own, so that a repeat after a lost answer is not done twice; --name TEXT gives it.
+A linked account belongs to an API key: set GATEWAY_API_KEY, or sign in and name the key with --key-id KEY.
+Every write has an idempotency key, so that repeating it after a lost response does not act twice. Set it with --name TEXT.
 
 ${COMMON_USAGE}`,
   words: Object.keys(ACTIONS),
@@ -53,7 +54,7 @@ ${COMMON_USAGE}`,
     const [what = '', ...rest] = positionals
     const action = Object.hasOwn(ACTIONS, what) ? ACTIONS[what] : undefined
     if (!action) throw new Misused(`"social" takes ${Object.keys(ACTIONS).join(', ')}; see --help`)
-    const input = { ...inputOf(what, action, rest), ...also(values) }
+    const input = { ...inputOf(what, action, rest), ...optionsIn(values) }
     const api = await Api.open(terminal, values)
     const path = `/apis/v1/social/${action.path}`
     const answer =
@@ -63,7 +64,7 @@ ${COMMON_USAGE}`,
     const body = Object((await answer.json()) as unknown) as Record<string, unknown>
     printed(terminal, values, body, () =>
       what === 'link'
-        ? `Open this address as the owner of the social account, before ${body['expires_at']}:\n${body['auth_url']}\n`
+        ? `Open this URL as the owner of the social account, before ${body['expires_at']}:\n${body['auth_url']}\n`
         : asJson(body['data'] ?? body),
     )
     const cost = answer.headers.get('x-cost-micros-usd')
@@ -78,11 +79,11 @@ function inputOf(what: string, { takes }: Action, rest: readonly string[]): Reco
       ? [...rest.slice(0, takes.length - 1), rest.slice(takes.length - 1).join(' ')]
       : rest
   if (given.length !== takes.length)
-    throw new Misused(`"social ${what}" takes ${takes.length === 0 ? 'no words' : takes.join(' and ')}; see --help`)
+    throw new Misused(`"social ${what}" takes ${takes.length === 0 ? 'no arguments' : takes.join(' and ')}; see --help`)
   return Object.fromEntries(takes.map((name, i) => [name, given[i] ?? '']))
 }
 
-function also(values: {
+function optionsIn(values: {
   'reply-to'?: string | undefined
   quote?: string | undefined
   'key-id'?: string | undefined

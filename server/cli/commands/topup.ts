@@ -4,9 +4,9 @@ import { Misused, Refused } from '../control-client'
 import { printed, usd } from '../print'
 import type { Terminal } from '../terminal'
 
-const LOOK_EVERY_MS = 2_000
-/** As long as a page can be paid on. */
-const PATIENCE_MS = 60 * 60_000
+const POLL_MS = 2_000
+/** Payment pages expire after this time. */
+const MAX_WAIT_MS = 60 * 60_000
 
 interface TopUp {
   readonly id: string
@@ -16,14 +16,14 @@ interface TopUp {
 
 export const TOPUP: Command = {
   name: 'topup',
-  summary: 'tops the balance up, by card or in the sandbox',
+  summary: 'top up the balance by card or in the sandbox',
   usage: `[AMOUNT] [--method card|sandbox] [--no-wait]
 
-  AMOUNT      USD, 1 to 10000, such as 10 or 25.50; without it the Billing page is opened
-  --method    card opens a page to pay on; sandbox is money that is worth nothing (default: what the gateway offers first)
-  --no-wait   does not wait until it is paid
+  AMOUNT      USD from 1 to 10000, such as 10 or 25.50. Without it, opens the Billing page
+  --method    card opens a payment page; sandbox adds test money (default: the first method that the gateway offers)
+  --no-wait   do not wait for the payment
 
-Needs the sign-in of "gateway login": a key opens no page to pay on.
+Requires "gateway login": API keys cannot open payment pages.
 
 ${COMMON_USAGE}`,
   words: ['--method', '--no-wait'],
@@ -50,18 +50,18 @@ ${COMMON_USAGE}`,
       terminal.err(isOpen ? `Opened ${url}\n` : `Open ${url} in a browser to pay.\n`)
     }
     const end = values['no-wait'] ? topUp : await paid(api, topUp, terminal)
-    if (end.state === 'failed') throw new Refused('the page ended without a payment; nothing was charged')
+    if (end.state === 'failed') throw new Refused('the payment page expired without a payment. Nothing was charged')
     const balance = await api.json('GET', '/v1/credits/balance')
-    printed(terminal, values, { topup: end, url, balance }, () => told(end, balance))
+    printed(terminal, values, { topup: end, url, balance }, () => summary(end, balance))
   },
 }
 
-function told(topUp: TopUp, balance: Record<string, unknown>): string {
+function summary(topUp: TopUp, balance: Record<string, unknown>): string {
   const what = topUp.state === 'paid' ? `Topped up ${usd(topUp.amount_micros_usd)} USD.` : 'Not paid yet.'
   return `${what} The balance is ${usd(balance['account_balance_micros_usd'])} USD.\n`
 }
 
-/** Only where a person watches; else the address is printed. */
+/** Opens a browser, but only for a person at a terminal. Otherwise the URL is printed. */
 async function opened(page: string, terminal: Terminal, { json }: { json?: boolean | undefined }): Promise<boolean> {
   return terminal.isInteractive && json !== true && (await terminal.openBrowser(page))
 }
@@ -70,16 +70,16 @@ async function firstMethod(api: Api): Promise<string> {
   const { topup_methods: methods } = await api.json('GET', '/v1/topups?limit=1')
   const [first] = Array.isArray(methods) ? methods : []
   if (typeof first === 'string') return first
-  throw new Refused('this gateway takes no cards; pay with a wallet at POST /v1/wallet/topups, or ask its operator')
+  throw new Refused('this gateway accepts no cards. Pay with a wallet at POST /v1/wallet/topups, or ask its operator')
 }
 
-/** Looks until it is paid or over. */
+/** Polls until the top-up is paid or has failed. */
 async function paid(api: Api, topUp: TopUp, terminal: Terminal): Promise<TopUp> {
-  const until = terminal.now() + PATIENCE_MS
+  const until = terminal.now() + MAX_WAIT_MS
   let now = topUp
-  if (now.state === 'pending' && terminal.isInteractive) terminal.err('Waiting until it is paid ...\n')
+  if (now.state === 'pending' && terminal.isInteractive) terminal.err('Waiting for the payment ...\n')
   while (now.state === 'pending' && terminal.now() < until) {
-    await terminal.sleep(LOOK_EVERY_MS)
+    await terminal.sleep(POLL_MS)
     const { topups } = await api.json('GET', '/v1/topups?limit=200')
     const found = (Array.isArray(topups) ? topups : []).map(topUpIn).find(({ id }) => id === topUp.id)
     if (found) now = found

@@ -13,52 +13,53 @@ import type { Terminal } from '../terminal'
 
 const INDEX_HELP = `Usage: bun run gateway index COMMAND
 
-Your own documents, sold by the "local" search provider. Works while the gateway runs, and while it does not; a search sees
-all of a change or nothing of it.
+Manages the documents of the "local" search provider. Works whether or not the gateway is running. Searches see each change
+completely or not at all.
 
-  add PATH|URL...   reads a folder, a file, a page or a sitemap into the index. Again: reads what changed since, removes what
-                    is gone. HTML, Markdown, text, PDF with text, pictures.
-    --site NAME     the name of the site in answers; else the folder's, or the host's
-    --url ADDRESS   where the files of a folder stand on the web, such as https://docs.example.com/
-    --watch         stays and follows every change (an address is read again every 15 minutes)
-    --allow-private reads addresses that are not public, such as your own intranet
-  list              what was added
+  add PATH|URL...   add a folder, file, page or sitemap: HTML, Markdown, text, PDF with text, or images. Run it again to
+                    read what changed and to remove what was deleted
+    --site NAME     the site's name in results (default: the name of the folder or host)
+    --url URL       the public URL of a folder, such as https://docs.example.com/
+    --watch         keep running and follow changes (URLs are read again every 15 minutes)
+    --allow-private allow URLs that are not public, such as your intranet
+  list              list what was added
   remove PATH|URL|NUMBER...
-                    takes it out again
-                    "built-in" stands for the documents that every install brings: take them out to sell your own alone,
-                    add them to have them back; it stays so
-  status            what the index holds in all
+                    remove it from the index. "built-in" stands for the documents of every installation: remove it to
+                    offer only your own documents, add it to restore them
+  status            show the totals of the index
 
-  --json   prints the answer as JSON
-  --help   prints this
+  --json   print the result as JSON
+  --help   print this help
 
-Exit codes: 0 done, 1 refused or nothing could be read, 2 wrong usage.
+Exit codes: 0 success, 1 refused or nothing could be read, 2 wrong usage.
 `
 
 type Documents = Awaited<ReturnType<typeof openOwnDocuments>>
 type Report = Awaited<ReturnType<Documents['add']>>
 
-/** What every install brings, as a place to add and to remove. */
+/** The name of the documents that every installation includes. */
 const BUILT_IN = 'built-in'
 const SETTLED_MS = 500
 const ADDRESS_INTERVAL_MS = 15 * 60_000
 
-/** Runs one command on the index of this machine; resolves to what it prints. */
+/** Runs an index command. Resolves to its output. */
 export async function indexCommand(args: readonly string[], terminal: Pick<Terminal, 'out' | 'err'>): Promise<string> {
   const { values, positionals } = parsed(args)
   const [command, ...named] = positionals
   if (values.help || !command) return INDEX_HELP
   if (!['add', 'list', 'remove', 'status'].includes(command))
-    throw new Misused(`there is no index command "${command}"; see --help`)
+    throw new Misused(`unknown index command "${command}"; see --help`)
   if (['add', 'remove'].includes(command) !== named.length > 0)
-    throw new Misused(`"index ${command}" takes ${named.length > 0 ? 'no' : 'at least one'} argument; see --help`)
+    throw new Misused(
+      `"index ${command}" takes ${named.length > 0 ? 'no arguments' : 'at least one argument'}; see --help`,
+    )
   if (values.url !== undefined && !/^https?:\/\/./.test(values.url))
-    throw new Misused(`--url must be an http or https address, not "${values.url}"`)
+    throw new Misused(`--url must be an http or https URL, not "${values.url}"`)
   const documents = await opened(values, named.includes(BUILT_IN) ? command === 'add' : undefined, terminal)
   const rest = named.filter((location) => location !== BUILT_IN)
-  const said = named.includes(BUILT_IN) ? `${BUILT_IN}: ${command === 'add' ? 'added' : 'removed'}\n` : ''
-  if (command === 'add') return (values.json ? '' : said) + (await added(documents, rest, values, terminal))
-  if (command === 'remove') return said + (await removed(documents, rest))
+  const builtIn = named.includes(BUILT_IN) ? `${BUILT_IN}: ${command === 'add' ? 'added' : 'removed'}\n` : ''
+  if (command === 'add') return (values.json ? '' : builtIn) + (await added(documents, rest, values, terminal))
+  if (command === 'remove') return builtIn + (await removed(documents, rest))
   const answer = command === 'list' ? await documents.list() : await documents.totals()
   if (values.json) return asJson(answer)
   return command === 'list' ? listing(await documents.list()) : totals((await documents.totals()) ?? {})
@@ -115,12 +116,12 @@ async function added(
   terminal: Pick<Terminal, 'out' | 'err'>,
 ): Promise<string> {
   const read = (location: string) => addOne(documents, location, options)
-  // Before the first reading: what changes meanwhile is not missed.
+  // Watch before the first read, so that no change in between is missed.
   const changes = options.watch && locations.length > 0 ? changesOf(locations) : null
   const reports = []
   for (const location of locations) reports.push(await read(location))
   if (changes) {
-    terminal.out(`${reports.map(reported).join('')}Following changes; Ctrl-C ends it.\n`)
+    terminal.out(`${reports.map(reported).join('')}Following changes. Press Ctrl-C to stop.\n`)
     await follow(changes, terminal, async (location) => terminal.out(reported(await read(location))))
   }
   if (options.json) return asJson(reports)
@@ -134,7 +135,7 @@ async function addOne(documents: Documents, location: string, { site, url }: Opt
     const report = await documents.add(request, reading.show)
     const total = report.added + report.changed + report.unchanged + report.removed
     if (total === 0 && report.unreadable.length > 0)
-      throw new Refused(`nothing at ${location} could be read; the first: ${reasonOf(report)}`)
+      throw new Refused(`nothing at ${location} could be read. First problem: ${reasonOf(report)}`)
     return report
   } catch (problem) {
     if (problem instanceof Refused) throw problem
@@ -144,7 +145,7 @@ async function addOne(documents: Documents, location: string, { site, url }: Opt
   }
 }
 
-/** Places under which something changed, as it happens. */
+/** Watches locations and collects those that changed. */
 function changesOf(locations: readonly string[]) {
   const changed = new Set<string>()
   let wake: () => void = () => {}
@@ -157,7 +158,7 @@ function changesOf(locations: readonly string[]) {
     else if (existsSync(resolve(location))) watch(resolve(location), { recursive: true }, onChange)
   }
   return {
-    /** All that changed since it was asked last, once it has settled. */
+    /** Resolves to the locations that changed since the last call, shortly after the first change. */
     async next(): Promise<readonly string[]> {
       if (changed.size === 0) await new Promise<void>((resolve) => (wake = resolve))
       await setTimeout(SETTLED_MS)
@@ -168,7 +169,7 @@ function changesOf(locations: readonly string[]) {
   }
 }
 
-/** Reads a place again whenever something under it changed, until the process is told to end. */
+/** Reads changed locations again until the process ends. */
 async function follow(
   changes: ReturnType<typeof changesOf>,
   terminal: Pick<Terminal, 'err'>,
@@ -180,12 +181,12 @@ async function follow(
 }
 
 async function removed(documents: Documents, locations: readonly string[]): Promise<string> {
-  const said: string[] = []
+  const lines: string[] = []
   for (const location of locations) {
-    if (!(await documents.remove(location))) throw new Refused(`${location} was never added; see "index list"`)
-    said.push(`${location}: removed\n`)
+    if (!(await documents.remove(location))) throw new Refused(`${location} is not in the index; see "index list"`)
+    lines.push(`${location}: removed\n`)
   }
-  return said.join('')
+  return lines.join('')
 }
 
 function reported(report: Report): string {
@@ -197,13 +198,13 @@ function reported(report: Report): string {
 }
 
 function reasonOf({ unreadable: [first] }: Report): string {
-  return first ? `${first.origin}: ${first.reason}` : 'there is nothing'
+  return first ? `${first.origin}: ${first.reason}` : 'it is empty'
 }
 
 function listing(sources: Awaited<ReturnType<Documents['list']>>): string {
-  if (sources.length === 0) return 'Nothing was added yet: bun run gateway index add PATH|URL\n'
+  if (sources.length === 0) return 'Nothing was added yet. Add documents with: bun run gateway index add PATH|URL\n'
   return table(
-    ['NUMBER', 'LOCATION', 'SITE', 'ADDRESS', 'FILES', 'PAGES', 'PICTURES', 'READ'],
+    ['NUMBER', 'LOCATION', 'SITE', 'URL', 'FILES', 'PAGES', 'IMAGES', 'READ'],
     sources.map(({ id, location, settings, files, documents, images, readAt }) => [
       id,
       location,
@@ -219,7 +220,7 @@ function listing(sources: Awaited<ReturnType<Documents['list']>>): string {
 
 function totals(meta: Readonly<Record<string, string>>): string {
   return table(
-    ['PAGES', 'PASSAGES', 'PICTURES', 'BUILT-IN', 'BUILT'],
+    ['PAGES', 'PASSAGES', 'IMAGES', 'BUILT-IN', 'BUILT'],
     [
       [
         meta['documents'] ?? '0',
@@ -232,7 +233,7 @@ function totals(meta: Readonly<Record<string, string>>): string {
   )
 }
 
-/** A progress bar on a terminal, and nothing elsewhere; it shows itself with the first progress. */
+/** A progress bar that appears with the first progress, and only on a terminal. */
 function bar(what: string) {
   const single = new SingleBar({
     format: `${printable(what)} [{bar}] {value}/{total}`,

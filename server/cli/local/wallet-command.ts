@@ -12,13 +12,13 @@ import { askServer, Misused, Refused } from '../control-client'
 
 const WALLET_HELP = `Usage: bun run gateway wallet COMMAND
 
-A test wallet on the sandbox chain of the server that runs on DATA_DIR (default: data). Its money is worth nothing.
+A test wallet on the sandbox chain of the server that runs on DATA_DIR (default: data). Its money is worthless.
 
-  fund [USD]    makes the wallet where there is none, and gives it money (default: 1)
-  pay URL       calls URL, answers the 402 with an on-chain payment, prints the answer and the receipt
-  show          address, key and balance, and what other payment clients need
+  fund [USD]    add money to the wallet, which is created if needed (default: 1)
+  pay URL       call URL, pay for it on the sandbox chain, and print the response and the receipt
+  show          show the wallet's address, key and balance, and how to use it with other payment clients
 
-  --help        prints this
+  --help        print this help
 `
 
 const WALLET = 'wallet_key'
@@ -32,7 +32,7 @@ interface Network {
   readonly sandbox: boolean
 }
 
-/** Runs one wallet command; resolves to what it prints. */
+/** Runs a wallet command. Resolves to its output. */
 export async function walletCommand(args: readonly string[]): Promise<string> {
   const { values, positionals } = parsed(args)
   const [command, argument] = positionals
@@ -41,12 +41,12 @@ export async function walletCommand(args: readonly string[]): Promise<string> {
     case 'fund':
       return fund(argument ?? '1')
     case 'pay':
-      if (!argument || !URL.canParse(argument)) throw new Misused('"wallet pay" takes an address; see --help')
+      if (!argument || !URL.canParse(argument)) throw new Misused('"wallet pay" takes a URL; see --help')
       return pay(argument)
     case 'show':
       return show()
     default:
-      throw new Misused(`there is no wallet command "${command}"; see --help`)
+      throw new Misused(`unknown wallet command "${command}"; see --help`)
   }
 }
 
@@ -64,17 +64,17 @@ async function fund(text: string): Promise<string> {
   const network = await sandbox()
   const client = clientOf(network)
   const to = wallet().address
-  // The published account of every development chain, which has more of this token than anybody can spend.
+  // The public account of every development chain, which has a practically unlimited amount of this token.
   const account = privateKeyToAccount(PUBLISHED_ACCOUNTS[0].key)
   const amount = BigInt(Math.round(usd * MICROS))
   const call = Actions.token.transfer.call(client, { amount, to, token: network.token as Address })
   await freshBlock(network)
   const request = { account, calls: [call], nonceKey: 'expiring', validBefore: Math.floor(Date.now() / 1000) + 20 }
-  // viem's own types of Tempo's transactions hang on the chain; the fields are what its documents ask for.
+  // viem's types of Tempo transactions depend on the chain. These fields follow its documentation.
   const prepared = await prepareTransactionRequest(client, request as unknown as Preparing)
   const signed = await signTransaction(client, prepared as Parameters<typeof signTransaction>[1])
   const receipt = await sendRawTransactionSync(client, { serializedTransaction: signed as Hex })
-  if (receipt.status !== 'success') throw new Refused('the sandbox chain did not take the transfer')
+  if (receipt.status !== 'success') throw new Refused('the sandbox chain refused the transfer')
   return `${to} has ${await balanceOf(network, to)} USD of sandbox money\n`
 }
 
@@ -86,7 +86,7 @@ async function pay(url: string): Promise<string> {
   const before = await balanceOf(network, account.address)
   const payer = Mppx.create({ polyfill: false, methods: [tempo({ account, getClient: () => client })] })
   const answer = await payer.fetch(url).catch((error: unknown) => {
-    throw new Refused(`the payment was not made: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
+    throw new Refused(`the payment failed: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
   })
   const receipt = answer.headers.get('payment-receipt')
   const lines = [
@@ -109,7 +109,7 @@ async function show(): Promise<string> {
     `balance   ${await balanceOf(network, address)} USD of sandbox money`,
     `key       ${key}`,
     '',
-    'The same with the payment library:',
+    'To use it with the payment library:',
     `  MPPX_PRIVATE_KEY=${key} MPPX_RPC_URL=${network.rpcUrl} bunx mppx URL`,
     '',
   ].join('\n')
@@ -117,8 +117,9 @@ async function show(): Promise<string> {
 
 async function sandbox(): Promise<Network> {
   const { network } = (await askServer('payments', {})) as { network: Network | null }
-  if (!network) throw new Refused('the server takes no payments for one request now; its log says why')
-  if (!network.sandbox) throw new Refused('the server is on a real chain; this wallet is for the sandbox chain')
+  if (!network) throw new Refused('the server accepts no per-request payments now. See its log for the reason')
+  if (!network.sandbox)
+    throw new Refused('the server uses a real chain, but this wallet only works on the sandbox chain')
   return network
 }
 
@@ -134,7 +135,7 @@ async function balanceOf(network: Network, address: Address): Promise<string> {
   return (Number(units) / MICROS).toFixed(6)
 }
 
-/** An idle chain's newest block is old, and it judges how long a transfer may live by that. */
+/** Mines a block: an idle chain's newest block is old, and the chain calculates the lifetime of a transfer from it. */
 async function freshBlock({ rpcUrl }: Network): Promise<void> {
   await fetch(rpcUrl, {
     method: 'POST',
@@ -147,7 +148,7 @@ function wallet() {
   return privateKeyToAccount(walletKey())
 }
 
-/** Made at the first use, readable by this user alone. */
+/** Created on first use, readable only by this user. */
 function walletKey(): Hex {
   const file = join(resolve(process.env['DATA_DIR'] || 'data'), WALLET)
   if (!existsSync(file)) writeFileSync(file, generatePrivateKey(), { mode: 0o600 })

@@ -1,3 +1,4 @@
+import { isoTime } from '../../core/clock'
 import { failure } from '../../core/failure'
 import type { BudgetWindow, HoldRefusal } from '../../core/ledger/hold'
 import type { Ledger } from '../../core/ledger/ledger'
@@ -56,7 +57,7 @@ function budgetUsedUp(window: BudgetWindow | null, quote: Quote, now: number) {
   const endsAt = window?.endsAt ?? now
   return failure(
     'quota_exceeded',
-    `${costOf(quote)}; the key's budget leaves less than that until ${new Date(endsAt).toISOString()}.`,
+    `${costOf(quote)}; the key's budget leaves less than that until ${isoTime(endsAt)}.`,
     { retryAfterSeconds: Math.max(1, Math.ceil((endsAt - now) / 1000)), limitSource: 'key' },
   )
 }

@@ -178,7 +178,9 @@ describe('a plain call', () => {
     expect(Number(answer.headers.get('x-cost-micros-usd'))).toBe(most.cost_micros_usd)
     expect(await balance()).toEqual({ paid: 10_000_000 - most.cost_micros_usd, held: 0 })
     expect(
-      gateway.logged.some((line) => line.includes('the house bears the rest') && line.includes(requestId(answer))),
+      gateway.logged.some(
+        (line) => line.includes('the gateway bears the difference') && line.includes(requestId(answer)),
+      ),
     ).toBe(true)
   })
 })

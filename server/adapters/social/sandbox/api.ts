@@ -1,3 +1,4 @@
+import { isoTime } from '../../../core/clock'
 import type { Community, Person } from './community'
 import type { Fault, Faults } from './faults'
 import type { Bearer, Grants } from './grants'
@@ -212,7 +213,7 @@ export class SandboxApi {
         event_type: 'MessageCreate',
         sender_id: sender,
         dm_conversation_id: conversation,
-        created_at: new Date(at).toISOString(),
+        created_at: isoTime(at),
       }))
       const next = found.length > most ? { next_token: page.at(-1)?.id } : {}
       return Response.json({ ...(data.length > 0 && { data }), meta: { result_count: data.length, ...next } })
@@ -252,7 +253,7 @@ function profileOf(person: Person) {
     id: person.id,
     name: person.name,
     username: person.username,
-    created_at: new Date(person.createdAt).toISOString(),
+    created_at: isoTime(person.createdAt),
     description: person.description,
     protected: person.isProtected,
     verified: false,

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../core/clock'
 import type { Community, Message, Person, Post } from './community'
 import { FAULTS, type Faults } from './faults'
 import type { Grants } from './grants'
@@ -73,6 +74,6 @@ function messageCard({ sender, recipient, text, at }: Message, people: readonly 
 }
 
 function time(at: number): Html {
-  const text = new Date(at).toISOString()
+  const text = isoTime(at)
   return html`<time datetime="${text}">${text.slice(0, 19).replace('T', ' ')} UTC</time>`
 }

@@ -1,0 +1,49 @@
+import type { Sealing } from '../core/sealing'
+import type { Approvals } from '../core/social/approvals'
+import type { LinkedAccounts } from '../core/social/linked-accounts'
+import { resealSessions } from '../core/social/resealing'
+import type { SocialStore } from '../core/social/store'
+import type { Log } from '../log'
+import { type Job, startJob } from './job'
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+
+/** Renews the tokens of idle linked accounts every hour. Await its `close`: the new tokens of a run in progress must be saved. */
+export function startIdleRenewals(accounts: Pick<LinkedAccounts, 'renewIdle'>, log: Log): Job {
+  return startJob((signal) => accounts.renewIdle(signal), {
+    everyMs: HOUR_MS,
+    onError: (error) => log.warn('idle linked accounts could not be renewed', { reason: String(error) }),
+  })
+}
+
+/** Revokes unconfirmed approvals every minute. The first run starts at once, for those that the previous process left. */
+export function startApprovalRevocations(approvals: Pick<Approvals, 'revokeOverdue'>, log: Log): Job {
+  return startJob((signal) => approvals.revokeOverdue(signal), {
+    firstMs: 0,
+    everyMs: MINUTE_MS,
+    onError: (error) => log.warn('unconfirmed approvals could not be revoked', { reason: String(error) }),
+  })
+}
+
+/** Seals all sessions with the newest key, once, while the gateway serves. The log says when older keys can be removed. */
+export function startResealing(store: SocialStore, sealing: Sealing, log: Log): Pick<Job, 'close'> {
+  const reseal = async () => {
+    let isComplete = true
+    const onTrouble = (reason: string) => {
+      isComplete = false
+      log.warn('sealing', { reason })
+    }
+    try {
+      const resealed = await resealSessions({ store, sealing, onTrouble })
+      if (isComplete)
+        log.info('sealing: everything is sealed with the newest of SEALING_KEYS; older keys can be removed', {
+          resealed,
+        })
+    } catch (error) {
+      log.error('sealing', { reason: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  const done = reseal()
+  return { close: () => done }
+}
