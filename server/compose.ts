@@ -183,7 +183,7 @@ function pipelineDeps(
     openCalls: new OpenCalls(),
     onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
     onOverrun: (requestId, model, amount) =>
-      log.error('a model cost more than was held; the house bears the rest', {
+      log.error('a model call cost more than was held; the gateway bears the difference', {
         ...{ requestId, model },
         usd: formatUsd(amount),
       }),

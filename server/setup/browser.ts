@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs'
 import { SetupFailure } from './setup-failure.ts'
 import { step } from './step.ts'
 
-/** Where the browser tests look for it. */
+/** Where the browser tests expect Chromium. */
 const CHROMIUM = '/usr/bin/chromium'
-/** The second package brings the letters; without any font, pages render empty. */
+/** Without the font package, pages render without text. */
 const PACKAGES = ['chromium', 'fonts-noto-core']
 
 /**
- * Installs the browser of the tests where it is missing: `verify` tests in a browser, so it brings one. Needs root and apt;
- * elsewhere it says what to install. Answers whether it had to.
+ * Installs Chromium for the browser tests of `verify`, if it is missing. Needs root and apt; otherwise the error says what to
+ * install. Returns whether it installed anything.
  */
 export async function installBrowser(): Promise<boolean> {
   if (existsSync(CHROMIUM)) return false
@@ -34,11 +34,11 @@ async function runApt(apt: string, args: readonly string[]): Promise<void> {
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [exitCode, said, complained] = await Promise.all([
+  const [exitCode, stdout, stderr] = await Promise.all([
     tool.exited,
     new Response(tool.stdout).text(),
     new Response(tool.stderr).text(),
   ])
   if (exitCode !== 0)
-    throw new SetupFailure(`apt-get ${args[0]} failed; Chromium is needed for the browser tests.`, said + complained)
+    throw new SetupFailure(`apt-get ${args[0]} failed; Chromium is needed for the browser tests.`, stdout + stderr)
 }

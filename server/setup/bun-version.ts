@@ -1,11 +1,11 @@
-/** The oldest Bun the gateway is tested on; the README's commands name the same one. */
+/** The oldest tested version of Bun, as in the README's commands. */
 const OLDEST_BUN = '1.4.5'
 
-/** One line saying why this Bun will not do, or null when it will. A prerelease of a newer version is taken. */
+/** Why this version of Bun does not work, in one line, or null if it does. Accepts prereleases of newer versions. */
 export function bunVersionProblem(found: string | undefined): string | null {
-  if (found === undefined) return `This runs on Bun ${OLDEST_BUN} or newer: npx -y bun@${OLDEST_BUN} run up`
+  if (found === undefined) return `The gateway needs Bun ${OLDEST_BUN} or newer. Run: npx -y bun@${OLDEST_BUN} run up`
   if (!isOlder(found, OLDEST_BUN)) return null
-  return `Bun ${found} is too old; ${OLDEST_BUN} or newer is needed: npx -y bun@${OLDEST_BUN} run up`
+  return `Bun ${found} is too old: the gateway needs ${OLDEST_BUN} or newer. Run: npx -y bun@${OLDEST_BUN} run up`
 }
 
 function isOlder(found: string, wanted: string): boolean {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { countTests, type TestCount } from './test-count.ts'
 import { runBun, type ToolRun } from './tool.ts'
 
-/** The checks besides the tests, each a script of package.json, which alone says what it runs. */
+/** The checks in addition to the tests. Each is a script of package.json. */
 export const STATIC_CHECKS = ['lint', 'types', 'unused'] as const
 
 /**
@@ -19,8 +19,7 @@ export function runScript(root: string, name: string): Promise<ToolRun> {
 }
 
 /**
- * Runs every test below the folder, what they say streaming through. They get a temporary folder of their own, which
- * is removed with whatever they left in it.
+ * Runs all tests in the folder and streams their output. They get their own temporary folder, which is removed afterwards.
  */
 export async function runTests(folder: string): Promise<ToolRun & { count: TestCount; report: string | null }> {
   const temporary = await mkdtemp(join(tmpdir(), 'verify-'))

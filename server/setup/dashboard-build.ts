@@ -5,12 +5,12 @@ import { contentHash, filesBelow, Stamp } from './stamp.ts'
 import { step } from './step.ts'
 import { runBun } from './tool.ts'
 
-/** Where the sources are: the dashboard's own, and the rules that it shares with the server. */
+/** The dashboard's own sources, and those that it shares with the server. */
 const SOURCES = ['dashboard', 'server/core']
-/** What the built files depend on besides: versions of packages, and compiler options. */
+/** Package versions and compiler options, which the build also depends on. */
 const ALSO_BUILT_FROM = ['package.json', 'bun.lock', 'tsconfig.json']
 
-/** Builds dashboard/dist unless it stands there, built from these very sources. Answers whether it had to. */
+/** Builds dashboard/dist if it is missing or its sources changed. Returns whether it did. */
 export async function buildDashboard(root: string): Promise<boolean> {
   const stamp = new Stamp(join(root, 'node_modules/.cache/gateway-setup/dashboard'))
   const skipped = ['dashboard/dist', 'dashboard/node_modules']

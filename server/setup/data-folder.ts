@@ -8,9 +8,9 @@ const SECRET_FILE = 'secret_key'
 const SECRET_BYTES = 32
 
 /**
- * Makes the folder of the database (0700, see `secureFolder`) and, when `makeSecret`, its secret file (0600) where they are missing.
- * A secret that exists is never written again: every session and every payment challenge hangs on it. Of two starts
- * at once one makes the secret, and neither ever sees half of it.
+ * Creates the data folder (0700, see `secureFolder`) and, with `makeSecret`, the secret file in it (0600), if they are missing. An
+ * existing secret is never overwritten, because all sessions and payment challenges depend on it. If two processes start at once,
+ * one creates the secret, and neither ever reads an incomplete one.
  */
 export async function prepareDataFolder(folder: string, makeSecret: boolean): Promise<void> {
   await secureFolder(folder, (line) => console.error(line))
@@ -21,7 +21,7 @@ export async function prepareDataFolder(folder: string, makeSecret: boolean): Pr
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, randomBytes(SECRET_BYTES).toString('base64url'), { mode: 0o600, flag: 'wx', flush: true })
   try {
-    // A link, like O_EXCL, fails when the name is taken; unlike it, the file appears with its content.
+    // Like O_EXCL, a link fails when the name is taken. Unlike with O_EXCL, the file appears with its content.
     await link(draft, file)
   } catch (failure) {
     if (!isSystemError(failure, 'EEXIST')) throw failure
@@ -37,9 +37,12 @@ async function existingSecretIsSound(file: string): Promise<boolean> {
     throw failure
   })
   if (found === null) return false
-  if (!found.isFile()) throw new SetupFailure(`${file} is not a regular file; put the secret itself there.`)
+  if (!found.isFile())
+    throw new SetupFailure(`${file} is not a regular file. Replace it with a file that contains the secret.`)
   if ((await readFile(file, 'utf8')).trim().length < SECRET_BYTES) {
-    throw new SetupFailure(`${file} is shorter than ${SECRET_BYTES} characters; put the old secret back, or remove it.`)
+    throw new SetupFailure(
+      `${file} is shorter than ${SECRET_BYTES} characters. Restore the old secret, or remove the file to create a new one.`,
+    )
   }
   return true
 }

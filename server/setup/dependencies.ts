@@ -6,8 +6,8 @@ import { step } from './step.ts'
 import { runBun } from './tool.ts'
 
 /**
- * Installs exactly what bun.lock names, unless it is installed already. Answers whether it had to.
- * The platform is part of the stamp: node_modules of a Mac, mounted into a Linux container, are the wrong ones.
+ * Installs the dependencies of bun.lock, unless they are installed. Returns whether it did. The stamp includes the platform, because
+ * node_modules of a Mac do not work when they are mounted into a Linux container.
  */
 export async function installDependencies(root: string): Promise<boolean> {
   const stamp = new Stamp(join(root, 'node_modules/.cache/gateway-setup/dependencies'))
@@ -16,7 +16,7 @@ export async function installDependencies(root: string): Promise<boolean> {
 
   await step('Installing dependencies', async () => {
     await stamp.clear()
-    // NODE_ENV=production must not cost us the build tools, which are development dependencies.
+    // With NODE_ENV=production, the build tools would be missing: they are development dependencies.
     const run = await runBun(['install', '--frozen-lockfile'], { folder: root, environment: { NODE_ENV: undefined } })
     if (run.exitCode !== 0) throw new SetupFailure('The dependencies could not be installed.', run.output)
     await stamp.write(content)

@@ -2,8 +2,8 @@ import { join, resolve } from 'node:path'
 import { prepareDataFolder } from './data-folder.ts'
 
 /**
- * `bun run dev`: the server, restarted at every change of it, and the dashboard with hot replacement, on one address. Open
- * what Vite prints; it hands every call to the server. Both stop together.
+ * `bun run dev`: the server, restarted when its files change, and the dashboard with hot reloading. Open the URL that Vite prints; it
+ * forwards API calls to the server. Both stop together.
  */
 const ROOT = join(import.meta.dirname, '..', '..')
 const port = process.env['PORT'] ?? '3000'
@@ -11,7 +11,7 @@ const webPort = process.env['WEB_PORT'] ?? '5173'
 
 await prepareDataFolder(resolve(ROOT, process.env['DATA_DIR'] || 'data'), !process.env['SECRET_KEY'])
 const children = [
-  // Writes come from the page that Vite serves, so that is where the gateway is told it lives.
+  // The browser sends writes from the page that Vite serves, so that must be the gateway's origin.
   run(['--watch', '--no-clear-screen', 'server/main.ts'], { PORT: port, BASE_URL: `http://127.0.0.1:${webPort}` }),
   run(['--bun', 'vite', '--config', 'dashboard/vite.config.ts'], {
     WEB_PORT: webPort,

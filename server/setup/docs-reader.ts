@@ -7,14 +7,14 @@ import { contentHash, Stamp } from './stamp.ts'
 import { step } from './step.ts'
 
 const READER = 'node_modules/@scalar/api-reference'
-/** Beside the dashboard's files, where the server finds it; the build of the dashboard empties that folder. */
+/** Next to the dashboard's files, where the server finds it. Building the dashboard empties that folder. */
 const PUT_AT = 'dashboard/dist/vendor/scalar.js'
-/** One step above this takes ten times as long and saves a twelfth. */
+/** The next higher quality takes ten times as long for 8 % less. */
 const BROTLI_QUALITY = 9
 
 /**
- * Puts the reader of `/docs` beside the built dashboard, compressed, unless it stands there. Answers whether it had to.
- * It is a development dependency: where it is not installed there is nothing to do, and `/docs` says so.
+ * Adds the reader of `/docs`, compressed, to the built dashboard, unless it is there. Returns whether it did. The reader is a
+ * development dependency: without it this does nothing, and `/docs` says so.
  */
 export async function prepareDocsReader(root: string): Promise<boolean> {
   const source = join(root, READER, 'dist/browser/standalone.js')
@@ -24,7 +24,7 @@ export async function prepareDocsReader(root: string): Promise<boolean> {
   const target = join(root, PUT_AT)
   if (existsSync(target) && (await stamp.matches(content))) return false
 
-  await step('Preparing the API documents', async () => {
+  await step('Preparing the API reference', async () => {
     await stamp.clear()
     await rm(dirname(target), { recursive: true, force: true })
     await mkdir(dirname(target), { recursive: true })

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs'
 
-const LOOK_EVERY_MS = 250
-/** up, `bun run`, the shell npx starts, npx: it is never further away. */
-const FARTHEST_ANCESTOR = 4
+const POLL_MS = 250
+/** up, `bun run`, the shell that npx starts, npx. */
+const MAX_ANCESTORS = 4
 
 /**
- * Sends this process a SIGTERM when the npx that started it is gone. A SIGTERM to npx ends npx and its shell and goes
- * no further, so that without this `npx bun run up`, once stopped, would leave its server running on the port.
- * Does nothing when no npx is there; holds nothing open.
+ * Stops this process with SIGTERM when the npx that started it has ended. A SIGTERM to npx only ends npx and its shell, so without this
+ * a stopped `npx bun run up` would leave its server running. Does nothing without npx, and does not keep the process alive.
  */
 export function stopWithNpx(): void {
   const chain = processIdsUpToNpx()
@@ -16,18 +15,18 @@ export function stopWithNpx(): void {
     if (chain.every(isAlive)) return
     clearInterval(timer)
     process.kill(process.pid, 'SIGTERM')
-  }, LOOK_EVERY_MS)
+  }, POLL_MS)
   timer.unref()
 }
 
-/** The processes between this one and npx, npx included; empty when npx is none of the nearest. */
+/** The processes from this one's parent to npx; empty when npx is not among the nearest ancestors. */
 function processIdsUpToNpx(): number[] {
   const { npm_config_user_agent } = process.env
-  // Inherited by all that npm ever started, so it only says that looking for an npx is worth it. `bun run` leaves this
-  // variable as npx set it, unlike npm_command.
+  // All descendants of npm inherit this variable, so it only means that npx may be an ancestor. Unlike npm_command, `bun run` does
+  // not change it.
   if (!npm_config_user_agent?.startsWith('npm/')) return []
   const chain: number[] = []
-  for (let id = process.ppid; id > 1 && chain.length < FARTHEST_ANCESTOR; ) {
+  for (let id = process.ppid; id > 1 && chain.length < MAX_ANCESTORS; ) {
     chain.push(id)
     const found = describeProcess(id)
     if (found === null) return []
@@ -45,7 +44,7 @@ function describeProcess(id: number): { parent: number; command: string } | null
   }
 }
 
-/** Small images have no ps, but every Linux has this. */
+/** Small container images have no ps, but every Linux has /proc. */
 function fromProc(id: number): { parent: number; command: string } {
   const stat = readFileSync(`/proc/${id}/stat`, 'utf8')
   const afterName = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

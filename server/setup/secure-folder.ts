@@ -7,17 +7,17 @@ const OTHERS_WRITE = 0o022
 const OTHERS_ENTER = 0o011
 
 /**
- * Makes sure that a folder of secrets and databases is this user's alone, before anything in it is read. What is only readable by
- * others is closed to them (0700, 0600), and `tell` says so. Refused, because its content cannot be trusted: a folder
- * or file of another user, and a folder with files in it, or a file within reach, that others could write. Free to repeat. On Windows, which has
- * no such bits, it only makes the folder.
+ * Makes a folder of secrets and databases private before anything in it is read. What others could only read is closed to them (0700,
+ * 0600), and `tell` reports it. What others could write cannot be trusted and is refused: a folder or file of another user, a folder
+ * with files in it that others could write, and a writable file that others could reach. Idempotent. On Windows, which has no such
+ * permissions, it only creates the folder.
  */
 export async function secureFolder(folder: string, tell: (line: string) => void): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const uid = process.getuid?.()
   if (uid === undefined) return
   const found = await stat(folder)
-  if (!found.isDirectory()) throw new SetupFailure(`${folder} is not a folder; set DATA_DIR to another path.`)
+  if (!found.isDirectory()) throw new SetupFailure(`${folder} is not a folder. Set DATA_DIR to another path.`)
   requireOwner(folder, found.uid, uid)
   const isWritable = (found.mode & OTHERS_WRITE) !== 0
   if (isWritable && (await readdir(folder)).length > 0) throw untrusted(folder, found.mode)
@@ -25,10 +25,10 @@ export async function secureFolder(folder: string, tell: (line: string) => void)
     await chmod(folder, 0o700)
     tell(`${folder} was open to other users (mode ${octal(found.mode)}); it is now yours alone (0700).`)
   }
-  // Again, now that nobody else can write: what was planted the moment before is seen.
+  // Read it again now that nobody else can write, to see files that were planted just before.
   const names = await readdir(folder)
   if (isWritable && names.length > 0) {
-    await chmod(folder, found.mode & 0o7777) // or the next start would take it for ours
+    await chmod(folder, found.mode & 0o7777) // otherwise the next start would trust it
     throw untrusted(folder, found.mode)
   }
   const closed: string[] = []
@@ -46,15 +46,15 @@ function untrusted(folder: string, mode: number): SetupFailure {
 
 interface Look {
   readonly uid: number
-  /** Whether other users could come at the files in the folder at all. */
+  /** Whether other users could reach the files in the folder. */
   readonly wasReachable: boolean
-  /** What was closed to them now. */
+  /** The paths that were closed to other users. */
   readonly closed: string[]
 }
 
 async function secureEntry(path: string, look: Look): Promise<void> {
   const { uid, wasReachable, closed } = look
-  const found = await lstat(path).catch(() => null) // a draft or a log of a running gateway may end meanwhile
+  const found = await lstat(path).catch(() => null) // a running gateway may remove a draft or log at any time
   if (found === null) return
   requireOwner(path, found.uid, uid)
   if (found.isSymbolicLink()) return
@@ -70,7 +70,7 @@ async function secureEntry(path: string, look: Look): Promise<void> {
   if (found.isDirectory()) for (const name of await readdir(path)) await secureEntry(join(path, name), look)
 }
 
-/** The superuser may own files here: it could change them anyway. */
+/** Root may own files here, because it could change them anyway. */
 function requireOwner(path: string, owner: number, uid: number): void {
   if (owner === uid || owner === 0) return
   throw new SetupFailure(

@@ -1,4 +1,4 @@
-/** Why setting up cannot go on: one line for the reader and, where a tool failed, the end of what it said. */
+/** Why setup failed: a one-line message and, if a tool failed, its output. */
 export class SetupFailure extends Error {
   override readonly name = 'SetupFailure'
   readonly toolOutput: string
@@ -9,7 +9,7 @@ export class SetupFailure extends Error {
   }
 }
 
-/** Says any failure of setting up in one line, with the tool's last lines below it, and never a stack. */
+/** Describes a failure in one line, followed by the last lines of the tool's output. Never includes a stack. */
 export function describeFailure(failure: unknown): string {
   const message = failure instanceof Error ? failure.message : String(failure)
   const tail = failure instanceof SetupFailure ? lastLines(failure.toolOutput, 40) : ''

@@ -3,32 +3,32 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 
 /**
- * Remembers the content a step last worked on, so that a restart can skip it. Judged by content and never by
- * modification times, which a fresh clone or a checkout of another branch sets at will.
+ * Remembers the content that a step last processed, so that a restart can skip it. Compares content instead of modification times,
+ * which a fresh clone or a checkout changes arbitrarily.
  */
 export class Stamp {
-  readonly #file: string
+  private readonly file: string
 
   constructor(file: string) {
-    this.#file = file
+    this.file = file
   }
 
   async matches(content: string): Promise<boolean> {
-    return (await readFile(this.#file, 'utf8').catch(() => null)) === content
+    return (await readFile(this.file, 'utf8').catch(() => null)) === content
   }
 
-  /** To be called before the work, so that work cut short is done again. */
+  /** Call before the step, so that an interrupted step is repeated. */
   async clear(): Promise<void> {
-    await rm(this.#file, { force: true })
+    await rm(this.file, { force: true })
   }
 
   async write(content: string): Promise<void> {
-    await mkdir(dirname(this.#file), { recursive: true })
-    await writeFile(this.#file, content)
+    await mkdir(dirname(this.file), { recursive: true })
+    await writeFile(this.file, content)
   }
 }
 
-/** One hash over the names and bytes of these files below `root`, and `also`; a file that is missing counts as such. */
+/** A hash of the names and contents of files in `root`, and of `also`. Missing files count as missing. */
 export async function contentHash(root: string, files: readonly string[], also = ''): Promise<string> {
   const contents = await Promise.all(files.map((file) => readFile(join(root, file)).catch(() => null)))
   const hash = createHash('sha256').update(`${also}\n`)
@@ -40,7 +40,7 @@ export async function contentHash(root: string, files: readonly string[], also =
   return hash.digest('hex')
 }
 
-/** Every file below `root/folder` as a sorted path from `root`, without the folders named in `skip`. */
+/** The sorted paths, relative to `root`, of all files in `root/folder`, without the folders in `skip`. */
 export async function filesBelow(root: string, folder: string, skip: readonly string[]): Promise<string[]> {
   const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true })
   return entries

@@ -1,15 +1,15 @@
 import { secondsSince } from './tool.ts'
 
 /**
- * Says what is being done, then how long it took, on one line of stderr: plain text, so that it reads the same in a
- * terminal, a pipe and a CI log, and stdout stays the server's. A failure goes on to the caller.
+ * Runs a step and writes its name and duration to one line of stderr, as plain text that reads the same in a terminal, a pipe and a CI
+ * log. Leaves stdout to the server. Rethrows failures.
  */
-export async function step<T>(doing: string, work: () => Promise<T>): Promise<T> {
-  const began = performance.now()
-  process.stderr.write(`${doing} ... `)
+export async function step<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now()
+  process.stderr.write(`${name} ... `)
   try {
     const result = await work()
-    process.stderr.write(`${secondsSince(began).toFixed(1)} s\n`)
+    process.stderr.write(`${secondsSince(startedAt).toFixed(1)} s\n`)
     return result
   } catch (failure) {
     process.stderr.write('failed\n')

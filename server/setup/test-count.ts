@@ -1,9 +1,8 @@
 export type TestCount = { passed: number; failed: number; skipped: number }
 
 /**
- * Counts tests from the report of `bun test --reporter=junit`, null when it wrote none, and from how the run exited.
- * A run that failed without a failed test (a file that did not load, no test at all) counts as one failure, so that
- * the counts never look better than the run was.
+ * Counts tests from the report of `bun test --reporter=junit` (null if it wrote none) and the exit code. A run that failed without a
+ * failed test, because a file did not load or there was no test, counts as one failure, so that counts never look better than the run.
  */
 export function countTests(report: string | null, exitCode: number): TestCount {
   const totals = /<testsuites\b[^>]*>/.exec(report ?? '')?.[0] ?? ''
@@ -13,7 +12,7 @@ export function countTests(report: string | null, exitCode: number): TestCount {
   return { passed, failed: reported === 0 && exitCode !== 0 ? 1 : reported, skipped }
 }
 
-/** The last line of `verify`. Skipped tests are named only when there are some. */
+/** The last line of `verify`. Mentions skipped tests only if there are any. */
 export function describeTestCount({ passed, failed, skipped }: TestCount): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 }

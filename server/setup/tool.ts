@@ -1,20 +1,20 @@
-/** How one run of a tool went. `output` is what it wrote to both streams, empty when it was streamed through. */
+/** The result of running a tool. `output` has both streams, and is empty when they were passed through. */
 export type ToolRun = { exitCode: number; output: string; seconds: number }
 
 export type ToolOptions = {
   folder: string
-  /** Laid over this process's environment; undefined takes a variable away. */
+  /** Added to this process's environment; undefined removes a variable. */
   environment?: Record<string, string | undefined>
-  /** Let the tool write to our own streams as it goes, instead of collecting what it says. */
+  /** Passes the tool's output through to our own streams instead of collecting it. */
   stream?: boolean
 }
 
 /**
- * Runs Bun itself, the very binary that runs this, so that nothing need be on the PATH. Never throws for a failing
- * tool. A SIGINT or SIGTERM meanwhile ends the tool as well: nothing keeps writing after its caller is gone.
+ * Runs the same Bun binary that runs this process, so that nothing needs to be on the PATH. Never throws when the tool fails. A SIGINT
+ * or SIGTERM also stops the tool, so that it does not outlive its caller.
  */
 export async function runBun(args: readonly string[], options: ToolOptions): Promise<ToolRun> {
-  const began = performance.now()
+  const startedAt = performance.now()
   const stream = options.stream === true
   const tool = Bun.spawn([process.execPath, ...args], {
     cwd: options.folder,
@@ -27,16 +27,16 @@ export async function runBun(args: readonly string[], options: ToolOptions): Pro
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
   try {
-    const [exitCode, said, complained] = await Promise.all([tool.exited, textOf(tool.stdout), textOf(tool.stderr)])
-    return { exitCode, output: said + complained, seconds: secondsSince(began) }
+    const [exitCode, stdout, stderr] = await Promise.all([tool.exited, textOf(tool.stdout), textOf(tool.stderr)])
+    return { exitCode, output: stdout + stderr, seconds: secondsSince(startedAt) }
   } finally {
     process.off('SIGINT', stop)
     process.off('SIGTERM', stop)
   }
 }
 
-export function secondsSince(began: number): number {
-  return (performance.now() - began) / 1000
+export function secondsSince(startedAt: number): number {
+  return (performance.now() - startedAt) / 1000
 }
 
 async function textOf(stream: ReadableStream<Uint8Array> | undefined): Promise<string> {

@@ -9,18 +9,17 @@ import { describeFailure, SetupFailure } from './setup-failure.ts'
 
 const HELP = `Usage: bun run up [--check]
 
-Sets up what is missing or has changed, then serves the gateway until it gets SIGINT or SIGTERM:
-  installs the dependencies, makes the data folder and its secret, builds the dashboard
-  and the reader of the API documents.
+Sets up what is missing or has changed, then serves the gateway until SIGINT or SIGTERM. Setup installs
+the dependencies, creates the data folder and its secret, and builds the dashboard and the API reference.
 
   --check     set up, but do not serve
-  -h, --help  show this
+  -h, --help  print this help
 
-Configured by environment variables (PORT, HOST, DATA_DIR and others): see the table in README.md.`
+To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR: see the table in README.md.`
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** Answers what is to come after. Imports only built-in modules: on a fresh clone there are no others yet. */
+/** Returns what to do next. Uses only built-in modules, because a fresh clone has no others yet. */
 async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
   const unknown = flags.find((flag) => !['--check', '-h', '--help'].includes(flag))
   if (unknown !== undefined) throw new SetupFailure(`Unknown option ${unknown}; see bun run up --help.`)
@@ -32,10 +31,10 @@ async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
   const problem = bunVersionProblem(bun)
   if (problem !== null) throw new SetupFailure(problem)
 
-  // `data` and a relative DATA_DIR mean the same folder wherever this is called from.
+  // A relative DATA_DIR must mean the same folder from wherever this is called.
   process.chdir(ROOT)
   const { DATA_DIR, SECRET_KEY } = process.env
-  if (await installDependencies(ROOT)) startAfresh()
+  if (await installDependencies(ROOT)) restart()
   await prepareDataFolder(resolve(DATA_DIR || 'data'), !SECRET_KEY)
   await buildDashboard(ROOT)
   await prepareDocsReader(ROOT)
@@ -43,12 +42,12 @@ async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
 }
 
 /**
- * Puts a new Bun in the place of this one, under the same process id. Bun remembers from its start that there was no
- * node_modules folder and would go on to load packages from its download cache, of versions bun.lock does not name.
+ * Replaces this process with a new Bun. Bun remembers that there was no node_modules folder when it started, and would load packages
+ * from its download cache, in versions that are not in bun.lock.
  */
-function startAfresh(): never {
+function restart(): never {
   const { execve } = process
-  if (execve === undefined) throw new SetupFailure('The dependencies are installed. Run the same command once more.')
+  if (execve === undefined) throw new SetupFailure('The dependencies are installed. Run the same command again.')
   return execve(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)])
 }
 

@@ -13,7 +13,7 @@ import { secondsSince, type ToolRun } from './tool.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** Sets up what is missing, runs every check whatever the ones before it said, and answers whether all passed. */
+/** Sets up what is missing and runs every check, even after one failed. Returns whether all passed. */
 async function verify(): Promise<boolean> {
   const { bun } = process.versions
   const problem = bunVersionProblem(bun)
@@ -36,7 +36,7 @@ async function verify(): Promise<boolean> {
   report('named tests', await checkNamedTests(tests.report))
 
   if (failed.length > 0) console.log(`Failed: ${failed.join(', ')}`)
-  // Kept last: this line is what CI and people read the result from.
+  // Must be the last line: people and CI read the result from it.
   console.log(describeTestCount(tests.count))
   return failed.length === 0 && tests.count.passed > 0 && tests.count.failed === 0
 }

@@ -156,7 +156,7 @@ describe('a stream whose vendor', () => {
     const answer = await gateway.chat(key, BODY)
     await answer.text()
     expect(await balance()).toEqual({ paid: 10_000_000 - most.cost_micros_usd, held: 0 })
-    expect(gateway.logged.some((line) => line.includes(requestId(answer)) && line.includes('the house bears'))).toBe(
+    expect(gateway.logged.some((line) => line.includes(requestId(answer)) && line.includes('the gateway bears'))).toBe(
       true,
     )
   })
