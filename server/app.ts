@@ -1,9 +1,28 @@
 import { Elysia } from 'elysia'
+import type { AppGrantStore } from './core/accounts/app-grant'
+import type { AppGrants } from './core/accounts/app-grants'
+import type { Identity } from './core/accounts/identity'
+import type { Keys } from './core/accounts/keys'
+import type { LimitRequests } from './core/accounts/limit-requests'
+import type { Operator } from './core/accounts/operator'
+import type { SetupToken } from './core/accounts/setup-token'
+import type { TopUps } from './core/accounts/top-ups'
+import type { AuditTrail } from './core/audit'
+import type { PriceStore } from './core/catalogue/prices'
+import type { OAuthGrants } from './core/credentials/oauth-grant'
+import type { CredentialStore } from './core/credentials/store'
+import type { LiveEvents } from './core/events/live-events'
+import type { AccountStatements } from './core/ledger/account-statement'
+import type { Ledger } from './core/ledger/ledger'
+import type { Limiter } from './core/limits/limiter'
+import type { ModelCatalogue } from './core/models/catalogue'
+import type { Payments } from './core/payments/payments'
+import type { UsageReports } from './core/usage/reports'
 import { appRoutes } from './http/account/app-routes'
 import { limitRequestRoutes } from './http/account/limit-request-routes'
 import { accountRoutes } from './http/account/routes'
-import { settingsRoutes } from './http/account/settings-routes'
-import { signInRoutes } from './http/account/sign-in-routes'
+import { type SettingsParts, settingsRoutes } from './http/account/settings-routes'
+import { type SignInParts, signInRoutes } from './http/account/sign-in-routes'
 import { type CardMessageParts, cardMessageRoutes } from './http/billing/card-webhook'
 import { ledgerCsvRoutes } from './http/billing/ledger-csv'
 import { priceRoutes } from './http/billing/price-routes'
@@ -13,6 +32,9 @@ import { walletRoutes } from './http/billing/wallet-routes'
 import { keyRecordRoutes } from './http/keys/history-routes'
 import { appKeyRoutes, keyRoutes } from './http/keys/routes'
 import { mcpRoutes } from './http/mcp/routes'
+import type { OnFault } from './http/middleware/fault'
+import type { Gate } from './http/middleware/gate'
+import type { OwnerSessions } from './http/middleware/owner-session'
 import type { PricedCalls } from './http/middleware/priced'
 import { type RequestHookOptions, requestHooks } from './http/middleware/request-hooks'
 import type { ModelCalls } from './http/models/model-calls'
@@ -21,101 +43,197 @@ import type { ResearchCalls } from './http/models/research-calls'
 import { modelRoutes } from './http/models/routes'
 import { docsRoutes } from './http/openapi/routes'
 import { operatorAccountRoutes } from './http/operator/account-routes'
+import type { OperatorParts } from './http/operator/operator-commands'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
-import { ServedRoutes } from './http/routing/served-routes'
+import { Endpoints, EndpointTable } from './http/routing/endpoint-table'
 import { type MediaFiles, mediaRoutes } from './http/search/media-routes'
 import { dataRoutes } from './http/search/routes'
 import { thumbnailRoutes } from './http/search/thumbnail-routes'
+import type { Thumbnails } from './http/search/thumbnails'
 import { ownerSocialRoutes } from './http/social/owner-routes'
+import type { Social } from './http/social/record'
 import { socialRoutes } from './http/social/routes'
 import { type SandboxSite, sandboxRoutes } from './http/social/sandbox-routes'
 import { healthRoutes } from './http/system/health-routes'
+import type { Readiness } from './http/system/readiness'
 import { wellKnownRoutes } from './http/system/well-known-routes'
 import { eventRoutes } from './http/usage/event-routes'
 import { ownerUsageRoutes } from './http/usage/owner-routes'
 import { usageRoutes } from './http/usage/routes'
+import type { UsageAnswers } from './http/usage/usage-answers'
+import type { ModelBackend } from './pipeline/models/model-backend'
 
-export type AppParts = RequestHookOptions &
-  Parameters<typeof healthRoutes>[0] & {
-    readonly priced: PricedCalls
-    readonly models: Parameters<typeof modelRoutes>[0]
-    readonly modelCalls: ModelCalls
-    readonly researchCalls: ResearchCalls
-    readonly identity: Parameters<typeof signInRoutes>[0]
-    readonly icons: MediaFiles
-    /** Where the sandbox social network serves. */
-    readonly sandbox: SandboxSite | null
-  } & Parameters<typeof docsRoutes>[0] &
-  Parameters<typeof wellKnownRoutes>[0] &
-  Parameters<typeof usageRoutes>[0] &
-  Parameters<typeof keyRoutes>[0] &
-  Parameters<typeof keyRecordRoutes>[0] &
-  Parameters<typeof accountRoutes>[0] &
-  Parameters<typeof ownerUsageRoutes>[0] &
-  Parameters<typeof eventRoutes>[0] &
-  Parameters<typeof ownerSocialRoutes>[0] &
-  Parameters<typeof walletRoutes>[0] &
-  BillingParts &
-  Parameters<typeof topUpRoutes>[0] &
-  CardMessageParts &
-  Parameters<typeof limitRequestRoutes>[0] &
-  Parameters<typeof priceRoutes>[0] &
-  Parameters<typeof operatorRoutes>[0] &
-  Parameters<typeof signInRoutes>[1] &
-  Parameters<typeof settingsRoutes>[0] &
-  Parameters<typeof thumbnailRoutes>[0] &
-  Parameters<typeof mcpRoutes>[0] &
-  Parameters<typeof appRoutes>[0]
+/** What the routes are made of. Each group of routes takes the parts that it needs. */
+export interface AppParts
+  extends RequestHookOptions,
+    CallParts,
+    OwnerParts,
+    AccountParts,
+    MoneyParts,
+    OperatorGroup,
+    OpenParts {
+  // Two groups need these, each another side of them.
+  readonly limitRequests: LimitRequests
+  readonly cards: CardMessageParts['cards']
+}
 
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
-  const routes = new ServedRoutes()
+  const endpoints = new Endpoints()
   const built = Promise.withResolvers<(request: Request) => Promise<Response>>()
   // Strict: a path with a slash at its end is another path (spec-answers 2).
   const web = new Elysia({ strictPath: true })
-    .use(requestHooks(parts, routes))
-    .use(healthRoutes(parts))
-    .use(dataRoutes(parts.priced))
-    .use(socialRoutes(parts))
-    .use(modelRoutes(parts.models, parts.modelCalls, parts.researchCalls))
-    .use(usageRoutes(parts))
-    .use(signInRoutes(parts.identity, parts))
-    .use(accountRoutes(parts))
-    .use(keyRoutes(parts))
-    .use(keyRecordRoutes(parts))
-    .use(appKeyRoutes(parts))
-    .use(ownerUsageRoutes(parts))
-    .use(ownerModelRoutes(parts))
-    .use(ownerSocialRoutes(parts))
-    .use(sandboxRoutes(parts.sandbox))
-    .use(tryRoutes(parts, async (request) => (await built.promise)(request)))
-    .use(eventRoutes(parts))
+    .use(requestHooks(parts, endpoints))
+    .use(callRoutes(parts, endpoints))
+    .use(ownerRoutes(parts))
+    .use(accountGroup(parts))
     .use(moneyRoutes(parts))
-    .use(limitRequestRoutes(parts))
-    .use(priceRoutes(parts))
-    .use(operatorRoutes(parts))
-    .use(settingsRoutes(parts))
-    .use(thumbnailRoutes(parts))
-    .use(operatorAccountRoutes(parts))
-    .use(mediaRoutes(parts.icons))
-    .use(wellKnownRoutes(parts))
-    .use(mcpRoutes(parts))
-    .use(appRoutes(parts))
+    .use(operatorGroup(parts))
+    .use(tryRoutes(parts, endpoints, async (request) => (await built.promise)(request)))
+    .use(openRoutes(parts))
     .use(docsRoutes(parts))
-  routes.remember(web.routes)
+  endpoints.replace(EndpointTable.ofGateway(web.routes))
   built.resolve((request) => web.handle(request))
   return web
 }
 
-/** A group: the compiler gives up on the types of an app that uses too many parts in a row. */
-function moneyRoutes(parts: AppParts) {
-  return new Elysia({ name: 'money', strictPath: true })
+interface CallParts {
+  readonly gate: Gate
+  readonly priced: PricedCalls
+  readonly onFault: OnFault
+  readonly social: Social | null
+  readonly models: ModelCatalogue
+  readonly modelCalls: ModelCalls
+  readonly researchCalls: ResearchCalls
+  readonly usage: UsageAnswers
+  readonly keys: Keys
+  readonly credentials: CredentialStore
+  readonly ledger: Ledger
+  readonly prices: PriceStore
+  readonly ownOrigins: ReadonlySet<string>
+  readonly isLoopback: boolean
+  readonly now: () => number
+}
+
+/** What is called with a key, an access token or a payment. */
+function callRoutes(parts: CallParts, endpoints: Endpoints) {
+  return group('calls')
+    .use(dataRoutes(parts.priced))
+    .use(socialRoutes(parts))
+    .use(modelRoutes(parts.models, parts.modelCalls, parts.researchCalls))
+    .use(usageRoutes(parts))
+    .use(appKeyRoutes(parts))
+    .use(mcpRoutes(parts, endpoints))
+}
+
+interface OwnerParts {
+  readonly owners: OwnerSessions
+  readonly keys: Keys
+  readonly credentials: CredentialStore
+  readonly apps: AppGrantStore
+  readonly audit: AuditTrail
+  readonly reports: UsageReports
+  readonly statements: AccountStatements
+  readonly ledger: Ledger
+  readonly models: ModelCatalogue
+  readonly modelCalls: ModelCalls
+  readonly social: Social | null
+  readonly events: LiveEvents
+  readonly thumbnails: Thumbnails
+  readonly now: () => number
+  readonly pingMs?: number
+}
+
+/** What the dashboard shows and changes of keys and their use. */
+function ownerRoutes(parts: OwnerParts) {
+  return group('owner')
+    .use(keyRoutes(parts))
+    .use(keyRecordRoutes(parts))
+    .use(ownerUsageRoutes(parts))
+    .use(ownerModelRoutes(parts))
+    .use(ownerSocialRoutes(parts))
+    .use(eventRoutes(parts))
+    .use(thumbnailRoutes(parts))
+}
+
+interface AccountParts extends SettingsParts, SignInParts {
+  readonly owners: OwnerSessions
+  readonly appGrants: AppGrants
+  readonly audit: AuditTrail
+  readonly now: () => number
+  readonly limiter: Limiter
+  readonly operator: Operator
+  readonly setupToken: SetupToken
+  readonly limitRequests: LimitRequests
+  readonly grants: OAuthGrants
+  readonly apps: AppGrantStore
+  readonly baseUrl: string
+}
+
+/** Signing in, the account, its settings and the apps that it let in. */
+function accountGroup(parts: AccountParts) {
+  return group('accounts')
+    .use(signInRoutes(parts.identity, parts))
+    .use(accountRoutes(parts))
+    .use(settingsRoutes(parts))
+    .use(limitRequestRoutes(parts))
+    .use(appRoutes(parts))
+}
+
+interface MoneyParts extends BillingParts {
+  readonly cards: CardMessageParts['cards']
+  readonly identity: Identity
+  readonly payments: Payments
+  readonly topUps: TopUps
+  readonly statements: AccountStatements
+  readonly prices: PriceStore
+}
+
+/** The balance, and how money comes in. */
+function moneyRoutes(parts: MoneyParts) {
+  return group('money')
     .use(walletRoutes(parts))
     .use(billingRoutes(parts))
     .use(topUpRoutes(parts))
     .use(cardMessageRoutes(parts))
     .use(ledgerCsvRoutes(parts))
+    .use(priceRoutes(parts))
+}
+
+interface OperatorGroup extends OperatorParts {
+  readonly owners: OwnerSessions
+  readonly models: ModelCatalogue
+  readonly upstreams: ModelBackend['states']
+}
+
+/** What only operators of this gateway see and do. */
+function operatorGroup(parts: OperatorGroup) {
+  return group('operators').use(operatorRoutes(parts)).use(operatorAccountRoutes(parts))
+}
+
+interface OpenParts {
+  readonly readiness: Readiness
+  readonly owners: OwnerSessions
+  /** Where the sandbox social network serves. */
+  readonly sandbox: SandboxSite | null
+  readonly icons: MediaFiles
+  readonly identity: Identity
+  readonly baseUrl: string
+}
+
+/** What anybody may ask for. */
+function openRoutes(parts: OpenParts) {
+  return group('open')
+    .use(healthRoutes(parts))
+    .use(sandboxRoutes(parts.sandbox))
+    .use(mediaRoutes(parts.icons))
+    .use(wellKnownRoutes(parts))
+}
+
+/** The compiler gives up on the types of an app that uses too many parts in a row. */
+function group(name: string) {
+  return new Elysia({ name: `group ${name}`, strictPath: true })
 }
 
 /** @public The dashboard and other clients are typed by it. */

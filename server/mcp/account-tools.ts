@@ -23,7 +23,7 @@ export function accountTools(usageQuery: ParameterTable): Tool[] {
         'What is left to spend: the account’s balance, and what this key or app has used and may still use. Free.',
       inputSchema: { type: 'object', properties: {}, additionalProperties: false },
       ...READS,
-      route: { kind: 'free', name: 'balance' },
+      route: { kind: 'free', name: 'balance', scope: 'usage:read' },
       call: () => get('/v1/credits/balance'),
     },
     {
@@ -33,7 +33,7 @@ export function accountTools(usageQuery: ParameterTable): Tool[] {
         'Requests and charges over a range of time, of this key or app, or of the whole account (scope=account, for apps only). Free.',
       inputSchema: { ...bodySchema(usageQuery), type: 'object' },
       ...READS,
-      route: { kind: 'free', name: 'usage' },
+      route: { kind: 'free', name: 'usage', scope: 'usage:read' },
       call: (input) => {
         const query = new URLSearchParams()
         for (const [name, value] of Object.entries(input)) query.append(name, String(value))
@@ -46,7 +46,7 @@ export function accountTools(usageQuery: ParameterTable): Tool[] {
       description: 'How the charge of one call came about: price version, units, arithmetic. Free.',
       inputSchema: { ...bodySchema(REQUEST_ID), type: 'object' },
       ...READS,
-      route: { kind: 'free', name: 'usage-request' },
+      route: { kind: 'free', name: 'usage-request', scope: 'usage:read' },
       call: ({ request_id: id }) =>
         typeof id === 'string' && /^[A-Za-z0-9._:-]{1,128}$/.test(id)
           ? get(`/v1/usage/${encodeURIComponent(id)}`)

@@ -22,7 +22,7 @@ export const RESEARCH_TOOL: Tool = {
   isReadOnly: true,
   isFromOutside: true,
   isLong: true,
-  route: { kind: 'priced', operation: 'deep-research' },
+  route: { kind: 'priced', operation: 'deep-research', scope: 'models:use' },
   call({ max_price_usd: most, stream: _whole, ...body }) {
     if (most !== undefined && (typeof most !== 'string' || !/^[\d.]{1,20}$/.test(most)))
       return 'max_price_usd must be an amount of USD as text, such as "0.10"'

@@ -66,7 +66,7 @@ export function catalogueTools(priceOf: (operation: Operation) => Money): Tool[]
 const MADE = new Map<Operation, { readonly price: Money; readonly tool: Tool }>()
 
 function operationTool(operation: Operation, price: Money): Tool {
-  const { name, title, description, path, methods, parameters, takesConcurrency, payable } = operation
+  const { name, title, description, path, methods, parameters, takesConcurrency, payable, scope } = operation
   const method = methods.includes('POST') ? 'POST' : 'GET'
   const isSocial = path.startsWith('/apis/v1/social/')
   const schema = bodySchema(askable(parameters))
@@ -79,7 +79,7 @@ function operationTool(operation: Operation, price: Money): Tool {
     isReadOnly: !isSocial || methods.every((one) => one === 'GET'),
     isFromOutside: true,
     isLong: takesConcurrency,
-    route: { kind: 'priced', operation: name, ...(payable && { payable }) },
+    route: { kind: 'priced', operation: name, scope, ...(payable && { payable }) },
     call: (input) => routed(parameters, method, path, input),
   }
 }

@@ -24,18 +24,19 @@ export type Credential =
   /** An app's access token, shown at an address of this audience. */
   | { readonly kind: 'oauth_token'; readonly token: string; readonly audience: Audience }
 
-/** Where a call wants to go, as far as the door must know. */
+/** Where a call wants to go, as far as authentication must know. `scope`: what an owner must have allowed an app that calls it. */
 export type Route =
   | {
       readonly kind: 'priced'
       readonly operation: SoldName
+      readonly scope: Scope
       /** Whoever has no key may pay for the one request (spec 5.3); else a key is needed. */
       readonly payable?: true
       /** A further window beside the key's (spec 8): its name, and its requests per minute. */
       readonly window?: { readonly name: string; readonly rpm: number }
     }
   /** A free route that needs a key, by the name that it has in the log; the wallet's also lets a payment in without one. */
-  | { readonly kind: 'free'; readonly name: string; readonly takesPayment?: true }
+  | { readonly kind: 'free'; readonly name: string; readonly scope: Scope | 'any'; readonly takesPayment?: true }
   /**
    * A route for anybody, at the pace of its address. `paymentInBody`: what pays may stand in the body, so that whoever shows nothing is
    * counted only once that was read (`Gate.count`).

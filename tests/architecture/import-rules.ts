@@ -102,7 +102,8 @@ export const RULES: readonly Rule[] = [
     // Goggles that stand in a request are input, judged with the rest of it.
     files: ['server/core/catalogue/**'],
     may: [...BASE, SELF, 'server/core/goggles/**'],
-    types: [USAGE_EVENT],
+    // What an app must have been allowed is said of each operation.
+    types: [USAGE_EVENT, 'server/core/credentials/oauth-grant.ts'],
     packages: [CRYPTO],
   },
   // What an upstream's failure is, is the same for models as for searches.
@@ -264,7 +265,8 @@ export const RULES: readonly Rule[] = [
   {
     // Every route of the gateway passes these; they know none.
     files: ['server/http/middleware/**', 'server/http/routing/**'],
-    may: [CORE, PIPELINE, 'server/http/middleware/**', 'server/http/routing/**'],
+    // An endpoint is declared with its documents, whose security comes from the declaration.
+    may: [CORE, PIPELINE, 'server/http/middleware/**', 'server/http/routing/**', 'server/http/openapi/documented.ts'],
     types: ['server/http/system/dashboard-files.ts'],
     packages: ['elysia', CRYPTO],
   },

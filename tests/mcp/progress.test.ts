@@ -12,7 +12,7 @@ const SLOW: Tool = {
   isReadOnly: true,
   isFromOutside: false,
   isLong: true,
-  route: { kind: 'free', name: 'slow' },
+  route: { kind: 'free', name: 'slow', scope: 'any' },
   call: () => ({ method: 'GET', path: '/slow', headers: {}, body: undefined }),
 }
 

@@ -56,7 +56,7 @@ describe('a paid call, whatever its work', () => {
         ...{ id: makeId('req', clock.now()), clientRequestId: null, at: clock.now(), address },
         credential: { kind: 'own_key', id: key.id },
         request: { method: 'POST', url: '/x' },
-        route: { kind: 'priced', operation: 'image-search' },
+        route: { kind: 'priced', operation: 'image-search', scope: 'data:read' },
       },
       ...{ caller: { kind: 'key', key, account }, subjects, readings: await core.limiter.read(subjects) },
     })

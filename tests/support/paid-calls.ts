@@ -53,7 +53,7 @@ export async function openPaidCalls() {
         ...{ id: makeId('req', clock.now()), clientRequestId: null, at: clock.now(), address },
         credential: shown ? { kind: 'payment', shown } : { kind: 'none' },
         request: { method: 'GET', url: IMAGE_SEARCH.path },
-        route: { kind: 'priced', operation: 'image-search', payable: true },
+        route: { kind: 'priced', operation: 'image-search', scope: 'data:read', payable: true },
       },
       ...{ caller: { kind: 'anonymous' }, subjects, readings: counted.value },
     }

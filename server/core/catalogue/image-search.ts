@@ -47,6 +47,7 @@ export const IMAGE_SEARCH: Operation<typeof PARAMETERS> = {
   parameters: PARAMETERS,
   price: micros(5000),
   unit: 'request',
+  scope: 'data:read',
   payable: true,
   takesConcurrency: false,
   timeoutMs: 10_000,

@@ -178,6 +178,7 @@ export const LLM_CONTEXT: Operation<typeof PARAMETERS> = {
   parameters: PARAMETERS,
   price: micros(5000),
   unit: 'request',
+  scope: 'data:read',
   payable: true,
   takesConcurrency: false,
   timeoutMs: 10_000,

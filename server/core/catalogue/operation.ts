@@ -1,3 +1,4 @@
+import type { Scope } from '../credentials/oauth-grant'
 import type { Money } from '../money'
 import type { Result } from '../result'
 import { type ParameterError, type Parameters, type ParameterTable, parseParameters, type RawInput } from './parameters'
@@ -50,6 +51,8 @@ export interface Operation<T extends ParameterTable = ParameterTable> {
   readonly unit: string
   /** How the price depends on the input. Without it, a call costs one unit. */
   readonly metering?: Metering<Parameters<T>>
+  /** What an owner must have allowed an app that calls it (spec-answers 10). */
+  readonly scope: Scope
   /** Whether callers without a key can pay per call (spec 5.3): data endpoints with a fixed price. */
   readonly payable?: true
   /**

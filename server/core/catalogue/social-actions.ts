@@ -6,7 +6,7 @@ import type { ParameterTable, TextRule } from './parameters'
 /** Enough for a token refresh and a call, each twice in case the token is refused; each takes up to 10 s. */
 const TIMEOUT_MS = 60_000
 
-const BASE = { takesConcurrency: false, timeoutMs: TIMEOUT_MS, unit: 'request' } as const
+const BASE = { takesConcurrency: false, timeoutMs: TIMEOUT_MS, unit: 'request', scope: 'social:write' } as const
 const WRITE = { ...BASE, methods: ['POST'], effect: 'write' } as const
 const READ = { ...BASE, methods: ['GET'] } as const
 

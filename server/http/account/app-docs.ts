@@ -1,6 +1,6 @@
 import type { Scope } from '../../core/credentials/oauth-grant'
 import type { FailureCode } from '../../core/failure'
-import type { RouteDocs } from '../openapi/documented'
+import type { EndpointDocs } from '../openapi/documented'
 
 const SESSION_ONLY = new Set<FailureCode>(['missing_session', 'foreign_origin'])
 const APP_FAILURES: readonly FailureCode[] = [
@@ -13,11 +13,10 @@ const APP_FAILURES: readonly FailureCode[] = [
 ]
 
 /** The documents of an owner's route as apps have it: under another path, for a token with this scope. */
-export function asApp(docs: RouteDocs, scope: Scope): RouteDocs {
+export function asApp(docs: EndpointDocs, scope: Scope): EndpointDocs {
   return {
     ...docs,
     id: `${docs.id}AsApp`,
-    access: 'app',
     summary: `${docs.summary}, as an app`,
     description: `${docs.description} For an access token with the scope \`${scope}\`, never for an API key.`,
     failures: [...docs.failures.filter((code) => !SESSION_ONLY.has(code)), ...APP_FAILURES],

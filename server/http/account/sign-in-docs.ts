@@ -145,7 +145,10 @@ export function signInPaths(): Readonly<Record<string, Readonly<Record<string, O
     Object.entries(SIGN_IN_DOCS).map(([path, methods]) => [
       path,
       Object.fromEntries(
-        Object.entries(methods).map(([method, docs]: [string, RouteDocs]) => [method, operationOf(docs, [])]),
+        Object.entries(methods).map(([method, docs]: [string, RouteDocs]) => [
+          method,
+          operationOf(docs, docs.access, []),
+        ]),
       ),
     ]),
   )

@@ -1,5 +1,4 @@
-import { asApp } from '../account/app-docs'
-import type { RouteDocs } from '../openapi/documented'
+import type { EndpointDocs, RouteDocs } from '../openapi/documented'
 import { orNull, record, ref, text, yesOrNo } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 
@@ -153,6 +152,6 @@ export const BILLING_DOCS = {
 
 /** The same at `/v1/topups`, for apps with `wallet:topup`. */
 export const APP_TOP_UP_DOCS = {
-  topUp: asApp({ ...BILLING_DOCS.topUp, tag: 'Usage' }, 'wallet:topup'),
-  topUps: asApp({ ...BILLING_DOCS.topUps, tag: 'Usage' }, 'wallet:topup'),
-}
+  topUp: { ...BILLING_DOCS.topUp, tag: 'Usage' },
+  topUps: { ...BILLING_DOCS.topUps, tag: 'Usage' },
+} as const satisfies Readonly<Record<string, EndpointDocs>>

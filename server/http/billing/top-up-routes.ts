@@ -4,12 +4,13 @@ import type { TopUps } from '../../core/accounts/top-ups'
 import { failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { ClaimStore } from '../../core/payments/claim'
+import { asApp } from '../account/app-docs'
 import { Failed } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
-import { documented, type RouteDocs } from '../openapi/documented'
-import { gatedReply } from '../routing/gated'
+import { documented } from '../openapi/documented'
+import { declared, freeEndpoint, gatedReply } from '../routing/endpoint'
 import { APP_TOP_UP_DOCS, BILLING_DOCS } from './docs'
 import { type TopUpPages, topUpMethods, wantedTopUp } from './top-up-form'
 import { topUpRecord } from './top-up-record'
@@ -23,18 +24,31 @@ interface TopUpParts extends TopUpPages {
 
 type Payee = { readonly accountId: AccountId; readonly email: string }
 
+const SCOPE = 'wallet:topup'
+const APP_TOP_UPS = freeEndpoint('topups', SCOPE, { appsOnly: true })
+
 /** Top-ups by the owner who is signed in, and by apps with `wallet:topup`: what they open, a person pays (spec-answers 10). */
 export function topUpRoutes(parts: TopUpParts) {
   return routeGroup({ name: 'top-ups' })
     .use(appTopUps(parts))
-    .use(topUpsUnder('/api/topups', parts, (context) => parts.owners.owner(context), BILLING_DOCS))
+    .use(
+      topUpsUnder('/api/topups', parts, (context) => parts.owners.owner(context), {
+        topUp: documented(BILLING_DOCS.topUp),
+        topUps: documented(BILLING_DOCS.topUps, PAGE_QUERY),
+      }),
+    )
 }
 
 /** No client of ours is typed by these: the command line is not part of the server. */
 function appTopUps(parts: TopUpParts): Elysia {
   const routes = routeGroup({ name: 'app-topups' })
     .mapResponse(gatedReply)
-    .use(topUpsUnder('/v1/topups', parts, (context) => payeeOf(context, parts.identity), APP_TOP_UP_DOCS))
+    .use(
+      topUpsUnder('/v1/topups', parts, (context) => payeeOf(context, parts.identity), {
+        topUp: declared(APP_TOP_UPS, asApp(APP_TOP_UP_DOCS.topUp, SCOPE)),
+        topUps: declared(APP_TOP_UPS, asApp(APP_TOP_UP_DOCS.topUps, SCOPE), PAGE_QUERY),
+      }),
+    )
   return routes as unknown as Elysia
 }
 
@@ -42,7 +56,7 @@ function topUpsUnder<P extends string>(
   prefix: P,
   parts: TopUpParts,
   payee: (context: RequestContext) => Promise<Payee>,
-  docs: { readonly topUp: RouteDocs; readonly topUps: RouteDocs },
+  docs: Record<'topUp' | 'topUps', ReturnType<typeof documented>>,
 ) {
   const { claims, topUps, cards } = parts
   const methods = topUpMethods(parts)
@@ -65,7 +79,7 @@ function topUpsUnder<P extends string>(
           )
         return { topup: topUpRecord(claim), url: null }
       },
-      { parse: 'none', ...documented(docs.topUp) },
+      { parse: 'none', ...docs.topUp },
     )
     .get(
       '',
@@ -76,7 +90,7 @@ function topUpsUnder<P extends string>(
         if (!found) throw refuseCursor(cursor ?? '')
         return { topups: found.rows.map(topUpRecord), topup_methods: methods, next_cursor: found.next }
       },
-      documented(docs.topUps, PAGE_QUERY),
+      docs.topUps,
     )
 }
 

@@ -1,4 +1,4 @@
-import type { RouteDocs } from '../openapi/documented'
+import type { EndpointDocs } from '../openapi/documented'
 import { microsUsd, orNull, record, ref, text } from '../openapi/json-schema'
 import { TOP_UP_EXAMPLE } from './docs'
 
@@ -9,7 +9,6 @@ export const WALLET_DOCS = {
     summary: 'Top up by the payment challenge',
     description:
       'For agents with a wallet. Without a payment it answers 402 with a challenge for the amount; the credential comes in `Payment-Authorization` beside the key, or alone in `Authorization: Payment`; a payment of x402 comes in `PAYMENT-SIGNATURE` beside the key. The same credential again answers the same top-up and books nothing more. The first top-up makes the account Starter.',
-    access: 'key',
     body: {
       description: 'How much.',
       schema: record('A top-up.', {
@@ -61,4 +60,4 @@ export const WALLET_DOCS = {
       'service_unavailable',
     ],
   },
-} as const satisfies Readonly<Record<string, RouteDocs>>
+} as const satisfies Readonly<Record<string, EndpointDocs>>

@@ -10,8 +10,7 @@ import { no, ok, type Result } from '../../core/result'
 import type { AuthenticatedCall } from '../../pipeline/call'
 import { readJson } from '../middleware/json-body'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
-import { documented } from '../openapi/documented'
-import { gated } from '../routing/gated'
+import { paidInEndpoint, served } from '../routing/endpoint'
 import { topUpRecord } from './top-up-record'
 import { WALLET_DOCS } from './wallet-docs'
 
@@ -21,48 +20,53 @@ interface WalletParts {
   readonly ledger: Ledger
 }
 
+const TOP_UP = paidInEndpoint('wallet-topup', 'wallet:topup')
+
 /** Tops up the balance by the payment challenge: for agents that have a wallet and no card (spec 3). */
 export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
   return routeGroup({ name: 'wallet' }).post(
     '/v1/wallet/topups',
-    gated(async ({ context }) => {
-      const { request, reply } = context
-      const amount = await amountOf(context)
-      if (!amount.ok) return reply.refuse(amount.error)
-      const shown = shownPayment(context.authenticated, request.headers)
-      const account = await accountOf(context, payments, shown)
-      if (!account.ok) return reply.refuse(account.error)
-      const { id, clientRequestId, credential } = reply.incoming
-      const besideKey = credential.kind !== 'payment'
-      const asked: TopUpRequest = {
-        account: account.value,
-        amount: amount.value,
-        requestId: id,
-        clientRequestId,
-        besideKey,
-      }
-      const challenged = async (problem: Failure) =>
-        reply.refuse(withOffers(problem, await topUps.offers(payments, asked)))
-      if (!shown)
-        return challenged(
-          failure('payment_required', `A top-up of ${formatUsd(amount.value)} USD. Answer the payment challenge.`),
+    ...served(
+      TOP_UP,
+      async ({ context }) => {
+        const { request, reply } = context
+        const amount = await amountOf(context)
+        if (!amount.ok) return reply.refuse(amount.error)
+        const shown = shownPayment(context.authenticated, request.headers)
+        const account = await accountOf(context, payments, shown)
+        if (!account.ok) return reply.refuse(account.error)
+        const { id, clientRequestId, credential } = reply.incoming
+        const besideKey = credential.kind !== 'payment'
+        const asked: TopUpRequest = {
+          account: account.value,
+          amount: amount.value,
+          requestId: id,
+          clientRequestId,
+          besideKey,
+        }
+        const challenged = async (problem: Failure) =>
+          reply.refuse(withOffers(problem, await topUps.offers(payments, asked)))
+        if (!shown)
+          return challenged(
+            failure('payment_required', `A top-up of ${formatUsd(amount.value)} USD. Answer the payment challenge.`),
+          )
+        const paid = await topUps.pay(payments, asked, shown)
+        if (!paid.ok) {
+          const problem = failure(paid.error.code, paid.error.reason, { retryAfterSeconds: 2 })
+          return mayOfferAgain(paid.error)
+            ? challenged(failure(paid.error.code, paid.error.reason))
+            : reply.refuse(problem)
+        }
+        const balance = await ledger.balance(account.value)
+        const body = { topup: topUpRecord(paid.value.claim), balance_micros_usd: balance?.posted ?? null }
+        return reply.free(
+          body,
+          { 'cache-control': 'private', ...paid.value.receipt?.headers },
+          paid.value.receipt ? 201 : 200,
         )
-      const paid = await topUps.pay(payments, asked, shown)
-      if (!paid.ok) {
-        const problem = failure(paid.error.code, paid.error.reason, { retryAfterSeconds: 2 })
-        return mayOfferAgain(paid.error)
-          ? challenged(failure(paid.error.code, paid.error.reason))
-          : reply.refuse(problem)
-      }
-      const balance = await ledger.balance(account.value)
-      const body = { topup: topUpRecord(paid.value.claim), balance_micros_usd: balance?.posted ?? null }
-      return reply.free(
-        body,
-        { 'cache-control': 'private', ...paid.value.receipt?.headers },
-        paid.value.receipt ? 201 : 200,
-      )
-    }),
-    { parse: 'none', ...documented(WALLET_DOCS.topUp) },
+      },
+      WALLET_DOCS.topUp,
+    ),
   )
 }
 

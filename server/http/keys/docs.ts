@@ -1,5 +1,4 @@
-import { asApp } from '../account/app-docs'
-import type { RouteDocs } from '../openapi/documented'
+import type { EndpointDocs, RouteDocs } from '../openapi/documented'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 import { KeyHistory, KeyNames } from './key-history'
 import { KEY_EXAMPLE, KeyChange, KeyPage, KeyWithSecret, NewKey, OneKey, Rotation } from './record'
@@ -203,25 +202,14 @@ export const KEY_DOCS = {
   },
 } as const satisfies Record<string, RouteDocs>
 
-const SCOPE = 'keys:write'
-
 /** What apps do to keys; what the dashboard alone needs is not among it. */
 export type Mirrored = Exclude<keyof typeof KEY_DOCS, 'history' | 'names'>
 
-/** The same operations at `/v1/keys`, for apps with `keys:write`. */
-export const APP_KEY_DOCS: Record<Mirrored, RouteDocs> = {
-  list: asApp(KEY_DOCS.list, SCOPE),
-  create: asApp(
-    {
-      ...KEY_DOCS.create,
-      body: { ...KEY_DOCS.create.body, examples: { limited: { name: 'Made by an app', spending_limit: 1 } } },
-    },
-    SCOPE,
-  ),
-  get: asApp(KEY_DOCS.get, SCOPE),
-  change: asApp(KEY_DOCS.change, SCOPE),
-  rotate: asApp(KEY_DOCS.rotate, SCOPE),
-  disable: asApp(KEY_DOCS.disable, SCOPE),
-  enable: asApp(KEY_DOCS.enable, SCOPE),
-  revoke: asApp(KEY_DOCS.revoke, SCOPE),
+/** The same operations at `/v1/keys`, for apps. */
+export const APP_KEY_DOCS: Record<Mirrored, EndpointDocs> = {
+  ...KEY_DOCS,
+  create: {
+    ...KEY_DOCS.create,
+    body: { ...KEY_DOCS.create.body, examples: { limited: { name: 'Made by an app', spending_limit: 1 } } },
+  },
 }

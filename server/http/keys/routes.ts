@@ -1,9 +1,11 @@
 import { DEFAULT_GRACE_SECONDS, type KeyOwner, type Keys } from '../../core/accounts/keys'
+import type { ParameterTable } from '../../core/catalogue/parameters'
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Result } from '../../core/result'
+import { asApp } from '../account/app-docs'
 import { appOwner } from '../middleware/app-owner'
 import { notFound, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
@@ -11,8 +13,8 @@ import { readBody } from '../middleware/judge-body'
 import { queryOf } from '../middleware/list-query'
 import { SIGNED_IN_TODAY } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
-import { documented, type RouteDocs } from '../openapi/documented'
-import { gatedReply } from '../routing/gated'
+import { documented } from '../openapi/documented'
+import { declared, freeEndpoint, gatedReply } from '../routing/endpoint'
 import { APP_KEY_DOCS, KEY_DOCS, type Mirrored } from './docs'
 import { KEY_LIST_QUERY, keyPage } from './key-list'
 import { type KeyPage, type KeyWithSecret, keyChangeForm, keyRecord, newKeyForm, type OneKey, Rotation } from './record'
@@ -26,9 +28,12 @@ export interface KeyRouteParts {
   readonly now: () => number
 }
 
+const SCOPE = 'keys:write'
+const APP_KEYS = freeEndpoint('keys', SCOPE, { appsOnly: true })
+
 /** Owners make and change keys (spec 2.1, 5.4, spec-answers 3). A secret is answered once, and never stored by a cache. */
 export function keyRoutes(parts: KeyRouteParts) {
-  return keysUnder('/api/keys', parts, KEY_DOCS)
+  return keysUnder('/api/keys', parts, (name, ...tables) => documented(KEY_DOCS[name], ...tables))
 }
 
 /** The same for apps that may make keys (spec-answers 10), never for a key. Gated: their answers carry the limit headers. */
@@ -36,10 +41,17 @@ export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'>) {
   const owners = { owner: (context: RequestContext) => appOwner(context, parts.ledger) }
   return routeGroup({ name: 'app-keys' })
     .mapResponse(gatedReply)
-    .use(keysUnder('/v1/keys', { ...parts, owners }, APP_KEY_DOCS))
+    .use(
+      keysUnder('/v1/keys', { ...parts, owners }, (name, ...tables) =>
+        declared(APP_KEYS, asApp(APP_KEY_DOCS[name], SCOPE), ...tables),
+      ),
+    )
 }
 
-function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Record<Mirrored, RouteDocs>) {
+/** What each route says of itself: of the owner's, or of the app's under the same name. */
+type MirroredDocs = (name: Mirrored, ...tables: readonly ParameterTable[]) => ReturnType<typeof documented>
+
+function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: MirroredDocs) {
   const { owners, keys, credentials, ledger, now } = parts
   const recent = (context: RequestContext) => owners.owner(context, SIGNED_IN_TODAY)
   const record = (key: ApiKey) => keyRecord(key, { credentials, ledger, now: now() })
@@ -53,7 +65,7 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
         const page = await keyPage(accountId, query, { credentials, ledger, now: now() })
         return { keys: await Promise.all(page.keys.map(record)), counts: page.counts, next_cursor: page.next }
       },
-      documented(docs.list, KEY_LIST_QUERY),
+      docs('list', KEY_LIST_QUERY),
     )
     .post(
       '',
@@ -65,7 +77,7 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
         set.headers['cache-control'] = 'no-store'
         return { key: await record(key), secret }
       },
-      { parse: 'none', ...documented(docs.create) },
+      { parse: 'none', ...docs('create') },
     )
     .get(
       '/:id',
@@ -74,7 +86,7 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
         if (!key) throw notFound('No such key.')
         return { key: await record(key) }
       },
-      documented(docs.get),
+      docs('get'),
     )
     .patch(
       '/:id',
@@ -82,7 +94,7 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
         const owner = await owners.owner(context)
         return changed(await keys.change(owner, params.id, keyChangeForm(taken(await readJson(context)))))
       },
-      { parse: 'none', ...documented(docs.change) },
+      { parse: 'none', ...docs('change') },
     )
     .post(
       '/:id/rotate',
@@ -94,21 +106,21 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Reco
         set.headers['cache-control'] = 'no-store'
         return { key: await record(key), secret }
       },
-      { parse: 'none', ...documented(docs.rotate) },
+      { parse: 'none', ...docs('rotate') },
     )
     .post(
       '/:id/disable',
       async ({ context, params }) => changed(await keys.disable(await owners.owner(context), params.id)),
-      documented(docs.disable),
+      docs('disable'),
     )
     .post(
       '/:id/enable',
       async ({ context, params }) => changed(await keys.enable(await owners.owner(context), params.id)),
-      documented(docs.enable),
+      docs('enable'),
     )
     .post(
       '/:id/revoke',
       async ({ context, params }) => changed(await keys.revoke(await recent(context), params.id)),
-      documented(docs.revoke),
+      docs('revoke'),
     )
 }

@@ -12,8 +12,8 @@ import { type Caller, countedOn } from '../../pipeline/call'
 import { readJson } from '../middleware/json-body'
 import type { Reply } from '../middleware/reply'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
-import { UNDOCUMENTED } from '../openapi/documented'
-import { gated } from '../routing/gated'
+import { freeEndpoint, publicEndpoint, served } from '../routing/endpoint'
+import type { Endpoints } from '../routing/endpoint-table'
 import { CALLER_USAGE_QUERY } from '../usage/usage-answers'
 import { type ToolCallParts, ToolCalls } from './tool-calls'
 
@@ -24,24 +24,25 @@ interface McpParts extends ToolCallParts {
   readonly isLoopback: boolean
 }
 
+// Each tool is judged by itself.
+const MCP = freeEndpoint('mcp', 'any')
+const PAID_MCP = publicEndpoint({ paymentInBody: true })
+
 /**
  * The catalogue as MCP tools (spec 5): `/mcp` for a key or an access token; `/mcp/paid`, its data tools alone, also for whoever pays
  * each call by itself (spec-answers 10). A tool runs what the operation's own route runs (`ToolCalls`), in the name of the caller
  * that the gate let in, or paid for by what the message brought: one authorization, one price, one ledger. The minute counts it once.
  */
-export function mcpRoutes(parts: McpParts) {
-  const mcp = new McpRoute(parts)
-  const plain = { parse: 'none', ...UNDOCUMENTED } as const
+export function mcpRoutes(parts: McpParts, endpoints: Endpoints) {
+  const mcp = new McpRoute(parts, endpoints)
   return routeGroup({ name: 'mcp' })
     .post(
       '/mcp',
-      gated(({ context }) => mcp.answer(context, (account) => allTools(parts.prices, account))),
-      plain,
+      ...served(MCP, ({ context }) => mcp.answer(context, (account) => allTools(parts.prices, account)), null),
     )
     .post(
       '/mcp/paid',
-      gated(({ context }) => mcp.answer(context, (account) => paidTools(parts.prices, account))),
-      plain,
+      ...served(PAID_MCP, ({ context }) => mcp.answer(context, (account) => paidTools(parts.prices, account)), null),
     )
 }
 
@@ -67,9 +68,9 @@ class McpRoute {
   private readonly hosts: ReadonlySet<string>
   private readonly running = new RunningCalls()
 
-  constructor(parts: McpParts) {
+  constructor(parts: McpParts, endpoints: Endpoints) {
     this.parts = parts
-    this.calls = new ToolCalls(parts)
+    this.calls = new ToolCalls(parts, endpoints)
     this.hosts = new Set([...parts.ownOrigins].map((origin) => new URL(origin).host))
   }
 

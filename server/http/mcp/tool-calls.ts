@@ -12,7 +12,7 @@ import type { Reply } from '../middleware/reply'
 import type { GatedContext } from '../middleware/request-context'
 import { idHeaders } from '../middleware/request-ids'
 import type { ResearchCalls } from '../models/research-calls'
-import { routeOf } from '../routing/endpoints'
+import { type Endpoints, UNKNOWN_ENDPOINT } from '../routing/endpoint-table'
 import { CALLER_USAGE_QUERY, type UsageAnswers } from '../usage/usage-answers'
 
 export interface ToolCallParts {
@@ -29,9 +29,11 @@ export interface ToolCallParts {
  */
 export class ToolCalls {
   private readonly parts: ToolCallParts
+  private readonly endpoints: Endpoints
 
-  constructor(parts: ToolCallParts) {
+  constructor(parts: ToolCallParts, endpoints: Endpoints) {
     this.parts = parts
+    this.endpoints = endpoints
   }
 
   /** In the name of the caller of `context`, or paid for by what its message brought. Never rejects. */
@@ -42,7 +44,7 @@ export class ToolCalls {
   ): Promise<Response> {
     const { gate, onFault } = this.parts
     const url = new URL(call.path, context.url)
-    const route = routeOf(call.method, url.pathname)
+    const route = this.endpoints.table.routeOf(call.method, url.pathname) ?? UNKNOWN_ENDPOINT
     let reply: Reply | null = null
     try {
       const opened = await gate.openWithin(context, { route, method: call.method, url }, payment)

@@ -1,10 +1,8 @@
-import type { Failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
 import type { ShownPayment } from '../../core/payments/method'
 import type { Result } from '../../core/result'
 import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/authenticate'
 import type { AuthenticatedCall, IncomingCall, Refused, Route } from '../../pipeline/call'
-import { routeOf } from '../routing/endpoints'
 import { OwnKeyRequest } from './own-key-request'
 import { readCredential } from './read-credential'
 import { Reply } from './reply'
@@ -30,16 +28,38 @@ export class Gate {
 
   /**
    * Authenticates a request for its route. A call that passes has its reply on its context from then on; one that is refused is
-   * answered with the reply's `refusal`. With `closed`, that is the verdict: windows are read, nothing is taken.
+   * answered with the reply's `refusal`.
    */
-  open(context: RequestContext, closed: Failure | null = null): Promise<Reply> {
-    const { request, url } = context
-    return this.pass(context, closed ? { kind: 'unmatched', failure: closed } : routeOf(request.method, url.pathname))
+  async open(context: RequestContext, route: Route): Promise<Reply> {
+    const { auth } = this.options
+    const { ids, address, at, url, request } = context
+    const path = url.pathname
+    const incoming: IncomingCall = {
+      id: ids.own,
+      clientRequestId: ids.client,
+      at,
+      credential:
+        request instanceof OwnKeyRequest
+          ? { kind: 'own_key', id: request.key }
+          : readCredential(request.headers, path, route),
+      address,
+      request,
+      route,
+    }
+    const passed = await authenticate(auth, incoming)
+    const { caller } = passed.ok ? passed.value : passed.error
+    if (caller.kind !== 'anonymous') context.countBodyOn(caller.account.id)
+    const reply = this.reply(passed, ids, path)
+    if (passed.ok) {
+      context.reply = reply
+      context.authenticated = passed.value
+    }
+    return reply
   }
 
   /** Counts a request on its address that was let in uncounted, because what pays might be in its body (`paymentInBody`). */
   count(context: RequestContext): Promise<Reply> {
-    return this.pass(context, { kind: 'public' })
+    return this.open(context, { kind: 'public' })
   }
 
   /**
@@ -66,32 +86,5 @@ export class Gate {
     const { auth, journal, baseUrl } = this.options
     const verdict = passed.ok ? passed.value : passed.error
     return new Reply({ verdict, ids, path, journal, now: () => auth.clock.now(), origin: baseUrl })
-  }
-
-  private async pass(context: RequestContext, route: Route): Promise<Reply> {
-    const { auth } = this.options
-    const { ids, address, at, url, request } = context
-    const path = url.pathname
-    const incoming: IncomingCall = {
-      id: ids.own,
-      clientRequestId: ids.client,
-      at,
-      credential:
-        request instanceof OwnKeyRequest
-          ? { kind: 'own_key', id: request.key }
-          : readCredential(request.headers, path, route),
-      address,
-      request,
-      route,
-    }
-    const passed = await authenticate(auth, incoming)
-    const { caller } = passed.ok ? passed.value : passed.error
-    if (caller.kind !== 'anonymous') context.countBodyOn(caller.account.id)
-    const reply = this.reply(passed, ids, path)
-    if (passed.ok) {
-      context.reply = reply
-      context.authenticated = passed.value
-    }
-    return reply
   }
 }

@@ -1,6 +1,5 @@
 import { failure } from '../../core/failure'
-import { isGated, isProbe } from '../routing/endpoints'
-import type { ServedRoutes } from '../routing/served-routes'
+import { type Endpoints, isProbe, wrongMethod } from '../routing/endpoint-table'
 import type { DashboardFiles } from '../system/dashboard-files'
 import { Failed, failureResponse } from './failures'
 import { type OnFault, problemOf } from './fault'
@@ -21,7 +20,7 @@ export interface RequestHookOptions {
  * What happens to every request before its route and after its failure: its context, and ids on every answer; on gated paths
  * authentication, whose verdict and headers reach every answer, a 404 and a 405 included; one shape for every failure.
  */
-export function requestHooks(options: RequestHookOptions, routes: ServedRoutes) {
+export function requestHooks(options: RequestHookOptions, endpoints: Endpoints) {
   const { contexts, gate, dashboard, isDraining, onFault } = options
   const refuse = ({ ids, url, reply }: RequestContext, error: unknown): Response => {
     const problem = problemOf(error, ids.own, onFault)
@@ -39,12 +38,13 @@ export function requestHooks(options: RequestHookOptions, routes: ServedRoutes) 
         : isDraining() && !isProbe(path)
           ? failure('service_unavailable', 'This server is shutting down. Try again.', { retryAfterSeconds: 1 })
           : null
-      if (!isGated(path)) {
+      const route = endpoints.table.routeOf(request.method, path)
+      if (!route) {
         Object.assign(set.headers, idHeaders(context.ids))
         return closed ? refuse(context, new Failed(closed)) : undefined
       }
       try {
-        const reply = await gate.open(context, closed)
+        const reply = await gate.open(context, closed ? { kind: 'unmatched', failure: closed } : route)
         return reply.refusal ? reply.refuse(reply.refusal) : undefined
       } catch (error) {
         return refuse(context, error)
@@ -52,11 +52,8 @@ export function requestHooks(options: RequestHookOptions, routes: ServedRoutes) 
     })
     .onError({ as: 'global' }, ({ context, request, code, error }) => {
       if (code !== 'NOT_FOUND') return refuse(context, error)
-      const allow = routes.methodsAt(context.url.pathname)
-      if (allow.length > 0) {
-        const message = `This endpoint takes ${allow.join(' and ')}, not ${request.method}.`
-        return refuse(context, new Failed(failure('method_not_allowed', message, { allow })))
-      }
+      const allow = endpoints.table.methodsAt(context.url.pathname)
+      if (allow.length > 0) return refuse(context, new Failed(wrongMethod(request.method, allow)))
       return (
         dashboard.answer(request) ??
         refuse(context, new Failed(failure('unknown_endpoint', 'There is no such endpoint.')))

@@ -1,6 +1,6 @@
 import type { FailureCode } from '../../core/failure'
 import { KEY_FAILURES } from '../keys/key-failures'
-import type { RouteDocs } from '../openapi/documented'
+import type { EndpointDocs, RouteDocs } from '../openapi/documented'
 import { listOf, microsUsd, oneOf, opaque, orNull, record, ref, text, whole, yesOrNo } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 
@@ -97,13 +97,12 @@ function call(
   words: string,
   body: { example: unknown; required: string[] },
   answer: unknown,
-): RouteDocs {
+): EndpointDocs {
   return {
     id,
     tag: 'Models',
     summary,
     description: [words, ...PRICE_WORDS].join('\n\n'),
-    access: 'key',
     body: {
       description:
         "The vendor's own body. It goes on byte for byte, but for what metering needs; a member that the price of a token does not cover is 422.",
@@ -149,7 +148,6 @@ export const MODEL_DOCS = {
     tag: 'Models',
     summary: 'All models',
     description: 'What can be called here, on which routes, at which prices. Free.',
-    access: 'key',
     answers: {
       200: {
         description: 'The models.',
@@ -164,7 +162,6 @@ export const MODEL_DOCS = {
     tag: 'Models',
     summary: 'One model',
     description: 'An id with a slash is written with `%2F` or with the slash itself. Free.',
-    access: 'key',
     ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
     answers: { 200: { description: 'The model.', schema: ref('Model'), examples: { model: MODEL_EXAMPLE } } },
     failures: [...KEY_FAILURES, 'unknown_model'],
@@ -294,4 +291,4 @@ export const MODEL_DOCS = {
     ),
     failures: [...CALL_FAILURES.filter((code) => code !== 'unsupported_parameter')],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs | RouteDocs>

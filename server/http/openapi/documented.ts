@@ -23,7 +23,7 @@ export const TAGS = {
 } as const
 
 /** Who may call: a key or an app; the same, or nobody for the payment challenge; an app only; the owner's session; anybody. */
-type Access = 'key' | 'key or payment' | 'app' | 'session' | 'anybody'
+export type Access = 'key' | 'key or payment' | 'app' | 'session' | 'anybody'
 
 export interface Answer {
   readonly description: string
@@ -33,13 +33,17 @@ export interface Answer {
   readonly headers?: readonly ResponseHeader[]
 }
 
-/** What the documents say of one route, beside the tables that the route itself judges its input by. */
-export interface RouteDocs {
+/** What the documents say of a route that is not gated, beside the tables that the route itself judges its input by. */
+export interface RouteDocs extends EndpointDocs {
+  readonly access: Extract<Access, 'session' | 'anybody'>
+}
+
+/** What the documents say of a gated endpoint. Who may call it is in its declaration (`routing/endpoint`). */
+export interface EndpointDocs {
   readonly id: string
   readonly tag: keyof typeof TAGS
   readonly summary: string
   readonly description: string
-  readonly access: Access
   readonly ids?: Readonly<Record<string, { readonly description: string; readonly example: string }>>
   readonly body?: {
     readonly description: string
@@ -68,14 +72,14 @@ const SECURITY: Readonly<Record<Access, OpenApiOperation['security']>> = {
 /** A route's documents, to be given to Elysia beside its handler. They change nothing of what the route does. */
 export function documented(docs: RouteDocs, ...tables: readonly ParameterTable[]): { detail: DocumentDecoration } {
   // Elysia's type knows OpenAPI 3.0 only; what is written here is 3.1, and the mended document says so.
-  return { detail: operationOf(docs, tables) as unknown as DocumentDecoration }
+  return { detail: operationOf(docs, docs.access, tables) as unknown as DocumentDecoration }
 }
 
 /** Keeps a route out of the documents. */
 export const UNDOCUMENTED = { detail: { hide: true } } as const
 
-export function operationOf(docs: RouteDocs, tables: readonly ParameterTable[]): OpenApiOperation {
-  const gated = docs.access !== 'session' && docs.access !== 'anybody'
+export function operationOf(docs: EndpointDocs, access: Access, tables: readonly ParameterTable[]): OpenApiOperation {
+  const gated = access !== 'session' && access !== 'anybody'
   const headers: ResponseHeader[] = [
     ...ID_HEADERS,
     ...(gated ? LIMIT_HEADERS : []),
@@ -103,7 +107,7 @@ export function operationOf(docs: RouteDocs, tables: readonly ParameterTable[]):
     tags: [docs.tag],
     summary: docs.summary,
     description: docs.description,
-    security: SECURITY[docs.access],
+    security: SECURITY[access],
     ...(parameters.length > 0 && { parameters }),
     ...(docs.body && {
       requestBody: {

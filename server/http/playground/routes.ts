@@ -7,7 +7,7 @@ import { OwnKeyRequest } from '../middleware/own-key-request'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { routeOf } from '../routing/endpoints'
+import type { Endpoints, EndpointTable } from '../routing/endpoint-table'
 
 /** Headers that mean something to an operation. No others go on: neither the session's cookie nor a forged address. */
 const SENT_ON =
@@ -21,6 +21,7 @@ const SENT_ON =
  */
 export function tryRoutes(
   parts: { owners: OwnerSessions; keys: Keys },
+  endpoints: Endpoints,
   dispatch: (request: OwnKeyRequest) => Promise<Response>,
 ) {
   const { owners, keys } = parts
@@ -30,7 +31,7 @@ export function tryRoutes(
       const { accountId } = await owners.owner(context)
       const body = await readJson(context)
       if (!body.ok) throw new Failed(body.error)
-      const { keyId, ...asked } = wanted(body.value, context.url.origin)
+      const { keyId, ...asked } = wanted(body.value, context.url.origin, endpoints.table)
       const key = await keys.find(accountId, keyId)
       if (!key) throw notFound('No such key.')
       // A model may think longer than a connection may be idle; what is called bounds its own time.
@@ -43,15 +44,15 @@ export function tryRoutes(
 }
 
 /** The call that the body describes: `{key_id, method, path, headers?, body?}`. */
-function wanted(body: unknown, origin: string): { keyId: string; url: URL; init: RequestInit } {
+function wanted(body: unknown, origin: string, table: EndpointTable): { keyId: string; url: URL; init: RequestInit } {
   const given = (name: string): unknown => Reflect.get(Object(body), name)
   const [keyId, method, path] = [given('key_id'), given('method'), given('path')]
   const headers = new Headers()
   for (const [name, value] of Object.entries(Object(given('headers') ?? {})))
     if (SENT_ON.test(name.toLowerCase()) && typeof value === 'string') headers.set(name, value)
   const url = typeof path === 'string' && path.startsWith('/') ? URL.parse(path, origin) : null
-  const known =
-    url?.origin === origin && typeof method === 'string' && routeOf(method, url.pathname).kind !== 'unmatched'
+  const route = url?.origin === origin && typeof method === 'string' ? table.routeOf(method, url.pathname) : null
+  const known = route !== null && route.kind !== 'unmatched'
   const errors = [
     ...(typeof keyId === 'string' ? [] : [wrong('key_id', 'must be the id of a key of yours', keyId)]),
     ...(known ? [] : [wrong('path', 'with method must be an endpoint that takes a key', path)]),

@@ -3,7 +3,7 @@ import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
 import type { ParameterTable } from '../../core/catalogue/parameters'
 import type { FailureCode } from '../../core/failure'
 import { formatUsd } from '../../core/money'
-import type { RouteDocs } from '../openapi/documented'
+import type { EndpointDocs } from '../openapi/documented'
 import { type JsonSchema, ref } from '../openapi/json-schema'
 import { bodySchema } from '../openapi/parameter-documents'
 import { SOCIAL_FAILURES, SOCIAL_RESULTS } from '../social/docs'
@@ -112,7 +112,7 @@ const SENT_ONCE =
   'It is sent to the network once: when no answer says what became of it, the answer is 504 `upstream_timeout`, it may have happened, and it is not charged.'
 
 /** The documents of a catalogue operation's route. Everything but the shape of its answer comes from the catalogue. */
-export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | 'POST'): RouteDocs {
+export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | 'POST'): EndpointDocs {
   const { schema, example } = RESULTS[operation.name]
   const post = method === 'POST'
   const needsKey = operation.payable !== true
@@ -131,7 +131,6 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
         ? ['The same as GET: a read that takes its parameters as one flat JSON object. Headers stay headers.']
         : []),
     ].join('\n\n'),
-    access: needsKey ? 'key' : 'key or payment',
     ...(post && {
       body: {
         description: alsoGet ? 'The query parameters of the GET form as members.' : 'The parameters.',

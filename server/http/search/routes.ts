@@ -1,26 +1,25 @@
 import { IMAGE_SEARCH } from '../../core/catalogue/image-search'
 import { LLM_CONTEXT } from '../../core/catalogue/llm-context'
-import type { Operation, OperationName } from '../../core/catalogue/operation'
+import type { Operation } from '../../core/catalogue/operation'
 import { CALL_OPTIONS } from '../middleware/call-options'
 import { askedBy, type PricedCalls } from '../middleware/priced'
 import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
-import { documented } from '../openapi/documented'
-import { type GatedCall, gated } from '../routing/gated'
+import { type GatedCall, operationEndpoint, served } from '../routing/endpoint'
 import { dataDocs, routeParameters } from './docs'
+
+const IMAGES = operationEndpoint(IMAGE_SEARCH)
+const CONTEXT = operationEndpoint(LLM_CONTEXT)
 
 /** Image search and LLM context (spec 4.1, 4.2). */
 export function dataRoutes(calls: PricedCalls) {
-  const answer = (name: OperationName) => gated(({ context }: GatedCall) => calls.answer(askedBy(context), name))
+  const sold = (method: 'GET' | 'POST', endpoint: typeof IMAGES, operation: Operation) => {
+    const answer = ({ context }: GatedCall) => calls.answer(askedBy(context), operation.name)
+    const tables = [routeParameters(operation, method), CALL_OPTIONS, REQUEST_ID_HEADER]
+    return served(endpoint, answer, dataDocs(operation, method), ...tables)
+  }
   return routeGroup({ name: 'data' })
-    .get(IMAGE_SEARCH.path, answer(IMAGE_SEARCH.name), docs(IMAGE_SEARCH, 'GET'))
-    .get(LLM_CONTEXT.path, answer(LLM_CONTEXT.name), docs(LLM_CONTEXT, 'GET'))
-    .post(LLM_CONTEXT.path, answer(LLM_CONTEXT.name), {
-      parse: 'none',
-      ...docs(LLM_CONTEXT, 'POST'),
-    })
-}
-
-function docs(operation: Operation, method: 'GET' | 'POST') {
-  return documented(dataDocs(operation, method), routeParameters(operation, method), CALL_OPTIONS, REQUEST_ID_HEADER)
+    .get(IMAGE_SEARCH.path, ...sold('GET', IMAGES, IMAGE_SEARCH))
+    .get(LLM_CONTEXT.path, ...sold('GET', CONTEXT, LLM_CONTEXT))
+    .post(LLM_CONTEXT.path, ...sold('POST', CONTEXT, LLM_CONTEXT))
 }

@@ -3,7 +3,7 @@ import type { SocialOperationName } from '../../core/catalogue/operation'
 import type { FailureCode } from '../../core/failure'
 import { SCOPE_MEANINGS, SOCIAL_SCOPES } from '../../core/social/scopes'
 import { KEY_FAILURES } from '../keys/key-failures'
-import type { RouteDocs } from '../openapi/documented'
+import type { EndpointDocs, RouteDocs } from '../openapi/documented'
 import {
   instant,
   type JsonSchema,
@@ -221,7 +221,7 @@ const ACCOUNT_EXAMPLE = {
 }
 const KEY_PATH = { id: { description: 'Id of a key of yours.', example: KEY_ID } }
 
-export const SOCIAL_LINK_DOCS: RouteDocs = {
+export const SOCIAL_LINK_DOCS: EndpointDocs = {
   id: 'authSocial',
   tag: 'Social',
   summary: 'Link a social account',
@@ -229,7 +229,6 @@ export const SOCIAL_LINK_DOCS: RouteDocs = {
     'Starts the linking of a social account to this key. Open `auth_url` in the browser of the user whose account it is; after the approval the browser comes back to `/apis/v1/social/oauth_callback`, to a page that names this account and key; the key can act once the user presses its button there, within ten minutes.',
     'Call it again to link another account, to ask for more scopes, or when a call answers 403 `social_session_required`: the new account takes the place of the old. Free.',
   ].join('\n\n'),
-  access: 'key',
   body: {
     description: 'What to ask the user for. May be absent.',
     schema: LINK_BODY,

@@ -1,5 +1,5 @@
 import { KEY_FAILURES } from '../keys/key-failures'
-import type { RouteDocs } from '../openapi/documented'
+import type { EndpointDocs } from '../openapi/documented'
 import { listOf, oneOf, orNull, record, ref, text } from '../openapi/json-schema'
 
 const NO_TOKENS = { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 }
@@ -60,7 +60,6 @@ export const USAGE_DOCS = {
     summary: 'Usage of this key',
     description:
       'Requests, tokens and charges over time. Without times: the last 30 days, or the last day in hours. At most 366 days of days, or 31 days of hours. `scope=account` needs an OAuth session: a key reads only its own.',
-    access: 'key',
     answers: { 200: { description: 'The report.', schema: ref('UsageReport'), examples: { report: REPORT_EXAMPLE } } },
     failures: ['invalid_parameter', 'insufficient_permissions', ...KEY_FAILURES],
   },
@@ -70,7 +69,6 @@ export const USAGE_DOCS = {
     summary: 'One request explained',
     description:
       'What a request cost and how that came about: the version of the price, what it was multiplied with, the sum. Takes our request id, or the `X-Request-ID` you sent; of several with that id, the newest.',
-    access: 'key',
     ids: {
       id: {
         description: 'X-Gateway-Request-ID of the request, or the X-Request-ID you sent with it.',
@@ -91,7 +89,6 @@ export const USAGE_DOCS = {
     tag: 'Usage',
     summary: 'What is left',
     description: "The account's balance, and what the key may still spend of it: the lower of both binds.",
-    access: 'key',
     answers: {
       200: { description: 'The balance.', schema: ref('CreditsBalance'), examples: { balance: BALANCE_EXAMPLE } },
     },
@@ -102,7 +99,6 @@ export const USAGE_DOCS = {
     tag: 'Usage',
     summary: 'Who calls',
     description: 'Whose account a call with this key or access token would be charged to, and what it may do.',
-    access: 'key',
     answers: {
       200: {
         description: 'The account and the credential.',
@@ -128,4 +124,4 @@ export const USAGE_DOCS = {
     },
     failures: KEY_FAILURES,
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

@@ -2,10 +2,14 @@ import type { KnownCaller } from '../../pipeline/call'
 import { Failed } from '../middleware/failures'
 import { queryOf } from '../middleware/list-query'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
-import { documented } from '../openapi/documented'
-import { type GatedCall, keyed } from '../routing/gated'
+import { freeEndpoint, type GatedCall, served } from '../routing/endpoint'
 import { USAGE_DOCS } from './docs'
 import { CALLER_USAGE_QUERY, type UsageAnswers } from './usage-answers'
+
+const REPORT = freeEndpoint('usage', 'usage:read')
+const EXPLAINED = freeEndpoint('usage-request', 'usage:read')
+const WHOAMI = freeEndpoint('whoami', 'any')
+const BALANCE = freeEndpoint('balance', 'usage:read')
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
@@ -25,26 +29,28 @@ export function usageRoutes({ usage }: { readonly usage: UsageAnswers }) {
   return routeGroup({ name: 'usage' })
     .get(
       '/v1/usage',
-      keyed(({ context }) =>
-        answer(context, async (caller) => usage.report(caller, queryOf(CALLER_USAGE_QUERY, context))),
+      ...served(
+        REPORT,
+        ({ context }) => answer(context, async (caller) => usage.report(caller, queryOf(CALLER_USAGE_QUERY, context))),
+        USAGE_DOCS.report,
+        CALLER_USAGE_QUERY,
       ),
-      documented(USAGE_DOCS.report, CALLER_USAGE_QUERY),
     )
     .get(
       '/v1/usage/:id',
-      keyed(({ context, params }: GatedCall<KnownCaller, { id: string }>) =>
-        answer(context, (caller) => usage.explained(caller, params.id)),
+      ...served(
+        EXPLAINED,
+        ({ context, params }: GatedCall<KnownCaller, { id: string }>) =>
+          answer(context, (caller) => usage.explained(caller, params.id)),
+        USAGE_DOCS.explained,
       ),
-      documented(USAGE_DOCS.explained),
     )
     .get(
       '/v1/whoami',
-      keyed(({ context }) => answer(context, (caller) => usage.whoami(caller))),
-      documented(USAGE_DOCS.whoami),
+      ...served(WHOAMI, ({ context }) => answer(context, (caller) => usage.whoami(caller)), USAGE_DOCS.whoami),
     )
     .get(
       '/v1/credits/balance',
-      keyed(({ context }) => answer(context, (caller) => usage.balance(caller))),
-      documented(USAGE_DOCS.balance),
+      ...served(BALANCE, ({ context }) => answer(context, (caller) => usage.balance(caller)), USAGE_DOCS.balance),
     )
 }

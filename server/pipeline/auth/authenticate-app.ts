@@ -2,7 +2,7 @@ import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { AppGrants } from '../../core/accounts/app-grants'
 import type { AccountStore } from '../../core/accounts/store'
 import { type Address, formatAddress, limitSubject } from '../../core/credentials/address'
-import type { OAuthGrants, Scope } from '../../core/credentials/oauth-grant'
+import type { OAuthGrants } from '../../core/credentials/oauth-grant'
 import { type Failure, failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Limiter } from '../../core/limits/limiter'
@@ -10,7 +10,6 @@ import { type Limits, limitsOf } from '../../core/limits/tier'
 import { ZERO } from '../../core/money'
 import { no, ok, type Result } from '../../core/result'
 import type { AppCaller, Credential, Identified, Route } from '../call'
-import { neededScope } from './needed-scope'
 
 /** What the door needs to know an app by its access token. */
 export interface AppAuthDeps {
@@ -55,13 +54,9 @@ export async function identifyApp(
 
 /** Why the owner's word does not reach there, or null. */
 export function scopeProblem({ scopes }: AppCaller, route: Route): Failure | null {
-  const needed = neededScope(route)
-  if (needed === 'any' || (needed !== 'none' && scopes.has(needed))) return null
-  if (needed === 'none') return failure('insufficient_permissions', 'This route takes API keys only.')
-  return lacking(needed)
-}
-
-function lacking(scope: Scope): Failure {
+  if (route.kind === 'unmatched' || route.kind === 'public') return null
+  const { scope } = route
+  if (scope === 'any' || scopes.has(scope)) return null
   return failure('insufficient_scope', `The owner did not allow this app ${scope}. Ask for it and come back.`, {
     param: scope,
   })

@@ -1,0 +1,129 @@
+import { SOLD } from '../../core/catalogue/operations'
+import { failure } from '../../core/failure'
+import type { Route } from '../../pipeline/call'
+import { declaredEndpoint, type Endpoint } from './endpoint'
+import { pathPattern } from './path-pattern'
+
+/** Where keys are taken and limits are shown (spec-answers 9). */
+const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
+
+/** What says how the server is; answered as long as it can be. */
+export function isProbe(path: string): boolean {
+  return path === '/health' || path === '/ready'
+}
+
+/** Where a path goes that is no endpoint's. */
+export const UNKNOWN_ENDPOINT: Route = {
+  kind: 'unmatched',
+  failure: failure('unknown_endpoint', 'There is no such endpoint.'),
+}
+
+/** A route as Elysia has it. */
+export interface MountedRoute {
+  readonly method: string
+  readonly path: string
+  readonly hooks: unknown
+}
+
+/** The methods of one path or pattern. */
+interface Entry {
+  readonly pattern: RegExp
+  readonly methods: readonly string[]
+  readonly endpoints: ReadonlyMap<string, Endpoint>
+}
+
+/** Everything that is mounted, looked up by path. It never changes: whoever mounts more makes another one (`Endpoints`). */
+export class EndpointTable {
+  readonly #exact: ReadonlyMap<string, Entry>
+  readonly #patterns: readonly Entry[]
+  readonly #open: readonly { readonly method: string; readonly pattern: RegExp }[]
+
+  /** The table of the whole gateway. Throws as well where something that is sold is not served. */
+  static ofGateway(mounted: readonly MountedRoute[]): EndpointTable {
+    const served = new Set(mounted.map(({ hooks }) => soldName(declaredEndpoint(hooks))))
+    const missing = SOLD.filter((name) => !served.has(name))
+    if (missing.length > 0) throw new Error(`No route serves ${missing.join(', ')}. Mount each with served(...).`)
+    return new EndpointTable(mounted)
+  }
+
+  /** Throws where a gated route does not say who may call it, where one that is not gated does, and where two declarations meet. */
+  constructor(mounted: readonly MountedRoute[]) {
+    const entries = gatedEntries(mounted.filter(({ path }) => GATED.test(path)))
+    this.#exact = new Map(entries.filter(([path]) => !isPattern(path)))
+    this.#patterns = entries.filter(([path]) => isPattern(path)).map(([, entry]) => entry)
+    const open = mounted.filter(({ path }) => !GATED.test(path))
+    this.#open = open
+      .filter(({ path }) => !path.includes('*'))
+      .map(({ method, path }) => ({ method, pattern: pathPattern(path) }))
+    for (const { method, path, hooks } of open)
+      if (declaredEndpoint(hooks))
+        throw new Error(
+          `${method} ${path} is declared as an endpoint, but no key is taken there. Mount it below /v1 or /apis.`,
+        )
+  }
+
+  /**
+   * Where a gated request goes; null when its path is not gated. What is not in the table is a 404, a wrong method a 405 with
+   * `Allow`: HEAD never runs a GET. Nearly every request is for a path without a parameter: it is found without a pattern.
+   */
+  routeOf(method: string, path: string): Route | null {
+    let entry = this.#exact.get(path)
+    if (!entry) {
+      if (!GATED.test(path)) return null
+      entry = this.#patterns.find(({ pattern }) => pattern.test(path))
+    }
+    if (!entry) return UNKNOWN_ENDPOINT
+    const route = entry.endpoints.get(method)?.route
+    return route ?? { kind: 'unmatched', failure: wrongMethod(method, entry.methods) }
+  }
+
+  /** The methods that a path takes that is not gated; empty when there is no such path. */
+  methodsAt(path: string): string[] {
+    return [...new Set(this.#open.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
+  }
+}
+
+/** The table in force, which is replaced as a whole: a request sees one table from its beginning to its end. */
+export class Endpoints {
+  #table = new EndpointTable([])
+
+  get table(): EndpointTable {
+    return this.#table
+  }
+
+  replace(table: EndpointTable): void {
+    this.#table = table
+  }
+}
+
+/** The failure of a method that a path does not take. */
+export function wrongMethod(method: string, allow: readonly string[]) {
+  return failure('method_not_allowed', `This endpoint takes ${allow.join(' and ')}, not ${method}.`, { allow })
+}
+
+/** By path, or by pattern where an endpoint has its own; in the order of mounting. */
+function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
+  const found = new Map<string, { pattern: RegExp; endpoints: Map<string, Endpoint> }>()
+  for (const { method, path, hooks } of mounted) {
+    const endpoint = declaredEndpoint(hooks)
+    if (!endpoint)
+      throw new Error(
+        `${method} ${path} does not say who may call it. Mount it with served(...), see docs/CONTRIBUTING.md.`,
+      )
+    const name = endpoint.pattern ? `:${endpoint.pattern.source}` : path
+    const entry = found.get(name) ?? { pattern: endpoint.pattern ?? pathPattern(path), endpoints: new Map() }
+    const other = entry.endpoints.get(method)
+    if (other && other !== endpoint) throw new Error(`${method} ${path} is declared twice, and not alike.`)
+    entry.endpoints.set(method, endpoint)
+    found.set(name, entry)
+  }
+  return [...found].map(([name, entry]) => [name, { ...entry, methods: [...entry.endpoints.keys()].sort() }])
+}
+
+function isPattern(path: string): boolean {
+  return /[:*]/.test(path)
+}
+
+function soldName(endpoint: Endpoint | null): string | null {
+  return endpoint?.route.kind === 'priced' ? endpoint.route.operation : null
+}

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { routeGroup } from '../../server/http/middleware/request-context'
+import {
+  declaredEndpoint,
+  freeEndpoint,
+  type GatedCall,
+  publicEndpoint,
+  served,
+} from '../../server/http/routing/endpoint'
+import { Endpoints, EndpointTable, type MountedRoute } from '../../server/http/routing/endpoint-table'
+import type { KnownCaller } from '../../server/pipeline/call'
+import { type Harness, openHarness } from '../support/harness'
+
+const BALANCE = freeEndpoint('balance', 'usage:read')
+const USAGE = freeEndpoint('usage', 'usage:read')
+
+/** A group with these routes beside each other, as Elysia has them. */
+function mounted(...routes: readonly (readonly [method: string, path: string, endpoint: typeof BALANCE | null])[]) {
+  const group = routeGroup({ name: 'some' })
+  for (const [method, path, endpoint] of routes) {
+    const handler = () => new Response()
+    if (endpoint) group.route(method, path, ...served(endpoint, handler, null))
+    else group.route(method, path, handler)
+  }
+  return group.routes
+}
+
+describe('the table of endpoints', () => {
+  let gateway: Harness
+  let routes: readonly MountedRoute[]
+
+  beforeAll(async () => {
+    gateway = await openHarness()
+    routes = gateway.gateway.app.routes
+  })
+  afterAll(() => gateway.close())
+
+  test('a gated route that does not say who may call it fails the start', () => {
+    expect(() => EndpointTable.ofGateway(routes)).not.toThrow()
+    const undeclared = [...routes, ...mounted(['DELETE', '/v1/keys/:id', null])]
+    expect(() => EndpointTable.ofGateway(undeclared)).toThrow('DELETE /v1/keys/:id does not say who may call it')
+    expect(() => new EndpointTable(mounted(['GET', '/apis/v1/new', null]))).toThrow('GET /apis/v1/new does not say')
+    expect(() => new EndpointTable(mounted(['GET', '/mcp', null]))).toThrow('GET /mcp does not say')
+  })
+
+  test('an operation that is sold and not mounted fails the start', () => {
+    const rest = routes.filter(({ path }) => path !== '/v1/messages' && path !== '/apis/v1/websearch/images/search')
+    expect(() => EndpointTable.ofGateway(rest)).toThrow('No route serves image-search, messages')
+  })
+
+  test('a declaration where no key is taken, and two that differ, fail the start', () => {
+    expect(() => new EndpointTable(mounted(['GET', '/api/balance', BALANCE]))).toThrow('no key is taken there')
+    const twice = [...mounted(['GET', '/v1/some', BALANCE]), ...mounted(['GET', '/v1/some', USAGE])]
+    expect(() => new EndpointTable(twice)).toThrow('GET /v1/some is declared twice')
+  })
+
+  test('is replaced in one step: what was mounted later is found from then on', () => {
+    const endpoints = new Endpoints()
+    endpoints.replace(EndpointTable.ofGateway(routes))
+    const before = endpoints.table
+    expect(before.routeOf('GET', '/apis/v1/weather/now')).toMatchObject({ failure: { code: 'unknown_endpoint' } })
+    endpoints.replace(EndpointTable.ofGateway([...routes, ...mounted(['GET', '/apis/v1/weather/:day', USAGE])]))
+    expect(endpoints.table.routeOf('GET', '/apis/v1/weather/now')).toBe(USAGE.route)
+    expect(endpoints.table.routeOf('PUT', '/apis/v1/weather/now')).toMatchObject({ failure: { allow: ['GET'] } })
+    expect(before.routeOf('GET', '/apis/v1/weather/now')).toMatchObject({ failure: { code: 'unknown_endpoint' } })
+  })
+
+  test('tells the routes of one path apart by their method, and each wrong method its Allow', () => {
+    const write = freeEndpoint('write', 'keys:write')
+    const table = new EndpointTable(mounted(['POST', '/v1/some', write], ['GET', '/v1/some', USAGE]))
+    expect(table.routeOf('GET', '/v1/some')).toBe(USAGE.route)
+    expect(table.routeOf('POST', '/v1/some')).toBe(write.route)
+    for (const method of ['HEAD', 'PUT', 'OPTIONS', 'constructor'])
+      expect(table.routeOf(method, '/v1/some')).toMatchObject({ failure: { allow: ['GET', 'POST'] } })
+    expect(table.routeOf('GET', '/api/keys')).toBeNull()
+  })
+
+  test('a handler of an endpoint for anybody cannot take its caller for known: it does not compile', () => {
+    const accountOf = ({ context }: GatedCall<KnownCaller>) => context.authenticated.caller.account.id
+    expect<unknown>(served(BALANCE, accountOf, null)[0]).toBe(accountOf)
+    // @ts-expect-error a caller of it may have no account
+    expect<unknown>(served(publicEndpoint(), accountOf, null)[0]).toBe(accountOf)
+  })
+
+  test('says of every endpoint who may call it: which scope an app needs, and what is free, sold or open', () => {
+    const said = routes.flatMap(({ method, path, hooks }) => {
+      const route = declaredEndpoint(hooks)?.route
+      if (!route) return []
+      const scope = route.kind === 'public' ? 'anybody' : route.scope
+      const what = route.kind === 'priced' ? `${route.operation}${route.payable ? ' or payment' : ''}` : route.kind
+      return [`${method} ${path}: ${what}, ${scope}`]
+    })
+    expect(said.toSorted()).toEqual(EVERY_ENDPOINT.toSorted())
+  })
+})
+
+const SOCIAL = '/apis/v1/social'
+const EVERY_ENDPOINT = [
+  'GET /apis/v1/websearch/images/search: image-search or payment, data:read',
+  'GET /apis/v1/websearch/llm/context: llm-context or payment, data:read',
+  'POST /apis/v1/websearch/llm/context: llm-context or payment, data:read',
+  'POST /v1/chat/completions: chat-completions, models:use',
+  'POST /v1/messages: messages, models:use',
+  'POST /v1beta/models/:model: generate-content, models:use',
+  'POST /v1beta/models/*: generate-content, models:use',
+  'POST /v1/models/*: generate-content, models:use',
+  'POST /v1/deep-research: deep-research, models:use',
+  'GET /v1/models: free, any',
+  'GET /v1/models/:model: free, any',
+  'GET /v1/models/*: free, any',
+  'GET /v1/usage: free, usage:read',
+  'GET /v1/usage/:id: free, usage:read',
+  'GET /v1/credits/balance: free, usage:read',
+  'GET /v1/whoami: free, any',
+  'GET /v1/keys: free, keys:write',
+  'POST /v1/keys: free, keys:write',
+  'GET /v1/keys/:id: free, keys:write',
+  'PATCH /v1/keys/:id: free, keys:write',
+  ...['rotate', 'disable', 'enable', 'revoke'].map((change) => `POST /v1/keys/:id/${change}: free, keys:write`),
+  'GET /v1/topups: free, wallet:topup',
+  'POST /v1/topups: free, wallet:topup',
+  'POST /v1/wallet/topups: free, wallet:topup',
+  'POST /mcp: free, any',
+  'POST /mcp/paid: public, anybody',
+  `POST ${SOCIAL}/auth_social: free, social:write`,
+  `GET ${SOCIAL}/oauth_callback: public, anybody`,
+  `POST ${SOCIAL}/oauth_callback/confirm: public, anybody`,
+  ...['follow', 'unfollow', 'like', 'unlike', 'post', 'delete', 'dm'].map(
+    (name) => `POST ${SOCIAL}/${name}_social: social-${name}, social:write`,
+  ),
+  `GET ${SOCIAL}/user_social: social-user, social:write`,
+  `GET ${SOCIAL}/dm_threads_social: social-dm-threads, social:write`,
+]
