@@ -135,7 +135,7 @@ export const RULES: readonly Rule[] = [
     files: ['server/adapters/stores/libsql/**'],
     may: [CORE, SELF],
     types: [PIPELINE, PROVIDERS],
-    packages: ['@libsql/client', 'drizzle-orm', 'node:*'],
+    packages: ['@libsql/client', 'libsql', 'drizzle-orm', 'node:*'],
   },
   { files: ['server/adapters/stores/memory/**'], may: [CORE, SELF], types: [PIPELINE, PROVIDERS] },
   // What all plugs of websearch say alike: what a failed call means, how a source has been.

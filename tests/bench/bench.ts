@@ -25,6 +25,8 @@ const HELP = `Measures the gateway and prints Markdown tables for docs/performan
   --json FILE     writes every single result there too
   --rounds N      rounds of each comparison (5, quick 2)
   --seconds N     seconds of each burst (4, quick 1)
+  --connections N of the speed part; may be given more than once (1, 16, 64, 256)
+  --series A/B    of the speed part: bodies of A bytes from an upstream that takes B ms; may be given more than once
   --rows N        calls in the database of the usage pages (10000000, quick 1000000)
   --dir FOLDER    where the data folders are made: what counts is the speed of its disk (default: the temporary folder)
   --help
@@ -64,6 +66,8 @@ function options(): Options {
       seconds: { type: 'string' },
       rows: { type: 'string' },
       dir: { type: 'string' },
+      connections: { type: 'string', multiple: true },
+      series: { type: 'string', multiple: true },
       help: { type: 'boolean', default: false },
     },
   })
@@ -72,18 +76,25 @@ function options(): Options {
     process.exit(0)
   }
   const { quick } = values
-  const number = (name: 'rounds' | 'seconds' | 'rows', usual: number) => {
-    const value = Number(values[name] ?? usual)
+  const positive = (name: string, text: string) => {
+    const value = Number(text)
     if (!Number.isSafeInteger(value) || value < 1) throw new Error(`--${name} must be a whole number above 0`)
     return value
   }
+  const number = (name: 'rounds' | 'seconds' | 'rows', usual: number) => positive(name, values[name] ?? String(usual))
+  const series = values.series?.map((text) => {
+    const [, bytes, delayMs] = /^(\d{1,6})\/(\d{1,4})$/.exec(text) ?? []
+    if (!bytes) throw new Error(`--series must be like 2000/50, not "${text}"`)
+    return { bytes: Number(bytes), delayMs: Number(delayMs) }
+  })
   const wrong = values.only?.find((part) => !PARTS.includes(part as Part))
   if (wrong) throw new Error(`--only must be one of ${PARTS.join(', ')}, not "${wrong}"`)
   return {
     parts: PARTS.filter((part) => !values.only || values.only.includes(part)),
     speed: {
-      series: SERIES,
-      connections: quick ? [1, 64, 256] : [1, 32, 64, 256],
+      series: series ?? SERIES,
+      connections:
+        values.connections?.map((text) => positive('connections', text)) ?? (quick ? [1, 64, 256] : [1, 16, 64, 256]),
       rounds: number('rounds', quick ? 2 : 5),
       seconds: number('seconds', quick ? 1 : 4),
       keys: 1000,

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { cpuTime } from './proc'
+import { type CpuTime, cpuTime } from './proc'
 import { FEEDER_CORE, onCore } from './workshop'
 
 /** What one run of the generator found. Times in microseconds. */
@@ -12,6 +12,7 @@ export interface Burst {
   readonly refused: number
   /** AppGrants that failed, and requests without an answer. */
   readonly broken: number
+  /** Of the server, until what it put off was done as well. */
   readonly cpu: number
   readonly mainCpu: number
 }
@@ -40,6 +41,23 @@ export async function wrkProblem(): Promise<string | null> {
   return Bun.which('wrk') ? null : 'wrk is not installed, and "apt-get install -y wrk" failed'
 }
 
+const LOOK_MS = 100
+/** Less than this between two looks is idle. */
+const IDLE_US = 3000
+const MAX_LOOKS = 200
+
+/** The time on the processor when a server has nothing left to do: what it does behind its answers is part of their price. */
+async function settled(pid: number): Promise<CpuTime> {
+  let time = cpuTime(pid)
+  for (let looks = 0, quiet = 0; quiet < 3 && looks < MAX_LOOKS; looks++) {
+    await Bun.sleep(LOOK_MS)
+    const now = cpuTime(pid)
+    quiet = now.process - time.process < IDLE_US ? quiet + 1 : 0
+    time = now
+  }
+  return time
+}
+
 /** Loads a server with `connections` closed loops for some seconds, and takes its CPU time meanwhile. */
 export async function burst(target: Target, connections: number, seconds: number): Promise<Burst> {
   const script = join(import.meta.dir, target.script)
@@ -48,8 +66,8 @@ export async function burst(target: Target, connections: number, seconds: number
   const child = Bun.spawn(onCore(FEEDER_CORE, [...command, '--', ...target.args]), { stdout: 'pipe', stderr: 'pipe' })
   running = child
   const said = await new Response(child.stdout).text()
-  const after = cpuTime(target.pid)
   await child.exited
+  const after = await settled(target.pid)
   running = null
   const line = /JSON (\{.*\})/.exec(said)?.[1]
   if (!line) throw new Error(`wrk: ${said}${await new Response(child.stderr).text()}`)

@@ -1,10 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Connection } from '../../../server/adapters/stores/libsql/driver/worker-connection'
-import type { Statement } from '../../../server/adapters/stores/libsql/driver/worker-wire'
+import type { Applied } from '../../../server/adapters/stores/libsql/driver/worker-wire'
 import { WriteQueue } from '../../../server/adapters/stores/libsql/driver/write-queue'
 import { Applier } from '../../../server/adapters/stores/libsql/journal/log-applier'
+import { encodeLine } from '../../../server/adapters/stores/libsql/journal/log-format'
 import type { JournalRecord } from '../../../server/core/ledger/journal'
-import { apiKey, audit, call, charge, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
+import {
+  apiKey,
+  audit,
+  call,
+  charge,
+  openTestStores,
+  raiseEpoch,
+  requestId,
+  type TestStores,
+} from '../../support/ledger-parts'
 import { until } from '../../support/until'
 import { gate, ioError } from './faulty-writes'
 
@@ -16,26 +28,30 @@ let fatal: string[]
 let trouble: string[]
 let faults: { before: () => Promise<void> | void; after: () => Promise<void> | void }
 let added: number
-let ownerAnswer: (() => Promise<number | null>) | null
+let log: string
 
-/** An applier on the tables of a real file, with the test on both sides of each batch. It acts when it is asked only. */
+/**
+ * An applier on the tables and the log of a real file, with the test on both sides of each batch. It acts when it is asked
+ * only. The log is one of its own, beside that of the stores, so that nobody else writes there.
+ */
 beforeEach(async () => {
   stores = await openTestStores()
   writer = await Connection.open({ role: 'writer', url: `file:${stores.file}`, authToken: null }, () => undefined)
   const queue = new WriteQueue(writer, await number('SELECT epoch FROM owner'))
-  ;[batches, fatal, trouble, added, ownerAnswer] = [0, [], [], 0, null]
+  ;[batches, fatal, trouble, added, log] = [0, [], [], 0, join(stores.folder, 'own.log')]
+  writeFileSync(log, '')
   faults = { before: () => undefined, after: () => undefined }
   applier = new Applier({
+    log,
     writes: {
-      async apply(group: number, statements: readonly Statement[]) {
+      async apply(request): Promise<Applied> {
         batches++
         await faults.before()
-        const results = await queue.apply(group, statements)
+        const applied = await queue.apply(request)
         await faults.after()
-        return results
+        return applied
       },
     },
-    appliedGroup: () => (ownerAnswer ?? (() => number('SELECT applied_group FROM owner')))(),
     lastApplied: 0,
     onFatal: (reason) => fatal.push(reason),
     onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
@@ -53,17 +69,33 @@ const number = async (sql: string) =>
     (await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] }))[0]?.rows[0]?.[0] ?? Number.NaN,
   )
 const charges = () => number("SELECT count(*) FROM entries WHERE kind = 'charge'")
-const add = (...records: JournalRecord[]) => applier.add({ number: ++added, records, bytes: 100 })
+/** As the log's writer does: the line is in the file before the applier hears of it. */
+const add = (...records: JournalRecord[]) => {
+  const line = encodeLine({ number: ++added, payload: JSON.stringify(records) })
+  appendFileSync(log, line)
+  applier.add({ number: added, records: records.length, bytes: line.length })
+}
+const logged = () => readFileSync(log).length
 
 describe('the applier', () => {
   test('brings many groups into the tables in one batch, with the number of the last one', async () => {
     const account = await stores.account(1000)
     for (let i = 0; i < 50; i++) add(charge(account, 5), charge(account, 5))
-    expect(applier.unappliedBytes).toBe(5000)
+    expect(applier.unappliedBytes).toBe(logged())
     await applier.applied()
     expect([batches, await charges(), await number('SELECT applied_group FROM owner')]).toEqual([1, 100, 50])
     expect(await number(`SELECT credit FROM accounts WHERE id = '${account}'`)).toBe(500)
     expect([applier.lastApplied, applier.unappliedBytes]).toEqual([50, 0])
+  })
+
+  test('tells who waits for it when a batch has ended, however much is left', async () => {
+    const account = await stores.account(1_000_000)
+    for (let i = 0; i < 4; i++) add(...Array.from({ length: 1000 }, () => charge(account, 1)))
+    await applier.step()
+    expect(applier.lastApplied).toBe(1)
+    await applier.applied()
+    await applier.step()
+    expect(await charges()).toBe(4000)
   })
 
   test('asks nothing of the database when nothing waits', async () => {
@@ -76,7 +108,7 @@ describe('the applier', () => {
     for (let i = 0; i < 10; i++) add(...Array.from({ length: 1000 }, () => charge(account, 1)))
     await applier.applied()
     expect(await charges()).toBe(10_000)
-    expect(batches).toBeGreaterThanOrEqual(3)
+    expect(batches).toBe(10)
   })
 
   test('has for each reader what was given before it asked, however many ask at once', async () => {
@@ -118,7 +150,7 @@ describe('a database that takes no writes', () => {
     add(charge(account, 5))
     await expect(applier.applied()).rejects.toThrow('disk I/O error')
     add(charge(account, 5))
-    expect([applier.isBehind, applier.unappliedBytes, trouble]).toEqual([true, 200, ['apply: disk I/O error']])
+    expect([applier.isBehind, applier.unappliedBytes, trouble]).toEqual([true, logged(), ['apply: disk I/O error']])
     faults.before = () => undefined
     await applier.applied()
     expect([await charges(), applier.isBehind, applier.unappliedBytes]).toEqual([2, false, 0])
@@ -130,9 +162,6 @@ describe('a database that takes no writes', () => {
     add(charge(account, 5))
     await expect(applier.applied()).rejects.toThrow('disk I/O error')
     faults.after = () => undefined
-    ownerAnswer = () => Promise.reject(ioError())
-    await expect(applier.applied()).rejects.toThrow('disk I/O error')
-    ownerAnswer = null
     add(charge(account, 5))
     await applier.applied()
     expect([await charges(), batches, fatal]).toEqual([2, 2, []])
@@ -143,9 +172,59 @@ describe('a database that takes no writes', () => {
     faults.after = () => Promise.reject(ioError())
     add(charge(account, 5))
     await expect(applier.applied()).rejects.toThrow()
-    ownerAnswer = async () => null
-    await expect(applier.applied()).rejects.toThrow('another process owns the database now')
-    expect(fatal).toEqual(['another process owns the database now'])
+    faults.after = () => undefined
+    await raiseEpoch(stores.file)
+    await expect(applier.applied()).rejects.toThrow('owner_epoch_is_current')
+    expect([await charges(), fatal]).toEqual([1, ['another process owns the database now']])
+  })
+})
+
+describe('the log that it reads', () => {
+  test('goes on at its front when it was emptied', async () => {
+    const account = await stores.account(1000)
+    for (let life = 0; life < 3; life++) {
+      add(charge(account, 5))
+      add(charge(account, 5))
+      await applier.applied()
+      expect(await charges()).toBe(2 * (life + 1))
+      writeFileSync(log, '')
+      applier.emptied()
+    }
+    expect([await number('SELECT applied_group FROM owner'), fatal]).toEqual([6, []])
+  })
+
+  test('may have a group larger than what is read at once', async () => {
+    const account = await stores.account(1_000_000)
+    const body = 'x'.repeat(200_000)
+    const kept = (i: number) => ({
+      ...{ account, operation: 'image-search', key: `key ${i}`, fingerprint: 'f', state: 'kept' as const },
+      ...{ requestId: requestId(), body, headers: {}, at: 1 },
+    })
+    add(...Array.from({ length: 10 }, (_, i) => ({ ...charge(account, 5), kept: kept(i) })))
+    add(charge(account, 5))
+    await applier.applied()
+    expect([await charges(), await number('SELECT sum(length(body)) FROM kept_answers')]).toEqual([11, 2_000_000])
+  })
+
+  test('ends the process with one line, and leaves the tables alone, when it cannot be read any more', async () => {
+    const account = await stores.account(1000)
+    add(charge(account, 5))
+    add(charge(account, 5))
+    const bytes = readFileSync(log)
+    bytes[bytes.length - 20] = 0
+    writeFileSync(log, bytes)
+    await expect(applier.applied()).rejects.toThrow('has no good line at byte')
+    expect(fatal).toHaveLength(1)
+    expect(fatal[0]).toMatch(/^charges that were acknowledged cannot be read back: [^\n]+$/)
+    expect(await charges()).toBe(0)
+  })
+
+  test('is never passed over: a group that is missing ends the process', async () => {
+    const account = await stores.account(1000)
+    added = 1
+    add(charge(account, 5))
+    await expect(applier.applied()).rejects.toThrow('has no good line at byte 0')
+    expect([await charges(), fatal.length]).toEqual([0, 1])
   })
 })
 
@@ -157,7 +236,7 @@ test('an acknowledged charge that breaks a rule is never dropped: the process en
   expect(fatal).toHaveLength(1)
   expect(fatal[0]).toMatch(/^charges that were acknowledged cannot be applied, the log keeps them: [^\n]+$/)
   await expect(applier.applied()).rejects.toThrow()
-  expect([await charges(), batches, applier.unappliedBytes]).toEqual([0, 1, 200])
+  expect([await charges(), batches, applier.unappliedBytes]).toEqual([0, 1, logged()])
 })
 
 describe('notes', () => {

@@ -5,10 +5,10 @@ import { accountId, charge } from '../../support/ledger-parts'
 const FULL = 'the log is full: the database takes no writes'
 
 /** A log of 100 bytes a line, and an applier that applies when it is asked, if the database takes writes. */
-function openSink() {
+function openSink({ emptyAbove = 200, lag = 400 } = {}) {
   const events: string[] = []
   const trouble: string[] = []
-  const state = { takesWrites: true, unapplied: 0, comes: 'written' as 'written' | 'refused' | 'lost' }
+  const state = { takesWrites: true, stuck: false, unapplied: 0, comes: 'written' as 'written' | 'refused' | 'lost' }
   const log = {
     size: 0,
     lastNumber: 0,
@@ -39,6 +39,12 @@ function openSink() {
       state.unapplied += 100
       events.push('add')
     },
+    async step() {
+      events.push('step')
+      if (state.stuck) await new Promise(() => undefined)
+      state.unapplied -= 100
+    },
+    emptied: () => events.push('from its front'),
     async applied() {
       if (!state.takesWrites) throw new Error('disk full')
       applier.lastApplied = log.lastNumber
@@ -48,7 +54,7 @@ function openSink() {
   }
   const sink = new LogSink(
     { log, applier, onTrouble: (_what, reason) => trouble.push(reason) },
-    { emptyAbove: 200, maxUnapplied: 500 },
+    { emptyAbove, lag, maxUnapplied: 500 },
   )
   return {
     state,
@@ -76,7 +82,7 @@ test('a line that was refused is a refusal that breaks no rule, one whose fate i
 test('a long log is emptied between two appends, when all of it is applied', async () => {
   const { events, write } = openSink()
   for (let i = 0; i < 4; i++) await write()
-  expect(events.join()).toBe('append 1,add,append 1,add,append 1,add,applied,empty,append 1,add')
+  expect(events.join()).toBe('append 1,add,append 1,add,append 1,add,applied,empty,from its front,append 1,add')
 })
 
 test('while the database takes no writes the log grows up to its bound, then calls are refused, until it is applied again', async () => {
@@ -89,5 +95,19 @@ test('while the database takes no writes the log grows up to its bound, then cal
   state.takesWrites = true
   state.unapplied = 0
   expect(await write()).toBe('committed')
-  expect(events.slice(-4)).toEqual(['applied', 'empty', 'append 1', 'add'])
+  expect(events.slice(-5)).toEqual(['applied', 'empty', 'from its front', 'append 1', 'add'])
+})
+
+test('a group waits for a batch while the tables are far behind, so that they never fall further', async () => {
+  const { state, events, write } = openSink({ emptyAbove: 10_000, lag: 200 })
+  for (let i = 0; i < 5; i++) await write()
+  expect(events.join()).toBe('append 1,add,append 1,add,append 1,add,step,append 1,add,step,append 1,add')
+  expect(state.unapplied).toBe(300)
+})
+
+test('a group waits a moment only for tables that are stuck: the log takes it', async () => {
+  const { state, events, write } = openSink({ emptyAbove: 10_000, lag: 200 })
+  state.stuck = true
+  for (let i = 0; i < 4; i++) expect(await write()).toBe('committed')
+  expect(events.slice(-3)).toEqual(['step', 'append 1', 'add'])
 })

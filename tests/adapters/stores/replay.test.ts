@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodeLog, encodeLine } from '../../../server/adapters/stores/libsql/journal/log-format'
 import type { AccountId } from '../../../server/core/ids'
 import { micros } from '../../../server/core/money'
-import { accountId, charge, openTestStores, raiseEpoch } from '../../support/ledger-parts'
+import { accountId, charge, NOON, opening, openTestStores, raiseEpoch } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
 
 let folder = ''
@@ -64,6 +64,20 @@ describe('a start after a process that died before its charges were applied', ()
     expect(decodeLog(await readFile(log)).lines.map((line) => line.number)).toEqual([4])
     await stores.close()
     expect(await posted(account)).toEqual({ posted: micros(980), trouble: [] })
+  })
+
+  test('has a log that a gateway wrote before the applier read logs: charges, a reversal, an answer that was kept', async () => {
+    const account = 'acct_019aab2c5e00700080000000000000aa'
+    const before = await openTestStores({ folder })
+    expect(await before.journal.append(opening(account, 1000))).toEqual({ kind: 'committed' })
+    await before.close()
+    await copyFile(join(import.meta.dir, '../../fixtures/charges-of-november-2026.txt'), log)
+    const stores = await openTestStores({ folder })
+    expect((await stores.holds.balance(account))?.posted).toBe(micros(990))
+    const place = { account, operation: 'image-search', key: 'order 7' } as const
+    expect(await stores.keptAnswers.find(place, NOON)).toMatchObject({ state: 'kept', body: '{"ok":"ü"}' })
+    await stores.close()
+    expect(await reconcile(stores.file)).toMatchObject({ problems: [], charges: 2 })
   })
 
   test('drops a torn last line, which nobody was told of, and says so', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Connection } from '../../../server/adapters/stores/libsql/driver/worker-connection'
-import type { WireResult } from '../../../server/adapters/stores/libsql/driver/worker-wire'
+import type { ApplyRequest, WireResult } from '../../../server/adapters/stores/libsql/driver/worker-wire'
 import { WriteQueue } from '../../../server/adapters/stores/libsql/driver/write-queue'
 
 interface Sent {
@@ -21,7 +21,12 @@ const statement = (sql: string) => [{ sql, args: [] }]
 /** A queue whose connection the test answers by hand. */
 function openQueue(epoch = 7) {
   const sent: Sent[] = []
-  const connection: Pick<Connection, 'send'> = {
+  const applied: ApplyRequest[] = []
+  const connection: Pick<Connection, 'send' | 'apply'> = {
+    async apply(request) {
+      applied.push(request)
+      return { group: 30, end: 900 }
+    },
     send(request) {
       if (request.op !== 'batch') throw new Error(request.op)
       const { promise, resolve, reject } = Promise.withResolvers<readonly WireResult[]>()
@@ -38,7 +43,7 @@ function openQueue(epoch = 7) {
       return promise
     },
   }
-  return { queue: new WriteQueue(connection, epoch), sent }
+  return { queue: new WriteQueue(connection, epoch), sent, applied }
 }
 
 describe('the write queue', () => {
@@ -72,7 +77,7 @@ describe('the write queue', () => {
   })
 
   test('asserts the epoch first in every batch, and the number of a group with it', async () => {
-    const { queue, sent } = openQueue(41)
+    const { queue, sent, applied } = openQueue(41)
     void queue.batch(statement('change'))
     void queue.group(9, statement('ledger'))
     await sent[0]?.answer([])
@@ -81,10 +86,9 @@ describe('the write queue', () => {
     expect(sent[1]?.sql[0]).toContain('UPDATE owner SET asserted = ?, last_group = ? WHERE')
     expect(sent[1]?.args).toEqual([41, 9])
     await sent[1]?.answer([])
-    void queue.apply(30, statement('groups of the log'))
-    expect(sent[2]?.sql[0]).toContain('UPDATE owner SET asserted = ?, applied_group = ? WHERE')
-    expect(sent[2]?.args).toEqual([41, 30])
-    await sent[2]?.answer([])
+    const log = { path: 'gateway.db.log', from: 0, to: 900 }
+    expect(await queue.apply({ log, most: 512, asides: null })).toEqual({ group: 30, end: 900 })
+    expect(applied).toEqual([{ epoch: 41, log, most: 512, asides: null }])
   })
 
   test('goes on after a batch that failed', async () => {

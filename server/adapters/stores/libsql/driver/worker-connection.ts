@@ -1,4 +1,12 @@
-import type { WireError, WireResult, WorkerReply, WorkerRequest } from './worker-wire'
+import {
+  type Applied,
+  type ApplyRequest,
+  LOG_DAMAGED,
+  type WireError,
+  type WireResult,
+  type WorkerReply,
+  type WorkerRequest,
+} from './worker-wire'
 
 const ABANDONED = 'ABANDONED'
 
@@ -35,6 +43,11 @@ export class DatabaseError extends Error {
     return this.code.startsWith('SQLITE_')
   }
 
+  /** The log cannot be read any more. */
+  get isLogDamaged(): boolean {
+    return this.code === LOG_DAMAGED
+  }
+
   get isLostOwnership(): boolean {
     return this.message.includes('owner_epoch_is_current')
   }
@@ -45,6 +58,7 @@ export function databaseError(error: unknown): DatabaseError {
   return error instanceof DatabaseError ? error : new DatabaseError({ message: String(error), code: 'UNKNOWN' })
 }
 
+type Reply = Extract<WorkerReply, { ok: true }>
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
 /**
@@ -53,7 +67,7 @@ type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
  */
 export class Connection {
   private readonly worker: Worker
-  private readonly waiting = new Map<number, { resolve(r: readonly WireResult[]): void; reject(e: Error): void }>()
+  private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(e: Error): void }>()
   private nextId = 1
   private broken: Error | null = null
 
@@ -62,7 +76,7 @@ export class Connection {
     this.worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
       const call = this.waiting.get(data.id)
       this.waiting.delete(data.id)
-      if (data.ok) call?.resolve(data.results)
+      if (data.ok) call?.resolve(data)
       else call?.reject(new DatabaseError(data.error))
     }
     this.worker.onerror = (event) => {
@@ -82,7 +96,19 @@ export class Connection {
     return connection
   }
 
-  send(request: Without<WorkerRequest, 'id'>): Promise<readonly WireResult[]> {
+  async send(request: Exclude<Without<WorkerRequest, 'id'>, { op: 'apply' }>): Promise<readonly WireResult[]> {
+    const reply = await this.ask(request)
+    return 'results' in reply ? reply.results : []
+  }
+
+  /** Brings what the log has into the tables: one batch. */
+  async apply(request: ApplyRequest): Promise<Applied> {
+    const reply = await this.ask({ op: 'apply', ...request })
+    if ('applied' in reply) return reply.applied
+    throw new Error('the database worker gave another answer')
+  }
+
+  private ask(request: Without<WorkerRequest, 'id'>): Promise<Reply> {
     if (this.broken) return Promise.reject(this.broken)
     const id = this.nextId++
     return new Promise((resolve, reject) => {

@@ -1,27 +1,23 @@
 import type { Connection } from './worker-connection'
-import type { Statement, WireResult } from './worker-wire'
+import type { Applied, ApplyRequest, Statement, WireResult } from './worker-wire'
 
-interface Waiting {
-  /** Made when its turn comes, with the epoch of then. */
-  readonly statements: () => readonly Statement[]
-  resolve(results: readonly WireResult[]): void
-  reject(error: Error): void
-}
+/** Sends what waited when its turn comes, with the epoch of then. Resolves when it has ended, however it ended. */
+type Turn = () => Promise<unknown>
 
 /**
  * The one way to write. Every batch asserts the owner's epoch first, in the same transaction, so that a process whose
  * successor has started commits nothing. Ledger groups go before whatever else waits; one batch is under way at a time.
  */
 export class WriteQueue {
-  private readonly connection: Pick<Connection, 'send'>
+  private readonly connection: Pick<Connection, 'send' | 'apply'>
   private currentEpoch: number
   private readonly raisedTo = new Set<number>()
-  private readonly urgent: Waiting[] = []
-  private readonly usual: Waiting[] = []
+  private readonly urgent: Turn[] = []
+  private readonly usual: Turn[] = []
   private busy = false
   private idle: (() => void)[] = []
 
-  constructor(connection: Pick<Connection, 'send'>, epoch: number) {
+  constructor(connection: Pick<Connection, 'send' | 'apply'>, epoch: number) {
     this.connection = connection
     this.currentEpoch = epoch
   }
@@ -40,9 +36,9 @@ export class WriteQueue {
     return this.fenced(this.urgent, 'asserted = ?, last_group = ?', [number], statements)
   }
 
-  /** Groups of the log, with the number of the last one kept in the same transaction. Nobody's answer waits for it. */
-  apply(number: number, statements: readonly Statement[]): Promise<readonly WireResult[]> {
-    return this.fenced(this.usual, 'asserted = ?, applied_group = ?', [number], statements)
+  /** One batch of the log. Nobody's answer waits for it. */
+  apply(request: Omit<ApplyRequest, 'epoch'>): Promise<Applied> {
+    return this.inTurn(this.usual, () => this.connection.apply({ epoch: this.currentEpoch, ...request }))
   }
 
   /**
@@ -74,7 +70,7 @@ export class WriteQueue {
   }
 
   private async fenced(
-    queue: Waiting[],
+    queue: Turn[],
     assignments: string,
     args: number[],
     statements: readonly Statement[],
@@ -83,34 +79,28 @@ export class WriteQueue {
     return (await this.enqueue(queue, () => [fence(), ...statements])).slice(1)
   }
 
-  private enqueue(queue: Waiting[], statements: Waiting['statements']): Promise<readonly WireResult[]> {
-    return new Promise((resolve, reject) => {
-      queue.push({ statements, resolve, reject })
-      this.next()
-    })
+  private enqueue(queue: Turn[], statements: () => readonly Statement[]): Promise<readonly WireResult[]> {
+    return this.inTurn(queue, () => this.connection.send({ op: 'batch', mode: 'write', statements: statements() }))
+  }
+
+  private inTurn<T>(queue: Turn[], send: () => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    queue.push(() => send().then(resolve, reject))
+    this.next()
+    return promise
   }
 
   private next(): void {
     if (this.busy) return
-    const item = this.urgent.shift() ?? this.usual.shift()
-    if (!item) {
+    const turn = this.urgent.shift() ?? this.usual.shift()
+    if (!turn) {
       for (const resolve of this.idle.splice(0)) resolve()
       return
     }
     this.busy = true
-    const done = () => {
+    void turn().then(() => {
       this.busy = false
       this.next()
-    }
-    this.connection.send({ op: 'batch', mode: 'write', statements: item.statements() }).then(
-      (results) => {
-        item.resolve(results)
-        done()
-      },
-      (error: Error) => {
-        item.reject(error)
-        done()
-      },
-    )
+    })
   }
 }

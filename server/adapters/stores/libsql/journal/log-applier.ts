@@ -1,22 +1,23 @@
 import type { KeyId } from '../../../../core/ids'
-import type { JournalRecord } from '../../../../core/ledger/journal'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { BestEffortWrites } from '../driver/best-effort-writes'
 import { DatabaseError, databaseError } from '../driver/worker-connection'
+import type { LogRange } from '../driver/worker-wire'
 import type { WriteQueue } from '../driver/write-queue'
-import { type Group, groupStatements } from './group-statements'
+import type { Group } from './group-statements'
 
-/** A group that is durable in the log. */
+/** A group that is durable in the log, behind those before it. */
 export interface SyncedGroup {
   readonly number: number
-  readonly records: readonly JournalRecord[]
+  /** How many it has. */
+  readonly records: number
   readonly bytes: number
 }
 
 export interface ApplierOptions {
+  /** The path of the log. */
+  readonly log: string
   readonly writes: Pick<WriteQueue, 'apply'>
-  /** The last group that the tables have; null when another process owns the database. Rejects when it does not answer. */
-  readonly appliedGroup: () => Promise<number | null>
   readonly lastApplied: number
   /** What cannot be mended here. The process must end; the log keeps everything. */
   readonly onFatal: (reason: string) => void
@@ -25,18 +26,22 @@ export interface ApplierOptions {
   readonly delayMs?: number
 }
 
+type Asides = Pick<Group, 'notes' | 'lastUsed'>
+
 const DELAY_MS = 200
-/** With so many records waiting, there is nothing more to win by waiting. */
-const MANY = 2048
-/** Most records of one batch: about 50 ms of the writer, which others wait for. */
-const MAX_BATCH = 4096
-const MAX_NOTES = 2048
+/**
+ * Most records of one batch, and as many as it waits for. Others wait for a batch: it is some 15 ms of the processor. Half of it
+ * would cost a charge a tenth more, for the pages that two charges share are written once.
+ */
+const BATCH = 1024
+const MAX_NOTES = 512
 const RETRY_MS = 500
 const MAX_RETRY_MS = 8000
 
 /**
- * Brings the tables up to date behind the log: many groups in one fenced batch, sums per row made beforehand, with the number
- * of the last one in the same transaction, so that a group is applied once whatever happens.
+ * Has the tables follow the log in small batches. It knows only how far the log is on the disk; the writing connection's thread
+ * reads it from there (`table-follower.ts`), and keeps the number of the last group in the transaction of its rows, so that a
+ * batch whose end nobody heard of is passed over when it is asked for again.
  *
  * Batches that go to the tables directly may fall anywhere between, because the two commute. A direct one only opens
  * accounts, adds money or changes settings, and a logged one only adds to rows. A charge was covered by what its account had
@@ -46,15 +51,17 @@ const MAX_RETRY_MS = 8000
 export class Applier {
   private readonly options: ApplierOptions
   private readonly asides = new BestEffortWrites()
-  private readonly groups: SyncedGroup[] = []
-  private records = 0
+  /** Where the log ends that is on the disk, and up to where the tables have it. */
+  private synced = 0
+  private appliedTo = 0
   private last: number
-  private bytes = 0
+  /** Records that came since the last round began. */
+  private waiting = 0
   private timer: ReturnType<typeof setTimeout> | null = null
   private round: Promise<DatabaseError | null> | null = null
+  /** Those who wait until a batch has ended. */
+  private steps: (() => void)[] = []
   private failures = 0
-  /** A batch failed in a way that may have come later than its commit. */
-  private inDoubt = false
   private dead: DatabaseError | null = null
 
   constructor(options: ApplierOptions) {
@@ -67,7 +74,7 @@ export class Applier {
   }
 
   get unappliedBytes(): number {
-    return this.bytes
+    return this.synced - this.appliedTo
   }
 
   /** Whether the database does not take what it should. */
@@ -81,10 +88,15 @@ export class Applier {
 
   /** In the order of the log. */
   add(group: SyncedGroup): void {
-    this.groups.push(group)
-    this.records += group.records.length
-    this.bytes += group.bytes
+    this.synced += group.bytes
+    this.waiting += group.records
     this.schedule()
+  }
+
+  /** The log begins at its front again. Only when all of it is applied. */
+  emptied(): void {
+    this.synced = 0
+    this.appliedTo = 0
   }
 
   note(call: CallRecord): void {
@@ -105,6 +117,14 @@ export class Applier {
     if (error) throw error
   }
 
+  /** Resolves when a batch has ended, well or badly; at once when there is nothing to apply. */
+  async step(): Promise<void> {
+    if (this.unappliedBytes === 0 || this.isBehind) return
+    const ended = new Promise<void>((resolve) => this.steps.push(resolve))
+    void this.start()
+    await ended
+  }
+
   /** No more rounds of its own accord. What is not applied stays in the log. */
   stop(): void {
     if (this.timer) clearTimeout(this.timer)
@@ -113,12 +133,12 @@ export class Applier {
   }
 
   private get isWaiting(): boolean {
-    return this.groups.length + this.asides.waiting > 0
+    return this.unappliedBytes + this.asides.waiting > 0
   }
 
   private schedule(): void {
     if (this.round !== null || this.dead) return
-    if (this.records >= MANY && this.failures === 0) return void this.start()
+    if (this.waiting >= BATCH && this.failures === 0) return void this.start()
     if (this.timer) return
     const retry = Math.min(RETRY_MS * 2 ** (this.failures - 1), MAX_RETRY_MS)
     this.timer = setTimeout(() => void this.start(), this.failures > 0 ? retry : (this.options.delayMs ?? DELAY_MS))
@@ -139,92 +159,55 @@ export class Applier {
   /** Applies what waits now, oldest first. Gives what stopped it. */
   private async run(): Promise<DatabaseError | null> {
     if (this.dead) return this.dead
-    const doubt = this.inDoubt ? await this.endDoubt() : null
-    if (doubt) return doubt
-    const end = this.groups.at(-1)?.number ?? this.last
+    const end = this.synced
     const asides = this.asides.waiting
-    for (let taken = 0; this.last < end || taken < asides; taken += MAX_NOTES) {
-      const error = await this.apply(this.batchUpTo(end), this.asides.take(MAX_NOTES))
+    this.waiting = 0
+    for (let taken = 0; this.appliedTo < end || taken < asides; taken += MAX_NOTES) {
+      const error = await this.apply(end, this.asides.take(MAX_NOTES))
       if (error) return error
     }
     return null
   }
 
-  private batchUpTo(end: number): SyncedGroup[] {
-    const batch: SyncedGroup[] = []
-    let size = 0
-    for (const group of this.groups) {
-      size += group.records.length
-      if (group.number > end || (batch.length > 0 && size > MAX_BATCH)) break
-      batch.push(group)
-    }
-    return batch
-  }
-
-  private async apply(
-    batch: readonly SyncedGroup[],
-    asides: Pick<Group, 'notes' | 'lastUsed'>,
-  ): Promise<DatabaseError | null> {
-    const number = batch.at(-1)?.number ?? this.last
-    const records = batch.flatMap((group) => group.records)
-    let error = await this.attempt(number, { records, ...asides })
+  private async apply(end: number, asides: Asides): Promise<DatabaseError | null> {
+    const log = this.appliedTo < end ? { path: this.options.log, from: this.appliedTo, to: end } : null
+    let error = await this.attempt(log, asides)
     if (error?.isConstraint && asides.notes.length > 0) {
       // Perhaps a note breaks a rule: the charges alone, and then each note for itself.
-      error = batch.length > 0 ? await this.attempt(number, { records, notes: [], lastUsed: [] }) : null
-      if (!error) await this.oneByOne(number, asides)
+      error = log ? await this.attempt(log, null) : null
+      if (!error) await this.oneByOne(asides)
     } else if (error) this.asides.dropped += asides.notes.length
-    if (!error) this.forget(number)
-    else if (error.isConstraint && batch.length > 0)
+    if (error?.isConstraint && log)
       this.end(`charges that were acknowledged cannot be applied, the log keeps them: ${error.message}`, error)
-    return batch.length > 0 ? error : null
+    return log ? error : null
   }
 
-  private async oneByOne(number: number, { notes, lastUsed }: Pick<Group, 'notes' | 'lastUsed'>): Promise<void> {
-    for (const note of notes)
-      if (await this.attempt(number, { records: [], notes: [note], lastUsed: [] })) this.asides.dropped++
-    if (lastUsed.length > 0) await this.attempt(number, { records: [], notes: [], lastUsed })
+  private async oneByOne({ notes, lastUsed }: Asides): Promise<void> {
+    for (const note of notes) if (await this.attempt(null, { notes: [note], lastUsed: [] })) this.asides.dropped++
+    if (lastUsed.length > 0) await this.attempt(null, { notes: [], lastUsed })
   }
 
-  private async attempt(number: number, group: Group): Promise<DatabaseError | null> {
+  private async attempt(log: LogRange | null, asides: Asides | null): Promise<DatabaseError | null> {
+    const some = asides && asides.notes.length + asides.lastUsed.length > 0
     try {
-      await this.options.writes.apply(number, groupStatements(group))
+      const { group, end } = await this.options.writes.apply({
+        log,
+        most: BATCH,
+        asides: some ? JSON.stringify(asides) : null,
+      })
+      this.last = group
+      if (end !== null) this.appliedTo = end
       return null
     } catch (thrown) {
       const error = databaseError(thrown)
       if (error.isLostOwnership) this.end('another process owns the database now', error)
-      else if (!error.isConstraint) {
-        this.inDoubt ||= group.records.length > 0
-        this.options.onTrouble('apply', error.message)
-      }
+      else if (error.isLogDamaged)
+        this.end(`charges that were acknowledged cannot be read back: ${error.message}`, error)
+      else if (!error.isConstraint) this.options.onTrouble('apply', error.message)
       return error
+    } finally {
+      for (const resolve of this.steps.splice(0)) resolve()
     }
-  }
-
-  private async endDoubt(): Promise<DatabaseError | null> {
-    try {
-      const last = await this.options.appliedGroup()
-      if (last === null) {
-        const lost = new DatabaseError({ message: 'another process owns the database now', code: 'OWNER' })
-        this.end(lost.message, lost)
-        return lost
-      }
-      this.forget(last)
-      this.inDoubt = false
-      return null
-    } catch (error) {
-      this.options.onTrouble('apply', error instanceof Error ? error.message : String(error))
-      return databaseError(error)
-    }
-  }
-
-  /** Lets go of what is in the tables. */
-  private forget(upTo: number): void {
-    const cut = this.groups.findIndex((group) => group.number > upTo)
-    for (const group of this.groups.splice(0, cut < 0 ? this.groups.length : cut)) {
-      this.records -= group.records.length
-      this.bytes -= group.bytes
-    }
-    this.last = Math.max(this.last, upTo)
   }
 
   private end(reason: string, error: DatabaseError): void {

@@ -4,8 +4,11 @@ export interface LogLine {
   readonly payload: string
 }
 
-export interface LogContent {
-  readonly lines: readonly LogLine[]
+/** A log without its records. */
+export interface LogExtent {
+  /** Null when it has none. */
+  readonly first: number | null
+  readonly last: number | null
   /** Where the last good line ends; what stands behind it is a torn write and was never acknowledged. */
   readonly goodLength: number
 }
@@ -25,46 +28,66 @@ export function encodeLine({ number, payload }: LogLine): Uint8Array {
 }
 
 /**
- * Reads a log. Numbers go up by one from line to line. A bad end is dropped: each line is on the disk before the next one is
- * begun, so only the last can be torn. A bad line with a good one behind it is damage, and throws.
+ * How far a log can be read. Numbers go up by one from line to line. A bad end is dropped: each line is on the disk before the
+ * next one is begun, so only the last can be torn. A bad line with a good one behind it is damage, and throws.
  */
-export function decodeLog(bytes: Uint8Array): LogContent {
+export function logExtent(bytes: Uint8Array): LogExtent {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const lines: LogLine[] = []
+  let first: number | null = null
+  let last: number | null = null
   let at = 0
   for (;;) {
-    const end = buffer.indexOf(NEW_LINE, at)
-    const line = end < 0 ? null : decodeLine(buffer.subarray(at, end))
+    const line = lineAt(buffer, at)
     if (!line) break
-    const last = lines.at(-1)
-    if (last && line.number !== last.number + 1)
-      throw new LogDamaged(`group ${line.number} follows group ${last.number} at byte ${at}`)
-    lines.push(line)
-    at = end + 1
+    if (last !== null && line.number !== last + 1)
+      throw new LogDamaged(`group ${line.number} follows group ${last} at byte ${at}`)
+    first ??= line.number
+    last = line.number
+    at = line.end
   }
   const stray = nextGoodLine(buffer, at)
-  if (stray) throw new LogDamaged(`the line at byte ${at} is bad, and group ${stray.number} stands behind it`)
-  return { lines, goodLength: at }
+  if (stray !== null) throw new LogDamaged(`the line at byte ${at} is bad, and group ${stray} stands behind it`)
+  return { first, last, goodLength: at }
 }
 
-/** A good line that starts after the bad one at `from`. */
-function nextGoodLine(buffer: Buffer, from: number): LogLine | null {
-  for (let end = buffer.indexOf(NEW_LINE, from); end >= 0; ) {
-    const start = end + 1
-    end = buffer.indexOf(NEW_LINE, start)
-    const line = end < 0 ? null : decodeLine(buffer.subarray(start, end))
-    if (line) return line
-  }
-  return null
+/** Every line of a log, and where they end. */
+export function decodeLog(bytes: Uint8Array): { lines: readonly LogLine[]; goodLength: number } {
+  const { goodLength } = logExtent(bytes)
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, goodLength)
+  const lines: LogLine[] = []
+  for (let line = lineAt(buffer, 0); line; line = lineAt(buffer, line.end))
+    lines.push({ number: line.number, payload: line.payload() })
+  return { lines, goodLength }
 }
 
-function decodeLine(line: Buffer): LogLine | null {
-  const head = line.toString('latin1', 0, Math.min(line.length, MAX_HEADER))
+/** A good line of a log, as it stands there. */
+export interface LineAt {
+  readonly number: number
+  /** Where the next one begins. */
+  readonly end: number
+  payload(): string
+}
+
+/** The line that begins there; null when none that is whole and good does. */
+export function lineAt(buffer: Buffer, at: number): LineAt | null {
+  const end = buffer.indexOf(NEW_LINE, at)
+  if (end < 0) return null
+  const head = buffer.toString('latin1', at, Math.min(end, at + MAX_HEADER))
   const header = HEADER.exec(head.slice(0, afterThirdSpace(head)))
   const [all = '', sum, length, number] = header ?? []
-  if (!header || line.length !== all.length + Number(length)) return null
-  if (checksum(line.subarray(9)) !== sum) return null
-  return { number: Number(number), payload: line.toString('utf8', all.length) }
+  const start = at + all.length
+  if (!header || end !== start + Number(length)) return null
+  if (checksum(buffer.subarray(at + 9, end)) !== sum) return null
+  return { number: Number(number), end: end + 1, payload: () => buffer.toString('utf8', start, end) }
+}
+
+/** The number of a good line that starts after the bad one at `from`. */
+function nextGoodLine(buffer: Buffer, from: number): number | null {
+  for (let end = buffer.indexOf(NEW_LINE, from); end >= 0; end = buffer.indexOf(NEW_LINE, end + 1)) {
+    const line = lineAt(buffer, end + 1)
+    if (line) return line.number
+  }
+  return null
 }
 
 function afterThirdSpace(text: string): number {

@@ -35,11 +35,10 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   if (file === null) return { journal: direct, applied: async () => undefined, close: () => direct.drained() }
   const path = logPathOf(file)
   const { writes, onFatal } = options
-  const appliedGroup = () => ownerNumber(options, 'applied_group')
-  const applied = await appliedGroup()
+  const applied = await ownerNumber(options, 'applied_group')
   if (applied === null) throw new Error('another process owns the database now')
   const last = await replay(path, applied, writes, onTrouble)
-  const applier = new Applier({ writes, appliedGroup, lastApplied: last, onFatal, onTrouble })
+  const applier = new Applier({ log: path, writes, lastApplied: last, onFatal, onTrouble })
   const log = await LogFile.open(path, last, onFatal)
   const logged = new GroupCommit({ sink: new LogSink({ log, applier, onTrouble }), patienceMs, onTrouble })
   const journal = new LogJournal({ direct, logged, applier })

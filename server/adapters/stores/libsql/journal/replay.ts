@@ -1,8 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { JournalRecord } from '../../../../core/ledger/journal'
 import type { WriteQueue } from '../driver/write-queue'
-import { groupStatements } from './group-statements'
-import { decodeLog, LogDamaged, type LogLine } from './log-format'
+import { LogDamaged, type LogExtent, logExtent } from './log-format'
 
 /** Most records of one batch. */
 const MAX_BATCH = 4096
@@ -21,27 +19,19 @@ export async function replay(
   onTrouble: (what: string, reason: string) => void,
 ): Promise<number> {
   const bytes = existsSync(path) ? readFileSync(path) : new Uint8Array()
-  const { lines, goodLength } = readLines(path, bytes)
+  const { first, last, goodLength } = extentOf(path, bytes)
   if (goodLength < bytes.length)
     onTrouble('log', `${bytes.length - goodLength} bytes of a write that was not finished are dropped`)
-  const first = lines[0]?.number ?? applied + 1
-  if (first > applied + 1)
+  if (first !== null && first > applied + 1)
     throw new ReplayFailed(
       `the log ${path} begins with group ${first}, but the database has groups up to ${applied} only: is it an older copy?`,
     )
-  let batch: JournalRecord[] = []
-  let last = applied
-  const flush = async () => {
-    if (batch.length > 0) await writes.apply(last, groupStatements({ records: batch, notes: [], lastUsed: [] }))
-    batch = []
-  }
+  if (last === null || last <= applied) return applied
   try {
-    for (const { number, payload } of lines.filter((line) => line.number > applied)) {
-      batch.push(...(JSON.parse(payload) as JournalRecord[])) // our own, and its checksum holds
-      last = number
-      if (batch.length >= MAX_BATCH) await flush()
+    for (let from = 0; from < goodLength; ) {
+      const { end } = await writes.apply({ log: { path, from, to: goodLength }, most: MAX_BATCH, asides: null })
+      from = end ?? goodLength
     }
-    await flush()
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new ReplayFailed(`the log ${path} cannot be applied up to group ${last}: ${reason}`)
@@ -49,9 +39,9 @@ export async function replay(
   return last
 }
 
-function readLines(path: string, bytes: Uint8Array): { lines: readonly LogLine[]; goodLength: number } {
+function extentOf(path: string, bytes: Uint8Array): LogExtent {
   try {
-    return decodeLog(bytes)
+    return logExtent(bytes)
   } catch (error) {
     if (error instanceof LogDamaged) throw new ReplayFailed(`the log ${path} is damaged: ${error.message}`)
     throw error
