@@ -3,22 +3,22 @@ import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../c
 import { no, ok, type Result } from '../core/result'
 import { type Within, withDeadline } from './with-deadline'
 
-/** Most bytes of an upstream's answer (spec-answers 2). */
+/** The largest answer that is taken from an upstream (spec-answers 2). */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
-/** What an upstream says about our own credential or balance with it; a caller must never take it for its own. */
+/** What an upstream says about our own credential or balance there. A caller must not mistake it for its own. */
 const ABOUT_US = new Set([401, 402, 403])
 
-/** Why there is no answer, and whether it is sure that nothing was done: then the same may be asked again. */
+/** Why there is no answer, and whether it is certain that nothing was done, so that a retry is safe. */
 export interface Unanswered {
   readonly failure: Failure
   readonly didNothing: boolean
 }
 
-/** What is told to whoever left before anything was asked; nobody reads it. */
+/** The failure of a caller who left before the upstream was asked. Nobody reads it. */
 export const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
 
-/** The failure of whoever waits when the process ends. */
+/** The failure of callers who still wait when the process ends. */
 export const SHUTTING_DOWN = failure(
   'service_unavailable',
   'The gateway is shutting down and could not finish this call. You were not charged; send the request again.',
@@ -30,8 +30,8 @@ interface Forwarding extends Pick<Within, 'timeoutMs' | 'stop'> {
 }
 
 /**
- * Calls the provider, and says in our words what it failed with. Whatever it does, a throw included, is an answer or a failure.
- * `stop` ends it before its time.
+ * Calls the provider, and translates its failures. Whatever it does, throwing included, comes back as an answer or a failure.
+ * `stop` ends the call early.
  */
 export async function callUpstream<I>(
   provider: Provider<I>,
@@ -47,30 +47,33 @@ export async function callUpstream<I>(
   }
   if (isTooLarge(answer.value.body)) {
     onTrouble(provider.name, 'answer too large')
-    const problem = failure('upstream_error', 'The source sent an answer that is too large. You were not charged.')
+    const problem = failure(
+      'upstream_error',
+      'The upstream provider sent a response that is too large. You were not charged.',
+    )
     return no({ failure: problem, didNothing: false })
   }
   return ok(answer.value)
 }
 
-/** We refused before anybody was asked, or the upstream refused the request itself; of any other failure nobody knows. */
+/** We refused before the upstream was asked, or it refused the request. After any other failure the outcome is unknown. */
 function surelyNothing(problem: UpstreamFailure): boolean {
   const { kind, passThrough: { status } = { status: 0 } } = problem
   return ['refused', 'rate_limited', 'invalid_input'].includes(kind) || (status >= 400 && status < 500)
 }
 
-/** A text has at most three bytes per unit of its length, so that most are not counted. */
+/** A string has at most three bytes per unit of length, so most strings need no count. */
 function isTooLarge(body: ProviderAnswer['body']): boolean {
   if (typeof body !== 'string') return body.byteLength > MAX_ANSWER_BYTES
   return body.length * 3 > MAX_ANSWER_BYTES && Buffer.byteLength(body) > MAX_ANSWER_BYTES
 }
 
-/** What a caller is told of an upstream's failure. */
+/** What the caller is told about an upstream's failure. */
 export function toFailure(problem: UpstreamFailure): Failure {
   if (problem.failure) return problem.failure
   const { passThrough } = problem
   if (passThrough && ABOUT_US.has(passThrough.status) && !passThrough.isAboutInput)
-    return failure('upstream_unavailable', 'The source cannot be used now. You were not charged.')
+    return failure('upstream_unavailable', 'The upstream provider cannot be used now. You were not charged.')
   const more = {
     ...(passThrough && { passThrough }),
     ...(problem.retryAfterSeconds && { retryAfterSeconds: problem.retryAfterSeconds }),
@@ -82,16 +85,20 @@ export function toFailure(problem: UpstreamFailure): Failure {
     }
     case 'refused':
     case 'error':
-      return failure('upstream_error', 'The source answered with an error. You were not charged.', more)
+      return failure('upstream_error', 'The upstream provider returned an error. You were not charged.', more)
     case 'unavailable':
-      return failure('upstream_unavailable', 'The source cannot be reached. You were not charged.', more)
+      return failure('upstream_unavailable', 'The upstream provider cannot be reached. You were not charged.', more)
     case 'timeout':
-      return failure('upstream_timeout', 'The source did not answer in time. You were not charged.', more)
+      return failure('upstream_timeout', 'The upstream provider did not answer in time. You were not charged.', more)
     case 'rate_limited':
-      return failure('upstream_rate_limit', 'The source is busy, not you. You were not charged.', {
-        retryAfterSeconds: 1,
-        limitSource: 'upstream',
-        ...more,
-      })
+      return failure(
+        'upstream_rate_limit',
+        'The upstream provider is rate-limiting the gateway. Your own limits were not reached. You were not charged.',
+        {
+          retryAfterSeconds: 1,
+          limitSource: 'upstream',
+          ...more,
+        },
+      )
   }
 }

@@ -13,7 +13,7 @@ import type { GivenReceipt } from '../core/payments/receipt'
 import type { CallOrigin } from '../core/providers/provider'
 import type { Quote } from './quote'
 
-/** What a caller showed, before it is judged. */
+/** The credential that a caller sent, not verified yet. */
 export type Credential =
   | { readonly kind: 'none' }
   | { readonly kind: 'api_key'; readonly secret: string }
@@ -24,7 +24,7 @@ export type Credential =
   /** An app's access token, shown at an address of this audience. */
   | { readonly kind: 'oauth_token'; readonly token: string; readonly audience: Audience }
 
-/** Where a call wants to go, as far as authentication must know. `scope`: what an owner must have allowed an app that calls it. */
+/** Where a call goes, as far as `authenticate` must know. `scope`: what an owner must have allowed an app that calls it. */
 export type Route =
   | {
       readonly kind: 'priced'
@@ -45,7 +45,7 @@ export type Route =
   /** No such route, or a wrong method: the window is read, nothing is taken. */
   | { readonly kind: 'unmatched'; readonly failure: Failure }
 
-/** A call at the door. */
+/** A call that is not authenticated yet. */
 export interface IncomingCall {
   readonly id: RequestId
   /** The caller's own `X-Request-ID`, when it sent a good one. */
@@ -79,7 +79,7 @@ export function countedOn(caller: KnownCaller): { readonly id: CredentialId; rea
   return caller.kind === 'key' ? caller.key : caller.grant
 }
 
-/** What the door found out about a credential. */
+/** What is known of the caller behind a credential. */
 export interface Identified {
   readonly caller: Caller
   readonly subjects: readonly Subject[]
@@ -87,7 +87,7 @@ export interface Identified {
   readonly refused: Failure | null
 }
 
-/** A call that passed the door. */
+/** A call that `authenticate` let in. */
 export interface AuthenticatedCall {
   readonly incoming: IncomingCall
   readonly caller: Caller
@@ -107,7 +107,7 @@ export function originOf({
   return { caller: isKnown ? `account ${caller.account.id}` : `address ${limitSubject(incoming.address)}` }
 }
 
-/** A call that the door turned away. `caller` is set when the key was known, for the log. */
+/** A call that `authenticate` refused. `caller` is set when the key was known, for the log. */
 export interface Refused {
   readonly incoming: IncomingCall
   readonly caller: Caller
@@ -125,7 +125,7 @@ export interface CallOptions {
   readonly idempotencyKey: string | null
 }
 
-/** A priced call that the door let in, before its body is read. */
+/** A priced call that was authenticated, before its body is read. */
 export interface PaidCall {
   readonly authenticated: AuthenticatedCall
   readonly options: CallOptions
@@ -148,7 +148,7 @@ export interface Quoted {
 export interface RefusedOutcome {
   readonly kind: 'refused'
   readonly failure: Failure
-  /** The windows, where they changed since the door read them. */
+  /** The windows, where they changed since `authenticate` read them. */
   readonly readings?: Readings | undefined
   /** It was charged all the same, to a caller who had left: its row is written. */
   readonly isCharged?: true

@@ -8,7 +8,7 @@ import type { CallRecord } from '../core/usage/call-record'
 import type { AuthenticatedCall, PaidCall } from './call'
 import type { Drain } from './drains'
 import type { Reservation } from './funding/funding'
-import type { Ending, FirstTurn } from './idempotency/idempotency'
+import type { Ending, FirstCaller } from './idempotency/idempotency'
 import type { OpenCalls } from './open-calls'
 import { callRecord } from './record-call'
 import type { Captured, Charge, Kept, OpenCall, Work } from './work'
@@ -28,7 +28,7 @@ interface HeldCallParts {
   readonly work: Work
   readonly place: Ticket | null
   /** Set under an `Idempotency-Key`. */
-  readonly first: FirstTurn | null
+  readonly first: FirstCaller | null
 }
 
 /** A signal that never aborts. */

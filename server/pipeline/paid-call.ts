@@ -9,8 +9,8 @@ import { HUNG_UP } from './call-upstream'
 import type { Drains } from './drains'
 import type { Funding } from './funding/funding'
 import { HeldCall, type HeldCallDeps } from './held-call'
-import type { Ending, FirstTurn, Idempotency } from './idempotency/idempotency'
-import { turnOf } from './idempotency/idempotent-call'
+import type { Ending, FirstCaller, Idempotency } from './idempotency/idempotency'
+import { keyUseOf } from './idempotency/idempotent-call'
 import { accountOf } from './record-call'
 import { spendable } from './spendable'
 import { overLimit, takeLoad } from './take-load'
@@ -33,7 +33,7 @@ interface Sale {
   readonly call: PaidCall
   readonly work: Work
   readonly place: Ticket | null
-  readonly first: FirstTurn | null
+  readonly first: FirstCaller | null
 }
 
 /** How a sale ended. `end`: whether anything can have happened outside, for repeats; null while a stream goes on. */
@@ -69,10 +69,10 @@ async function offered(deps: PipelineDeps, call: PaidCall, work: Work, place: Ti
   const { quote } = work
   if (options.quote) return { kind: 'quoted', quote, balance: await spendable(deps.ledger, authenticated) }
   if (options.maxPrice !== null && quote.most > options.maxPrice) return tooDear(quote.most, options.maxPrice)
-  const turn = options.idempotencyKey === null ? null : await turnOf(deps.idempotency, call, work)
-  if (turn && !turn.ok) return refused(turn.error)
-  if (turn?.value?.kind === 'repeat') return { ...turn.value, kind: 'repeated' }
-  return sold({ deps, call, work, place, first: turn?.value?.first ?? null })
+  const use = options.idempotencyKey === null ? null : await keyUseOf(deps.idempotency, call, work)
+  if (use && !use.ok) return refused(use.error)
+  if (use?.value?.kind === 'repeat') return { ...use.value, kind: 'repeated' }
+  return sold({ deps, call, work, place, first: use?.value?.first ?? null })
 }
 
 /** Limits, money, upstream, charge. */
@@ -164,7 +164,7 @@ async function failed(sale: Sale, open: HeldCall, problem: Failure, end: Ending 
   return { outcome: refused(problem, await readings(sale)), end }
 }
 
-/** The windows of a call that takes a place, as they are now; of any other, the door's readings are still right. */
+/** The windows of a call that takes a place, as they are now; for any other, those that `authenticate` read are still right. */
 async function readings({ deps, call, work, place }: Sale): Promise<Readings | undefined> {
   return place ? deps.limiter.read(work.load?.subjects ?? call.authenticated.subjects) : undefined
 }

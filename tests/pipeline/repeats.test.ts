@@ -17,12 +17,12 @@ const asked = (key: string, effect: 'read' | 'write' = 'write', fingerprint = 'a
 /** The turns of a process that has just started. */
 const idempotency = () => new Idempotency(stores.keptAnswers, clock)
 async function first(key: string, effect?: 'read' | 'write') {
-  const turn = await idempotency().turn(asked(key, effect))
+  const turn = await idempotency().use(asked(key, effect))
   if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
   return turn.value.first
 }
 const verdict = async (key: string, effect?: 'read' | 'write') => {
-  const turn = await idempotency().turn(asked(key, effect))
+  const turn = await idempotency().use(asked(key, effect))
   return turn.ok ? turn.value.kind : turn.error.code
 }
 
@@ -45,7 +45,7 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
   test('whose end is said twice gives its place up once: who waited works alone', async () => {
     const one = idempotency()
     const begun = async () => {
-      const turn = await one.turn(asked('twice', 'read'))
+      const turn = await one.use(asked('twice', 'read'))
       if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
       return turn.value.first
     }
@@ -70,7 +70,7 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
     let working = 0
     const order: string[] = []
     const worker = async (name: string) => {
-      const turn = await one.turn(asked('crowd', 'read'))
+      const turn = await one.use(asked('crowd', 'read'))
       if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
       expect(++working).toBe(1)
       order.push(name)
@@ -96,14 +96,14 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
     const kept = turn.answer('{"data":1}', { 'x-a': 'b' })
     expect((await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })).kind).toBe('committed')
     await turn.end('done')
-    const again = await idempotency().turn(asked('done'))
+    const again = await idempotency().use(asked('done'))
     expect(again).toEqual({ ok: true, value: { kind: 'repeat', body: '{"data":1}', headers: { 'x-a': 'b' } } })
   })
 
   test('whose charge was undone is not answered from it', async () => {
     const owner = await stores.account()
     const record = call(owner, 5000)
-    const turn = await idempotency().turn({ ...asked('undone', 'read'), requestId: record.id })
+    const turn = await idempotency().use({ ...asked('undone', 'read'), requestId: record.id })
     if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
     const kept = turn.value.first.answer('{}', {})
     await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })
@@ -123,7 +123,7 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
 
 describe('another request under a key', () => {
   const other = async (key: string) => {
-    const turn = await idempotency().turn(asked(key, 'write', 'another request'))
+    const turn = await idempotency().use(asked(key, 'write', 'another request'))
     return turn.ok ? turn.value.kind : turn.error.code
   }
 

@@ -53,22 +53,23 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   request_timeout: 'The body came too slowly. Send it again.',
   payload_too_large: 'The body is too large.',
   unsupported_media_type: 'The body is not application/json.',
-  idempotency_conflict: 'This Idempotency-Key stands for another request.',
+  idempotency_conflict: 'This Idempotency-Key was already used for a different request.',
   answer_not_kept:
     'This request was answered and charged; its answer was too large to be kept for a repeat, or broke off. Of a payment: it went through, and no try got an answer.',
   outcome_unknown:
-    'A write or a stream was begun under this Idempotency-Key and its outcome is not known. It is not sent a second time.',
+    'A write or a stream with this Idempotency-Key started, but its outcome is unknown. It will not be retried; check whether it took effect.',
   limit_reached: 'The account has as many of these as it may have. Remove one, or ask the operator for more.',
   invalid_state: 'The change does not fit the present state, for example enabling a revoked key.',
   estimated_price_exceeds_max_price: 'The request would cost more than X-Max-Price-USD. Nothing ran.',
   rate_limit_exceeded: 'Too many requests this minute. Wait for Retry-After.',
-  upstream_rate_limit: 'The source is busy, not you. Wait for Retry-After.',
+  upstream_rate_limit:
+    'The upstream provider is rate-limiting the gateway. Your own limits were not reached. Wait for Retry-After.',
   quota_exceeded: "The key's budget for the day, week or month leaves less than the price. Retry-After is its end.",
   internal_error: 'Something broke on our side. Quote the request id.',
   service_unavailable: 'The database does not answer, or the server is shutting down. Try again.',
-  upstream_error: 'The source failed.',
-  upstream_unavailable: 'The source cannot be reached.',
-  upstream_timeout: 'The source did not answer in time.',
+  upstream_error: 'The upstream provider returned an error.',
+  upstream_unavailable: 'The upstream provider cannot be reached.',
+  upstream_timeout: 'The upstream provider did not answer in time.',
 }
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -86,9 +87,9 @@ const REASONS: Readonly<Record<number, string>> = {
   422: 'Not valid',
   429: 'Too many requests',
   500: 'Our fault',
-  502: 'The source failed',
+  502: 'The upstream provider failed',
   503: 'Not available now',
-  504: 'The source was too slow',
+  504: 'The upstream provider was too slow',
 }
 
 export interface FailureContext {

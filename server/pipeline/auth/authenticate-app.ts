@@ -11,7 +11,7 @@ import { ZERO } from '../../core/money'
 import { no, ok, type Result } from '../../core/result'
 import type { AppCaller, Credential, Identified, Route } from '../call'
 
-/** What the door needs to know an app by its access token. */
+/** What `authenticate` needs to know an app by its access token. */
 export interface AppAuthDeps {
   readonly accounts: AccountStore
   readonly ledger: Ledger

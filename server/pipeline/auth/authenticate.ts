@@ -53,7 +53,7 @@ export async function authenticate(
 }
 
 /**
- * The door for a part of a call that was let in: the same caller at another address. Nothing is looked up or counted again; what
+ * Authorizes a part of a call that was let in: the same caller on another route. Nothing is looked up or counted again; what
  * the caller may do there is judged.
  */
 export function reauthorize(

@@ -10,24 +10,23 @@ import {
 import type { RequestId } from '../../core/ids'
 import { no, ok, type Result } from '../../core/result'
 
-/** What one request under a key may do. */
-export type Turn =
-  /** It was done before: this is its answer. */
+/** What a request may do under its key. */
+export type KeyUse =
+  /** It was answered before: this is the answer. */
   | { readonly kind: 'repeat'; readonly body: string; readonly headers: Readonly<Record<string, string>> }
-  | { readonly kind: 'first'; readonly first: FirstTurn }
+  | { readonly kind: 'first'; readonly first: FirstCaller }
 
 export type Ending = 'done' | 'nothing' | 'unknown'
 
-/** The request that does the work; the others under its key wait until `end`. */
-export interface FirstTurn {
-  /** What goes down in the same commit as the charge. */
+/** The first caller under a key, who does the work. The others wait until `end`. */
+export interface FirstCaller {
+  /** The record that is written in the same commit as the charge. */
   answer(body: string | Uint8Array, headers: Readonly<Record<string, string>>): IdempotencyRecord
-  /** The same, for a stream that broke off and is charged for what went through: its repeat is refused, and not charged again. */
+  /** The same for an answer that broke off and is charged for what went through: a repeat is refused, and not charged again. */
   cut(): IdempotencyRecord
   /**
-   * `done`: charged and kept. `nothing`: surely nothing happened, the key is free again. `unknown`: of what was reserved, whose
-   * repeat is then refused rather than sent a second time. Must be called on every way out, or the idempotency wait for good; the
-   * first word counts.
+   * `done`: charged and kept. `nothing`: nothing happened, and the key is free again. `unknown`: the outcome of a reserved call is not
+   * known, so a repeat is refused rather than sent again. Call it on every way out, or repeats wait for ever. Only the first call counts.
    */
   end(how: Ending): Promise<void>
 }
@@ -35,17 +34,17 @@ export interface FirstTurn {
 export interface Asked extends IdempotencyPlace {
   readonly fingerprint: string
   readonly requestId: RequestId
-  /** `write`: of what is not simply done again, a write or a stream. */
+  /** `write`: a write or a stream, which must not simply be done again. */
   readonly effect: 'read' | 'write'
 }
 
-/** Keeps what a stream has given so far, for as long as that may be kept at all. */
+/** Collects what a stream has given so far, up to the size that can be kept. */
 export class GivenBytes {
   private readonly parts: Uint8Array[] = []
   private size = 0
 
   push(bytes: Uint8Array): void {
-    // The part that goes above the bound stays, so that the whole is seen to be too large.
+    // The part that crosses the bound is kept, so that the whole is found to be too large.
     if (this.size <= MAX_KEPT_BYTES) this.parts.push(bytes)
     this.size += bytes.length
   }
@@ -70,7 +69,7 @@ export class Idempotency {
     this.clock = clock
   }
 
-  async turn(asked: Asked): Promise<Result<Turn, Failure>> {
+  async use(asked: Asked): Promise<Result<KeyUse, Failure>> {
     const name = JSON.stringify([asked.account, asked.operation, asked.key])
     for (;;) {
       const running = this.underWay.get(name)
@@ -80,22 +79,22 @@ export class Idempotency {
     const ended = Promise.withResolvers<void>()
     this.underWay.set(name, ended.promise)
     const leave = () => {
-      // Who waited may have begun by now, when this is said twice.
+      // A caller who waited may have begun since, when this runs twice.
       if (this.underWay.get(name) === ended.promise) this.underWay.delete(name)
       ended.resolve()
     }
     try {
       const known = await this.kept.find(asked, this.clock.now())
-      const verdict = known ? judged(known, asked) : await this.begin(asked, leave)
-      if (!verdict.ok || verdict.value.kind === 'repeat') leave()
-      return verdict
+      const use = known ? useOf(known, asked) : await this.begin(asked, leave)
+      if (!use.ok || use.value.kind === 'repeat') leave()
+      return use
     } catch (error) {
       leave()
       throw error
     }
   }
 
-  private async begin(asked: Asked, leave: () => void): Promise<Result<Turn, Failure>> {
+  private async begin(asked: Asked, leave: () => void): Promise<Result<KeyUse, Failure>> {
     const { account, operation, key, fingerprint, requestId, effect } = asked
     const blank = { account, operation, key, fingerprint, requestId, at: this.clock.now(), body: null, headers: {} }
     if (effect === 'write' && !(await this.kept.reserve({ ...blank, state: 'reserved' }))) return no(UNKNOWN)
@@ -120,21 +119,21 @@ export class Idempotency {
   }
 }
 
-function judged(known: IdempotencyRecord, asked: Asked): Result<Turn, Failure> {
+function useOf(known: IdempotencyRecord, asked: Asked): Result<KeyUse, Failure> {
   if (known.fingerprint !== asked.fingerprint)
-    return no(failure('idempotency_conflict', 'This Idempotency-Key stands for another request.'))
+    return no(failure('idempotency_conflict', 'This Idempotency-Key was already used for a different request.'))
   switch (known.state) {
     case 'reserved':
       return no(UNKNOWN)
     case 'too_large':
       return no(
-        failure('answer_not_kept', 'This request was answered and charged; its answer was too large to be kept.'),
+        failure('answer_not_kept', 'This request was answered and charged, but the answer was too large to keep.'),
       )
     case 'cut':
       return no(
         failure(
           'answer_not_kept',
-          'The answer to this request broke off and was charged for what went through; it is not kept.',
+          'The answer to this request broke off and was charged for what went through. It was not kept.',
         ),
       )
     case 'kept':
@@ -144,5 +143,5 @@ function judged(known: IdempotencyRecord, asked: Asked): Result<Turn, Failure> {
 
 const UNKNOWN = failure(
   'outcome_unknown',
-  'A request was begun under this Idempotency-Key and its outcome is not known. It is not sent a second time; look whether it happened.',
+  'An earlier request with this key started, but its outcome is unknown. It will not be retried; check whether it took effect.',
 )

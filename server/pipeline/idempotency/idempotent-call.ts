@@ -1,20 +1,21 @@
-import { type Failure, failure } from '../../core/failure'
+import type { Failure } from '../../core/failure'
 import { no, ok, type Result } from '../../core/result'
 import type { PaidCall } from '../call'
+import { HUNG_UP } from '../call-upstream'
 import type { Work } from '../work'
-import type { Idempotency, Turn } from './idempotency'
+import type { Idempotency, KeyUse } from './idempotency'
 
 /**
  * What a call may do under its `Idempotency-Key`, ahead of any money; null for a caller without an account. A stream counts as a
- * write: what went through is charged also when its process dies, so that it is reserved before it begins.
+ * write: it is charged for what went through even if the process dies, so its key is reserved before it begins.
  */
-export async function turnOf(
+export async function keyUseOf(
   idempotency: Idempotency,
   { authenticated: { caller, incoming }, options, hangUp }: PaidCall,
   { operation, effect, streams, fingerprint }: Pick<Work, 'operation' | 'effect' | 'streams' | 'fingerprint'>,
-): Promise<Result<Turn | null, Failure>> {
+): Promise<Result<KeyUse | null, Failure>> {
   if (options.idempotencyKey === null || caller.kind === 'anonymous') return ok(null)
-  const turn = await idempotency.turn({
+  const use = await idempotency.use({
     account: caller.account.id,
     operation,
     key: options.idempotencyKey,
@@ -22,8 +23,8 @@ export async function turnOf(
     requestId: incoming.id,
     effect: streams ? 'write' : effect,
   })
-  // Who left while it waited for the first has not begun anything.
-  if (!turn.ok || turn.value.kind === 'repeat' || !hangUp.aborted) return turn
-  await turn.value.first.end('nothing')
-  return no(failure('upstream_timeout', 'The caller hung up.'))
+  // Whoever left while it waited for the first caller has begun nothing.
+  if (!use.ok || use.value.kind === 'repeat' || !hangUp.aborted) return use
+  await use.value.first.end('nothing')
+  return no(HUNG_UP)
 }
