@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { topUpRecord } from '../../server/http/billing/top-up-record'
+import { topUpRecord } from '../../server/http/billing/record'
 import { startTopUpChecks } from '../../server/jobs/top-up-checks'
 import { openLog } from '../../server/log'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'

@@ -1,3 +1,4 @@
+import type { UsageReport } from '../../http/usage/record'
 import { Api, gatewayUrl } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
 import { Misused } from '../control-client'
@@ -99,13 +100,6 @@ export const BALANCE: Command = {
   },
 }
 
-interface Bucket {
-  readonly start_time: number
-  readonly requests: number
-  readonly failed_requests: number
-  readonly charged_micros_usd: number
-}
-
 export const USAGE: Command = {
   name: 'usage',
   summary: 'show requests and charges by day or hour',
@@ -138,10 +132,14 @@ ${COMMON_USAGE}`,
       bucket_width: by === 'day' ? '1d' : '1h',
       scope,
     })
-    const answer = await api.json('GET', `/v1/usage?${query}`)
-    const buckets = (answer['buckets'] as readonly Bucket[] | undefined) ?? []
-    const totals = answer['totals'] as Bucket
-    const line = (name: string, one: Bucket) => [name, one.requests, one.failed_requests, usd(one.charged_micros_usd)]
+    const answer = (await api.json('GET', `/v1/usage?${query}`)) as UsageReport
+    const { buckets, totals } = answer
+    const line = (name: string, one: UsageReport['totals']) => [
+      name,
+      one.requests,
+      one.failed_requests,
+      usd(one.charged_micros_usd),
+    ]
     printed(terminal, values, answer, () =>
       table(
         ['FROM (UTC)', 'REQUESTS', 'FAILED', 'USD'],

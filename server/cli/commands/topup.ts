@@ -1,3 +1,4 @@
+import type { TopUp } from '../../http/billing/record'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed } from '../command'
 import { Misused, Refused } from '../control-client'
@@ -7,12 +8,6 @@ import type { Terminal } from '../terminal'
 const POLL_MS = 2_000
 /** Payment pages expire after this time. */
 const MAX_WAIT_MS = 60 * 60_000
-
-interface TopUp {
-  readonly id: string
-  readonly state: 'pending' | 'paid' | 'failed'
-  readonly amount_micros_usd: number
-}
 
 export const TOPUP: Command = {
   name: 'topup',

@@ -17,18 +17,20 @@ export type LedgerAccount =
   /** Pay-per-request calls. */
   | 'house/payments'
 
-export type EntryKind =
-  | 'charge'
-  | 'reversal'
-  | 'signup_credit'
-  | 'grant'
-  | 'top_up'
-  | 'overrun'
-  | 'payment'
-  | 'refund'
-  | 'dispute'
+export const ENTRY_KINDS = [
+  'charge',
+  'reversal',
+  'signup_credit',
+  'grant',
+  'top_up',
+  'overrun',
+  'payment',
+  'refund',
+  'dispute',
   /** Paid balance that settles debt of the same account. The total stays the same. */
-  | 'offset'
+  'offset',
+] as const
+export type EntryKind = (typeof ENTRY_KINDS)[number]
 
 /**
  * One row of the append-only double-entry ledger: `amount` moves from `debit` to `credit`. Because a row has both sides, every

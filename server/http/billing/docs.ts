@@ -1,8 +1,9 @@
 import type { EndpointDocs, RouteDocs } from '../openapi/documented'
-import { orNull, record, ref, text, yesOrNo } from '../openapi/json-schema'
+import { record, yesOrNo } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import { Billing, NewTopUp, type Payment, PaymentPage, StartedTopUp, type TopUp, TopUpPage } from './record'
 
-export const TOP_UP_EXAMPLE = {
+export const TOP_UP_EXAMPLE: TopUp = {
   id: 'pay_01a1fdfa942070018c603d2632ddc21e',
   state: 'paid',
   method: 'sandbox',
@@ -12,7 +13,7 @@ export const TOP_UP_EXAMPLE = {
   updated_at: '2026-11-21T08:56:29.490Z',
 }
 
-const PAYMENT_EXAMPLE = {
+const PAYMENT_EXAMPLE: Payment = {
   id: 'pay_01a1fdfa942070018c603d2632ddc21f',
   state: 'served',
   method: 'tempo',
@@ -28,8 +29,6 @@ const PAYMENT_EXAMPLE = {
   updated_at: '2026-11-21T08:56:28.890Z',
 }
 
-const AMOUNT = text('USD with at most two decimals, 1 to 10000.', { pattern: '^\\d{1,5}(\\.\\d{1,2})?$' })
-
 export const BILLING_DOCS = {
   billing: {
     id: 'billing',
@@ -40,7 +39,7 @@ export const BILLING_DOCS = {
     answers: {
       200: {
         description: 'The balance.',
-        schema: ref('Billing'),
+        schema: Billing,
         examples: {
           billing: {
             balance_micros_usd: 11_990_000,
@@ -67,17 +66,14 @@ export const BILLING_DOCS = {
     access: 'session',
     body: {
       description: 'How much, and how.',
-      schema: record('A top-up.', { amount: AMOUNT, method: text('`card` or `sandbox`.') }),
+      schema: NewTopUp,
       required: true,
       examples: { sandbox: { amount: '10.00', method: 'sandbox' } },
     },
     answers: {
       201: {
         description: 'The top-up; by card with the page to pay on.',
-        schema: record('The top-up.', {
-          topup: ref('TopUp'),
-          url: orNull(text('Where to pay.')),
-        }),
+        schema: StartedTopUp,
         examples: { sandbox: { topup: TOP_UP_EXAMPLE, url: null } },
       },
     },
@@ -92,7 +88,7 @@ export const BILLING_DOCS = {
     answers: {
       200: {
         description: 'A page of top-ups.',
-        schema: ref('TopUpPage'),
+        schema: TopUpPage,
         examples: { page: { topups: [TOP_UP_EXAMPLE], topup_methods: ['sandbox'], next_cursor: null } },
       },
     },
@@ -108,7 +104,7 @@ export const BILLING_DOCS = {
     answers: {
       200: {
         description: 'A page of payments.',
-        schema: ref('PaymentPage'),
+        schema: PaymentPage,
         examples: { page: { payments: [PAYMENT_EXAMPLE], next_cursor: null } },
       },
     },

@@ -1,18 +1,7 @@
 import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
-import { PRICE_NAMES } from '../../core/catalogue/operations'
 import type { RouteDocs } from '../openapi/documented'
-import { listOf, microsUsd, oneOf, record, text } from '../openapi/json-schema'
 import { OWNER_FAILURES } from '../openapi/owner-failures'
-
-const PRICE = record('What one unit of an operation costs.', {
-  operation: oneOf(PRICE_NAMES, 'The operation, or a price of it that depends on the input.'),
-  unit: text('What is counted: a request, or what of an answer is charged one by one.'),
-  amount_micros_usd: microsUsd('What it costs this account now.'),
-  catalogue_micros_usd: microsUsd('What the catalogue says.'),
-  price_version: text(
-    'Stands in every charge at this price: the catalogue version, or the id of the price of the operator.',
-  ),
-})
+import { PriceList } from './record'
 
 export const PRICE_DOCS = {
   list: {
@@ -25,7 +14,7 @@ export const PRICE_DOCS = {
     answers: {
       200: {
         description: 'Every price that is not by the token.',
-        schema: record('The prices.', { prices: listOf(PRICE, 'The prices.') }),
+        schema: PriceList,
         examples: {
           some: {
             prices: [

@@ -4,12 +4,13 @@ import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { PRICE_DOCS } from './price-docs'
+import type { PriceList } from './record'
 
 /** What each operation costs the owner's account now (spec 1.3: account-specific pricing may differ). */
 export function priceRoutes({ owners, prices }: { owners: OwnerSessions; prices: PriceStore }) {
   return routeGroup({ name: 'prices', prefix: '/api' }).get(
     '/prices',
-    async ({ context }) => {
+    async ({ context }): Promise<PriceList> => {
       const { accountId } = await owners.owner(context)
       return {
         prices: PRICE_NAMES.map((operation) => {

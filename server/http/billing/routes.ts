@@ -8,8 +8,8 @@ import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { BILLING_DOCS } from './docs'
+import { type Billing, type PaymentPage, paymentRecord } from './record'
 import { type TopUpPages, topUpMethods } from './top-up-form'
-import { paymentRecord } from './top-up-record'
 
 export interface BillingParts extends TopUpPages {
   readonly claims: ClaimStore
@@ -24,7 +24,7 @@ export function billingRoutes(parts: BillingParts) {
   return routeGroup({ name: 'billing', prefix: '/api' })
     .get(
       '/billing',
-      async ({ context }) => {
+      async ({ context }): Promise<Billing> => {
         const { accountId, tier } = await owners.owner(context)
         const balance = await ledger.balance(accountId)
         if (!balance) throw new Error(`account ${accountId} has no counters`)
@@ -44,7 +44,7 @@ export function billingRoutes(parts: BillingParts) {
     )
     .get(
       '/payments',
-      async ({ context }) => {
+      async ({ context }): Promise<PaymentPage> => {
         const { account } = await owners.owner(context)
         const { limit, cursor } = queryOf(PAGE_QUERY, context)
         if (!account.operator) throw new Failed(failure('insufficient_permissions', 'Only operators see payments.'))

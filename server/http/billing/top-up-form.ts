@@ -1,9 +1,11 @@
 import type { CardTopUps } from '../../core/accounts/card-top-ups'
+import { wrong } from '../../core/accounts/submitted'
 import { parseTopUp } from '../../core/accounts/top-ups'
-import { failure } from '../../core/failure'
+import { wrongParameters } from '../../core/failure'
 import { Failed } from '../middleware/failures'
-import { readJson } from '../middleware/json-body'
+import { readable, readBody } from '../middleware/judge-body'
 import type { RequestContext } from '../middleware/request-context'
+import { NewTopUp } from './record'
 
 /** How money can come in on a page, where it can. */
 export interface TopUpPages {
@@ -18,22 +20,11 @@ export function topUpMethods({ cards, sandboxTopUps }: TopUpPages) {
   return [...(cards ? ['card' as const] : []), ...(sandboxTopUps ? ['sandbox' as const] : [])]
 }
 
-/** How much, and how, of a body; throws what is wrong with it. */
+/** How much to top up, and how; throws what is wrong with the body. */
 export async function wantedTopUp<M extends string>(context: RequestContext, methods: readonly M[]) {
-  const body = await readJson(context)
-  if (!body.ok) throw new Failed(body.error)
-  const { amount, method } = Object(body.value) as { amount?: unknown; method?: unknown }
-  const parsed = typeof amount === 'string' ? parseTopUp(amount) : null
+  const { amount, method } = await readBody(NewTopUp, context)
   const chosen = methods.find((name) => name === method)
-  if (parsed === null)
-    throw new Failed(
-      failure('invalid_parameter', 'amount must be text such as "10.00": 1 to 10000 USD with at most two decimals', {
-        param: 'amount',
-      }),
-    )
-  if (!chosen) {
-    const rule = methods.length > 0 ? `must be one of ${methods.join(', ')}` : 'cannot be chosen: none is configured'
-    throw new Failed(failure('invalid_parameter', `method ${rule}`, { param: 'method' }))
-  }
-  return { amount: parsed, method: chosen }
+  if (chosen) return { amount: readable(parseTopUp(amount)), method: chosen }
+  const rule = methods.length > 0 ? `must be one of ${methods.join(', ')}` : 'cannot be chosen: none is configured'
+  throw new Failed(wrongParameters([wrong('method', rule, method)]))
 }

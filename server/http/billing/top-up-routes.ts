@@ -12,8 +12,8 @@ import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { declared, freeEndpoint, gatedReply } from '../routing/endpoint'
 import { APP_TOP_UP_DOCS, BILLING_DOCS } from './docs'
+import { type StartedTopUp, type TopUpPage, topUpRecord } from './record'
 import { type TopUpPages, topUpMethods, wantedTopUp } from './top-up-form'
-import { topUpRecord } from './top-up-record'
 
 interface TopUpParts extends TopUpPages {
   readonly owners: OwnerSessions
@@ -63,7 +63,7 @@ function topUpsUnder<P extends string>(
   return routeGroup({ name: `top-ups under ${prefix}`, prefix })
     .post(
       '',
-      async ({ context, set }) => {
+      async ({ context, set }): Promise<StartedTopUp> => {
         const { accountId, email } = await payee(context)
         const { amount, method } = await wantedTopUp(context, methods)
         const { own: id } = context.ids
@@ -83,7 +83,7 @@ function topUpsUnder<P extends string>(
     )
     .get(
       '',
-      async ({ context }) => {
+      async ({ context }): Promise<TopUpPage> => {
         const { accountId } = await payee(context)
         const { limit, cursor } = queryOf(PAGE_QUERY, context)
         const found = await claims.list({ account: accountId, purpose: 'top_up', state: null }, limit, cursor ?? null)

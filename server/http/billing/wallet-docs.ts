@@ -1,6 +1,6 @@
 import type { EndpointDocs } from '../openapi/documented'
-import { microsUsd, orNull, record, ref, text } from '../openapi/json-schema'
 import { TOP_UP_EXAMPLE } from './docs'
+import { NewWalletTopUp, PaidTopUp } from './record'
 
 export const WALLET_DOCS = {
   topUp: {
@@ -11,27 +11,19 @@ export const WALLET_DOCS = {
       'For agents with a wallet. Without a payment it answers 402 with a challenge for the amount; the credential comes in `Payment-Authorization` beside the key, or alone in `Authorization: Payment`; a payment of x402 comes in `PAYMENT-SIGNATURE` beside the key. The same credential again answers the same top-up and books nothing more. The first top-up makes the account Starter.',
     body: {
       description: 'How much.',
-      schema: record('A top-up.', {
-        amount: text('USD with at most two decimals, 1 to 10000.', { pattern: '^\\d{1,5}(\\.\\d{1,2})?$' }),
-      }),
+      schema: NewWalletTopUp,
       required: true,
       examples: { ten: { amount: '10.00' } },
     },
     answers: {
       201: {
         description: 'Paid and in the balance. `Payment-Receipt` proves it.',
-        schema: record('The top-up.', {
-          topup: ref('TopUp'),
-          balance_micros_usd: orNull(microsUsd('The balance now.')),
-        }),
+        schema: PaidTopUp,
         examples: { paid: { topup: { ...TOP_UP_EXAMPLE, method: 'tempo' }, balance_micros_usd: 12_000_000 } },
       },
       200: {
         description: 'It was paid by an earlier request with the same credential.',
-        schema: record('The top-up.', {
-          topup: ref('TopUp'),
-          balance_micros_usd: orNull(microsUsd('The balance now.')),
-        }),
+        schema: PaidTopUp,
         examples: { before: { topup: { ...TOP_UP_EXAMPLE, method: 'tempo' }, balance_micros_usd: 12_000_000 } },
       },
     },

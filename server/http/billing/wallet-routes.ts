@@ -1,3 +1,4 @@
+import { accepted } from '../../core/accounts/submitted'
 import { parseTopUp, type TopUpRequest, type TopUps } from '../../core/accounts/top-ups'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
@@ -9,9 +10,10 @@ import { mayOfferAgain } from '../../core/payments/refusal'
 import { no, ok, type Result } from '../../core/result'
 import type { AuthenticatedCall } from '../../pipeline/call'
 import { readJson } from '../middleware/json-body'
+import { judgeBody, readable } from '../middleware/judge-body'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { paidInEndpoint, served } from '../routing/endpoint'
-import { topUpRecord } from './top-up-record'
+import { NewWalletTopUp, type PaidTopUp, topUpRecord } from './record'
 import { WALLET_DOCS } from './wallet-docs'
 
 interface WalletParts {
@@ -58,7 +60,7 @@ export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
             : reply.refuse(problem)
         }
         const balance = await ledger.balance(account.value)
-        const body = { topup: topUpRecord(paid.value.claim), balance_micros_usd: balance?.posted ?? null }
+        const body: PaidTopUp = { topup: topUpRecord(paid.value.claim), balance_micros_usd: balance?.posted ?? null }
         return reply.free(
           body,
           { 'cache-control': 'private', ...paid.value.receipt?.headers },
@@ -72,11 +74,8 @@ export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
 
 async function amountOf(context: GatedContext) {
   const body = await readJson(context)
-  if (!body.ok) return body
-  const sent: unknown = Reflect.get(Object(body.value), 'amount')
-  const amount = typeof sent === 'string' ? parseTopUp(sent) : null
-  const rule = 'must be text such as "10.00": 1 to 10000 USD with at most two decimals'
-  return amount === null ? no(failure('invalid_parameter', `amount ${rule}`, { param: 'amount' })) : ok(amount)
+  const sent = body.ok ? accepted(judgeBody(NewWalletTopUp, body.value)) : body
+  return sent.ok ? ok(readable(parseTopUp(sent.value.amount))) : sent
 }
 
 /** Beside a key the credential has a header of its own, x402's always; without one it is the authorization. */

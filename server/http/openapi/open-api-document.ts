@@ -4,11 +4,9 @@ import { OPERATIONS } from '../../core/catalogue/operations'
 import { TIER_LIMITS } from '../../core/limits/tier'
 import { formatUsd } from '../../core/money'
 import { LIMIT_REQUEST_SCHEMAS } from '../account/limit-request-schemas'
-import { BILLING_SCHEMAS } from '../billing/schemas'
 import { MODEL_SCHEMAS } from '../models/docs'
 import { WEBSEARCH_SCHEMAS } from '../search/schemas'
 import { SOCIAL_SCHEMAS } from '../social/docs'
-import { USAGE_SCHEMAS } from '../usage/schemas'
 import { curlSamples } from './curl-sample'
 import { TAGS } from './documented'
 import { ERROR_SCHEMAS } from './error-schemas'
@@ -29,10 +27,8 @@ export const COMPONENTS = {
     ...ERROR_SCHEMAS,
     ...WEBSEARCH_SCHEMAS,
     ...SOCIAL_SCHEMAS,
-    ...USAGE_SCHEMAS,
     ...MODEL_SCHEMAS,
     ...LIMIT_REQUEST_SCHEMAS,
-    ...BILLING_SCHEMAS,
   },
   headers: RESPONSE_HEADERS,
   securitySchemes: {

@@ -1,7 +1,7 @@
 import type { RouteDocs } from '../openapi/documented'
-import { ref } from '../openapi/json-schema'
 import { OWNER_FAILURES } from '../openapi/owner-failures'
 import { CALL_EXAMPLE, REPORT_EXAMPLE, USAGE_DOCS } from './docs'
+import { RequestPage, TransactionPage, UsageReport } from './record'
 
 const CSV =
   'time_utc,request_id,key_name,key_last4,endpoint,status,code,tokens_in,tokens_out,cost_usd,latency_ms,model,tokens_cache_read,tokens_cache_write,usage_source,paid_by\r\n' +
@@ -18,7 +18,7 @@ export const ACTIVITY_DOCS = {
     answers: {
       200: {
         description: 'The report.',
-        schema: ref('UsageReport'),
+        schema: UsageReport,
         examples: { report: { ...REPORT_EXAMPLE, scope: 'account' } },
       },
     },
@@ -34,7 +34,7 @@ export const ACTIVITY_DOCS = {
     answers: {
       200: {
         description: 'A page of calls.',
-        schema: ref('RequestPage'),
+        schema: RequestPage,
         examples: { page: { requests: [CALL_EXAMPLE], next_cursor: null } },
       },
     },
@@ -58,7 +58,7 @@ export const ACTIVITY_DOCS = {
     answers: {
       200: {
         description: 'A page of movements.',
-        schema: ref('TransactionPage'),
+        schema: TransactionPage,
         examples: {
           page: {
             transactions: [

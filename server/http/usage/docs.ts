@@ -1,6 +1,6 @@
 import { KEY_FAILURES } from '../keys/key-failures'
 import type { EndpointDocs } from '../openapi/documented'
-import { listOf, oneOf, orNull, record, ref, text } from '../openapi/json-schema'
+import { CreditsBalance, ExplainedRequest, UsageReport, Whoami } from './record'
 
 const NO_TOKENS = { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 }
 const SUMS = { requests: 3, failed_requests: 1, ...NO_TOKENS, charged_micros_usd: 10_000 }
@@ -60,7 +60,7 @@ export const USAGE_DOCS = {
     summary: 'Usage of this key',
     description:
       'Requests, tokens and charges over time. Without times: the last 30 days, or the last day in hours. At most 366 days of days, or 31 days of hours. `scope=account` needs an OAuth session: a key reads only its own.',
-    answers: { 200: { description: 'The report.', schema: ref('UsageReport'), examples: { report: REPORT_EXAMPLE } } },
+    answers: { 200: { description: 'The report.', schema: UsageReport, examples: { report: REPORT_EXAMPLE } } },
     failures: ['invalid_parameter', 'insufficient_permissions', ...KEY_FAILURES],
   },
   explained: {
@@ -78,7 +78,7 @@ export const USAGE_DOCS = {
     answers: {
       200: {
         description: 'The request.',
-        schema: ref('ExplainedRequest'),
+        schema: ExplainedRequest,
         examples: { charged: { ...CALL_EXAMPLE, charge: CHARGE_EXAMPLE } },
       },
     },
@@ -90,7 +90,7 @@ export const USAGE_DOCS = {
     summary: 'What is left',
     description: "The account's balance, and what the key may still spend of it: the lower of both binds.",
     answers: {
-      200: { description: 'The balance.', schema: ref('CreditsBalance'), examples: { balance: BALANCE_EXAMPLE } },
+      200: { description: 'The balance.', schema: CreditsBalance, examples: { balance: BALANCE_EXAMPLE } },
     },
     failures: KEY_FAILURES,
   },
@@ -102,14 +102,7 @@ export const USAGE_DOCS = {
     answers: {
       200: {
         description: 'The account and the credential.',
-        schema: record('The account and the credential.', {
-          account_id: text('Id of the account.'),
-          email: orNull(text('E-mail address of its owner.')),
-          credential: oneOf(['key', 'app'], 'What the call was made with.'),
-          credential_id: text('Id of the key, or of the connection of the app.'),
-          name: text('Name of the key, or client id of the app.'),
-          scopes: orNull(listOf(text('A scope.'), 'What the owner allowed the app; null for a key.')),
-        }),
+        schema: Whoami,
         examples: {
           key: {
             account_id: 'acct_01a1fdfa942070018c603d2632ddc21b',

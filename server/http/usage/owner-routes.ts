@@ -15,6 +15,7 @@ import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { ACTIVITY_DOCS } from './activity-docs'
+import type { RequestPage, TransactionPage, UsageReport } from './record'
 import { explainedCall, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from './usage-report'
 
 const INSTANT_RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
@@ -116,7 +117,7 @@ export function ownerUsageRoutes(parts: {
   return routeGroup({ name: 'owner-usage', prefix: '/api' })
     .get(
       '/usage',
-      async ({ context }) => {
+      async ({ context }): Promise<UsageReport> => {
         const { accountId } = await owners.owner(context)
         const query = queryOf(GROUPED, context)
         const { key, operation, status, model, group_by } = query
@@ -134,7 +135,7 @@ export function ownerUsageRoutes(parts: {
     )
     .get(
       '/requests',
-      async ({ context }) => {
+      async ({ context }): Promise<RequestPage> => {
         const { accountId } = await owners.owner(context)
         const query = queryOf(LOG_QUERY, context)
         const page = await reports.requests(filterOf(accountId, query), query.limit, query.cursor ?? null)
@@ -155,7 +156,7 @@ export function ownerUsageRoutes(parts: {
     )
     .get(
       '/transactions',
-      async ({ context }) => {
+      async ({ context }): Promise<TransactionPage> => {
         const { accountId } = await owners.owner(context)
         const query = queryOf(PAGE_QUERY, context)
         const page = await statements.transactions(accountId, query.limit, query.cursor ?? null)

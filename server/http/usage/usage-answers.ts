@@ -6,6 +6,7 @@ import { least, minus, ZERO } from '../../core/money'
 import type { UsageReports } from '../../core/usage/reports'
 import { countedOn, type KnownCaller } from '../../pipeline/call'
 import { Failed, notFound } from '../middleware/failures'
+import type { CreditsBalance, ExplainedRequest, UsageReport, Whoami } from './record'
 import { explainedCall, USAGE_QUERY, usageReport } from './usage-report'
 
 interface UsageParts {
@@ -39,7 +40,7 @@ export class UsageAnswers {
     this.parts = parts
   }
 
-  async report(caller: KnownCaller, asked: UsageAsked) {
+  async report(caller: KnownCaller, asked: UsageAsked): Promise<UsageReport> {
     const { reports, now } = this.parts
     const accountId = caller.account.id
     if (asked.scope === 'key')
@@ -54,7 +55,7 @@ export class UsageAnswers {
     return usageReport(reports, asked, { scope: 'account', accountId, keyId: null }, null, now())
   }
 
-  async explained(caller: KnownCaller, id: string) {
+  async explained(caller: KnownCaller, id: string): Promise<ExplainedRequest> {
     const own = caller.kind === 'key' ? caller.key.id : null
     const call = await this.parts.reports.request(caller.account.id, own, id)
     if (!call)
@@ -63,7 +64,7 @@ export class UsageAnswers {
   }
 
   /** Whose money a call spends, and what the credential may do. */
-  async whoami(caller: KnownCaller) {
+  async whoami(caller: KnownCaller): Promise<Whoami> {
     const { account } = caller
     const user = await this.parts.identity.user(account.userId)
     const who = { account_id: account.id, email: user?.email ?? null }
@@ -73,7 +74,7 @@ export class UsageAnswers {
     return { ...who, credential: 'app', credential_id: grant.id, name: grant.clientId, scopes: [...scopes] }
   }
 
-  async balance(caller: KnownCaller) {
+  async balance(caller: KnownCaller): Promise<CreditsBalance> {
     const { ledger, now } = this.parts
     const { account } = caller
     const [balance, pool] = await Promise.all([ledger.balance(account.id), ledger.pool(countedOn(caller).poolId)])

@@ -11,6 +11,7 @@ import { FINE_RANGE_MS, type UsageGrouping, type UsageReports } from '../../core
 import { summarise } from '../../core/usage/summary'
 import type { UsageSums } from '../../core/usage/sums'
 import { Failed } from '../middleware/failures'
+import type { ExplainedRequest, RequestRecord, TransactionRecord, UsageReport } from './record'
 
 const DAY_SECONDS = 86_400
 /** A report of minutes covers at most some hours, one of hours a month, one of days a year. */
@@ -80,7 +81,7 @@ export async function usageReport(
   who: UsageWho,
   grouping: UsageGrouping | null,
   now: number,
-) {
+): Promise<UsageReport> {
   const width = query.bucket_width
   const end = query.end_time ?? Math.floor(now / 1000) + 1
   const start = query.start_time ?? end - DEFAULT_SECONDS[width]
@@ -137,7 +138,7 @@ function wireSums(sums: UsageSums) {
 }
 
 /** One row of the request log, as owners see it. */
-export function wireCall(call: CallRecord) {
+export function wireCall(call: CallRecord): RequestRecord {
   return {
     id: call.id,
     client_request_id: call.clientRequestId,
@@ -158,7 +159,7 @@ export function wireCall(call: CallRecord) {
   }
 }
 
-export function wireTransaction(row: AccountTransaction) {
+export function wireTransaction(row: AccountTransaction): TransactionRecord {
   return {
     id: row.id,
     at: new Date(row.at).toISOString(),
@@ -171,7 +172,7 @@ export function wireTransaction(row: AccountTransaction) {
 }
 
 /** One charge explained: the price version, the inputs, the arithmetic (spec-answers 8). */
-export function explainedCall(call: CallRecord) {
+export function explainedCall(call: CallRecord): ExplainedRequest {
   const { charged } = call
   const unit = unitOf(call.operation)
   const lines: readonly ChargeLine[] = charged

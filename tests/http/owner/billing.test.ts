@@ -69,6 +69,7 @@ describe('billing (spec 2.2, 3, spec-answers 4)', () => {
       { amount: '0.99', method: 'sandbox' },
       { amount: 10, method: 'sandbox' },
       { amount: '10.00', method: 'card' },
+      { amount: '10.00', method: 'sandbox', currency: 'JPY' },
       {},
     ])
       expect((await owner.api('/api/topups', body)).status).toBe(400)

@@ -1,12 +1,14 @@
+import type { Static } from '@sinclair/typebox'
+import { ENTRY_KINDS } from '../../core/ledger/entry'
 import {
   instant,
-  type JsonSchema,
   listOf,
   microsUsd,
+  named,
+  nextCursor,
   oneOf,
   orNull,
   record,
-  ref,
   text,
   whole,
   yesOrNo,
@@ -46,11 +48,9 @@ const call = {
   ip: text('The address it came from.'),
 }
 
-const nextCursor = orNull(text('Ask for the next page with it as `cursor`; null on the last page.'))
-
-/** Bodies about use and money, of keys and of owners (spec-answers 3, 8). */
-export const USAGE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
-  UsageReport: record(
+export const UsageReport = named(
+  'UsageReport',
+  record(
     'Use over time.',
     {
       scope: oneOf(['key', 'account'], 'Whose usage.'),
@@ -79,8 +79,15 @@ export const USAGE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     },
     ['groups'],
   ),
-  Request: record('One call of the request log.', call),
-  ExplainedRequest: record('One call, and how its charge came about.', {
+)
+export type UsageReport = Static<typeof UsageReport>
+
+export const RequestRecord = named('Request', record('One call of the request log.', call))
+export type RequestRecord = Static<typeof RequestRecord>
+
+export const ExplainedRequest = named(
+  'ExplainedRequest',
+  record('One call, and how its charge came about.', {
     ...call,
     charge: orNull(
       record('The charge; null when nothing was charged.', {
@@ -105,7 +112,12 @@ export const USAGE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       }),
     ),
   }),
-  CreditsBalance: record('What is left to this key.', {
+)
+export type ExplainedRequest = Static<typeof ExplainedRequest>
+
+export const CreditsBalance = named(
+  'CreditsBalance',
+  record('What is left to this key.', {
     currency: oneOf(['USD'], 'Of the money.'),
     account_balance_micros_usd: microsUsd('The balance of the account.'),
     available_balance_micros_usd: microsUsd('Of it, what no call under way holds.', { minimum: 0 }),
@@ -116,23 +128,45 @@ export const USAGE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     }),
     as_of: instant('When this was true.'),
   }),
-  RequestPage: record('A page of the request log, newest first.', {
-    requests: listOf(ref('Request'), 'The calls.'),
-    next_cursor: nextCursor,
+)
+export type CreditsBalance = Static<typeof CreditsBalance>
+
+export const RequestPage = named(
+  'RequestPage',
+  record('A page of the request log, newest first.', {
+    requests: listOf(RequestRecord, 'The calls.'),
+    next_cursor: nextCursor(),
   }),
-  TransactionPage: record('A page of the money book, newest first.', {
-    transactions: listOf(
-      record('One movement of money.', {
-        id: text('Id of the movement.'),
-        at: instant('When.'),
-        kind: text('What it was, for example charge or signup_credit.'),
-        description: text('In words.'),
-        request_id: orNull(text('The request that it paid for.')),
-        amount_micros_usd: microsUsd('The amount; negative when it was spent.'),
-        balance_after_micros_usd: microsUsd('The balance after it.'),
-      }),
-      'The movements.',
-    ),
-    next_cursor: nextCursor,
+)
+export type RequestPage = Static<typeof RequestPage>
+
+export const TransactionRecord = record('One movement of money.', {
+  id: text('Id of the movement.'),
+  at: instant('When.'),
+  kind: oneOf(ENTRY_KINDS, 'What it was.'),
+  description: text('In words.'),
+  request_id: orNull(text('The request that it paid for.')),
+  amount_micros_usd: microsUsd('The amount; negative when it was spent.'),
+  balance_after_micros_usd: microsUsd('The balance after it.'),
+})
+export type TransactionRecord = Static<typeof TransactionRecord>
+
+export const TransactionPage = named(
+  'TransactionPage',
+  record('A page of the money book, newest first.', {
+    transactions: listOf(TransactionRecord, 'The movements.'),
+    next_cursor: nextCursor(),
   }),
-}
+)
+export type TransactionPage = Static<typeof TransactionPage>
+
+/** Whose money a call spends, and what the credential may do. */
+export const Whoami = record('The account and the credential.', {
+  account_id: text('Id of the account.'),
+  email: orNull(text('E-mail address of its owner.')),
+  credential: oneOf(['key', 'app'], 'What the call was made with.'),
+  credential_id: text('Id of the key, or of the connection of the app.'),
+  name: text('Name of the key, or client id of the app.'),
+  scopes: orNull(listOf(text('A scope.'), 'What the owner allowed the app; null for a key.')),
+})
+export type Whoami = Static<typeof Whoami>
