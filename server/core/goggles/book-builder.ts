@@ -2,37 +2,37 @@ import { type GoggleLines, goggleLines } from './goggle'
 import { buildWork } from './instruction-index'
 import { RuleBook } from './rule-book'
 
-/** Nanoseconds of a line that does nothing. */
+/** The cost of a line without an instruction, in nanoseconds. */
 const LINE_NS = 50
 
-/** Builds the book of one goggle, as much at a time as its user has time for. */
+/** Builds the rule book of a goggle in steps of limited work. */
 export class BookBuilder {
-  readonly #lines: GoggleLines
-  readonly #book = new RuleBook()
-  #isBuilt = false
+  private readonly lines: GoggleLines
+  private readonly building = new RuleBook()
+  private isBuilt = false
 
-  /** The goggle was judged before: one that cannot be read is a bug. */
+  /** The goggle must be valid. */
   constructor(text: string) {
-    this.#lines = goggleLines(text)
+    this.lines = goggleLines(text)
   }
 
-  /** The book, when all of its goggle is in it. */
+  /** The rule book; null until it is complete. */
   get book(): RuleBook | null {
-    return this.#isBuilt ? this.#book : null
+    return this.isBuilt ? this.building : null
   }
 
-  /** Goes on until it is built, or has done as much work as it may. Gives the work it did, in nanoseconds, counted as it is for matching. */
-  build(most: number): number {
+  /** Continues until the book is complete or `maxWork` is used up. Returns the work done, in nanoseconds as in `MatchWork`. */
+  build(maxWork: number): number {
     let done = 0
-    while (!this.#isBuilt && done < most) {
-      const next = this.#lines.next()
+    while (!this.isBuilt && done < maxWork) {
+      const next = this.lines.next()
       if (!next.done) {
         done += next.value ? buildWork(next.value) : LINE_NS
-        if (next.value) this.#book.add(next.value)
+        if (next.value) this.building.add(next.value)
       } else if (next.value.ok) {
-        this.#isBuilt = true
+        this.isBuilt = true
       } else {
-        throw new Error(`a goggle that was not judged, line ${next.value.error.line}: ${next.value.error.rule}`)
+        throw new Error(`invalid goggle, line ${next.value.error.line}: ${next.value.error.rule}`)
       }
     }
     return done

@@ -9,15 +9,15 @@ const GOGGLE_HOSTS: readonly string[] = [
   'gitlab.com',
 ]
 
-/** Most bytes of the inline goggles of one request together. They are parsed before anybody paid, 30 ms of CPU at most. */
+/** The maximum bytes of all inline goggles of a request. They are parsed before payment and take at most 30 ms of CPU. */
 const MAX_INLINE_BYTES = 100_000
 
-/** One entry of `goggles`: an address when it looks like one and is a single line, else the goggle itself. */
+/** An entry of `goggles`: a URL if it is a single line that looks like one, otherwise the goggle itself. */
 export type GoggleEntry =
   | { readonly kind: 'hosted'; readonly url: URL }
   | { readonly kind: 'inline'; readonly text: string }
 
-/** Tells what an entry is; a string is the rule that its address breaks. */
+/** Parses an entry. Returns a string, the broken rule, if its URL is not allowed. */
 export function goggleEntry(text: string): GoggleEntry | string {
   const line = text.trim()
   if (!/^https?:\/\//i.test(line) || /[\r\n]/.test(line)) return { kind: 'inline', text }
@@ -30,7 +30,7 @@ export function isGoggleAddress(url: URL): boolean {
   return url.protocol === 'https:' && url.port === '' && url.username === '' && GOGGLE_HOSTS.includes(url.hostname)
 }
 
-/** The first rule that entries break, naming the entry and the line; null when all that stands in the request is right. */
+/** The first broken rule, with its entry and line; null if all inline goggles and URLs are valid. */
 export function brokenGoggles(entries: readonly string[]): string | null {
   let inlineBytes = 0
   for (const [i, text] of entries.entries()) {

@@ -2,30 +2,30 @@ import { no, ok, type Result } from '../result'
 import { type Instruction, parseInstruction } from './instruction'
 import { isIndexable } from './instruction-index'
 
-/** A set of instructions that moves, keeps and removes results (facts/upstreams.md 3). */
+/** Instructions that move and remove results (facts/upstreams.md 3). */
 export interface Goggle {
   readonly instructions: readonly Instruction[]
-  /** Keys in lower case; the first of each. */
+  /** Keys are in lower case. The first of several equal keys counts. */
   readonly metadata: ReadonlyMap<string, string>
 }
 
 export interface GoggleError {
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number
   readonly rule: string
 }
 
-/** Most bytes of one, inline or hosted. */
+/** The maximum size of a goggle, inline or hosted. */
 export const MAX_GOGGLE_BYTES = 2_000_000
 const MAX_INSTRUCTIONS = 100_000
-/** Patterns that can only be tried one by one cost the time of every other caller. */
+/** Patterns that cannot be indexed are tried one by one, which delays other callers. */
 const MAX_SHORT_PATTERNS = 1000
 const NEEDED_METADATA = ['name', 'description', 'public', 'author']
 
-/** A goggle that is read line by line, so that its reader may pause: what the line does, null for nothing. One wrong line ends it. */
+/** Parses a goggle line by line, so that the reader can pause. Yields an instruction, or null for other lines. Ends at an error. */
 export type GoggleLines = Generator<Instruction | null, Result<Goggle['metadata'], GoggleError>>
 
-/** The lines of a goggle that stands in a request. */
+/** The lines of an inline goggle. */
 export function* goggleLines(text: string): GoggleLines {
   if (text.length * 3 > MAX_GOGGLE_BYTES && Buffer.byteLength(text) > MAX_GOGGLE_BYTES)
     return no({ line: 1, rule: `a goggle has at most ${MAX_GOGGLE_BYTES} bytes` })
@@ -58,7 +58,7 @@ export function* goggleLines(text: string): GoggleLines {
   return ok(metadata)
 }
 
-/** The lines of a goggle that somebody published: it must say what it is. */
+/** The lines of a published goggle, which requires metadata. */
 export function* hostedGoggleLines(text: string): GoggleLines {
   const read = yield* goggleLines(text)
   if (!read.ok) return read
@@ -71,7 +71,7 @@ export function* hostedGoggleLines(text: string): GoggleLines {
   return read
 }
 
-/** Reads all lines of a goggle that stands in a request at once. */
+/** Parses a whole inline goggle. */
 export function parseGoggle(text: string): Result<Goggle, GoggleError> {
   const lines = goggleLines(text)
   const instructions: Instruction[] = []

@@ -2,44 +2,44 @@ import type { Instruction, Target } from './instruction'
 import type { MatchWork } from './match-work'
 import type { Pattern } from './pattern'
 
-/** Characters in a row by which patterns are looked up. */
+/** The length of the character sequences by which patterns are indexed. */
 const GRAM = 3
-/** Of taking one of them out of a text, and of an instruction that has no pattern. */
+/** The cost in nanoseconds of extracting one gram from a text, and of an instruction without a pattern. */
 const GRAM_NS = 60
 const INSTRUCTION_NS = 30
-/** Of reading an instruction and finding its place among the others. */
+/** The cost in nanoseconds of parsing an instruction and adding it to an index. */
 const BUILD_NS = 5_000
 
-/** The texts of one result by what an instruction may look at, in lower case. */
+/** The texts of a result by target, in lower case. */
 export type Texts = Readonly<Record<Target, string>>
 
-/** Whether a pattern can be looked up; the others must be tried one by one. */
+/** Whether a pattern can be indexed. Others must be tried one by one. */
 export function isIndexable({ runs }: Pattern): boolean {
   return runs.some((run) => run.length >= GRAM)
 }
 
-/** Nanoseconds that it may take to read an instruction and to add it to an index. */
+/** The maximum work of parsing an instruction and adding it to an index, in nanoseconds. */
 export function buildWork({ pattern }: Instruction): number {
   const grams = (pattern?.runs ?? []).reduce((sum, run) => sum + Math.max(0, run.length - GRAM + 1), 0)
   return BUILD_NS + grams * GRAM_NS
 }
 
 /**
- * Instructions by three characters that their pattern cannot do without, so that a text is held against those it may match
- * instead of a hundred thousand. Of a pattern's threes the one is taken that fewest others have.
+ * Indexes instructions by three characters that their pattern requires, so that a text is only compared with patterns that it may
+ * match. Of a pattern's grams, the least frequent one is used.
  */
 export class InstructionIndex {
-  readonly #byTarget = new Map<Target, Map<string, Instruction[]>>()
-  readonly #always: Instruction[] = []
+  private readonly byTarget = new Map<Target, Map<string, Instruction[]>>()
+  private readonly always: Instruction[] = []
 
   add(instruction: Instruction): void {
     const { pattern, target } = instruction
     if (!pattern || !isIndexable(pattern)) {
-      this.#always.push(instruction)
+      this.always.push(instruction)
       return
     }
-    const lists = this.#byTarget.get(target) ?? new Map<string, Instruction[]>()
-    this.#byTarget.set(target, lists)
+    const lists = this.byTarget.get(target) ?? new Map<string, Instruction[]>()
+    this.byTarget.set(target, lists)
     const gram = rarest(pattern, lists)
     const list = lists.get(gram)
     if (list) list.push(instruction)
@@ -48,44 +48,44 @@ export class InstructionIndex {
 
   /** The instructions that match. */
   *matching(page: Page): Generator<Instruction> {
-    for (const instruction of this.#always) if (page.matches(instruction)) yield instruction
-    for (const [target, lists] of this.#byTarget)
+    for (const instruction of this.always) if (page.matches(instruction)) yield instruction
+    for (const [target, lists] of this.byTarget)
       for (const gram of page.gramsOf(target))
         for (const instruction of lists.get(gram) ?? []) if (page.matches(instruction)) yield instruction
   }
 }
 
-/** One result that instructions are held against, with the work that takes. When it is too much, nothing matches any more. */
+/** A result to match instructions against, which counts the work. Once there is too much work, nothing matches. */
 export class Page {
-  readonly #texts: Texts
-  readonly #work: MatchWork
-  readonly #grams = new Map<Target, ReadonlySet<string>>()
+  private readonly texts: Texts
+  private readonly work: MatchWork
+  private readonly grams = new Map<Target, ReadonlySet<string>>()
 
   constructor(texts: Texts, work: MatchWork) {
-    this.#texts = texts
-    this.#work = work
+    this.texts = texts
+    this.work = work
   }
 
   matches({ pattern, target }: Instruction): boolean {
-    if (this.#work.isTooMuch) return false
-    const text = this.#texts[target]
-    this.#work.add(pattern ? pattern.workOn(text.length) : INSTRUCTION_NS)
+    if (this.work.isTooMuch) return false
+    const text = this.texts[target]
+    this.work.add(pattern ? pattern.workOn(text.length) : INSTRUCTION_NS)
     return pattern === null || pattern.matches(text)
   }
 
-  /** All threes of a text; taken once, however many sites have rules for the page. */
+  /** All grams of a text, extracted once. */
   gramsOf(target: Target): ReadonlySet<string> {
-    const known = this.#grams.get(target)
+    const known = this.grams.get(target)
     if (known) return known
-    const text = this.#texts[target]
-    this.#work.add(text.length * GRAM_NS)
+    const text = this.texts[target]
+    this.work.add(text.length * GRAM_NS)
     const grams = new Set(gramsOf(text))
-    this.#grams.set(target, grams)
+    this.grams.set(target, grams)
     return grams
   }
 }
 
-/** Of a pattern's threes the one that fewest instructions are listed under; the first of them. */
+/** The gram of a pattern with the fewest instructions in the index. */
 function rarest({ runs }: Pattern, lists: ReadonlyMap<string, readonly Instruction[]>): string {
   let best = ''
   let fewest = Number.POSITIVE_INFINITY

@@ -4,11 +4,11 @@ import { type Pattern, parsePattern } from './pattern'
 export type Target = 'url' | 'title' | 'description' | 'content'
 export type Action = 'boost' | 'downrank' | 'discard'
 
-/** One line of a goggle that does something (facts/upstreams.md 3.2). */
+/** An instruction of a goggle (facts/upstreams.md 3.2). */
 export interface Instruction {
   readonly pattern: Pattern | null
   readonly target: Target
-  /** Lower case, without a dot in front. Its subdomains are meant too. */
+  /** A domain in lower case, without a leading dot. Includes its subdomains. */
   readonly site: string | null
   readonly action: Action
   /** 1 to 10. */
@@ -26,7 +26,7 @@ const TARGETS: Readonly<Record<string, Target>> = {
   incontent: 'content',
 }
 
-/** Reads one line that is not blank and no comment. The error is the rule it breaks. */
+/** Parses a line that is neither blank nor a comment. The error is the broken rule. */
 export function parseInstruction(line: string): Result<Instruction, string> {
   if (line.length > MAX_CHARACTERS && [...line].length > MAX_CHARACTERS)
     return no(`an instruction has at most ${MAX_CHARACTERS} characters`)
@@ -41,7 +41,7 @@ export function parseInstruction(line: string): Result<Instruction, string> {
   return ok({ pattern, target: options.target ?? 'url', site, action, strength })
 }
 
-/** Whether it is `$discard` alone: what no other instruction matches is removed. */
+/** Whether the instruction is a plain `$discard`, which removes every result that no other instruction matches. */
 export function isGenericDiscard({ pattern, site }: Instruction): boolean {
   return pattern === null && site === null
 }

@@ -1,28 +1,27 @@
-/** Most work that the goggles of one search may take: about 200 ms of the thread that every search shares. */
+/** The maximum work of a search's goggles: about 200 ms of the thread that all searches share. */
 export const MAX_WORK = 200_000_000
 
-/** What a set of goggles that takes longer is told. */
+/** The error for goggles that exceed it. */
 export const TOO_MUCH_WORK =
-  'take more than 200 ms to read and to hold against the pages that were found; use fewer or rarer patterns, or publish a long goggle and give its address'
+  'take more than 200 ms to parse and to match against the results; use fewer or rarer patterns, or publish a long goggle and give its URL'
 
 /**
- * Counts the work of goggles, in nanoseconds of a usual machine. Nothing is timed: the same goggles on the same pages are the
- * same work everywhere, and always.
+ * Counts the work of goggles in nanoseconds of a typical machine. It is calculated, not measured, so that the same goggles on the same
+ * pages are always the same work.
  */
 export class MatchWork {
-  #done: number
+  private done: number
 
-  /** `spent` is what was done before, for the same search. */
+  /** `spent` is earlier work for the same search. */
   constructor(spent = 0) {
-    this.#done = spent
+    this.done = spent
   }
 
-  /** Adds some; the numbers were measured. */
   add(nanoseconds: number): void {
-    this.#done += nanoseconds
+    this.done += nanoseconds
   }
 
   get isTooMuch(): boolean {
-    return this.#done > MAX_WORK
+    return this.done > MAX_WORK
   }
 }

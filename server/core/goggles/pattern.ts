@@ -1,25 +1,24 @@
 /**
- * What a goggle looks for in a text: literal characters, `*` for any run, `^` for one separator or the end, `|` first or
- * last to anchor (facts/upstreams.md 3.3). Letter case makes no difference. A match costs at most the length of the text
- * times that of the pattern, whatever both are.
+ * A pattern of a goggle: literal characters, `*` for any characters, `^` for a separator or the end, and `|` at the start or end as an
+ * anchor (facts/upstreams.md 3.3). Ignores letter case. A match takes at most the text's length times the pattern's length.
  */
 export interface Pattern {
-  /** The runs of plain characters that a text must have to match, in lower case. */
+  /** The literal parts that a text must contain to match, in lower case. */
   readonly runs: readonly string[]
-  /** `text` in lower case. */
+  /** `text` must be in lower case. */
   matches(text: string): boolean
-  /** Nanoseconds that a match with a text of this length may take. */
+  /** The maximum work of matching a text of this length, in nanoseconds. */
   workOn(length: number): number
 }
 
-/** Of a match that ends at once, of a character that is passed over, and of one that is looked at by itself. */
+/** The costs in nanoseconds: of any match, per character of a native search, and per character compared one by one. */
 const CALL_NS = 30
 const PASSED_NS = 0.2
 const LOOKED_AT_NS = 2.5
 
 const MAX_WILDCARDS = 2
 
-/** Reads a pattern. A string is the rule that it breaks. */
+/** Parses a pattern. Returns a string, the broken rule, if it is invalid. */
 export function parsePattern(text: string): Pattern | string {
   if (/^[*^|]*$/.test(text)) return 'the pattern needs a character beside * ^ |'
   if (text.split('*').length - 1 > MAX_WILDCARDS) return `the pattern has more than ${MAX_WILDCARDS} *`
@@ -40,11 +39,11 @@ function literal(body: string, atStart: boolean, atEnd: boolean): Pattern {
   return { runs, workOn, matches: (text) => text.includes(body) }
 }
 
-/** What stands between two `*`. */
+/** The part of a pattern between two `*`. */
 interface Segment {
   readonly text: string
   readonly hasSeparator: boolean
-  /** Its longest run of plain characters, by which places for it are found, and how far in that run is. */
+  /** Its longest literal part, used to find candidates, and the position of that part in the segment. */
   readonly run: string
   readonly runAt: number
 }
@@ -55,33 +54,33 @@ function segmentOf(text: string): Segment {
 }
 
 /**
- * Each segment is taken at the first place it fits after the one before: when any place does, that one does, so nothing is
- * tried twice. The last one is tried at the end instead, if the pattern is anchored there.
+ * Matches each segment at the first possible place after the previous one. If any place works, that one does, so there is no
+ * backtracking. If the pattern is anchored at the end, the last segment is matched there.
  */
 class Wildcards implements Pattern {
   readonly runs: readonly string[]
-  readonly #segments: readonly Segment[]
-  readonly #atStart: boolean
-  readonly #atEnd: boolean
+  private readonly segments: readonly Segment[]
+  private readonly atStart: boolean
+  private readonly atEnd: boolean
 
   constructor(segments: readonly Segment[], atStart: boolean, atEnd: boolean) {
     this.runs = segments.flatMap(({ text }) => text.split('^')).filter(Boolean)
-    this.#segments = segments
-    this.#atStart = atStart
-    this.#atEnd = atEnd
+    this.segments = segments
+    this.atStart = atStart
+    this.atEnd = atEnd
   }
 
   workOn(length: number): number {
-    const each = this.#segments.reduce((sum, { hasSeparator }) => sum + (hasSeparator ? LOOKED_AT_NS : PASSED_NS), 0)
-    return CALL_NS * (1 + this.#segments.length) + length * each
+    const each = this.segments.reduce((sum, { hasSeparator }) => sum + (hasSeparator ? LOOKED_AT_NS : PASSED_NS), 0)
+    return CALL_NS * (1 + this.segments.length) + length * each
   }
 
   matches(text: string): boolean {
-    const last = this.#segments.length - 1
+    const last = this.segments.length - 1
     let from = 0
-    for (const [i, segment] of this.#segments.entries()) {
-      const mustStart = i === 0 && this.#atStart
-      if (i === last && this.#atEnd) return endsIn(text, segment, from, mustStart)
+    for (const [i, segment] of this.segments.entries()) {
+      const mustStart = i === 0 && this.atStart
+      if (i === last && this.atEnd) return endsIn(text, segment, from, mustStart)
       const end = mustStart ? endAt(text, segment, 0) : firstEnd(text, segment, from)
       if (end < 0) return false
       from = end
@@ -90,7 +89,7 @@ class Wildcards implements Pattern {
   }
 }
 
-/** Where the segment ends when it stands at `at`; -1 when it does not. */
+/** The end of the segment if it matches at `at`, otherwise -1. */
 function endAt(text: string, segment: Segment, at: number): number {
   if (!segment.hasSeparator) return text.startsWith(segment.text, at) ? at + segment.text.length : -1
   let place = at
@@ -128,7 +127,7 @@ function nextOf(text: string, run: string, found: number): number {
   return found < text.length ? text.indexOf(run, found + 1) : -1
 }
 
-/** Whether the segment stands at the very end. A `^` may take no character there, so several places are possible. */
+/** Whether the segment matches at the end of the text. `^` may match the end itself, so several places are possible. */
 function endsIn(text: string, segment: Segment, from: number, mustStart: boolean): boolean {
   if (mustStart) return endAt(text, segment, 0) === text.length
   for (let at = Math.max(from, text.length - segment.text.length); at <= text.length; at++)

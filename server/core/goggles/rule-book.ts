@@ -1,48 +1,48 @@
 import { type Instruction, isGenericDiscard } from './instruction'
 import { InstructionIndex } from './instruction-index'
 
-/** The instructions of one goggle, by what they can match. */
+/** The instructions of a goggle, indexed for matching. */
 export class RuleBook {
-  readonly #bySite = new Map<string, InstructionIndex>()
-  readonly #everywhere = new InstructionIndex()
-  #discardsRest = false
-  #looksAtContent = false
+  private readonly bySite = new Map<string, InstructionIndex>()
+  private readonly everywhere = new InstructionIndex()
+  private hasGenericDiscard = false
+  private hasContentTarget = false
 
-  /** Whether what no instruction matches is removed. */
+  /** Whether results that no instruction matches are removed. */
   get discardsRest(): boolean {
-    return this.#discardsRest
+    return this.hasGenericDiscard
   }
 
-  /** Whether it can only judge who has the text of a page. */
+  /** Whether matching needs the content of pages. */
   get looksAtContent(): boolean {
-    return this.#looksAtContent
+    return this.hasContentTarget
   }
 
   add(instruction: Instruction): void {
-    if (instruction.target === 'content') this.#looksAtContent = true
-    if (isGenericDiscard(instruction)) this.#discardsRest = true
-    else this.#indexOf(instruction.site).add(instruction)
+    if (instruction.target === 'content') this.hasContentTarget = true
+    if (isGenericDiscard(instruction)) this.hasGenericDiscard = true
+    else this.indexOf(instruction.site).add(instruction)
   }
 
-  /** The rules that name a host or a domain above it, and those that name none. */
+  /** The rules for a host: those of its domain and parent domains, and those without a site. */
   rulesOf(host: string): InstructionIndex[] {
     const found: InstructionIndex[] = []
-    for (let domain = this.#bySite.size > 0 ? host : ''; domain !== ''; domain = above(domain)) {
-      const rules = this.#bySite.get(domain)
+    for (let domain = this.bySite.size > 0 ? host : ''; domain !== ''; domain = parentOf(domain)) {
+      const rules = this.bySite.get(domain)
       if (rules) found.push(rules)
     }
-    return [...found, this.#everywhere]
+    return [...found, this.everywhere]
   }
 
-  #indexOf(site: string | null): InstructionIndex {
-    if (site === null) return this.#everywhere
-    const index = this.#bySite.get(site) ?? new InstructionIndex()
-    this.#bySite.set(site, index)
+  private indexOf(site: string | null): InstructionIndex {
+    if (site === null) return this.everywhere
+    const index = this.bySite.get(site) ?? new InstructionIndex()
+    this.bySite.set(site, index)
     return index
   }
 }
 
-function above(domain: string): string {
+function parentOf(domain: string): string {
   const dot = domain.indexOf('.')
   return dot < 0 ? '' : domain.slice(dot + 1)
 }

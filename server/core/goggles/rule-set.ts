@@ -3,7 +3,7 @@ import { Page, type Texts } from './instruction-index'
 import { MatchWork, TOO_MUCH_WORK } from './match-work'
 import type { RuleBook } from './rule-book'
 
-/** A result, as far as a goggle looks at it. */
+/** The parts of a result that goggles can match. */
 export interface Subject {
   readonly url: string
   readonly title: string
@@ -11,7 +11,7 @@ export interface Subject {
   readonly content: string
 }
 
-/** What happens to one result. `boost` and `downrank` with 1 to 10. */
+/** What happens to a result. `strength` is from 1 to 10. */
 export type Fate =
   | { readonly kind: 'kept' }
   | { readonly kind: 'discarded' }
@@ -19,37 +19,36 @@ export type Fate =
 
 const KEPT: Fate = { kind: 'kept' }
 const DISCARDED: Fate = { kind: 'discarded' }
-/** Each step of strength moves a result by a tenth of all results, so that ten lift the last one over the first. */
+/** Each step of strength moves a result by a tenth of all results, so that ten steps move the last one above the first. */
 const STEPS = 10
-/** Where a moved result meets one that was not: a boost passes it, a downrank lets it pass. */
+/** Breaks ties between moved and unmoved results: a boost goes above, a downrank below. */
 const TIE = 0.5
 
 /**
- * The instructions of all goggles of one request, judged together (facts/upstreams.md 3.5 to 3.9): which of them wins is the same
- * as if they stood in one book.
+ * The instructions of all goggles of a request, which act like a single goggle (facts/upstreams.md 3.5 to 3.9).
  */
 export class RuleSet {
-  readonly #books: readonly RuleBook[]
-  readonly #spent: number
+  private readonly books: readonly RuleBook[]
+  private readonly spent: number
 
-  /** `spent` is what of the work that one search may take went into building its books. */
+  /** `spent` is the work of building the books, which counts towards the search's limit. */
   constructor(books: readonly RuleBook[], spent = 0) {
-    this.#books = books
-    this.#spent = spent
+    this.books = books
+    this.spent = spent
   }
 
-  /** Whether it can only judge who has the text of a page. */
+  /** Whether matching needs the content of pages. */
   get looksAtContent(): boolean {
-    return this.#books.some(({ looksAtContent }) => looksAtContent)
+    return this.books.some(({ looksAtContent }) => looksAtContent)
   }
 
-  /** What the one rule that wins says: a discard, else the strongest boost, else the weakest downrank, else the rest. */
+  /** The outcome of the winning rule: a discard, else the strongest boost, else the weakest downrank, else the default. */
   fateOf(subject: Subject, work = new MatchWork()): Fate {
     const page = new Page(textsOf(subject), work)
     const host = hostOf(subject.url)
     let boost = 0
     let downrank = 0
-    for (const index of this.#books.flatMap((book) => book.rulesOf(host)))
+    for (const index of this.books.flatMap((book) => book.rulesOf(host)))
       for (const { action, strength } of index.matching(page)) {
         if (action === 'discard') return DISCARDED
         if (action === 'boost') boost = Math.max(boost, strength)
@@ -57,16 +56,16 @@ export class RuleSet {
       }
     if (boost > 0) return { kind: 'boosted', strength: boost }
     if (downrank > 0) return { kind: 'downranked', strength: downrank }
-    return this.#books.some(({ discardsRest }) => discardsRest) ? DISCARDED : KEPT
+    return this.books.some(({ discardsRest }) => discardsRest) ? DISCARDED : KEPT
   }
 
   /**
-   * The results that are left, in their new order. Made for all there are, before any are cut off. Where that is more work than
-   * one caller may have of a thread that all share: the rule that the goggles break.
+   * Returns the remaining results in their new order. Must get all results, before any are cut off. The error is the broken rule when
+   * the goggles take too much work.
    */
   rerank<T>(results: readonly T[], subjectOf: (result: T) => Subject): Result<T[], string> {
     const step = Math.max(1, results.length / STEPS)
-    const work = new MatchWork(this.#spent)
+    const work = new MatchWork(this.spent)
     const left = results
       .flatMap((result, at) => {
         const fate = this.fateOf(subjectOf(result), work)
@@ -80,7 +79,7 @@ export class RuleSet {
   }
 }
 
-/** Without `www.`; empty when an address has none. */
+/** The host of a URL without `www.`; empty if the URL is invalid. */
 function hostOf(address: string): string {
   const host = (URL.parse(address)?.hostname ?? '').toLowerCase()
   return host.startsWith('www.') ? host.slice('www.'.length) : host
