@@ -56,7 +56,7 @@ test('/docs shows the operations, says nothing on the console, and asks no other
   for (const words of ['Paid data API gateway', 'Image search', 'LLM context search', 'Usage', 'Keys'])
     await page.getByText(words, { exact: true }).first().waitFor()
   await page.getByText('Image search', { exact: true }).first().click()
-  await page.getByText('The words to search for.').first().waitFor()
+  await page.getByText('The search query.').first().waitFor()
   const text = (await page.locator('main').textContent()) ?? ''
   expect(text).toContain('Catalogue price: 0.005 USD')
   expect(text).not.toMatch(/Ask AI|Deploy|Share/)
