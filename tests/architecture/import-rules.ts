@@ -60,6 +60,7 @@ const EVERY_RESOURCE = [
   'server/http/routing/**',
   'server/http/openapi/**',
   ...RESOURCE_DOCS,
+  ...RECORDS,
 ]
 
 const CRYPTO = 'node:crypto'
@@ -280,20 +281,7 @@ export const RULES: readonly Rule[] = [
   // What an account takes along when it leaves is every record that it has.
   {
     files: ['server/http/account/export.ts'],
-    may: [
-      CORE,
-      PIPELINE,
-      'server/http/keys/*.ts',
-      'server/http/usage/usage-report.ts',
-      'server/http/operator/operator-commands.ts',
-      ...EVERY_RESOURCE,
-    ],
-  },
-  // An owner sees a request for higher limits as the operator does.
-  {
-    files: ['server/http/account/limit-request-routes.ts'],
-    may: [CORE, PIPELINE, 'server/http/operator/operator-commands.ts', ...EVERY_RESOURCE],
-    packages: ['elysia'],
+    may: [CORE, PIPELINE, 'server/http/keys/*.ts', 'server/http/usage/usage-report.ts', ...EVERY_RESOURCE],
   },
   {
     // The operator's commands reach every part of the gateway.

@@ -1,15 +1,9 @@
+import type { ModelRecord } from '../../http/models/record'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
 import { Misused, Refused } from '../control-client'
 import { asJson, printed, usd } from '../print'
 import { table } from '../table'
-
-interface Model {
-  readonly id: string
-  readonly owned_by: string
-  readonly recharge_required: boolean
-  readonly pricing?: { readonly input?: number | string; readonly output?: number | string }
-}
 
 export const MODELS: Command = {
   name: 'models',
@@ -20,15 +14,15 @@ export const MODELS: Command = {
     words('models', positionals, [])
     const api = await Api.open(terminal, values)
     const answer = await api.json('GET', '/v1/models')
-    const models = (answer['data'] as readonly Model[] | undefined) ?? []
+    const models = (answer['data'] as readonly ModelRecord[] | undefined) ?? []
     printed(terminal, values, answer, () =>
       table(
         ['MODEL', 'BY', 'INPUT USD/M', 'OUTPUT USD/M', 'NEEDS A TOP-UP'],
         models.map((model) => [
           model.id,
           model.owned_by,
-          String(model.pricing?.input ?? '-'),
-          String(model.pricing?.output ?? '-'),
+          String(model.pricing.input ?? '-'),
+          String(model.pricing.output ?? '-'),
           model.recharge_required ? 'yes' : 'no',
         ]),
       ),
@@ -79,7 +73,7 @@ ${COMMON_USAGE}`,
 }
 
 async function firstModel(api: Api): Promise<string> {
-  const models = ((await api.json('GET', '/v1/models'))['data'] as readonly Model[] | undefined) ?? []
+  const models = ((await api.json('GET', '/v1/models'))['data'] as readonly ModelRecord[] | undefined) ?? []
   if (!models[0]) throw new Refused('this gateway has no models')
   return models[0].id
 }

@@ -11,9 +11,14 @@ import { isPlainText, PLAIN_LINE_RULE } from '../plain-text'
 import { no, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { KeyOwner } from './keys'
-import { type LimitRequest, type LimitRequestStore, parseLimitRequest } from './limit-request'
+import {
+  brokenLimitRequestRules,
+  type LimitRequest,
+  type LimitRequestForm,
+  type LimitRequestStore,
+} from './limit-request'
 import type { AccountStore } from './store'
-import { wrong } from './submitted'
+import { accepted, type Submitted, wrong } from './submitted'
 
 const MAX_REASON = 1000
 
@@ -45,9 +50,9 @@ export class LimitRequests {
     this.events = parts.events
   }
 
-  async open(owner: KeyOwner, body: unknown): Outcome {
-    const form = parseLimitRequest(body, limitsOf(owner.tier))
-    if (!form.ok) return no(wrongParameters(form.error))
+  async open(owner: KeyOwner, sent: Submitted<LimitRequestForm>): Outcome {
+    const form = accepted(sent, brokenLimitRequestRules(sent.form, limitsOf(owner.tier)))
+    if (!form.ok) return form
     const at = this.clock.now()
     const request: LimitRequest = {
       ...form.value,

@@ -9,8 +9,8 @@ import type { UsageReports } from '../../core/usage/reports'
 import { historyEntry } from '../keys/key-history'
 import { keyRecord } from '../keys/record'
 import type { Owner } from '../middleware/owner-session'
-import { wireLimitRequest } from '../operator/operator-commands'
 import { wireCall, wireTransaction } from '../usage/usage-report'
+import { limitRequestRecord } from './limit-request-record'
 
 export interface ExportParts {
   readonly credentials: CredentialStore
@@ -57,7 +57,7 @@ async function* exported(parts: ExportParts, owner: Owner): AsyncGenerator<strin
   const keys = await credentials.byAccount(accountId)
   yield `,\n"keys":${JSON.stringify(await Promise.all(keys.map((key) => keyRecord(key, { ...parts, now: parts.now() }))))}`
   const options = await limitRequests.list({ accountId, status: null }, PAGE, null)
-  yield `,\n"limit_requests":${JSON.stringify(options.map(wireLimitRequest))}`
+  yield `,\n"limit_requests":${JSON.stringify(options.map(limitRequestRecord))}`
   const ofAccount = { accountId, keyId: null, operation: null, status: null, model: null, from: null, to: null }
   yield* list('changes', (after) => audit.ofAccount(accountId, PAGE, after), historyEntry)
   yield* list('transactions', (after) => statements.transactions(accountId, PAGE, after), wireTransaction)

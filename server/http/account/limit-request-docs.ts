@@ -1,6 +1,6 @@
 import type { RouteDocs } from '../openapi/documented'
-import { record, ref } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import { LimitRequestPage, type LimitRequestRecord, NewLimitRequest, OneLimitRequest } from './limit-request-record'
 
 const WISH = {
   peak_rpm: 2000,
@@ -9,7 +9,7 @@ const WISH = {
   use_case: 'Our shop shows pictures for every product, and the catalogue is rebuilt each night.',
 }
 
-const REQUEST = {
+const REQUEST: LimitRequestRecord = {
   id: 'lim_01a1fdfa942070018c603d2632ddc21e',
   workspace_id: 'acct_01a1fdfa942070018c603d2632ddc21c',
   status: 'pending',
@@ -29,7 +29,7 @@ export const LIMIT_REQUEST_DOCS = {
     answers: {
       200: {
         description: 'A page of requests.',
-        schema: ref('LimitRequestPage'),
+        schema: LimitRequestPage,
         examples: { page: { requests: [REQUEST], next_cursor: null } },
       },
     },
@@ -44,14 +44,14 @@ export const LIMIT_REQUEST_DOCS = {
     access: 'session',
     body: {
       description: 'What you need, and what for.',
-      schema: ref('LimitRequestForm'),
+      schema: NewLimitRequest,
       required: true,
       examples: { growth: WISH },
     },
     answers: {
       201: {
         description: 'The request, which waits now.',
-        schema: record('The request.', { request: ref('LimitRequest') }),
+        schema: OneLimitRequest,
         examples: { pending: { request: REQUEST } },
       },
     },

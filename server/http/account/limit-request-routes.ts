@@ -6,8 +6,13 @@ import { PAGE_QUERY, pageOf, queryOf } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
-import { wireLimitRequest } from '../operator/operator-commands'
 import { LIMIT_REQUEST_DOCS } from './limit-request-docs'
+import {
+  type LimitRequestPage,
+  limitRequestForm,
+  limitRequestRecord,
+  type OneLimitRequest,
+} from './limit-request-record'
 
 /** Owners ask for higher limits, and see what became of it (spec 8). */
 export function limitRequestRoutes(parts: { owners: OwnerSessions; limitRequests: LimitRequests }) {
@@ -15,23 +20,23 @@ export function limitRequestRoutes(parts: { owners: OwnerSessions; limitRequests
   return routeGroup({ name: 'limit-requests', prefix: '/api/limit-requests' })
     .get(
       '',
-      async ({ context }) => {
+      async ({ context }): Promise<LimitRequestPage> => {
         const { accountId } = await owners.owner(context)
         const { limit, cursor } = queryOf(PAGE_QUERY, context)
         const after = (cursor ?? null) as LimitRequestId | null // any text: ids are compared, not looked up
         const rows = await limitRequests.list({ accountId, status: null }, limit + 1, after)
         const page = pageOf(rows, limit)
-        return { requests: page.rows.map(wireLimitRequest), next_cursor: page.next }
+        return { requests: page.rows.map(limitRequestRecord), next_cursor: page.next }
       },
       documented(LIMIT_REQUEST_DOCS.list, PAGE_QUERY),
     )
     .post(
       '',
-      async ({ context, set }) => {
+      async ({ context, set }): Promise<OneLimitRequest> => {
         const owner = await owners.owner(context)
-        const opened = taken(await limitRequests.open(owner, taken(await readJson(context))))
+        const opened = taken(await limitRequests.open(owner, limitRequestForm(taken(await readJson(context)))))
         set.status = 201
-        return { request: wireLimitRequest(opened) }
+        return { request: limitRequestRecord(opened) }
       },
       { parse: 'none', ...documented(LIMIT_REQUEST_DOCS.open) },
     )

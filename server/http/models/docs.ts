@@ -1,8 +1,8 @@
 import type { FailureCode } from '../../core/failure'
 import { KEY_FAILURES } from '../keys/key-failures'
 import type { EndpointDocs, RouteDocs } from '../openapi/documented'
-import { listOf, microsUsd, oneOf, opaque, orNull, record, ref, text, whole, yesOrNo } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import { CallEstimate, ModelList, ModelRecord, NewCallEstimate } from './record'
 
 const CALL_FAILURES: readonly FailureCode[] = [
   'missing_parameter',
@@ -33,43 +33,7 @@ const CALL_FAILURES: readonly FailureCode[] = [
   'upstream_timeout',
 ]
 
-const ENDPOINT_TYPES = ['chat_completions', 'messages', 'generate_content'] as const
-
-const RATE = opaque<number>({ type: 'number', description: 'USD per million tokens.' })
-
-/** Schemas of models, for `components.schemas`. */
-export const MODEL_SCHEMAS = {
-  Model: record('One model.', {
-    id: text('What a call names.'),
-    object: oneOf(['model'], 'Always `model`.'),
-    created: whole('UNIX time in seconds.'),
-    owned_by: text('Who makes it.'),
-    recharge_required: yesOrNo('Whether only accounts that topped up may call it; signup credit pays for the others.'),
-    supported_endpoint_types: listOf(oneOf(ENDPOINT_TYPES, 'A route.'), 'The routes it can be called on.'),
-    pricing: record(
-      'Prices. `cache_write_1h` is of what a cache keeps for an hour, where that has a price of its own.',
-      { input: RATE, output: RATE, cache_read: RATE, cache_write: RATE, cache_write_1h: RATE },
-      ['cache_write_1h'],
-    ),
-    price_version: text('Names this price in every charge made at it.'),
-    context_tokens: orNull(whole('Most tokens of input; null when not known.')),
-    max_output_tokens: orNull(whole('Most tokens of output; null when not known.')),
-  }),
-  ModelList: record('All models.', {
-    object: oneOf(['list'], 'Always `list`.'),
-    data: listOf(ref('Model'), 'By id.'),
-  }),
-  CallEstimate: record('What a call of a model comes to at most.', {
-    model: text('The model.'),
-    price_version: text('The version of its price.'),
-    most_micros_usd: microsUsd('The most that it can cost: so much is held while it runs.', { minimum: 0 }),
-    likely_input_tokens: whole('Input tokens as they usually come.', { minimum: 0 }),
-    most_input_tokens: whole('Most input tokens that the body can be.', { minimum: 0 }),
-    most_output_tokens: whole('The output cap times the number of answers.', { minimum: 0 }),
-  }),
-}
-
-const MODEL_EXAMPLE = {
+const MODEL_EXAMPLE: ModelRecord = {
   id: 'sandbox/echo',
   object: 'model',
   created: 1_767_225_600,
@@ -151,7 +115,7 @@ export const MODEL_DOCS = {
     answers: {
       200: {
         description: 'The models.',
-        schema: ref('ModelList'),
+        schema: ModelList,
         examples: { list: { object: 'list', data: [MODEL_EXAMPLE] } },
       },
     },
@@ -163,7 +127,7 @@ export const MODEL_DOCS = {
     summary: 'One model',
     description: 'An id with a slash is written with `%2F` or with the slash itself. Free.',
     ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
-    answers: { 200: { description: 'The model.', schema: ref('Model'), examples: { model: MODEL_EXAMPLE } } },
+    answers: { 200: { description: 'The model.', schema: ModelRecord, examples: { model: MODEL_EXAMPLE } } },
     failures: [...KEY_FAILURES, 'unknown_model'],
   },
   offered: {
@@ -175,7 +139,7 @@ export const MODEL_DOCS = {
     answers: {
       200: {
         description: 'The models.',
-        schema: ref('ModelList'),
+        schema: ModelList,
         examples: { list: { object: 'list', data: [MODEL_EXAMPLE] } },
       },
     },
@@ -190,11 +154,7 @@ export const MODEL_DOCS = {
     access: 'session',
     body: {
       description: 'The route, the model, and the body as it would be sent there.',
-      schema: record('A call to judge.', {
-        endpoint_type: oneOf(ENDPOINT_TYPES, 'The route.'),
-        model: text('The model; it stands in the body too where the route has it there.'),
-        body: opaque({ type: 'object', additionalProperties: true, description: "The vendor's own body." }),
-      }),
+      schema: NewCallEstimate,
       required: true,
       examples: {
         chat: {
@@ -207,7 +167,7 @@ export const MODEL_DOCS = {
     answers: {
       200: {
         description: 'The most.',
-        schema: ref('CallEstimate'),
+        schema: CallEstimate,
         examples: {
           free: {
             model: 'sandbox/echo',

@@ -1,12 +1,82 @@
+import type { Static } from '@sinclair/typebox'
 import { type Model, routesOf } from '../../core/models/model'
 import { toUsdNumber } from '../../core/money'
+import {
+  anyObject,
+  form,
+  listOf,
+  microsUsd,
+  named,
+  oneOf,
+  opaque,
+  orNull,
+  record,
+  saying,
+  text,
+  whole,
+  yesOrNo,
+} from '../openapi/json-schema'
+
+const ENDPOINT_TYPES = ['chat_completions', 'messages', 'generate_content'] as const
+
+const RATE = opaque<number>({ type: 'number', description: 'USD per million tokens.' })
+
+export const ModelRecord = named(
+  'Model',
+  record('One model.', {
+    id: text('What a call names.'),
+    object: oneOf(['model'], 'Always `model`.'),
+    created: whole('UNIX time in seconds.'),
+    owned_by: text('Who makes it.'),
+    recharge_required: yesOrNo('Whether only accounts that topped up may call it; signup credit pays for the others.'),
+    supported_endpoint_types: listOf(oneOf(ENDPOINT_TYPES, 'A route.'), 'The routes it can be called on.'),
+    pricing: record(
+      'Prices. `cache_write_1h` is of what a cache keeps for an hour, where that has a price of its own.',
+      { input: RATE, output: RATE, cache_read: RATE, cache_write: RATE, cache_write_1h: RATE },
+      ['cache_write_1h'],
+    ),
+    price_version: text('Names this price in every charge made at it.'),
+    context_tokens: orNull(whole('Most tokens of input; null when not known.')),
+    max_output_tokens: orNull(whole('Most tokens of output; null when not known.')),
+  }),
+)
+export type ModelRecord = Static<typeof ModelRecord>
+
+export const ModelList = named(
+  'ModelList',
+  record('All models.', { object: oneOf(['list'], 'Always `list`.'), data: listOf(ModelRecord, 'By id.') }),
+)
+export type ModelList = Static<typeof ModelList>
+
+/** A call whose price is asked. */
+export const NewCallEstimate = form('A call to judge.', {
+  endpoint_type: oneOf(ENDPOINT_TYPES, 'The route.'),
+  model: saying(
+    'must be the id of a model',
+    text('The model; it stands in the body too where the route has it there.'),
+  ),
+  body: anyObject("The vendor's own body."),
+})
+
+export const CallEstimate = named(
+  'CallEstimate',
+  record('What a call of a model comes to at most.', {
+    model: text('The model.'),
+    price_version: text('The version of its price.'),
+    most_micros_usd: microsUsd('The most that it can cost: so much is held while it runs.', { minimum: 0 }),
+    likely_input_tokens: whole('Input tokens as they usually come.', { minimum: 0 }),
+    most_input_tokens: whole('Most input tokens that the body can be.', { minimum: 0 }),
+    most_output_tokens: whole('The output cap times the number of answers.', { minimum: 0 }),
+  }),
+)
+export type CallEstimate = Static<typeof CallEstimate>
 
 /** A model as callers and operators see it (spec-answers 8). */
-export function wireModel(model: Model) {
+export function wireModel(model: Model): ModelRecord {
   const { input, output, cacheRead, cacheWrite, cacheWriteHour } = model.price
   return {
     id: model.id,
-    object: 'model' as const,
+    object: 'model',
     created: model.created,
     owned_by: model.ownedBy,
     recharge_required: model.rechargeRequired,

@@ -95,6 +95,13 @@ export function opaque<T = unknown>(schema: JsonSchema): TUnsafe<T> {
   return Type.Unsafe<T>(schema)
 }
 
+/** An object of any members, such as the body of a vendor. */
+export function anyObject(description: string): TJudged<object> {
+  return judged({ type: 'object', additionalProperties: true, description }, (value) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) ? null : 'must be an object',
+  )
+}
+
 export function listOf<T extends TSchema>(items: T, description: string, more: JsonSchema = {}): TList<T> {
   // TypeBox's own type is of lists that may be changed.
   return Type.Array(items, { description, ...more }) as unknown as TList<T>
@@ -138,10 +145,10 @@ export function whole(description: string, bounds: { readonly minimum?: number; 
   const { minimum, maximum } = bounds
   const rule =
     maximum !== undefined
-      ? `must be a whole number from ${minimum ?? 0} to ${maximum}`
+      ? `must be an integer from ${minimum ?? 0} to ${maximum}`
       : minimum === undefined
-        ? 'must be a whole number'
-        : `must be a whole number above ${minimum - 1}`
+        ? 'must be an integer'
+        : `must be an integer above ${minimum - 1}`
   return judged<number>({ type: 'integer', description, ...bounds }, (value) => {
     const number = Number.isSafeInteger(value) ? Number(value) : Number.NaN
     return number >= (minimum ?? Number.NEGATIVE_INFINITY) && number <= (maximum ?? number) ? null : rule

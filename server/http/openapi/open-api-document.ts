@@ -3,8 +3,6 @@ import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
 import { OPERATIONS } from '../../core/catalogue/operations'
 import { TIER_LIMITS } from '../../core/limits/tier'
 import { formatUsd } from '../../core/money'
-import { LIMIT_REQUEST_SCHEMAS } from '../account/limit-request-schemas'
-import { MODEL_SCHEMAS } from '../models/docs'
 import { WEBSEARCH_SCHEMAS } from '../search/schemas'
 import { SOCIAL_SCHEMAS } from '../social/docs'
 import { curlSamples } from './curl-sample'
@@ -27,8 +25,6 @@ export const COMPONENTS = {
     ...ERROR_SCHEMAS,
     ...WEBSEARCH_SCHEMAS,
     ...SOCIAL_SCHEMAS,
-    ...MODEL_SCHEMAS,
-    ...LIMIT_REQUEST_SCHEMAS,
   },
   headers: RESPONSE_HEADERS,
   securitySchemes: {

@@ -15,6 +15,7 @@ import { type Limits, limitsOf, MAX_KEYS, tierOf } from '../../core/limits/tier'
 import { formatUsd, type Money, parseUsd, ZERO } from '../../core/money'
 import { isPlainLine } from '../../core/plain-text'
 import { no, ok, type Result } from '../../core/result'
+import { limitRequestRecord } from '../account/limit-request-record'
 
 const MAX_ACCOUNTS = 1000
 
@@ -178,25 +179,9 @@ export function describeRequests({ accounts, identity }: OperatorParts, requests
     requests.map(async (request) => {
       const account = await accounts.byId(request.accountId)
       const user = account && (await identity.user(account.userId))
-      return { ...wireLimitRequest(request), email: user?.email ?? null }
+      return { ...limitRequestRecord(request), email: user?.email ?? null }
     }),
   )
-}
-
-/** A request as its owner sees it. */
-export function wireLimitRequest(request: LimitRequest) {
-  return {
-    id: request.id,
-    workspace_id: request.accountId,
-    status: request.status,
-    peak_rpm: request.peakRpm,
-    peak_tpm: request.peakTpm,
-    endpoints: request.endpoints,
-    use_case: request.useCase,
-    reason: request.reason,
-    created_at: new Date(request.at).toISOString(),
-    decided_at: request.decidedAt === null ? null : new Date(request.decidedAt).toISOString(),
-  }
 }
 
 /** Null takes the limits back; undefined: not readable. */

@@ -237,7 +237,7 @@ describe('400', () => {
     expect(await refused(key.id, { grace_period_seconds: seconds })).toMatchObject({
       status: 400,
       param: 'grace_period_seconds',
-      details: [{ rule: 'must be a whole number from 0 to 2592000' }],
+      details: [{ rule: 'must be an integer from 0 to 2592000' }],
     })
     expect((await keys.get(key.id)).replaced_by).toBeNull()
   })

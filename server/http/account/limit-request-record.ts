@@ -1,0 +1,94 @@
+import type { Static } from '@sinclair/typebox'
+import type { LimitRequest, LimitRequestForm } from '../../core/accounts/limit-request'
+import type { Submitted } from '../../core/accounts/submitted'
+import { judgeBody } from '../middleware/judge-body'
+import {
+  form,
+  instant,
+  listOf,
+  named,
+  nextCursor,
+  oneOf,
+  orNull,
+  prose,
+  record,
+  saying,
+  text,
+  whole,
+} from '../openapi/json-schema'
+
+const PER_MINUTE = { minimum: 1, maximum: 1_000_000_000 }
+const MAX_ENDPOINTS = 50
+
+const NEED = {
+  peak_rpm: whole('Requests per minute at your peak.', PER_MINUTE),
+  peak_tpm: whole('Tokens per minute at your peak.', PER_MINUTE),
+  endpoints: saying(
+    `must be a list of 1 to ${MAX_ENDPOINTS} endpoints, each a name of at most 64 characters`,
+    listOf(text('A name.', { pattern: '^[\\w/.:-]{1,64}$' }), 'The endpoints concerned.', {
+      minItems: 1,
+      maxItems: MAX_ENDPOINTS,
+    }),
+  ),
+  use_case: prose('What you need it for.', 2000, 20),
+}
+
+export const NewLimitRequest = named(
+  'LimitRequestForm',
+  form('At least one of the two peaks is above what the account has.', NEED),
+)
+export type NewLimitRequest = Static<typeof NewLimitRequest>
+
+export const LimitRequestRecord = named(
+  'LimitRequest',
+  record('A request for higher limits.', {
+    id: text('Id of the request.'),
+    workspace_id: text('Id of the account that it is for.'),
+    status: oneOf(['pending', 'approved', 'declined'], 'What became of it.'),
+    ...NEED,
+    reason: orNull(text('What the operator said to it.')),
+    created_at: instant('Sent at.'),
+    decided_at: orNull(instant('Decided at; null while it waits.')),
+  }),
+)
+export type LimitRequestRecord = Static<typeof LimitRequestRecord>
+
+export const OneLimitRequest = record('The request.', { request: LimitRequestRecord })
+export type OneLimitRequest = Static<typeof OneLimitRequest>
+
+export const LimitRequestPage = named(
+  'LimitRequestPage',
+  record('A page of requests, newest first.', {
+    requests: listOf(LimitRequestRecord, 'The requests.'),
+    next_cursor: nextCursor(),
+  }),
+)
+export type LimitRequestPage = Static<typeof LimitRequestPage>
+
+/** The body of a request for higher limits, as core takes it. */
+export function limitRequestForm(body: unknown): Submitted<LimitRequestForm> {
+  const sent = judgeBody(NewLimitRequest, body)
+  if (sent.isWhole) return { ...sent, form: limitRequestOf(sent.form) }
+  const { peak_rpm: peakRpm, peak_tpm: peakTpm } = sent.form
+  return { ...sent, form: { ...(peakRpm !== undefined && { peakRpm }), ...(peakTpm !== undefined && { peakTpm }) } }
+}
+
+function limitRequestOf({ peak_rpm, peak_tpm, endpoints, use_case }: NewLimitRequest): LimitRequestForm {
+  return { peakRpm: peak_rpm, peakTpm: peak_tpm, endpoints: [...new Set(endpoints)], useCase: use_case.trim() }
+}
+
+/** A request as its owner sees it. */
+export function limitRequestRecord(request: LimitRequest): LimitRequestRecord {
+  return {
+    id: request.id,
+    workspace_id: request.accountId,
+    status: request.status,
+    peak_rpm: request.peakRpm,
+    peak_tpm: request.peakTpm,
+    endpoints: request.endpoints,
+    use_case: request.useCase,
+    reason: request.reason,
+    created_at: new Date(request.at).toISOString(),
+    decided_at: request.decidedAt === null ? null : new Date(request.decidedAt).toISOString(),
+  }
+}
