@@ -78,7 +78,7 @@ export class Gate {
       ...{ id: ids.own, clientRequestId: ids.client, at, address, route, request: { method, url: url.href } },
       credential: payment ? { kind: 'payment', shown: payment } : authenticated.incoming.credential,
     }
-    const passed = payment ? await authenticate(auth, incoming) : reauthorize(authenticated, incoming)
+    const passed = payment ? await authenticate(auth, incoming) : await reauthorize(auth, authenticated, incoming)
     return { reply: this.reply(passed, ids, url.pathname), authenticated: passed.ok ? passed.value : null }
   }
 

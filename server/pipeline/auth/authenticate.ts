@@ -53,17 +53,24 @@ export async function authenticate(
 }
 
 /**
- * Authorizes a part of a call that was let in: the same caller on another route. Nothing is looked up or counted again; what
- * the caller may do there is judged.
+ * Authorizes a part of a call that was let in: the same caller on another route. The caller is not looked up or counted again. What it
+ * may do there is checked, and the request counts in the window that the route has beside the key's (spec 8).
  */
-export function reauthorize(
+export async function reauthorize(
+  { limiter }: Pick<AuthDeps, 'limiter'>,
   authenticated: AuthenticatedCall,
   incoming: IncomingCall,
-): Result<AuthenticatedCall, Refused> {
-  const { caller, readings } = authenticated
+): Promise<Result<AuthenticatedCall, Refused>> {
+  const { caller, subjects } = authenticated
   const { route } = incoming
+  const refuse = (problem: Failure, readings: Readings) => no({ incoming, caller, failure: problem, readings })
   const problem = route.kind === 'unmatched' ? route.failure : forbidden(caller, route)
-  return problem ? no({ incoming, caller, failure: problem, readings }) : ok({ ...authenticated, incoming })
+  if (problem) return refuse(problem, authenticated.readings)
+  const all = withOverride(subjects, route)
+  if (all.length === subjects.length) return ok({ ...authenticated, incoming })
+  const counted = await limiter.countRequest(all.slice(subjects.length))
+  if (!counted.ok) return refuse(limitFailure(counted.error, caller), counted.error.readings)
+  return ok({ ...authenticated, incoming, subjects: all })
 }
 
 /** Why this caller may not go there, or null. */
