@@ -128,6 +128,8 @@ describe('a body judged by its schema', () => {
   test('takes names that every object has for what they are: unknown members', () => {
     const body: unknown = JSON.parse('{"name":"Rex","__proto__":1,"constructor":1,"toString":1}')
     expect(judgeBody(Dog, body).errors.map(({ param }) => param)).toEqual(['__proto__', 'constructor', 'toString'])
+    const long = judgeBody(Dog, { name: 'Rex', ['x'.repeat(1000)]: 1 })
+    expect(long.errors.map(({ param }) => param)).toEqual(['x'.repeat(60)])
     const Odd = partialForm('Odd.', { valueOf: text('A text.') })
     expect(Object.keys(judgeBody(Odd, {}).form)).toEqual([])
   })

@@ -32,23 +32,17 @@ export function judgeBody<T extends TObject>(schema: T, body: unknown): Submitte
   return errors.length > 0 ? { isWhole: false, form, errors } : { isWhole: true, form: form as Static<T>, errors: [] }
 }
 
-/** The body of a request, judged by its schema; without a body, what `unsent` stands for. Throws what keeps it from being read. */
-export async function sentBody<T extends TObject>(
-  schema: T,
-  source: BodySource,
-  unsent?: Static<T>,
-): Promise<Submitted<Static<T>>> {
-  const body = taken(await readJson(source))
-  return judgeBody(schema, body === undefined ? unsent : body)
-}
-
-/** The body of a request that is nothing but what its schema asks for; throws one failure that lists every broken rule. */
+/**
+ * The body of a request, when it is what its schema asks for; without a body, what `unsent` stands for. Throws one failure that
+ * lists every broken rule.
+ */
 export async function readBody<T extends TObject>(
   schema: T,
   source: BodySource,
   unsent?: Static<T>,
 ): Promise<Static<T>> {
-  return taken(accepted(await sentBody(schema, source, unsent)))
+  const body = taken(await readJson(source))
+  return taken(accepted(judgeBody(schema, body === undefined ? unsent : body)))
 }
 
 /** A value that its schema has judged, read by a function that gives null for what cannot be read. */
