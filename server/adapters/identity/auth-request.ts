@@ -70,7 +70,7 @@ export async function authRequest(
     return ok(new Request(path === '/oauth2/authorize' ? askingForConsent(target) : target, { method, headers }))
 
   if (isForeign(request.headers, own.trusted)) {
-    return refuse(403, 'INVALID_ORIGIN', 'This origin may not write here.')
+    return refuse(403, 'INVALID_ORIGIN', 'Requests from this origin are not allowed.')
   }
   // The library refuses every cookie without an Origin; that a script may come so was judged in isForeign.
   if (!headers.has('origin')) headers.set('origin', own.origin)
@@ -121,7 +121,7 @@ async function readJson(request: Request): Promise<Result<string | null, EarlyRe
 
 /** Reads no more than one chunk past the cap, whatever Content-Length says. */
 async function readCapped(request: Request): Promise<Result<Uint8Array, EarlyRefusal>> {
-  const tooLarge = () => refuse(413, null, `The body may have at most ${MAX_BODY_BYTES} bytes.`)
+  const tooLarge = () => refuse(413, null, `The body can have at most ${MAX_BODY_BYTES} bytes.`)
   if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) return tooLarge()
   try {
     const bytes = await boundedBytes(request.body, MAX_BODY_BYTES)

@@ -44,15 +44,21 @@ const OTHER_CLIENT_ERROR: StatusRow = { type: INVALID, code: 'invalid_request', 
 const INTERNAL: StatusRow = {
   type: 'api_error',
   code: 'internal_error',
-  message: 'The request failed on our side. Quote the request id when you ask about it.',
+  message: 'The request failed on our side. If you contact support, include the request ID.',
 }
 
 const BY_STATUS: ReadonlyMap<number, StatusRow> = new Map([
   [401, { type: 'authentication_error', code: 'missing_session', message: 'Sign in first.' }],
-  [403, { type: 'permission_error', code: 'insufficient_permissions', message: 'This is not allowed.' }],
-  [404, { type: INVALID, code: 'unknown_endpoint', message: 'There is no such endpoint.' }],
-  [405, { type: INVALID, code: 'method_not_allowed', message: 'The endpoint does not take this method.' }],
-  [409, { type: INVALID, code: 'invalid_state', message: 'The request does not fit the present state.' }],
+  [
+    403,
+    { type: 'permission_error', code: 'insufficient_permissions', message: 'You do not have permission to do this.' },
+  ],
+  [404, { type: INVALID, code: 'unknown_endpoint', message: 'This endpoint does not exist.' }],
+  [405, { type: INVALID, code: 'method_not_allowed', message: 'This endpoint does not support this method.' }],
+  [
+    409,
+    { type: INVALID, code: 'invalid_state', message: 'The request conflicts with the current state of the resource.' },
+  ],
   [413, { type: INVALID, code: 'payload_too_large', message: 'The body is too large.' }],
   [415, { type: INVALID, code: 'unsupported_media_type', message: 'The body must be application/json.' }],
   [429, { type: 'rate_limit_error', code: 'rate_limit_exceeded', message: 'Too many requests. Try again later.' }],

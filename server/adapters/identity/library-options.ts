@@ -244,6 +244,6 @@ function judgeProfile(user: Readonly<Record<string, unknown>>): void {
     throw new APIError('BAD_REQUEST', { code: 'INVALID_EMAIL', message: 'Invalid email' })
   }
   if (image !== undefined && image !== null) {
-    throw new APIError('BAD_REQUEST', { code: 'FIELD_NOT_ALLOWED', message: 'image is not kept.' })
+    throw new APIError('BAD_REQUEST', { code: 'FIELD_NOT_ALLOWED', message: 'image is not supported.' })
   }
 }

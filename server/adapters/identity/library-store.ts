@@ -178,7 +178,10 @@ async function orInvalidGrant<R>(model: string, create: () => Promise<R>): Promi
     return await create()
   } catch (error) {
     if (!model.startsWith('oauth') || !isMissingParent(error)) throw error
-    throw new APIError('BAD_REQUEST', { error: 'invalid_grant', error_description: 'the grant has ended' })
+    throw new APIError('BAD_REQUEST', {
+      error: 'invalid_grant',
+      error_description: 'the grant has expired or was revoked',
+    })
   }
 }
 

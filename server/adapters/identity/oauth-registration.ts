@@ -41,16 +41,16 @@ export function judgedRegistration(body: unknown): Result<JudgedRegistration, st
   for (const member of KEPT) if (Object.hasOwn(body, member)) kept[member] = Reflect.get(body, member)
   const { client_name: name, redirect_uris: uris, token_endpoint_auth_method: method, scope } = kept
   if (!Array.isArray(uris) || uris.length < 1 || uris.length > MAX_REDIRECTS)
-    return no(`redirect_uris must hold 1 to ${MAX_REDIRECTS} addresses`)
+    return no(`redirect_uris must contain 1 to ${MAX_REDIRECTS} URIs`)
   if (!uris.every((uri) => typeof uri === 'string' && uri.length <= MAX_URI_CHARACTERS))
-    return no(`a redirect address may have at most ${MAX_URI_CHARACTERS} characters`)
+    return no(`a redirect URI can have at most ${MAX_URI_CHARACTERS} characters`)
   if (method !== undefined && !AUTH_METHODS.includes(String(method)))
     return no(`token_endpoint_auth_method must be one of ${AUTH_METHODS.join(', ')}`)
   const redirectUris: readonly string[] = uris
-  if (redirectUris.some(hasWildcard)) return no('a redirect address is taken letter by letter: it may not hold *')
+  if (redirectUris.some(hasWildcard)) return no('redirect URIs are matched exactly and cannot contain *')
   const privateUse = redirectUris.filter(isPrivateUse)
   if (kept['application_type'] === 'web' && privateUse.length > 0)
-    return no('an address of a scheme of its own is for application_type native')
+    return no('private-use URI schemes require application_type "native"')
   if (name !== undefined) kept['client_name'] = plainName(name)
   // The library reads a missing application_type as "web" and then refuses every loopback address (facts 3.1, RFC 8252).
   const isNative = privateUse.length > 0 || redirectUris.some(isLoopback)

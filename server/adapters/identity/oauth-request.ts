@@ -58,7 +58,7 @@ export async function protocolRequest(
   addressHeader: readonly [string, string] | null,
 ): Promise<Result<ProtocolCall, OAuthError>> {
   const endpoint = PROTOCOL.get(path)
-  if (!endpoint) throw new Error(`${path} is no endpoint of the protocol`)
+  if (!endpoint) throw new Error(`${path} is not an OAuth protocol endpoint`)
   const invalid = (status: number, description: string) => no({ status, error: 'invalid_request', description })
   const type = (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   if (!endpoint.mediaTypes.includes(type as MediaType))
@@ -111,7 +111,7 @@ function plainForm(text: string): Result<Judged, OAuthError> {
   const form = new URLSearchParams(text)
   const names = [...form.keys()].filter((name) => name !== 'resource')
   if (new Set(names).size < names.length)
-    return no({ status: 400, error: 'invalid_request', description: 'a parameter is sent twice' })
+    return no({ status: 400, error: 'invalid_request', description: 'a parameter was sent more than once' })
   // An app may not say whose device it is: whoever opens the page and is signed in claims it.
   form.delete('user_id')
   const code = form.get('grant_type') === 'authorization_code' ? form.get('code') : null

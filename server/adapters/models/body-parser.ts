@@ -116,7 +116,11 @@ function alone(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
 }
 
 const NO_ROOM: Outcome = no(
-  failure('service_unavailable', 'Too many long bodies wait to be read. Try again. Nothing was charged.', {
-    retryAfterSeconds: 1,
-  }),
+  failure(
+    'service_unavailable',
+    'Too many large request bodies are waiting to be parsed. Try again. You were not charged.',
+    {
+      retryAfterSeconds: 1,
+    },
+  ),
 )

@@ -29,7 +29,7 @@ export async function openHttp(
   /** Whether it answered a moment ago: then nobody knocks first. */
   isKnown: boolean,
 ): Promise<Result<Opened, Refusal>> {
-  if (upstream.kind === 'sandbox') throw new Error('a sandbox is not called over HTTP')
+  if (upstream.kind === 'sandbox') throw new Error('a sandbox model cannot be called over HTTP')
   const vendor = VENDORS[upstream.kind]
   const reached = isKnown || (await isReachable(upstream, abort.signal))
   if (!reached) return no(trouble('unavailable', `no connection within ${upstream.connectMs} ms`))
@@ -60,7 +60,7 @@ export async function openHttp(
       body: call.request.stream ? guarded(response.body, call, upstream) : response.body,
     })
   } catch (error) {
-    if (late) return no(trouble('timeout', `no answer within ${upstream.firstByteMs} ms`))
+    if (late) return no(trouble('timeout', `no response within ${upstream.firstByteMs} ms`))
     if (abort.signal.aborted) return no(trouble('timeout', 'told to stop'))
     return no(trouble('unavailable', codeOf(error)))
   } finally {

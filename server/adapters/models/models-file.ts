@@ -13,14 +13,14 @@ export async function modelsOfFile(file: string, created: number): Promise<Model
   const path = resolve(file)
   const content = await contentOf(path)
   const entries: unknown = Object(content).models
-  if (!Array.isArray(entries)) throw new ModelsFileError(`${path} must hold {"models": [...]}`)
+  if (!Array.isArray(entries)) throw new ModelsFileError(`${path} must contain {"models": [...]}`)
   const models = entries.map((entry: unknown) => {
     const model = parseModelEntry(entry, { created, priceVersion })
     if (!model.ok) throw new ModelsFileError(`${path}: ${model.error}`)
     return model.value
   })
   const twice = models.find(({ id }, i) => models.findIndex((other) => other.id === id) !== i)
-  if (twice) throw new ModelsFileError(`${path}: ${twice.id} stands there twice`)
+  if (twice) throw new ModelsFileError(`${path}: the model ${twice.id} is listed twice`)
   return models
 }
 
@@ -28,7 +28,7 @@ async function contentOf(path: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, 'utf8'))
   } catch (error) {
-    throw new ModelsFileError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new ModelsFileError(`${path} could not be read: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

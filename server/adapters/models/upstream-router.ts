@@ -75,12 +75,12 @@ export class UpstreamRouter implements ModelBackend {
     const key = upstream.keyEnv === null ? null : this.options.keyOf(upstream.keyEnv)
     if (upstream.keyEnv !== null && key === null) {
       this.options.onTrouble(name, `${upstream.keyEnv} is not set`)
-      return no(refusal('unavailable', 'our key is not set', null))
+      return no(refusal('unavailable', 'its API key is not set', null))
     }
     const breaker = this.breakerOf(name)
     const entered = breaker.enter(upstream.concurrency)
-    if (entered === 'open') return no(refusal('unavailable', 'its breaker is open', null))
-    if (entered === 'full') return no(refusal('rate_limited', 'all places are taken', null))
+    if (entered === 'open') return no(refusal('unavailable', 'its circuit breaker is open', null))
+    if (entered === 'full') return no(refusal('rate_limited', 'it has reached its limit of concurrent calls', null))
     const abort = new AbortController()
     const hangUp = () => abort.abort()
     signal.addEventListener('abort', hangUp, { once: true })

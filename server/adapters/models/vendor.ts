@@ -36,7 +36,7 @@ export function refusalOf(vendor: Vendor, status: number, headers: Headers, body
   const retryAfter = said === 'false' ? null : (wait ?? (said === 'true' ? 0.5 : null))
   if ([401, 402, 403].includes(status) || vendor.isAboutUs(status, error))
     return {
-      failure: { kind: 'unavailable', reason: `status ${status} about our own credential or balance` },
+      failure: { kind: 'unavailable', reason: `status ${status}: the provider refused our own credential or balance` },
       goOn: true,
       isFault: false,
       retryAfter: null,

@@ -45,10 +45,11 @@ export function openGuardedFetch(options: GuardedFetchOptions): OutboundFetch {
     let url = callable(request.url)
     const first = url
     for (let followed = 0; ; followed++) {
-      if (!first || !url) return no({ kind: 'bad_url', reason: 'not an http or https address on a usual port' })
+      if (!first || !url) return no({ kind: 'bad_url', reason: 'not an http or https URL on an allowed port' })
       const hopped = await visit(url, url.origin === first.origin, request, deadline, options)
       if (!hopped.ok || most === 0 || !isRedirect(hopped.value)) return hopped
-      if (followed === most) return no({ kind: 'too_many_redirects', reason: `${first.host}: more than ${most}` })
+      if (followed === most)
+        return no({ kind: 'too_many_redirects', reason: `${first.host} redirected more than ${most} times` })
       url = callable(hopped.value.headers.get('location') ?? '', url)
     }
   }
@@ -77,7 +78,7 @@ async function visit(
   if (request.mayVisit) {
     const may = await beforeEnd(Promise.resolve(request.mayVisit(url, deadline.signal)), deadline)
     if (!may.ok) return may
-    if (!may.value) return no({ kind: 'not_allowed', reason: `${url.host} may not be visited` })
+    if (!may.value) return no({ kind: 'not_allowed', reason: `${url.host} does not allow this URL to be fetched` })
   }
   const judged = await judgedAddresses(url, deadline, options)
   if (!judged.ok) return judged
@@ -148,7 +149,7 @@ async function beforeEnd<T>(work: Promise<T>, deadline: Deadline): Promise<Resul
     const done = await Promise.race([work.then((value) => ({ value })), ended.promise])
     return done === 'ended' ? no(deadline.problem('timeout', 'ended')) : ok(done.value)
   } catch {
-    return no(deadline.problem('unreachable', 'the name cannot be resolved'))
+    return no(deadline.problem('unreachable', 'the host name could not be resolved'))
   } finally {
     signal.removeEventListener('abort', end)
   }

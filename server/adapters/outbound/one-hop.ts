@@ -25,18 +25,18 @@ export interface Hop {
 /** When a call must end, and who said so. */
 export class Deadline {
   readonly signal: AbortSignal
-  readonly #caller: AbortSignal | undefined
+  private readonly caller: AbortSignal | undefined
 
   constructor(timeoutMs: number, caller: AbortSignal | undefined) {
     const timer = AbortSignal.timeout(timeoutMs)
-    this.#caller = caller
+    this.caller = caller
     this.signal = caller ? AbortSignal.any([caller, timer]) : timer
   }
 
   /** What a throw means: the caller's hanging up and the timer come before whatever the connection says. */
   problem(kind: OutboundProblemKind, reason: string): OutboundProblem {
-    if (this.#caller?.aborted) return { kind: 'aborted', reason: 'the caller gave up' }
-    if (this.signal.aborted) return { kind: 'timeout', reason: 'no whole answer before the deadline' }
+    if (this.caller?.aborted) return { kind: 'aborted', reason: 'the caller canceled the request' }
+    if (this.signal.aborted) return { kind: 'timeout', reason: 'no complete response before the deadline' }
     return { kind, reason }
   }
 }
@@ -115,7 +115,7 @@ async function unpacked(
   const name = (encoding ?? '').trim().toLowerCase()
   if (name === '' || name === 'identity' || body.byteLength === 0) return ok(body)
   if (name !== 'gzip' && name !== 'x-gzip')
-    return no({ kind: 'bad_encoding', reason: `${url.host} sent an encoding that was not asked for` })
+    return no({ kind: 'bad_encoding', reason: `${url.host} sent a content encoding that was not requested` })
   try {
     return ok(new Uint8Array(await unpack(body, { maxOutputLength: maxBytes })))
   } catch (error) {

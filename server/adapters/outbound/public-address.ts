@@ -36,6 +36,6 @@ export function publicAddress(text: string): KnownAddress | null {
 
 function listOf(entries: readonly string[]): Allowlist {
   const list = Allowlist.of(entries)
-  if (!list) throw new Error('a list of blocks is empty')
+  if (!list) throw new Error('the list of address blocks is empty')
   return list
 }

@@ -11,7 +11,7 @@ const USER_AGENT = 'paid-api-gateway/0.1'
 export const trustedFetch: OutboundFetch = async (request) => {
   const url = URL.parse(request.url)
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    return no({ kind: 'bad_url', reason: 'not an http or https address' })
+    return no({ kind: 'bad_url', reason: 'not an http or https URL' })
   const headers = new Headers(request.headers)
   if (!headers.has('user-agent')) headers.set('user-agent', USER_AGENT)
   return oneHop({

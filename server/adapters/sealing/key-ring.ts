@@ -18,7 +18,7 @@ export class KeyRing implements Sealing {
   /** Newest first; at least one. */
   constructor(keys: readonly SealingKey[]) {
     const [newest] = keys
-    if (!newest) throw new Error('a key ring needs a key')
+    if (!newest) throw new Error('a key ring needs at least one key')
     this.newest = newest
     this.keys = new Map(keys.map((key) => [key.id, key]))
   }

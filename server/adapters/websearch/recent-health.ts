@@ -7,11 +7,11 @@ const REMEMBERED_MS = 30_000
 
 /** Whether a source that costs money to ask could answer, by how its last call went: nothing is asked to find out. */
 export class RecentHealth {
-  readonly #clock: Clock
-  #failedAt: number | null = null
+  private readonly clock: Clock
+  private failedAt: number | null = null
 
   constructor(clock: Clock) {
-    this.#clock = clock
+    this.clock = clock
   }
 
   /**
@@ -20,13 +20,13 @@ export class RecentHealth {
    */
   noted<T>(outcome: Result<T, UpstreamFailure>, signal: AbortSignal): Result<T, UpstreamFailure> {
     const hungUp = signal.aborted && signal.reason?.name !== 'TimeoutError'
-    if (outcome.ok) this.#failedAt = null
-    else if (!hungUp && !outcome.error.passThrough && !isAboutCaller(outcome.error)) this.#failedAt = this.#clock.now()
+    if (outcome.ok) this.failedAt = null
+    else if (!hungUp && !outcome.error.passThrough && !isAboutCaller(outcome.error)) this.failedAt = this.clock.now()
     return outcome
   }
 
   isGood(): boolean {
-    return this.#failedAt === null || this.#clock.now() - this.#failedAt >= REMEMBERED_MS
+    return this.failedAt === null || this.clock.now() - this.failedAt >= REMEMBERED_MS
   }
 }
 

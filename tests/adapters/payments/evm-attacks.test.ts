@@ -86,7 +86,7 @@ describe('attacks on the evm method', () => {
         expect(fates.map(({ kind }) => kind).sort()).toEqual(['never', 'settled'])
         expect((await received()) - before).toBe(PRICE)
       }
-      expect(troubles.join()).toContain('an authorization was used, and does not pay here')
+      expect(troubles.join()).toContain('an authorization was already used and does not count as a payment')
     })
 
     describe('while ours waits for its block, somebody else brings it', () => {
@@ -267,7 +267,7 @@ describe('attacks on the evm method', () => {
       expect(await paying.validate(shown, terms)).toMatchObject({ error: { code: 'payment_network_unavailable' } })
       expect(await paying.settle(shown)).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('ceiling') })
       expect(await spent()).toBe(before)
-      expect(troubles).toEqual([expect.stringContaining('gas is too dear')])
+      expect(troubles).toEqual([expect.stringContaining('gas is too expensive')])
     })
 
     test('what is sent bids no more than the ceiling, however it is sent', async () => {

@@ -190,10 +190,10 @@ describe('what is wrong with a published goggle is told, with entry and line', (
   })
 
   test.each<[OutboundProblemKind, string]>([
-    ['too_large', 'invalid_input: entry 1: the goggle has more than 2000000 bytes'],
-    ['wrong_type', 'invalid_input: entry 1: the address does not give plain text; give that of the raw file'],
-    ['not_allowed', 'invalid_input: entry 1: the address leads to another host'],
-    ['too_many_redirects', 'invalid_input: entry 1: the address redirects too often'],
+    ['too_large', 'invalid_input: entry 1: the goggle is larger than 2000000 bytes'],
+    ['wrong_type', 'invalid_input: entry 1: the URL does not return plain text; use the URL of the raw file'],
+    ['not_allowed', 'invalid_input: entry 1: the URL redirects to another host'],
+    ['too_many_redirects', 'invalid_input: entry 1: the URL redirects too many times'],
     ['forbidden_address', 'invalid_input: entry 1: the address does not give a goggle'],
     ['timeout', 'unavailable: '],
     ['unreachable', 'unavailable: '],

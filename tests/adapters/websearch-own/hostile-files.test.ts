@@ -133,7 +133,7 @@ describe('the process that reads files', () => {
   test.each([
     ['grows', /^it took more than 512 MiB of memory to read$/, {}],
     ['hangs', /^it took longer than 0.5 s to read$/, { timeoutMs: 500 }],
-    ['crashes', /^it made its reader crash$/, {}],
+    ['crashes', /^it crashed the file reader$/, {}],
   ])('is ended when a file %s, and the next file is read by a new one', async (origin, reason, limits) => {
     const reader = new FileReader({ maxMemoryBytes: 512 * 1024 * 1024, ...limits }, double)
     try {

@@ -24,13 +24,13 @@ const MAX_BYTES = 512 * 1024
 const TOO_LONG: Refusal = {
   failure: {
     kind: 'error',
-    reason: 'longer than a sandbox model reads',
+    reason: 'the input is too long for a sandbox model',
     passThrough: {
       status: 400,
       contentType: 'application/json',
       body: JSON.stringify({
         error: {
-          message: `A sandbox model reads at most ${MAX_BYTES} bytes.`,
+          message: `A sandbox model accepts at most ${MAX_BYTES} bytes of input.`,
           type: 'invalid_request_error',
           param: null,
           code: 'context_length_exceeded',

@@ -69,7 +69,7 @@ export class ChainWatch {
     // One that lasts is told once, whatever numbers are in it.
     const kind = problem?.replace(/[\d.]+/g, '') ?? null
     if (problem !== null && kind !== this.told)
-      this.options.onTrouble('payments are not offered while their network is in trouble', problem)
+      this.options.onTrouble('payments are not offered until their network recovers', problem)
     this.told = kind
     return problem
   }
@@ -85,7 +85,7 @@ export class ChainWatch {
     ])
     if (answered !== chainId) return `the node is of chain ${answered}, not ${chainId}`
     if (maxBlockAgeMs !== null && now() - Number(timestamp) * 1000 > maxBlockAgeMs)
-      return `the last block is older than ${maxBlockAgeMs / 1000} s: the chain stands still, or its node is behind`
+      return `the last block is older than ${maxBlockAgeMs / 1000} s: the chain has halted, or its node is behind`
     return moves ?? other
   }
 
@@ -98,7 +98,7 @@ export class ChainWatch {
       return null
     } catch (error) {
       if (!isRevert(error)) throw error
-      return `the token moves nothing to the recipient: paused, or one of them is blocked: ${reasonOf(error)}`
+      return `the token cannot be transferred to the recipient (the token is paused, or an address is blocked): ${reasonOf(error)}`
     }
   }
 }

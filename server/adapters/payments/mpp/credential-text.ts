@@ -18,14 +18,14 @@ export function readPaymentScheme(
 ): Result<{ credential: AnyCredential; hash: string; binding: Binding | null }, PaymentRefusal> | null {
   if (shown.scheme !== 'payment') return null
   try {
-    if (!isCredentialText(shown.text)) throw new RangeError('more than a credential can be')
+    if (!isCredentialText(shown.text)) throw new RangeError('the credential is too long')
     const credential = Credential.deserialize(`Payment ${shown.text}`)
     if (credential.challenge.method !== method) return null
     return ok({ credential, hash: digestOf(shown.text), binding: bindingIn(credential) })
   } catch {
     return no({
       code: 'malformed_credential',
-      reason: 'The credential is not base64url of the JSON that it should be.',
+      reason: 'The credential is not base64url-encoded JSON of the expected form.',
     })
   }
 }

@@ -44,7 +44,7 @@ function readX402(text: string, { transport }: ReturnType<typeof evm.charge>): R
   if (!credential)
     return no({
       code: 'malformed_credential',
-      reason: 'PAYMENT-SIGNATURE is not base64 of a payment of x402, version 2.',
+      reason: 'PAYMENT-SIGNATURE is not a base64-encoded x402 version 2 payment.',
     })
   const sent = Object(member(credential.payload, 'payload'))
   const authorization = authorizationIn({

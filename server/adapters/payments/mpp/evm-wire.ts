@@ -40,7 +40,8 @@ export function evmWire(options: WireOptions) {
   })
   const { transport } = charge
   const bind = transport?.bindCredential
-  if (!transport || !bind) throw new Error('the payment library has changed: its evm method has no transport')
+  if (!transport || !bind)
+    throw new Error('the payment library has changed: its evm method has no transport; check its version')
   const signing = { secretKey: options.secret, realm: options.realm, methods: [charge] as const }
   const mppx = Mppx.create(signing)
   // Its challenges ask for the credential in `Payment-Authorization`; either instance judges what comes.
@@ -66,7 +67,7 @@ export function evmWire(options: WireOptions) {
   const bound = async ({ credential, form, binding }: EvmCredential, terms: Terms) => {
     if (form === 'payment') return credential
     if (binding && bindingText(binding) !== bindingText(terms.binding))
-      throw new Errors.InvalidChallengeError({ reason: 'the payment was made for another request' })
+      throw new Errors.InvalidChallengeError({ reason: 'the payment was made for a different request' })
     const challenge = await challengeOf({ ...terms, besideKey: false })
     try {
       return await bind({ challenge, credential, input: publicly(terms.resource) })

@@ -135,7 +135,8 @@ function evmNetwork(options: EvmOptions, token: Address) {
     const { fate: told, used } = await fate(handle)
     if (told.kind === 'settled') return told
     if (told.kind === 'open' && used) return { kind: 'unknown', reason }
-    if (used) onTrouble('an authorization was used, and does not pay here', `${handle.transaction}: ${reason}`)
+    if (used)
+      onTrouble('an authorization was already used and does not count as a payment', `${handle.transaction}: ${reason}`)
     return { kind: 'refused', reason }
   }
 
@@ -157,7 +158,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
         ])
         if (problem !== null || moved === null) return NETWORK
         if (moved === whole) return null
-        onTrouble('payments by evm are refused: the token does not move what it was told', `${moved} of ${whole}`)
+        onTrouble('evm payments are refused: the token does not transfer the requested amount', `${moved} of ${whole}`)
         return NETWORK
       } catch (error) {
         return refusalOf(error)
@@ -180,7 +181,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
         return problem === null ? spentOr(read, reasonOf(error)) : { kind: 'unknown', reason: problem, isOurs: true }
       }
       const receipt = await relayer.bring({ to: token, data, gas: limit }, () => sentByUs.add(read))
-      if (!receipt) return { kind: 'unknown', reason: 'the transfer is in no block yet', isOurs: true }
+      if (!receipt) return { kind: 'unknown', reason: 'the transfer is not in a block yet', isOurs: true }
       return verdict(receipt, read, authorization)
     },
   }
@@ -207,5 +208,5 @@ function lifeProblem(form: EvmCredential['form'], { validBefore }: Authorization
 
 const TOO_LITTLE: PaymentRefusal = {
   code: 'verification_failed',
-  reason: 'This payment method does not take so small an amount.',
+  reason: 'The amount is below the minimum of this payment method.',
 }

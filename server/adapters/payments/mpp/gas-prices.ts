@@ -60,7 +60,7 @@ export class GasPrices {
     const { base, tip, balance } = prices
     const most = this.mostFor(this.usualGas)
     if (base + tip > most)
-      return `gas is too dear: ${gwei(base + tip)} gwei, and the ceiling is ${gwei(most)} (PAYMENTS_MAX_GAS_USD, PAYMENTS_EVM_MAX_FEE_GWEI)`
+      return `gas is too expensive: ${gwei(base + tip)} gwei, and the ceiling is ${gwei(most)} (PAYMENTS_MAX_GAS_USD, PAYMENTS_EVM_MAX_FEE_GWEI)`
     if (balance < this.usualGas * withRoom(prices, most))
       return `the relayer has no money for gas: ${this.relayer} has ${gwei(balance)} gwei`
     return null

@@ -22,8 +22,11 @@ export function refusalOf(error: unknown): PaymentRefusal {
   }
   // The schema of the payload answers with an error of its own library.
   if (error instanceof Error && /^\$?Zod/.test(error.constructor.name + error.name))
-    return { code: 'invalid_payload', reason: 'The credential does not have the form that its method asks for.' }
-  return { code: 'verification_failed', reason: `The payment would not go through: ${reasonOf(error)}` }
+    return {
+      code: 'invalid_payload',
+      reason: 'The credential does not have the form that its payment method requires.',
+    }
+  return { code: 'verification_failed', reason: `The payment would fail: ${reasonOf(error)}` }
 }
 
 /** What viem says in one line, without the request that it carries. */

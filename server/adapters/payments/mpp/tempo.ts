@@ -183,7 +183,7 @@ async function send(client: Client, read: ReadCredential, options: TempoOptions)
     const receipt = await sendRawTransactionSync(client, { serializedTransaction: transfer.raw })
     if (receipt.status !== 'success') return { kind: 'refused', reason: 'the transfer reverted' }
     if (isWhole(receipt.logs, read, options)) return { kind: 'settled', reference: transfer.hash }
-    options.onTrouble('a transfer did not move what it was told, and is not counted', transfer.hash)
+    options.onTrouble('a transfer did not move the requested amount, and is not counted', transfer.hash)
     return { kind: 'refused', reason: 'the transfer did not move the whole amount' }
   } catch (error) {
     const reason = reasonOf(error)

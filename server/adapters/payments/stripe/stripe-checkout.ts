@@ -58,7 +58,7 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
         { idempotencyKey: id },
       )
       const page = await answered(asking)
-      if (!page.url) throw new Error('Stripe gave a page without an address')
+      if (!page.url) throw new Error('Stripe returned a checkout page without a URL')
       return { id: page.id, url: page.url, expiresAt }
     },
     async state(id): Promise<CardState> {

@@ -32,13 +32,13 @@ function judged(query: URLSearchParams, app: SandboxApp): Asked | string {
   const unknown = scopes.find((scope) => !Object.hasOwn(MEANINGS, scope))
   const challenge = query.get('code_challenge') ?? ''
   const state = query.get('state') ?? ''
-  if (query.get('client_id') !== app.clientId) return 'This app is not known here.'
-  if (query.get('redirect_uri') !== app.redirectUri) return 'The address to come back to is not one of the app.'
-  if (query.get('response_type') !== 'code') return 'The app asks in a way that is not known here.'
+  if (query.get('client_id') !== app.clientId) return 'This app is not registered.'
+  if (query.get('redirect_uri') !== app.redirectUri) return 'The redirect URI is not registered for this app.'
+  if (query.get('response_type') !== 'code') return 'The app requested an unsupported response type.'
   if (query.get('code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(challenge))
-    return 'The app sent no challenge.'
+    return 'The app sent no PKCE code challenge.'
   if (state === '' || state.length > 500) return 'The app sent no state.'
-  if (scopes.length === 0 || unknown !== undefined) return 'The app asks for a permission that is not known here.'
+  if (scopes.length === 0 || unknown !== undefined) return 'The app requested no permissions, or an unknown one.'
   return { scopes, state, challenge }
 }
 
@@ -99,7 +99,7 @@ export async function decided(
 export async function tokenEndpoint(form: URLSearchParams, grants: Grants): Promise<Response> {
   const type = form.get('grant_type')
   const code = type === 'authorization_code'
-  if (!code && type !== 'refresh_token') return oauthError(400, 'unsupported_grant_type', 'grant_type is not known')
+  if (!code && type !== 'refresh_token') return oauthError(400, 'unsupported_grant_type', 'grant_type is not supported')
   const pair = code
     ? await grants.exchange(form.get('code') ?? '', form.get('redirect_uri') ?? '', form.get('code_verifier') ?? '')
     : await grants.refresh(form.get('refresh_token') ?? '')

@@ -70,7 +70,8 @@ export class SandboxNetwork {
   }
 
   private async asApp(request: Request, path: string): Promise<Response> {
-    if (request.method !== 'POST') return oauthError(405, 'invalid_request', 'Only POST is taken here.')
+    if (request.method !== 'POST')
+      return oauthError(405, 'invalid_request', 'This endpoint accepts only POST requests.')
     if (!isApp(request, this.app)) return oauthError(401, 'unauthorized_client', 'Missing valid authorization header')
     const form = new URLSearchParams(await request.text())
     if (path === '/2/oauth2/token') return tokenEndpoint(form, this.grants)

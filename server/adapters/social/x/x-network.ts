@@ -86,7 +86,7 @@ export class XNetwork implements SocialNetwork {
     if (!answer.ok) return answer
     const { data } = answer.value.body
     if (!isJson(data) || typeof data['id'] !== 'string' || typeof data['username'] !== 'string')
-      return no({ kind: 'unavailable', reason: 'an account without an id' })
+      return no({ kind: 'unavailable', reason: 'the account in the response has no id' })
     const { id, username, name } = data
     return ok({ id, username, name: typeof name === 'string' ? name : username })
   }
@@ -100,7 +100,7 @@ export class XNetwork implements SocialNetwork {
     const done = doneOf(action, body)
     if (done) return ok(done)
     if (Array.isArray(body['errors'])) return no(onlyErrors(sent, body))
-    if (isJson(body['data'])) return no(refused(sent, 400, `the network did not do it: ${action.kind}`))
+    if (isJson(body['data'])) return no(refused(sent, 400, `the network did not perform the action: ${action.kind}`))
     const reason = `a ${sent.status} that is no answer to ${action.kind}`
     return no({ kind: request.method === 'GET' ? 'unavailable' : 'unknown', reason })
   }
@@ -121,7 +121,7 @@ export class XNetwork implements SocialNetwork {
     const body = jsonObject(sent.text || '{}')
     return body
       ? ok({ sent, body })
-      : no({ kind: isWrite ? 'unknown' : 'unavailable', reason: 'a success not in JSON' })
+      : no({ kind: isWrite ? 'unknown' : 'unavailable', reason: 'a success response that is not JSON' })
   }
 
   private async granted(

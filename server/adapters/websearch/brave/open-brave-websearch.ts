@@ -59,5 +59,5 @@ async function ask(
   if (!fetched.ok) return no(upstreamFailure('brave', fetched.error))
   if (fetched.value.status !== 200) return no(braveFailure(fetched.value, apiKey))
   const answer = read(fetched.value.body)
-  return answer ? ok(answer) : no({ kind: 'error', reason: 'brave: 200 with a body that is no answer' })
+  return answer ? ok(answer) : no({ kind: 'error', reason: 'brave: 200 with an unreadable body' })
 }

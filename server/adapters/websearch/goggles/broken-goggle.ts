@@ -2,5 +2,5 @@ import type { UpstreamFailure } from '../../../core/providers/provider'
 
 /** A search that its goggles made impossible: the caller must change them. */
 export function brokenGoggle(rule: string): UpstreamFailure {
-  return { kind: 'invalid_input', reason: 'its goggles take too much work', input: { param: 'goggles', rule } }
+  return { kind: 'invalid_input', reason: 'its goggles take too long to process', input: { param: 'goggles', rule } }
 }

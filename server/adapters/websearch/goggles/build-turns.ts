@@ -14,10 +14,10 @@ export const UNBUILT: Result<never, UpstreamFailure> = no({
 
 /** Has the books of a search built in turns of its caller, between the searches of others. */
 export class BuildTurns {
-  readonly #allowance: CallerAllowance
+  private readonly allowance: CallerAllowance
 
   constructor(clock: Clock) {
-    this.#allowance = new CallerAllowance(MOST_TURNS, clock)
+    this.allowance = new CallerAllowance(MOST_TURNS, clock)
   }
 
   /** Asks again while there is more to build. */
@@ -28,7 +28,7 @@ export class BuildTurns {
     for (;;) {
       const answer = await ask()
       if (answer !== UNBUILT) return answer
-      if (!this.#allowance.take(caller, 1)) return no(this.#allowance.refusal())
+      if (!this.allowance.take(caller, 1)) return no(this.allowance.refusal())
     }
   }
 }

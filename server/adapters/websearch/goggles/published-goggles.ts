@@ -26,18 +26,18 @@ interface Kept {
 
 /** The `goggles` of a call as texts: those that stand in the request, and those that are published somewhere. */
 export class PublishedGoggles {
-  readonly #fetch: OutboundFetch
-  readonly #clock: Clock
-  readonly #allowance: CallerAllowance
+  private readonly fetch: OutboundFetch
+  private readonly clock: Clock
+  private readonly allowance: CallerAllowance
   /** Least recently used first. */
-  readonly #kept = new Map<string, Kept>()
-  readonly #underWay = new Map<string, Promise<Result<string, UpstreamFailure>>>()
-  #bytes = 0
+  private readonly kept = new Map<string, Kept>()
+  private readonly underWay = new Map<string, Promise<Result<string, UpstreamFailure>>>()
+  private bytes = 0
 
   constructor(fetch: OutboundFetch, clock: Clock) {
-    this.#fetch = fetch
-    this.#clock = clock
-    this.#allowance = new CallerAllowance(MOST_NEW_BYTES, clock)
+    this.fetch = fetch
+    this.clock = clock
+    this.allowance = new CallerAllowance(MOST_NEW_BYTES, clock)
   }
 
   /**
@@ -49,7 +49,7 @@ export class PublishedGoggles {
     caller: string,
     signal: AbortSignal,
   ): Promise<Result<readonly GoggleText[], UpstreamFailure>> {
-    const read = await Promise.all(entries.map((entry, i) => this.#text(entry, i + 1, caller, signal)))
+    const read = await Promise.all(entries.map((entry, i) => this.text(entry, i + 1, caller, signal)))
     const texts: GoggleText[] = []
     for (const one of read) {
       if (!one.ok) return one
@@ -58,7 +58,7 @@ export class PublishedGoggles {
     return ok(texts)
   }
 
-  async #text(
+  private async text(
     text: string,
     number: number,
     caller: string,
@@ -67,20 +67,20 @@ export class PublishedGoggles {
     const entry = goggleEntry(text)
     if (typeof entry === 'string') return wrong(`entry ${number} ${entry}`)
     if (entry.kind === 'inline') return ok({ text: entry.text, isHosted: false })
-    const read = await this.#published(entry.url, caller, signal)
+    const read = await this.published(entry.url, caller, signal)
     if (read.ok) return ok({ text: read.value, isHosted: true })
     if (read.error.kind !== 'invalid_input') return read
     return wrong(`entry ${number}: ${read.error.input?.rule ?? read.error.reason}`)
   }
 
   /** Callers of one address share one fetch; who gives up stops waiting, and the fetch goes on for the others. */
-  async #published(url: URL, caller: string, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
+  private async published(url: URL, caller: string, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
     const address = rawAddress(url).href
-    const kept = this.#fresh(address)
+    const kept = this.fresh(address)
     if (kept !== null) return ok(kept)
-    const sharing = this.#underWay.get(address) ?? this.#start(address, caller)
+    const sharing = this.underWay.get(address) ?? this.start(address, caller)
     const gaveUp = Promise.withResolvers<Result<string, UpstreamFailure>>()
-    const giveUp = () => gaveUp.resolve(no({ kind: 'timeout', reason: 'the call ended before its goggle was read' }))
+    const giveUp = () => gaveUp.resolve(no({ kind: 'timeout', reason: 'the call ended before its goggle was fetched' }))
     signal.addEventListener('abort', giveUp, { once: true })
     if (signal.aborted) giveUp()
     const read = await Promise.race([sharing, gaveUp.promise])
@@ -88,20 +88,20 @@ export class PublishedGoggles {
     return read
   }
 
-  #start(address: string, caller: string): Promise<Result<string, UpstreamFailure>> {
-    const reading = this.#read(new URL(address), caller, true).then((read) => {
-      this.#underWay.delete(address)
-      if (read.ok) this.#keep(address, read.value)
+  private start(address: string, caller: string): Promise<Result<string, UpstreamFailure>> {
+    const reading = this.read(new URL(address), caller, true).then((read) => {
+      this.underWay.delete(address)
+      if (read.ok) this.keep(address, read.value)
       return read
     })
-    this.#underWay.set(address, reading)
+    this.underWay.set(address, reading)
     return reading
   }
 
-  async #read(url: URL, caller: string, mayMove: boolean): Promise<Result<string, UpstreamFailure>> {
+  private async read(url: URL, caller: string, mayMove: boolean): Promise<Result<string, UpstreamFailure>> {
     // How long it is shows when it has come; until then it counts as the longest.
-    if (!this.#allowance.take(caller, MAX_GOGGLE_BYTES)) return no(this.#allowance.refusal())
-    const fetched = await this.#fetch({
+    if (!this.allowance.take(caller, MAX_GOGGLE_BYTES)) return no(this.allowance.refusal())
+    const fetched = await this.fetch({
       url: url.href,
       headers: { accept: 'text/plain' },
       timeoutMs: TIMEOUT_MS,
@@ -111,7 +111,7 @@ export class PublishedGoggles {
       mayVisit: isGoggleAddress,
     })
     const read = fetched.ok ? fetched.value.body.length : fetched.error.kind === 'too_large' ? MAX_GOGGLE_BYTES : 0
-    this.#allowance.giveBack(caller, Math.max(0, MAX_GOGGLE_BYTES - read))
+    this.allowance.giveBack(caller, Math.max(0, MAX_GOGGLE_BYTES - read))
     if (!fetched.ok) {
       const { kind, reason } = fetched.error
       if (kind === 'timeout' || kind === 'unreachable' || kind === 'cut')
@@ -120,7 +120,7 @@ export class PublishedGoggles {
     }
     const { status, body } = fetched.value
     if (status >= 500 || status === 429)
-      return no({ kind: 'unavailable', reason: `goggle: ${url.host} said ${status}` })
+      return no({ kind: 'unavailable', reason: `goggle: ${url.host} returned ${status}` })
     if (status !== 200) return wrong(`the address answers ${status}`)
     const text = new TextDecoder().decode(body)
     const judged = await judge(text)
@@ -130,28 +130,28 @@ export class PublishedGoggles {
     const next = goggleEntry(moved)
     if (!mayMove || typeof next === 'string' || next.kind !== 'hosted')
       return wrong('"transferred_to" must be an address of another goggle that did not move again')
-    return this.#read(rawAddress(next.url), caller, false)
+    return this.read(rawAddress(next.url), caller, false)
   }
 
-  #fresh(address: string): string | null {
-    const kept = this.#kept.get(address)
+  private fresh(address: string): string | null {
+    const kept = this.kept.get(address)
     if (!kept) return null
-    this.#kept.delete(address)
-    if (this.#clock.now() - kept.at >= FRESH_MS) {
-      this.#bytes -= kept.text.length
+    this.kept.delete(address)
+    if (this.clock.now() - kept.at >= FRESH_MS) {
+      this.bytes -= kept.text.length
       return null
     }
-    this.#kept.set(address, kept)
+    this.kept.set(address, kept)
     return kept.text
   }
 
-  #keep(address: string, text: string): void {
-    this.#kept.set(address, { text, at: this.#clock.now() })
-    this.#bytes += text.length
-    for (const [oldest, { text: dropped }] of this.#kept) {
-      if (this.#bytes <= MAX_CACHED_BYTES) break
-      this.#kept.delete(oldest)
-      this.#bytes -= dropped.length
+  private keep(address: string, text: string): void {
+    this.kept.set(address, { text, at: this.clock.now() })
+    this.bytes += text.length
+    for (const [oldest, { text: dropped }] of this.kept) {
+      if (this.bytes <= MAX_CACHED_BYTES) break
+      this.kept.delete(oldest)
+      this.bytes -= dropped.length
     }
   }
 }
@@ -167,10 +167,10 @@ async function judge(text: string) {
 }
 
 const UNREADABLE: Readonly<Record<string, string>> = {
-  too_large: `the goggle has more than ${MAX_GOGGLE_BYTES} bytes`,
-  wrong_type: 'the address does not give plain text; give that of the raw file',
-  not_allowed: 'the address leads to another host',
-  too_many_redirects: 'the address redirects too often',
+  too_large: `the goggle is larger than ${MAX_GOGGLE_BYTES} bytes`,
+  wrong_type: 'the URL does not return plain text; use the URL of the raw file',
+  not_allowed: 'the URL redirects to another host',
+  too_many_redirects: 'the URL redirects too many times',
 }
 
 function wrong(rule: string): Result<never, UpstreamFailure> {

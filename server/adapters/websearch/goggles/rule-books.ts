@@ -21,12 +21,12 @@ const SLICE_NS = MAX_WORK / 2
  * first. That of a goggle that stands in the request is built for the call, and counts as its work, however often it comes.
  */
 export class RuleBooks {
-  readonly #kept = new Map<string, BookBuilder>()
-  #characters = 0
+  private readonly kept = new Map<string, BookBuilder>()
+  private characters = 0
 
   /** The books of a call; null when there is more to build in another turn. Else the rule that the goggles break. */
   of(goggles: readonly GoggleText[]): Result<RuleSet | null, string> {
-    const hosted = this.#hosted(goggles.filter(({ isHosted }) => isHosted))
+    const hosted = this.hosted(goggles.filter(({ isHosted }) => isHosted))
     if (hosted === null) return ok(null)
     const books = [...hosted]
     let spent = 0
@@ -40,24 +40,24 @@ export class RuleBooks {
     return ok(new RuleSet(books, spent))
   }
 
-  #hosted(goggles: readonly GoggleText[]): RuleBook[] | null {
-    const builders = goggles.map(({ text }) => this.#builderOf(text))
+  private hosted(goggles: readonly GoggleText[]): RuleBook[] | null {
+    const builders = goggles.map(({ text }) => this.builderOf(text))
     let left = SLICE_NS
     for (const builder of builders) left -= builder.build(left)
     const books = builders.flatMap(({ book }) => book ?? [])
     return books.length === builders.length ? books : null
   }
 
-  #builderOf(text: string): BookBuilder {
-    const kept = this.#kept.get(text)
+  private builderOf(text: string): BookBuilder {
+    const kept = this.kept.get(text)
     const builder = kept ?? new BookBuilder(text)
-    if (kept) this.#kept.delete(text)
-    else this.#characters += text.length
-    this.#kept.set(text, builder)
-    for (const oldest of this.#kept.keys()) {
-      if (this.#characters <= MAX_KEPT_CHARACTERS) break
-      this.#kept.delete(oldest)
-      this.#characters -= oldest.length
+    if (kept) this.kept.delete(text)
+    else this.characters += text.length
+    this.kept.set(text, builder)
+    for (const oldest of this.kept.keys()) {
+      if (this.characters <= MAX_KEPT_CHARACTERS) break
+      this.kept.delete(oldest)
+      this.characters -= oldest.length
     }
     return builder
   }

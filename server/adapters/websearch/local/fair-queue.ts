@@ -15,17 +15,17 @@ export interface Displaced<T> {
  * while a caller waits, each other is served at most once before it, however much that other has waiting.
  */
 export class FairQueue<T extends object> {
-  readonly #bounds: QueueBounds
+  private readonly bounds: QueueBounds
   /** By caller; whose turn comes next stands first. No line is empty. */
-  readonly #lines = new Map<string, Set<T>>()
-  #size = 0
+  private readonly lines = new Map<string, Set<T>>()
+  private waiting = 0
 
   constructor(bounds: QueueBounds) {
-    this.#bounds = bounds
+    this.bounds = bounds
   }
 
   get size(): number {
-    return this.#size
+    return this.waiting
   }
 
   /**
@@ -33,27 +33,27 @@ export class FairQueue<T extends object> {
    * the caller's own is as long. Gives what found no place, the item itself or another one.
    */
   add(caller: string, item: T): Displaced<T> | null {
-    const { perCaller, inAll } = this.#bounds
-    const own = this.#lines.get(caller)?.size ?? 0
+    const { perCaller, inAll } = this.bounds
+    const own = this.lines.get(caller)?.size ?? 0
     if (own >= perCaller) return { item, by: 'perCaller' }
-    const crowded = this.#size >= inAll ? this.#lastOfLinesOver(own + 1) : null
-    if (this.#size >= inAll && !crowded) return { item, by: 'inAll' }
+    const crowded = this.waiting >= inAll ? this.lastOfLinesOver(own + 1) : null
+    if (this.waiting >= inAll && !crowded) return { item, by: 'inAll' }
     if (crowded) this.remove(crowded.caller, crowded.item)
-    const line = this.#lines.get(caller) ?? new Set()
-    this.#lines.set(caller, line.add(item))
-    this.#size++
+    const line = this.lines.get(caller) ?? new Set()
+    this.lines.set(caller, line.add(item))
+    this.waiting++
     return crowded && { item: crowded.item, by: 'inAll' }
   }
 
   /** Takes out what is served next; null when nothing waits. */
   take(): T | null {
-    for (const [caller, line] of this.#lines) {
+    for (const [caller, line] of this.lines) {
       for (const item of line) {
         this.remove(caller, item)
         if (line.size > 0) {
           // To the end: it is every other caller's turn first.
-          this.#lines.delete(caller)
-          this.#lines.set(caller, line)
+          this.lines.delete(caller)
+          this.lines.set(caller, line)
         }
         return item
       }
@@ -63,16 +63,16 @@ export class FairQueue<T extends object> {
 
   /** Takes an item out before its turn, if it still waits. */
   remove(caller: string, item: T): void {
-    const line = this.#lines.get(caller)
+    const line = this.lines.get(caller)
     if (!line?.delete(item)) return
-    this.#size--
-    if (line.size === 0) this.#lines.delete(caller)
+    this.waiting--
+    if (line.size === 0) this.lines.delete(caller)
   }
 
   /** The last item of the longest line, where one is longer than `length`. */
-  #lastOfLinesOver(length: number): { readonly caller: string; readonly item: T } | null {
+  private lastOfLinesOver(length: number): { readonly caller: string; readonly item: T } | null {
     let longest: { readonly caller: string; readonly line: Set<T> } | null = null
-    for (const [caller, line] of this.#lines) if (line.size > (longest?.line.size ?? length)) longest = { caller, line }
+    for (const [caller, line] of this.lines) if (line.size > (longest?.line.size ?? length)) longest = { caller, line }
     const item = longest && [...longest.line].at(-1)
     return longest && item ? { caller: longest.caller, item } : null
   }

@@ -64,50 +64,50 @@ interface Place {
   working: Asked | null
 }
 
-const TIMED_OUT: Answer = no({ kind: 'timeout', reason: 'the call was given up before the index answered' })
+const TIMED_OUT: Answer = no({ kind: 'timeout', reason: 'the call was canceled before the index responded' })
 const CLOSED: Answer = no({ kind: 'unavailable', reason: 'the index is closed' })
 const FULL: Readonly<Record<keyof QueueBounds, Answer>> = {
   perCaller: no({
     kind: 'rate_limited',
-    reason: `local index: a caller has ${BOUNDS.perCaller} searches waiting`,
+    reason: `local index: this caller already has ${BOUNDS.perCaller} searches waiting`,
     failure: failure(
       'upstream_rate_limit',
       `You have ${BOUNDS.perCaller} searches waiting, as many as one caller may. Wait for one to end, then try again. You were not charged.`,
       { retryAfterSeconds: 1, limitSource: 'upstream' },
     ),
   }),
-  inAll: no({ kind: 'rate_limited', reason: `local index: ${BOUNDS.inAll} searches are waiting` }),
+  inAll: no({ kind: 'rate_limited', reason: `local index: the queue is full with ${BOUNDS.inAll} searches` }),
 }
 
 class TurnTakingClient implements IndexClient {
-  readonly #start: StartThread
-  readonly #most: number
-  readonly #after: After
-  readonly #waiting = new FairQueue<Asked>(BOUNDS)
+  private readonly start: StartThread
+  private readonly most: number
+  private readonly after: After
+  private readonly waiting = new FairQueue<Asked>(BOUNDS)
   /** The oldest first, which is asked first: so a second one is idle where one is enough. */
-  readonly #places: Place[] = []
+  private readonly places: Place[] = []
   /** Threads that are told to end and have not yet. */
-  readonly #endings = new Set<Promise<void>>()
-  #stopStart: (() => void) | null = null
-  #stopEnd: (() => void) | null = null
+  private readonly endings = new Set<Promise<void>>()
+  private stopStart: (() => void) | null = null
+  private stopEnd: (() => void) | null = null
   /** A second thread died before it could be asked: none is tried again in this backlog. */
-  #hasFailedSecond = false
-  #closed: Promise<void> | null = null
+  private hasFailedSecond = false
+  private closed: Promise<void> | null = null
 
   constructor(start: StartThread, most: number, after: After) {
-    this.#start = start
-    this.#most = most
-    this.#after = after
+    this.start = start
+    this.most = most
+    this.after = after
   }
 
   ask(question: Question, caller: string, signal: AbortSignal): Promise<Answer> {
-    if (this.#closed !== null) return Promise.resolve(CLOSED)
+    if (this.closed !== null) return Promise.resolve(CLOSED)
     if (signal.aborted) return Promise.resolve(TIMED_OUT)
     return new Promise((resolve) => {
       const giveUp = (): void => {
-        this.#waiting.remove(caller, asked)
+        this.waiting.remove(caller, asked)
         asked.settle(TIMED_OUT)
-        this.#plan()
+        this.plan()
       }
       const asked: Asked = {
         question,
@@ -117,101 +117,101 @@ class TurnTakingClient implements IndexClient {
         },
       }
       signal.addEventListener('abort', giveUp, { once: true })
-      const turnedAway = this.#waiting.add(caller, asked)
+      const turnedAway = this.waiting.add(caller, asked)
       turnedAway?.item.settle(FULL[turnedAway.by])
-      this.#serve()
+      this.serve()
     })
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#closeAll()
-    return this.#closed
+    this.closed ??= this.closeAll()
+    return this.closed
   }
 
-  async #closeAll(): Promise<void> {
-    for (let asked = this.#waiting.take(); asked; asked = this.#waiting.take()) asked.settle(CLOSED)
-    for (const place of this.#places.splice(0)) {
+  private async closeAll(): Promise<void> {
+    for (let asked = this.waiting.take(); asked; asked = this.waiting.take()) asked.settle(CLOSED)
+    for (const place of this.places.splice(0)) {
       place.working?.settle(CLOSED)
-      this.#end(place)
+      this.end(place)
     }
-    this.#plan()
-    await Promise.all(this.#endings)
+    this.plan()
+    await Promise.all(this.endings)
   }
 
   /** Gives questions to the threads that are free. */
-  #serve(): void {
-    if (this.#places.length === 0 && this.#waiting.size > 0) this.#startOne()
-    for (const place of this.#places) if (place.isOpen && !place.working) this.#serveAt(place)
-    this.#plan()
+  private serve(): void {
+    if (this.places.length === 0 && this.waiting.size > 0) this.startOne()
+    for (const place of this.places) if (place.isOpen && !place.working) this.serveAt(place)
+    this.plan()
   }
 
-  #serveAt(place: Place): void {
-    place.working = this.#waiting.take()
+  private serveAt(place: Place): void {
+    place.working = this.waiting.take()
     if (place.working) place.thread.ask(place.working.question)
   }
 
-  #startOne(): void {
+  private startOne(): void {
     const place: Place = {
       isOpen: false,
       working: null,
-      thread: this.#start({
+      thread: this.start({
         opened: () => {
           place.isOpen = true
-          this.#serve()
+          this.serve()
         },
         answered: (answer) => {
           place.working?.settle(answer)
           place.working = null
-          this.#serve()
+          this.serve()
         },
         lost: (reason) =>
-          this.#lose(place, no({ kind: 'unavailable', reason: `the index's thread was lost: ${reason}` })),
+          this.lose(place, no({ kind: 'unavailable', reason: `the index's thread was lost: ${reason}` })),
       }),
     }
-    this.#places.push(place)
+    this.places.push(place)
   }
 
-  #lose(place: Place, answer: Answer): void {
-    const at = this.#places.indexOf(place)
+  private lose(place: Place, answer: Answer): void {
+    const at = this.places.indexOf(place)
     if (at < 0) return
-    this.#places.splice(at, 1)
+    this.places.splice(at, 1)
     place.working?.settle(answer)
     // One that cannot even begin answers for a question where there is no other thread, so that nothing waits for ever.
-    if (!place.isOpen && this.#places.length === 0) this.#waiting.take()?.settle(answer)
-    if (!place.isOpen && this.#places.length > 0) this.#hasFailedSecond = true
-    this.#serve()
+    if (!place.isOpen && this.places.length === 0) this.waiting.take()?.settle(answer)
+    if (!place.isOpen && this.places.length > 0) this.hasFailedSecond = true
+    this.serve()
   }
 
   /** Sets, or calls off, the start of a second thread and its end. */
-  #plan(): void {
-    const isBacklog = this.#waiting.size > 0
-    if (!isBacklog) this.#hasFailedSecond = false
-    const mayStart = this.#places.length > 0 && this.#places.length < this.#most && !this.#hasFailedSecond
-    if (isBacklog && mayStart && this.#places.every(({ isOpen }) => isOpen)) {
-      this.#stopStart ??= this.#after(BACKLOG_MS, () => {
-        this.#stopStart = null
-        this.#startOne()
+  private plan(): void {
+    const isBacklog = this.waiting.size > 0
+    if (!isBacklog) this.hasFailedSecond = false
+    const mayStart = this.places.length > 0 && this.places.length < this.most && !this.hasFailedSecond
+    if (isBacklog && mayStart && this.places.every(({ isOpen }) => isOpen)) {
+      this.stopStart ??= this.after(BACKLOG_MS, () => {
+        this.stopStart = null
+        this.startOne()
       })
     } else {
-      this.#stopStart?.()
-      this.#stopStart = null
+      this.stopStart?.()
+      this.stopStart = null
     }
-    const second = this.#places[1]
+    const second = this.places[1]
     if (second?.isOpen && !second.working) {
-      this.#stopEnd ??= this.#after(IDLE_MS, () => {
-        this.#stopEnd = null
-        this.#places.splice(1, 1)
-        this.#end(second)
+      this.stopEnd ??= this.after(IDLE_MS, () => {
+        this.stopEnd = null
+        this.places.splice(1, 1)
+        this.end(second)
       })
     } else {
-      this.#stopEnd?.()
-      this.#stopEnd = null
+      this.stopEnd?.()
+      this.stopEnd = null
     }
   }
 
-  #end({ thread }: Place): void {
-    const ending = thread.close().finally(() => this.#endings.delete(ending))
-    this.#endings.add(ending)
+  private end({ thread }: Place): void {
+    const ending = thread.close().finally(() => this.endings.delete(ending))
+    this.endings.add(ending)
   }
 }
 

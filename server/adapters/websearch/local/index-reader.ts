@@ -16,21 +16,21 @@ import { searchPassages } from './query/search-passages'
  * question. Blocks its thread while it searches.
  */
 export class IndexReader {
-  readonly #path: string
-  readonly #books = new RuleBooks()
-  #open: { readonly client: Client; readonly file: string; readonly spelling: IndexSpelling } | null = null
+  private readonly path: string
+  private readonly books = new RuleBooks()
+  private open: { readonly client: Client; readonly file: string; readonly spelling: IndexSpelling } | null = null
 
   constructor(path: string) {
-    this.#path = path
+    this.path = path
   }
 
   /** The text of an answer, null when its goggles' books take another turn; else the rule that the question's goggles break. */
   async answer(question: Question): Promise<Result<string | null, string>> {
-    const { client, spelling } = await this.#opened()
+    const { client, spelling } = await this.opened()
     if (question.kind === 'context') {
       const correct = (q: string) => spelling.corrected(q, 'documents')
       const { goggles } = question.input
-      const rules = goggles.length === 0 ? null : this.#books.of(goggles)
+      const rules = goggles.length === 0 ? null : this.books.of(goggles)
       if (rules && !rules.ok) return rules
       if (rules?.value === null) return ok(null)
       const helpers = { rules: rules?.value ?? null, correct }
@@ -43,22 +43,22 @@ export class IndexReader {
   }
 
   close(): void {
-    this.#open?.client.close()
-    this.#open = null
+    this.open?.client.close()
+    this.open = null
   }
 
-  async #opened(): Promise<{ readonly client: Client; readonly spelling: IndexSpelling }> {
-    const file = identity(this.#path)
+  private async opened(): Promise<{ readonly client: Client; readonly spelling: IndexSpelling }> {
+    const file = identity(this.path)
     if (file === null) {
       this.close()
       throw new Error('there is no index file yet')
     }
-    if (this.#open?.file === file) return this.#open
+    if (this.open?.file === file) return this.open
     this.close()
-    const client = createClient({ url: pathToFileURL(this.#path).href, concurrency: 1 })
+    const client = createClient({ url: pathToFileURL(this.path).href, concurrency: 1 })
     await client.execute('PRAGMA query_only = ON')
-    this.#open = { client, file, spelling: new IndexSpelling(client) }
-    return this.#open
+    this.open = { client, file, spelling: new IndexSpelling(client) }
+    return this.open
   }
 }
 

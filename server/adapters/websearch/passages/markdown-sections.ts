@@ -44,67 +44,67 @@ export function parseMarkdown(source: string): ParsedMarkdown {
 }
 
 class SectionSplitter {
-  readonly #sections: Section[] = []
-  #headings: { level: number; text: string }[] = []
-  #blocks: Block[] = []
-  #lines: string[] = []
+  private readonly sections: Section[] = []
+  private headings: { level: number; text: string }[] = []
+  private blocks: Block[] = []
+  private lines: string[] = []
 
   prose(text: string): void {
     const lines = text.split('\n')
     for (const [at, line] of lines.entries()) {
       const heading = /^ {0,3}(#{1,6})\s+(.+?)\s*#*$/.exec(line)
       if (heading?.[1] && heading[2]) {
-        this.#open(heading[1].length, heading[2])
+        this.open(heading[1].length, heading[2])
       } else if (/^(?:={3,}|-{3,})\s*$/.test(line)) {
-        this.#underline(line, lines[at - 1] ?? '')
+        this.underline(line, lines[at - 1] ?? '')
       } else if (line.trim() === '') {
-        this.#endParagraph()
+        this.endParagraph()
       } else {
-        this.#lines.push(line.trimEnd())
+        this.lines.push(line.trimEnd())
       }
     }
-    this.#endParagraph()
+    this.endParagraph()
   }
 
   code(text: string): void {
-    this.#endParagraph()
-    this.#blocks.push({ text, kind: 'code' })
+    this.endParagraph()
+    this.blocks.push({ text, kind: 'code' })
   }
 
   finish(): Section[] {
-    this.#endSection()
-    return this.#sections
+    this.endSection()
+    return this.sections
   }
 
   /** A line of `===` or `---` makes a heading of the one line above it; otherwise it is a rule and says nothing. */
-  #underline(line: string, above: string): void {
-    const title = this.#lines.length === 1 && above.trim() !== '' ? this.#lines[0] : undefined
+  private underline(line: string, above: string): void {
+    const title = this.lines.length === 1 && above.trim() !== '' ? this.lines[0] : undefined
     if (title === undefined || /^\s*[-*|>]/.test(title)) {
-      this.#endParagraph()
+      this.endParagraph()
       return
     }
-    this.#lines = []
-    this.#open(line.startsWith('=') ? 1 : 2, title)
+    this.lines = []
+    this.open(line.startsWith('=') ? 1 : 2, title)
   }
 
-  #open(level: number, title: string): void {
-    this.#endSection()
+  private open(level: number, title: string): void {
+    this.endSection()
     const text = title.replaceAll(/[`*]/g, '').trim().slice(0, 120).toWellFormed()
-    this.#headings = [...this.#headings.filter((heading) => heading.level < level), { level, text }]
+    this.headings = [...this.headings.filter((heading) => heading.level < level), { level, text }]
   }
 
-  #endParagraph(): void {
-    const text = this.#lines.join('\n')
-    this.#lines = []
-    if (/[\p{L}\p{N}]/u.test(text)) this.#blocks.push({ text, kind: TABLE.test(text) ? 'table' : 'prose' })
+  private endParagraph(): void {
+    const text = this.lines.join('\n')
+    this.lines = []
+    if (/[\p{L}\p{N}]/u.test(text)) this.blocks.push({ text, kind: TABLE.test(text) ? 'table' : 'prose' })
   }
 
-  #endSection(): void {
-    this.#endParagraph()
-    if (this.#blocks.length > 0) {
-      this.#sections.push({ path: this.#headings.map((heading) => heading.text), blocks: this.#blocks })
+  private endSection(): void {
+    this.endParagraph()
+    if (this.blocks.length > 0) {
+      this.sections.push({ path: this.headings.map((heading) => heading.text), blocks: this.blocks })
     }
-    this.#blocks = []
+    this.blocks = []
   }
 }
 

@@ -66,19 +66,19 @@ export type Places = readonly (readonly number[])[]
 /** Finds a question's words in texts; made once for a question. */
 export class TermFinder {
   readonly terms: readonly SearchTerm[]
-  readonly #starts: readonly string[]
+  private readonly starts: readonly string[]
 
   constructor(terms: readonly SearchTerm[]) {
     // An ending may change the last letter of an English stem: "query" and "queries" both begin with "quer".
     this.terms = terms
-    this.#starts = terms.map(({ stem }) => (/^[a-z]{4,}$/.test(stem) ? stem.slice(0, -1) : stem))
+    this.starts = terms.map(({ stem }) => (/^[a-z]{4,}$/.test(stem) ? stem.slice(0, -1) : stem))
   }
 
   places(text: string): Places {
     if (text === '') return this.terms.map(() => [])
     const plain = folded(text)
     return this.terms.map(({ stem }, term) => {
-      const start = this.#starts[term] ?? stem
+      const start = this.starts[term] ?? stem
       const found: number[] = []
       if (start === '') return found
       for (let at = plain.indexOf(start); at !== -1; at = plain.indexOf(start, at + 1)) {

@@ -44,22 +44,22 @@ const ANSWER_SHARE = 0.15
 
 /** LLM context over what SearXNG finds: the pages themselves are fetched, cut into passages and ranked. */
 export class ContextSearch {
-  readonly #options: ContextSearchOptions
-  readonly #turns: BuildTurns
+  private readonly options: ContextSearchOptions
+  private readonly turns: BuildTurns
 
   constructor(options: ContextSearchOptions) {
-    this.#options = options
-    this.#turns = new BuildTurns(options.clock)
+    this.options = options
+    this.turns = new BuildTurns(options.clock)
   }
 
   async answer(input: LlmContextInput, signal: AbortSignal, { caller }: CallOrigin): Promise<Answer> {
-    const { client, desk, goggles, budgetMs } = this.#options
+    const { client, desk, goggles, budgetMs } = this.options
     const end = performance.now() + budgetMs
     desk.warm()
     const texts = await goggles.texts(input.goggles ?? [], caller, signal)
     if (!texts.ok) return texts
     const wish = {
-      question: this.#question(input),
+      question: this.question(input),
       spellcheck: input.spellcheck,
       count: input.count,
       mostPages: MAX_RESULT_PAGES,
@@ -68,17 +68,17 @@ export class ContextSearch {
     }
     const search = await searxngSearch(client, wish, signal)
     if (!search.ok) return search
-    const ordered = await this.#ordered(search.value.results, texts.value, caller, signal)
+    const ordered = await this.ordered(search.value.results, texts.value, caller, signal)
     if (!ordered.ok) return ordered
-    const found = this.#candidates(ordered.value, texts.value.length > 0 ? ordered.value.length : input.count)
-    const pages = await this.#read(found, input, end - budgetMs * ANSWER_SHARE, signal)
-    const task = this.#task(input, search.value, texts.value, pages)
-    const body = await this.#turns.untilBuilt(caller, () => desk.answer(task, signal))
+    const found = this.candidates(ordered.value, texts.value.length > 0 ? ordered.value.length : input.count)
+    const pages = await this.read(found, input, end - budgetMs * ANSWER_SHARE, signal)
+    const task = this.task(input, search.value, texts.value, pages)
+    const body = await this.turns.untilBuilt(caller, () => desk.answer(task, signal))
     return body.ok ? ok({ body: body.value }) : body
   }
 
-  #question(input: LlmContextInput): SearxngQuestion {
-    const { strictEngines, clock } = this.#options
+  private question(input: LlmContextInput): SearxngQuestion {
+    const { strictEngines, clock } = this.options
     return {
       words: searchableWords(input.q),
       category: 'general',
@@ -90,7 +90,7 @@ export class ContextSearch {
   }
 
   /** The results in the order in which pages are worth fetching. Goggles choose here already, unless they want to see the pages. */
-  async #ordered(
+  private async ordered(
     results: readonly SearxngResult[],
     goggles: readonly GoggleText[],
     caller: string,
@@ -98,12 +98,12 @@ export class ContextSearch {
   ): Promise<Result<readonly SearxngResult[], UpstreamFailure>> {
     if (goggles.length === 0) return ok(results)
     const task = { goggles, subjects: results.map(subjectOf) }
-    const order = await this.#turns.untilBuilt(caller, () => this.#options.desk.order(task, signal))
+    const order = await this.turns.untilBuilt(caller, () => this.options.desk.order(task, signal))
     return order.ok ? ok(order.value.flatMap((place) => results[place] ?? [])) : order
   }
 
-  #candidates(results: readonly SearxngResult[], most: number): FoundPage[] {
-    const fetchedAt = Math.floor(this.#options.clock.now() / 1000)
+  private candidates(results: readonly SearxngResult[], most: number): FoundPage[] {
+    const fetchedAt = Math.floor(this.options.clock.now() / 1000)
     return results.slice(0, most).map(({ url, title, content, published, thumbnail }, at) => {
       const prior = 1 - at / Math.max(1, results.length)
       return { url, title, excerpt: content, published, thumbnail, fetchedAt, prior, fetched: null }
@@ -111,8 +111,8 @@ export class ContextSearch {
   }
 
   /** The pages in passages, by `end` at the latest: what has not come by then stands with the engine's excerpt. */
-  async #read(found: readonly FoundPage[], input: LlmContextInput, end: number, signal: AbortSignal) {
-    const { fetchPage, robots, desk } = this.#options
+  private async read(found: readonly FoundPage[], input: LlmContextInput, end: number, signal: AbortSignal) {
+    const { fetchPage, robots, desk } = this.options
     const most = Math.min(MAX_FETCHED, input.maximum_number_of_urls + SPARE_PAGES)
     const soon = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.floor(end - performance.now())))])
     const reading: Promise<ReadPage | null>[] = []
@@ -124,19 +124,19 @@ export class ContextSearch {
     await fetchPages(found.slice(0, most), fetchPage, robots, soon, take)
     for (const page of found.slice(most)) if (page.excerpt !== '') take(page)
     const read = await Promise.all(reading)
-    const { mostAdult, published } = contextSearchOptions(input, this.#options.clock.now())
+    const { mostAdult, published } = contextSearchOptions(input, this.options.clock.now())
     return read.filter(
       (one) => one !== null && one.adult <= mostAdult && isWithin(one.page.published, published, input.freshness),
     )
   }
 
-  #task(
+  private task(
     input: LlmContextInput,
     { altered }: SearxngSearch,
     goggles: readonly GoggleText[],
     pages: readonly (ReadPage | null)[],
   ): AnswerTask {
-    const nowMs = this.#options.clock.now()
+    const nowMs = this.options.clock.now()
     const { threshold, most } = contextSearchOptions(input, nowMs)
     return {
       q: input.q,
@@ -149,7 +149,7 @@ export class ContextSearch {
       most,
       withMetadata: input.enable_source_metadata,
       apiVersion: input['api-version'],
-      baseUrl: this.#options.baseUrl,
+      baseUrl: this.options.baseUrl,
       nowMs,
     }
   }

@@ -29,71 +29,71 @@ const START_MS = 15_000
  * makers did to it, ends the thread: that page is given up and the next one starts another thread.
  */
 export class PageReader {
-  readonly #mostMs: number
-  readonly #workerUrl: URL
-  readonly #waiting: Waiting[] = []
-  #worker: Worker | null = null
-  #isReady = false
-  #current: Waiting | null = null
-  #timer: ReturnType<typeof setTimeout> | null = null
-  #isClosed = false
-  #lastId = 0
+  private readonly mostMs: number
+  private readonly workerUrl: URL
+  private readonly waiting: Waiting[] = []
+  private worker: Worker | null = null
+  private isReady = false
+  private current: Waiting | null = null
+  private timer: ReturnType<typeof setTimeout> | null = null
+  private isClosed = false
+  private lastId = 0
 
   constructor({ mostMs = MAX_MS, workerUrl = new URL('./page-worker.ts', import.meta.url) }: PageReaderOptions = {}) {
-    this.#mostMs = mostMs
-    this.#workerUrl = workerUrl
+    this.mostMs = mostMs
+    this.workerUrl = workerUrl
   }
 
   /** Has the thread started by the time that pages arrive. */
   warm(): void {
-    if (this.#worker || this.#isClosed) return
-    const worker = new Worker(this.#workerUrl)
-    this.#worker = worker
-    this.#isReady = false
-    worker.onmessage = ({ data }: MessageEvent<FromPageThread>) => this.#receive(worker, data)
+    if (this.worker || this.isClosed) return
+    const worker = new Worker(this.workerUrl)
+    this.worker = worker
+    this.isReady = false
+    worker.onmessage = ({ data }: MessageEvent<FromPageThread>) => this.receive(worker, data)
     worker.onerror = (event) => {
       event.preventDefault()
-      this.#lost(worker)
+      this.lost(worker)
     }
-    worker.addEventListener('close', () => this.#lost(worker))
-    this.#watch(worker, START_MS)
+    worker.addEventListener('close', () => this.lost(worker))
+    this.watch(worker, START_MS)
   }
 
   /** The page in passages; null when it cannot be read, or the call is over. */
   async read(page: FoundPage, signal: AbortSignal): Promise<ReadPage | null> {
-    const outcome = await this.#do({ read: page }, signal)
+    const outcome = await this.do({ read: page }, signal)
     return outcome && 'page' in outcome ? outcome.page : null
   }
 
   /** The places of what was found that goggles leave, in their new order; `UNBUILT` while there is more to build of them. */
   async order(task: OrderTask, signal: AbortSignal): Promise<Result<readonly number[], UpstreamFailure>> {
-    const outcome = await this.#do({ order: task }, signal)
+    const outcome = await this.do({ order: task }, signal)
     return outcome && 'order' in outcome ? ok(outcome.order) : failureOf(outcome, signal)
   }
 
   /** The body of an answer; `UNBUILT` while there is more to build of its goggles. */
   async answer(task: AnswerTask, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
-    const outcome = await this.#do({ answer: task }, signal)
+    const outcome = await this.do({ answer: task }, signal)
     return outcome && 'body' in outcome ? ok(outcome.body) : failureOf(outcome, signal)
   }
 
   /** Ends the thread. What is asked then or later comes to nothing. */
   close(): void {
-    this.#isClosed = true
-    this.#end()
-    for (const one of this.#waiting.splice(0)) one.settle(null)
+    this.isClosed = true
+    this.end()
+    for (const one of this.waiting.splice(0)) one.settle(null)
   }
 
-  #do(task: PageTask, signal: AbortSignal): Promise<Outcome> {
-    if (this.#isClosed || signal.aborted) return Promise.resolve(null)
+  private do(task: PageTask, signal: AbortSignal): Promise<Outcome> {
+    if (this.isClosed || signal.aborted) return Promise.resolve(null)
     return new Promise((resolve) => {
       const giveUp = () => {
-        const at = this.#waiting.indexOf(one)
-        if (at >= 0) this.#waiting.splice(at, 1)
+        const at = this.waiting.indexOf(one)
+        if (at >= 0) this.waiting.splice(at, 1)
         resolve(null)
       }
       const one: Waiting = {
-        id: ++this.#lastId,
+        id: ++this.lastId,
         task,
         settle: (outcome) => {
           signal.removeEventListener('abort', giveUp)
@@ -101,61 +101,61 @@ export class PageReader {
         },
       }
       signal.addEventListener('abort', giveUp, { once: true })
-      this.#waiting.push(one)
-      this.#next()
+      this.waiting.push(one)
+      this.next()
     })
   }
 
-  #next(): void {
-    if (this.#current || this.#isClosed || this.#waiting.length === 0) return
+  private next(): void {
+    if (this.current || this.isClosed || this.waiting.length === 0) return
     this.warm()
-    if (!this.#worker || !this.#isReady) return
-    const one = this.#waiting.shift()
+    if (!this.worker || !this.isReady) return
+    const one = this.waiting.shift()
     if (!one) return
-    this.#current = one
-    this.#watch(this.#worker, this.#mostMs)
-    this.#worker.postMessage({ id: one.id, task: one.task } satisfies ToPageThread)
+    this.current = one
+    this.watch(this.worker, this.mostMs)
+    this.worker.postMessage({ id: one.id, task: one.task } satisfies ToPageThread)
   }
 
-  #receive(worker: Worker, message: FromPageThread): void {
-    if (this.#worker !== worker) return
-    this.#unwatch()
-    if ('ready' in message) this.#isReady = true
-    else this.#settle('problem' in message ? null : message)
-    this.#next()
+  private receive(worker: Worker, message: FromPageThread): void {
+    if (this.worker !== worker) return
+    this.unwatch()
+    if ('ready' in message) this.isReady = true
+    else this.settle('problem' in message ? null : message)
+    this.next()
   }
 
-  #settle(outcome: Outcome): void {
-    const current = this.#current
-    this.#current = null
+  private settle(outcome: Outcome): void {
+    const current = this.current
+    this.current = null
     current?.settle(outcome)
   }
 
-  #watch(worker: Worker, ms: number): void {
-    this.#unwatch()
-    this.#timer = setTimeout(() => this.#lost(worker), ms)
+  private watch(worker: Worker, ms: number): void {
+    this.unwatch()
+    this.timer = setTimeout(() => this.lost(worker), ms)
   }
 
-  #unwatch(): void {
-    if (this.#timer) clearTimeout(this.#timer)
-    this.#timer = null
+  private unwatch(): void {
+    if (this.timer) clearTimeout(this.timer)
+    this.timer = null
   }
 
   /** The thread is gone, or has to go: what it had is given up. One that did not even start takes all that wait with it. */
-  #lost(worker: Worker): void {
-    if (this.#worker !== worker) return
-    const hadStarted = this.#isReady
-    this.#end()
-    if (!hadStarted) for (const one of this.#waiting.splice(0)) one.settle(null)
-    this.#next()
+  private lost(worker: Worker): void {
+    if (this.worker !== worker) return
+    const hadStarted = this.isReady
+    this.end()
+    if (!hadStarted) for (const one of this.waiting.splice(0)) one.settle(null)
+    this.next()
   }
 
-  #end(): void {
-    this.#unwatch()
-    this.#worker?.terminate()
-    this.#worker = null
-    this.#isReady = false
-    this.#settle(null)
+  private end(): void {
+    this.unwatch()
+    this.worker?.terminate()
+    this.worker = null
+    this.isReady = false
+    this.settle(null)
   }
 }
 
@@ -163,5 +163,8 @@ export class PageReader {
 function failureOf(outcome: Outcome, signal: AbortSignal): Result<never, UpstreamFailure> {
   if (outcome && 'unbuilt' in outcome) return UNBUILT
   if (outcome && 'goggles' in outcome) return no(brokenGoggle(outcome.goggles))
-  return no({ kind: signal.aborted ? 'timeout' : 'error', reason: 'searxng: the answer could not be made in time' })
+  return no({
+    kind: signal.aborted ? 'timeout' : 'error',
+    reason: 'searxng: the response could not be prepared in time',
+  })
 }

@@ -18,36 +18,36 @@ const NOTHING: Rules = () => false
 
 /** The `robots.txt` of sites, each read once an hour (RFC 9309). `agent` is the name that sites address us by. */
 export class RobotsRules {
-  readonly #fetch: OutboundFetch
-  readonly #clock: Clock
-  readonly #agent: string
+  private readonly fetch: OutboundFetch
+  private readonly clock: Clock
+  private readonly agent: string
   /** Least recently used first. */
-  readonly #sites = new Map<string, { readonly rules: Promise<Rules>; readonly at: number }>()
+  private readonly sites = new Map<string, { readonly rules: Promise<Rules>; readonly at: number }>()
 
   constructor(fetch: OutboundFetch, clock: Clock, agent: string) {
-    this.#fetch = fetch
-    this.#clock = clock
-    this.#agent = agent
+    this.fetch = fetch
+    this.clock = clock
+    this.agent = agent
   }
 
   async mayVisit(url: URL): Promise<boolean> {
     const { origin } = url
-    const kept = this.#sites.get(origin)
-    const isFresh = kept && this.#clock.now() - kept.at < FRESH_MS
-    const site = isFresh ? kept : { rules: this.#read(origin), at: this.#clock.now() }
-    this.#sites.delete(origin)
-    this.#sites.set(origin, site)
-    for (const oldest of this.#sites.keys()) {
-      if (this.#sites.size <= MAX_SITES) break
-      this.#sites.delete(oldest)
+    const kept = this.sites.get(origin)
+    const isFresh = kept && this.clock.now() - kept.at < FRESH_MS
+    const site = isFresh ? kept : { rules: this.read(origin), at: this.clock.now() }
+    this.sites.delete(origin)
+    this.sites.set(origin, site)
+    for (const oldest of this.sites.keys()) {
+      if (this.sites.size <= MAX_SITES) break
+      this.sites.delete(oldest)
     }
     return (await site.rules)(url.href)
   }
 
   /** No file, or none for us, allows all; a server that fails, or cannot be reached, allows nothing (RFC 9309 2.3.1). */
-  async #read(origin: string): Promise<Rules> {
+  private async read(origin: string): Promise<Rules> {
     const url = `${origin}/robots.txt`
-    const fetched = await this.#fetch({
+    const fetched = await this.fetch({
       url,
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
@@ -58,6 +58,6 @@ export class RobotsRules {
     if (status === 429 || status >= 500) return NOTHING
     if (status !== 200) return ALL
     const robots = robotsParser(url, new TextDecoder().decode(body))
-    return (address) => robots.isAllowed(address, this.#agent) ?? true
+    return (address) => robots.isAllowed(address, this.agent) ?? true
   }
 }

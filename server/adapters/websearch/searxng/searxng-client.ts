@@ -46,14 +46,14 @@ const HEALTH_TIMEOUT_MS = 2_000
 
 /** The JSON API of a SearXNG that the operator runs (facts/upstreams.md 4). */
 export class SearxngClient {
-  readonly #baseUrl: string
-  readonly #fetch: OutboundFetch
-  #health: { readonly at: number; readonly well: Promise<boolean> } | null = null
+  private readonly baseUrl: string
+  private readonly fetch: OutboundFetch
+  private health: { readonly at: number; readonly well: Promise<boolean> } | null = null
 
   /** `baseUrl` without a slash at the end. */
   constructor(baseUrl: string, fetch: OutboundFetch) {
-    this.#baseUrl = baseUrl
-    this.#fetch = fetch
+    this.baseUrl = baseUrl
+    this.fetch = fetch
   }
 
   /** One page of results. That all engines failed is a failure, although SearXNG answers 200. */
@@ -73,8 +73,8 @@ export class SearxngClient {
     })
     if (question.timeRange !== null) query.set('time_range', question.timeRange)
     if (question.engines.length > 0) query.set('engines', question.engines.join(','))
-    const url = `${this.#baseUrl}/search?${query}`
-    const fetched = await this.#fetch({
+    const url = `${this.baseUrl}/search?${query}`
+    const fetched = await this.fetch({
       url,
       headers: { accept: 'application/json' },
       timeoutMs,
@@ -88,13 +88,13 @@ export class SearxngClient {
 
   /** Whether it says that it is well. Asked at most every five seconds, however often somebody wants to know. */
   isHealthy(nowMs: number): Promise<boolean> {
-    if (!this.#health || nowMs - this.#health.at >= HEALTH_FRESH_MS) this.#health = { at: nowMs, well: this.#ask() }
-    return this.#health.well
+    if (!this.health || nowMs - this.health.at >= HEALTH_FRESH_MS) this.health = { at: nowMs, well: this.askHealth() }
+    return this.health.well
   }
 
-  async #ask(): Promise<boolean> {
-    const url = `${this.#baseUrl}/healthz`
-    const fetched = await this.#fetch({ url, timeoutMs: HEALTH_TIMEOUT_MS, maxBytes: HEALTH_BYTES })
+  private async askHealth(): Promise<boolean> {
+    const url = `${this.baseUrl}/healthz`
+    const fetched = await this.fetch({ url, timeoutMs: HEALTH_TIMEOUT_MS, maxBytes: HEALTH_BYTES })
     return fetched.ok && fetched.value.status === 200
   }
 }
@@ -116,7 +116,7 @@ function refused({ status, headers }: OutboundAnswer): UpstreamFailure {
 function readPage(bytes: Uint8Array): Result<SearxngPage, UpstreamFailure> {
   const body = jsonOf(bytes)
   const results = member(body, 'results')
-  if (!Array.isArray(results)) return no({ kind: 'error', reason: 'searxng: 200 with a body that is no answer' })
+  if (!Array.isArray(results)) return no({ kind: 'error', reason: 'searxng: 200 with an unreadable body' })
   const failed = member(body, 'unresponsive_engines')
   if (results.length === 0 && Array.isArray(failed) && failed.length > 0)
     return no({ kind: 'error', reason: `searxng: no engine answered (${enginesOf(failed)})` })

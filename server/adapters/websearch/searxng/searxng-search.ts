@@ -29,8 +29,8 @@ export async function searxngSearch(
   if (question.words === '')
     return no({
       kind: 'invalid_input',
-      reason: 'searxng: no words',
-      input: { param: 'q', rule: 'holds no word to search for' },
+      reason: 'searxng: the query contains no words',
+      input: { param: 'q', rule: 'must contain at least one word to search for' },
     })
   let page = await client.ask(question, 1, left(), signal)
   if (!page.ok) return page

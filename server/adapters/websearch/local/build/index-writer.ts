@@ -40,44 +40,44 @@ type Row = readonly (string | number | null)[]
 
 /** Writes an index file that nobody reads yet. Nothing is promised of the file before `finish` has resolved. */
 export class IndexWriter {
-  readonly #path: string
-  readonly #fetchedAt: number
-  readonly #client: Client
-  readonly #transaction: Transaction
-  readonly #urls = new Map<string, number>()
-  readonly #vocabulary = new VocabularyChange()
-  #waiting = noRows()
-  #lastDocument = 0
-  #lastImage = 0
+  private readonly path: string
+  private readonly fetchedAt: number
+  private readonly client: Client
+  private readonly transaction: Transaction
+  private readonly urls = new Map<string, number>()
+  private readonly vocabulary = new VocabularyChange()
+  private waiting = noRows()
+  private lastDocument = 0
+  private lastImage = 0
 
   private constructor(path: string, fetchedAt: number, client: Client, transaction: Transaction) {
-    this.#path = path
-    this.#fetchedAt = fetchedAt
-    this.#client = client
-    this.#transaction = transaction
+    this.path = path
+    this.fetchedAt = fetchedAt
+    this.client = client
+    this.transaction = transaction
   }
 
   /** `path` must not exist yet. `fetchedAt` is the time of fetching of everything written, in UNIX seconds. */
   static async create(path: string, fetchedAt: number): Promise<IndexWriter> {
-    const writer = await IndexWriter.#begin(path, fetchedAt)
-    for (const statement of SCHEMA) await writer.#transaction.execute(statement)
+    const writer = await IndexWriter.begin(path, fetchedAt)
+    for (const statement of SCHEMA) await writer.transaction.execute(statement)
     return writer
   }
 
   /** Goes on with a copy of an index, for what is removed and added. */
   static async resume(path: string, fetchedAt: number): Promise<IndexWriter> {
-    const writer = await IndexWriter.#begin(path, fetchedAt)
+    const writer = await IndexWriter.begin(path, fetchedAt)
     for (const row of await writer.select<{ id: number; url: string }>('SELECT id, url FROM documents'))
-      writer.#urls.set(row.url, row.id)
+      writer.urls.set(row.url, row.id)
     const [last] = await writer.select<{ documents: number; images: number }>(
       'SELECT (SELECT coalesce(max(id), 0) FROM documents) AS documents, (SELECT coalesce(max(id), 0) FROM images) AS images',
     )
-    writer.#lastDocument = last?.documents ?? 0
-    writer.#lastImage = last?.images ?? 0
+    writer.lastDocument = last?.documents ?? 0
+    writer.lastImage = last?.images ?? 0
     return writer
   }
 
-  static async #begin(path: string, fetchedAt: number): Promise<IndexWriter> {
+  private static async begin(path: string, fetchedAt: number): Promise<IndexWriter> {
     const client = createClient({ url: pathToFileURL(path).href, concurrency: 1 })
     // A file that is not finished is thrown away, so neither a journal nor a sync per commit buys anything.
     await client.execute('PRAGMA journal_mode = OFF')
@@ -86,7 +86,7 @@ export class IndexWriter {
   }
 
   has(url: string): boolean {
-    return this.#urls.has(url)
+    return this.urls.has(url)
   }
 
   /** Leaves out a document whose url is taken, or that has no words; answers whether it was written. */
@@ -94,14 +94,14 @@ export class IndexWriter {
     const url = webAddress(document.url)
     const passages = passagesOf(sections).slice(0, PASSAGES_PER_DOCUMENT)
     const [first] = passages
-    if (this.#urls.has(url) || !first) return false
-    const id = ++this.#lastDocument
-    this.#urls.set(url, id)
+    if (this.urls.has(url) || !first) return false
+    const id = ++this.lastDocument
+    this.urls.set(url, id)
     const { hostname, origin } = new URL(url)
     const kind = document.kind ?? 'page'
     const title = cutToTokens(document.title, MAX_TITLE_TOKENS).trim() || hostname
     const description = document.description ?? first.text.replaceAll(/\s+/g, ' ').trim()
-    this.#waiting.documents.push([
+    this.waiting.documents.push([
       id,
       url,
       title,
@@ -111,7 +111,7 @@ export class IndexWriter {
       cutToTokens(description, MAX_DESCRIPTION_TOKENS),
       kind,
       document.published === undefined ? null : new Date(document.published).toISOString(),
-      this.#fetchedAt,
+      this.fetchedAt,
       (document.lang ?? 'en').toLowerCase(),
       document.country?.toUpperCase() ?? null,
       document.adult ?? 0,
@@ -120,17 +120,17 @@ export class IndexWriter {
       from.source,
       from.origin,
     ])
-    this.#addPlace(id, title, document)
-    this.#addPassages(id, title, passages, [...(document.keywords ?? []), ...placeWords(document)])
-    this.#vocabulary.count('documents', wordsOfDocument(title, passages), wordWeight(from.source))
-    if (this.#waiting.passages.length >= ROWS_PER_STATEMENT) await this.#flush()
+    this.addPlace(id, title, document)
+    this.addPassages(id, title, passages, [...(document.keywords ?? []), ...placeWords(document)])
+    this.vocabulary.count('documents', wordsOfDocument(title, passages), wordWeight(from.source))
+    if (this.waiting.passages.length >= ROWS_PER_STATEMENT) await this.flush()
     return true
   }
 
-  #addPlace(id: number, title: string, { place }: SectionedDocument['document']): void {
+  private addPlace(id: number, title: string, { place }: SectionedDocument['document']): void {
     if (!place) return
     const name = (text: string | undefined) => (text === undefined ? null : folded(text).trim())
-    this.#waiting.places.push([
+    this.waiting.places.push([
       id,
       place.name ?? title,
       place.latitude ?? null,
@@ -142,27 +142,27 @@ export class IndexWriter {
     ])
   }
 
-  #addPassages(id: number, title: string, passages: readonly Passage[], keywords: readonly string[]): void {
+  private addPassages(id: number, title: string, passages: readonly Passage[], keywords: readonly string[]): void {
     for (const [position, passage] of passages.entries()) {
       const hidden = [...identifierWords(passage), ...unspacedWords(`${title} ${passage.heading} ${passage.text}`)]
       const words = [...(position === 0 ? keywords : []), ...hidden].join(' ')
       const { heading, text, tokens } = passage
-      this.#waiting.passages.push([id * PASSAGES_PER_DOCUMENT + position, title, heading, text, words, tokens])
+      this.waiting.passages.push([id * PASSAGES_PER_DOCUMENT + position, title, heading, text, words, tokens])
     }
   }
 
   async addImage(image: IndexImage, from: Origin = BUILT_IN): Promise<void> {
-    const id = ++this.#lastImage
+    const id = ++this.lastImage
     const page = webAddress(image.pageUrl)
     const tags = image.tags.join(', ')
-    this.#waiting.images.push([
+    this.waiting.images.push([
       id,
       page,
       image.title,
       image.imageUrl.startsWith('/') ? image.imageUrl : webAddress(image.imageUrl),
       image.width,
       image.height,
-      this.#fetchedAt,
+      this.fetchedAt,
       image.lang?.toLowerCase() ?? null,
       image.country?.toUpperCase() ?? null,
       image.adult ?? 0,
@@ -170,77 +170,77 @@ export class IndexWriter {
       from.source,
       from.origin,
     ])
-    this.#waiting.imageWords.push([id, image.title, tags])
-    this.#vocabulary.count('images', spellableWords(`${image.title} ${tags}`), wordWeight(from.source))
-    if (this.#waiting.images.length >= ROWS_PER_STATEMENT) await this.#flush()
+    this.waiting.imageWords.push([id, image.title, tags])
+    this.vocabulary.count('images', spellableWords(`${image.title} ${tags}`), wordWeight(from.source))
+    if (this.waiting.images.length >= ROWS_PER_STATEMENT) await this.flush()
   }
 
   /** Removes the document at an address, when it is one that every install brings. */
   async removeBuiltIn(address: string): Promise<void> {
     const url = webAddress(address)
-    const id = this.#urls.get(url)
+    const id = this.urls.get(url)
     if (id === undefined) return
-    await this.#flush()
+    await this.flush()
     const found = await this.select('SELECT 1 FROM documents WHERE id = ? AND source = 0', [id])
-    if (found.length > 0) await this.#removeDocument(id, url, 0)
+    if (found.length > 0) await this.removeDocument(id, url, 0)
   }
 
   /** Removes everything that was read from there. */
   async removeOrigin({ source, origin }: Origin): Promise<void> {
-    await this.#flush()
+    await this.flush()
     const documents = await this.select<{ id: number; url: string }>(
       'SELECT id, url FROM documents WHERE source = ? AND origin = ?',
       [source, origin],
     )
-    for (const { id, url } of documents) await this.#removeDocument(id, url, source)
+    for (const { id, url } of documents) await this.removeDocument(id, url, source)
     const images = await this.select<{ id: number; title: string; tags: string }>(
       'SELECT id, w.title, w.tags FROM images i JOIN image_words w ON w.rowid = i.id WHERE source = ? AND origin = ?',
       [source, origin],
     )
     for (const { id, title, tags } of images) {
-      this.#vocabulary.count('images', spellableWords(`${title} ${tags}`), -wordWeight(source))
+      this.vocabulary.count('images', spellableWords(`${title} ${tags}`), -wordWeight(source))
       await this.execute('DELETE FROM image_words WHERE rowid = ?', [id])
       await this.execute('DELETE FROM images WHERE id = ?', [id])
     }
   }
 
-  async #removeDocument(id: number, url: string, source: number): Promise<void> {
+  private async removeDocument(id: number, url: string, source: number): Promise<void> {
     const range = [id * PASSAGES_PER_DOCUMENT, (id + 1) * PASSAGES_PER_DOCUMENT]
     const passages = await this.select<{ title: string; heading: string; text: string }>(
       'SELECT title, heading, text FROM passages WHERE rowid >= ? AND rowid < ?',
       range,
     )
-    this.#vocabulary.count('documents', wordsOfDocument(passages[0]?.title ?? '', passages), -wordWeight(source))
+    this.vocabulary.count('documents', wordsOfDocument(passages[0]?.title ?? '', passages), -wordWeight(source))
     await this.execute('DELETE FROM passages WHERE rowid >= ? AND rowid < ?', range)
     await this.execute('DELETE FROM places WHERE document = ?', [id])
     await this.execute('DELETE FROM documents WHERE id = ?', [id])
-    this.#urls.delete(url)
+    this.urls.delete(url)
   }
 
   /** Rows as they are in this file now; what waits to be written is not among them. */
   async select<T>(sql: string, args: InArgs = []): Promise<T[]> {
-    const { rows } = await this.#transaction.execute({ sql, args })
+    const { rows } = await this.transaction.execute({ sql, args })
     return rows as unknown[] as T[] // the driver types every column as a value of any kind
   }
 
   async execute(sql: string, args: InArgs): Promise<void> {
-    await this.#transaction.execute({ sql, args })
+    await this.transaction.execute({ sql, args })
   }
 
   /** Writes what is left, brings the statistics up to date, closes the file and has it on the disk. */
   async finish(meta: Readonly<Record<string, string>>): Promise<IndexCounts> {
-    await this.#flush()
-    await this.#writeVocabulary()
-    await this.#insert('meta(key, value)', Object.entries(meta), 'INSERT OR REPLACE')
-    for (const statement of STATISTICS) await this.#transaction.execute(statement)
-    await this.#transaction.execute("INSERT INTO passages(passages) VALUES ('optimize')")
-    await this.#transaction.execute("INSERT INTO image_words(image_words) VALUES ('optimize')")
+    await this.flush()
+    await this.writeVocabulary()
+    await this.insert('meta(key, value)', Object.entries(meta), 'INSERT OR REPLACE')
+    for (const statement of STATISTICS) await this.transaction.execute(statement)
+    await this.transaction.execute("INSERT INTO passages(passages) VALUES ('optimize')")
+    await this.transaction.execute("INSERT INTO image_words(image_words) VALUES ('optimize')")
     const counts = await this.select<{ key: keyof IndexCounts; value: string }>(
       "SELECT key, value FROM meta WHERE key IN ('documents', 'passages', 'images')",
     )
-    await this.#transaction.commit()
-    this.#client.close()
-    const file = await open(this.#path, 'r+')
+    await this.transaction.commit()
+    this.client.close()
+    const file = await open(this.path, 'r+')
     await file.sync().finally(() => file.close())
     const found = new Map(counts.map(({ key, value }) => [key, Number(value)]))
     const count = (key: keyof IndexCounts): number => found.get(key) ?? 0
@@ -249,34 +249,34 @@ export class IndexWriter {
 
   /** Gives the file up; removing it is the caller's. */
   abandon(): void {
-    this.#client.close()
+    this.client.close()
   }
 
-  async #writeVocabulary(): Promise<void> {
+  private async writeVocabulary(): Promise<void> {
     const sql = `INSERT INTO vocabulary SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE true
       ON CONFLICT(word) DO UPDATE SET documents = documents + excluded.documents, images = images + excluded.images`
-    await this.execute(sql, [JSON.stringify(this.#vocabulary.rows())])
+    await this.execute(sql, [JSON.stringify(this.vocabulary.rows())])
     await this.execute('DELETE FROM vocabulary WHERE documents <= 0 AND images <= 0', [])
   }
 
-  async #flush(): Promise<void> {
-    const { documents, places, passages, images, imageWords } = this.#waiting
-    this.#waiting = noRows()
-    await this.#insert(
+  private async flush(): Promise<void> {
+    const { documents, places, passages, images, imageWords } = this.waiting
+    this.waiting = noRows()
+    await this.insert(
       'documents(id, url, title, title_tokens, hostname, site_name, description, kind, published, fetched_at, lang, country, adult, favicon, thumbnail, source, origin)',
       documents,
     )
-    await this.#insert('places(document, name, latitude, longitude, city, state, country, postal_code)', places)
-    await this.#insert('passages(rowid, title, heading, text, words, tokens)', passages)
-    await this.#insert(
+    await this.insert('places(document, name, latitude, longitude, city, state, country, postal_code)', places)
+    await this.insert('passages(rowid, title, heading, text, words, tokens)', passages)
+    await this.insert(
       'images(id, page_url, title, image_url, width, height, fetched_at, lang, country, adult, favicon, source, origin)',
       images,
     )
-    await this.#insert('image_words(rowid, title, tags)', imageWords)
+    await this.insert('image_words(rowid, title, tags)', imageWords)
   }
 
   /** All rows in one statement: the client prepares anew for each, which costs more than the insert. */
-  async #insert(target: string, rows: readonly Row[], verb = 'INSERT'): Promise<void> {
+  private async insert(target: string, rows: readonly Row[], verb = 'INSERT'): Promise<void> {
     const [first] = rows
     if (!first) return
     const columns = first.map((_, at) => `value ->> ${at}`).join(', ')
@@ -314,6 +314,6 @@ function unspacedWords(text: string): string[] {
 function webAddress(address: string): string {
   const url = new URL(address)
   if (!/^https?:$/.test(url.protocol))
-    throw new TypeError(`an index takes absolute http and https addresses only: ${address}`)
+    throw new TypeError(`an index accepts only absolute http and https URLs: ${address}`)
   return url.href
 }

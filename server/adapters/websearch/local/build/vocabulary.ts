@@ -12,20 +12,20 @@ export function spellableWords(text: string): Set<string> {
 
 /** How the vocabulary of an index changes while documents and images are written and removed. */
 export class VocabularyChange {
-  readonly #changes = new Map<string, { documents: number; images: number }>()
+  private readonly changes = new Map<string, { documents: number; images: number }>()
 
   /** Counts each word once: `by` is positive for what is written and as much negative for what is removed. */
   count(kind: 'documents' | 'images', words: Iterable<string>, by: number): void {
     for (const word of words) {
-      const change = this.#changes.get(word)
+      const change = this.changes.get(word)
       if (change) change[kind] += by
-      else this.#changes.set(word, { documents: 0, images: 0, [kind]: by })
+      else this.changes.set(word, { documents: 0, images: 0, [kind]: by })
     }
   }
 
   /** `[word, documents, images]` of every word whose counts change. */
   rows(): (readonly [string, number, number])[] {
-    return [...this.#changes]
+    return [...this.changes]
       .filter(([, { documents, images }]) => documents !== 0 || images !== 0)
       .map(([word, { documents, images }]) => [word, documents, images])
   }

@@ -24,26 +24,26 @@ const PAGE_BYTES = 4096
  * is read by a new process.
  */
 export class FileReader {
-  readonly #limits: FileReaderLimits
-  readonly #script: string
-  #child: Bun.Subprocess | null = null
-  #settle: ((answer: FromReader) => void) | null = null
+  private readonly limits: FileReaderLimits
+  private readonly script: string
+  private child: Bun.Subprocess | null = null
+  private settle: ((answer: FromReader) => void) | null = null
 
   constructor(
     limits: Partial<FileReaderLimits> = {},
     script = new URL('./read-file-process.ts', import.meta.url).pathname,
   ) {
-    this.#limits = { ...LIMITS, ...limits }
-    this.#script = script
+    this.limits = { ...LIMITS, ...limits }
+    this.script = script
   }
 
   /** What the file holds for the index. Throws `Unreadable` when it holds nothing, cannot be read, or takes more than the limits. */
   async read(file: RawFile, settings: SourceSettings): Promise<OwnContent> {
-    if (this.#settle) throw new Error('a file reader reads one file at a time')
-    const child = this.#child ?? this.#start()
+    if (this.settle) throw new Error('a file reader reads one file at a time')
+    const child = this.child ?? this.start()
     const answer = Promise.withResolvers<FromReader>()
-    this.#settle = answer.resolve
-    const stop = this.#watch(child)
+    this.settle = answer.resolve
+    const stop = this.watch(child)
     try {
       child.send({ file, settings } satisfies ToReader)
       const said = await answer.promise
@@ -51,40 +51,40 @@ export class FileReader {
       return said.content
     } finally {
       stop()
-      this.#settle = null
+      this.settle = null
     }
   }
 
   /** Ends the process. Free to repeat. */
   close(): void {
-    this.#child?.kill('SIGKILL')
-    this.#child = null
+    this.child?.kill('SIGKILL')
+    this.child = null
   }
 
-  #start(): Bun.Subprocess {
-    const child: Bun.Subprocess = Bun.spawn([process.execPath, this.#script], {
+  private start(): Bun.Subprocess {
+    const child: Bun.Subprocess = Bun.spawn([process.execPath, this.script], {
       stdio: ['ignore', 'ignore', 'ignore'],
       serialization: 'advanced',
-      ipc: (message: FromReader) => this.#answer(child, message),
-      onExit: () => this.#answer(child, { problem: 'it made its reader crash' }),
+      ipc: (message: FromReader) => this.answer(child, message),
+      onExit: () => this.answer(child, { problem: 'it crashed the file reader' }),
     })
-    this.#child = child
+    this.child = child
     return child
   }
 
   /** The first answer counts: a process that is ended says nothing more. */
-  #answer(child: Bun.Subprocess, message: FromReader): void {
-    if (this.#child !== child) return
-    if (child.exitCode !== null || child.signalCode !== null) this.#child = null
-    this.#settle?.(message)
+  private answer(child: Bun.Subprocess, message: FromReader): void {
+    if (this.child !== child) return
+    if (child.exitCode !== null || child.signalCode !== null) this.child = null
+    this.settle?.(message)
   }
 
-  #watch(child: Bun.Subprocess): () => void {
-    const { timeoutMs, maxMemoryBytes } = this.#limits
+  private watch(child: Bun.Subprocess): () => void {
+    const { timeoutMs, maxMemoryBytes } = this.limits
     const giveUp = (problem: string) => {
-      if (this.#child !== child) return
+      if (this.child !== child) return
       this.close()
-      this.#settle?.({ problem })
+      this.settle?.({ problem })
     }
     const deadline = setTimeout(() => giveUp(`it took longer than ${timeoutMs / 1000} s to read`), timeoutMs)
     const look = setInterval(() => {

@@ -50,11 +50,11 @@ const READER_VERSION = 1
 
 /** What an operator adds to the index, and takes out of it again. Readers of the index never see half of a change. */
 export class OwnIndex {
-  readonly #options: OwnIndexOptions
+  private readonly options: OwnIndexOptions
 
   /** There must be an index at `indexPath`. */
   constructor(options: OwnIndexOptions) {
-    this.#options = options
+    this.options = options
   }
 
   /**
@@ -63,9 +63,9 @@ export class OwnIndex {
    */
   async add(request: AddRequest, onProgress: (done: number, total: number) => void = () => {}): Promise<AddReport> {
     const location = isAddress(request.location) ? new URL(request.location).href : resolve(request.location)
-    const { indexPath, fetch, limits } = this.#options
+    const { indexPath, fetch, limits } = this.options
     return whileAlone(indexPath, async () => {
-      const rows = await this.#sources()
+      const rows = await this.sources()
       const known = rows.find((row) => row.location === location)
       const settings = settingsOf(location, request, known?.settings)
       const files = isAddress(location) ? await webFiles(location, fetch) : await localFiles(location, settings)
@@ -80,10 +80,10 @@ export class OwnIndex {
 
   /** Takes a source out; false when there is none of that location or number. */
   async remove(locationOrId: string): Promise<boolean> {
-    const { indexPath } = this.#options
+    const { indexPath } = this.options
     return whileAlone(indexPath, async () => {
       const wanted = isAddress(locationOrId) ? new URL(locationOrId).href : resolve(locationOrId)
-      const rows = await this.#sources()
+      const rows = await this.sources()
       const source = rows.find(({ id, location }) => location === wanted || String(id) === locationOrId)
       if (!source) return false
       await drafted(indexPath, async ({ writer }) => {
@@ -98,7 +98,7 @@ export class OwnIndex {
 
   /** Every source with what it gave to the index. */
   async list(): Promise<SourceStatus[]> {
-    const listed = await readIndex(this.#options.indexPath, async (client) => {
+    const listed = await readIndex(this.options.indexPath, async (client) => {
       const sources = await sourceRows(client)
       const count = async (table: string) => {
         const sql = `SELECT source, count(*) AS n FROM ${table} GROUP BY source`
@@ -119,31 +119,31 @@ export class OwnIndex {
    * built. Null when there is none.
    */
   totals(): Promise<Record<string, string> | null> {
-    return readIndex(this.#options.indexPath, async (client) => {
+    return readIndex(this.options.indexPath, async (client) => {
       const rows = await selectRows<{ key: string; value: string }>(client, 'SELECT key, value FROM meta', [])
       const { [WITHOUT_BUILT_IN]: without, ...meta } = Object.fromEntries(rows.map(({ key, value }) => [key, value]))
       return { ...meta, built_in: without === undefined ? 'yes' : 'no' }
     })
   }
 
-  async #sources(): Promise<SourceRow[]> {
-    const rows = await readIndex(this.#options.indexPath, sourceRows)
-    if (rows === null) throw new Error('there is no index to add to')
+  private async sources(): Promise<SourceRow[]> {
+    const rows = await readIndex(this.options.indexPath, sourceRows)
+    if (rows === null) throw new Error('there is no index to add to; build it first')
     return rows
   }
 }
 
 /** One reading of a source. The index is copied when the first change turns up, and not at all when nothing changed. */
 class SourceReading {
-  readonly #indexPath: string
-  readonly #source: SourceRow
-  readonly #reader: FileReader
-  #draft: IndexDraft | null = null
+  private readonly indexPath: string
+  private readonly source: SourceRow
+  private readonly reader: FileReader
+  private draft: IndexDraft | null = null
 
   constructor(indexPath: string, source: SourceRow, reader: FileReader) {
-    this.#indexPath = indexPath
-    this.#source = source
-    this.#reader = reader
+    this.indexPath = indexPath
+    this.source = source
+    this.reader = reader
   }
 
   /** `isNew`: the source itself is written, even if none of its files is. */
@@ -152,14 +152,14 @@ class SourceReading {
     isNew: boolean,
     onProgress: (done: number, total: number) => void,
   ): Promise<AddReport> {
-    const before = await this.#hashes()
+    const before = await this.hashes()
     const tally = { added: 0, changed: 0, removed: 0, unchanged: 0 }
     const unreadable: { origin: string; reason: string }[] = []
     try {
       for (const [at, file] of files.entries()) {
         const hash = before.get(file.origin)
         before.delete(file.origin)
-        const outcome = await this.#take(file, hash).catch((problem: unknown) => {
+        const outcome = await this.take(file, hash).catch((problem: unknown) => {
           unreadable.push({ origin: file.origin, reason: problem instanceof Error ? problem.message : String(problem) })
           // Of a folder, what it held may still be there.
           for (const origin of before.keys()) if (origin.startsWith(`${file.origin}/`)) before.delete(origin)
@@ -167,44 +167,47 @@ class SourceReading {
         if (outcome) tally[outcome] += 1
         onProgress(at + 1, files.length)
       }
-      for (const origin of before.keys()) await removeFile((await this.#writing()).writer, this.#source.id, origin)
+      for (const origin of before.keys()) await removeFile((await this.writing()).writer, this.source.id, origin)
       tally.removed += before.size
-      if (this.#draft || isNew) {
-        const draft = await this.#writing()
-        await writeSource(draft.writer, this.#source)
+      if (this.draft || isNew) {
+        const draft = await this.writing()
+        await writeSource(draft.writer, this.source)
         await draft.publish({})
       }
     } catch (problem) {
-      await this.#draft?.discard()
+      await this.draft?.discard()
       throw problem
     }
-    return { location: this.#source.location, ...tally, unreadable }
+    return { location: this.source.location, ...tally, unreadable }
   }
 
-  async #take(file: SourceFile, before: string | undefined): Promise<'added' | 'changed' | 'removed' | 'unchanged'> {
+  private async take(
+    file: SourceFile,
+    before: string | undefined,
+  ): Promise<'added' | 'changed' | 'removed' | 'unchanged'> {
     const raw = await file.fetch()
     if (raw === null) {
-      if (before !== undefined) await removeFile((await this.#writing()).writer, this.#source.id, file.origin)
+      if (before !== undefined) await removeFile((await this.writing()).writer, this.source.id, file.origin)
       return before === undefined ? 'unchanged' : 'removed'
     }
     const hash = createHash('sha256')
-      .update(JSON.stringify([READER_VERSION, this.#source.settings, raw.url, raw.contentType]))
+      .update(JSON.stringify([READER_VERSION, this.source.settings, raw.url, raw.contentType]))
       .update(raw.bytes)
       .digest('hex')
     if (hash === before) return 'unchanged'
-    const content = await this.#reader.read(raw, this.#source.settings)
-    const { writer } = await this.#writing()
-    await writeFile(writer, this.#source.id, file.origin, hash, await this.#withoutShown(content))
+    const content = await this.reader.read(raw, this.source.settings)
+    const { writer } = await this.writing()
+    await writeFile(writer, this.source.id, file.origin, hash, await this.withoutShown(content))
     return before === undefined ? 'added' : 'changed'
   }
 
   /** A picture that a page of the source shows is not indexed a second time: it gives its size to the one that is there. */
-  async #withoutShown(content: OwnContent): Promise<OwnContent> {
+  private async withoutShown(content: OwnContent): Promise<OwnContent> {
     const [image] = content.images
     if (content.document || !image) return content
-    const { writer } = await this.#writing()
+    const { writer } = await this.writing()
     const sql = 'SELECT id FROM images WHERE image_url = ? AND source = ?'
-    const shown = await writer.select<{ id: number }>(sql, [image.imageUrl, this.#source.id])
+    const shown = await writer.select<{ id: number }>(sql, [image.imageUrl, this.source.id])
     const { width, height } = image
     for (const { id } of shown)
       await writer.execute('UPDATE images SET width = coalesce(width, ?), height = coalesce(height, ?) WHERE id = ?', [
@@ -215,17 +218,17 @@ class SourceReading {
     return shown.length > 0 ? { document: null, images: [] satisfies IndexImage[] } : content
   }
 
-  async #hashes(): Promise<Map<string, string>> {
-    const rows = await readIndex(this.#indexPath, (client) => {
+  private async hashes(): Promise<Map<string, string>> {
+    const rows = await readIndex(this.indexPath, (client) => {
       const sql = 'SELECT origin, hash FROM own_files WHERE source = ?'
-      return selectRows<{ origin: string; hash: string }>(client, sql, [this.#source.id])
+      return selectRows<{ origin: string; hash: string }>(client, sql, [this.source.id])
     })
     return new Map((rows ?? []).map(({ origin, hash }) => [origin, hash]))
   }
 
-  async #writing(): Promise<IndexDraft> {
-    this.#draft ??= await beginDraft(this.#indexPath, true)
-    return this.#draft
+  private async writing(): Promise<IndexDraft> {
+    this.draft ??= await beginDraft(this.indexPath, true)
+    return this.draft
   }
 }
 

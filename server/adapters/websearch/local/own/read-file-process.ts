@@ -6,7 +6,7 @@ process.on('message', ({ file, settings }: ToReader) => {
   void readOwnFile(file, settings).then(
     (content) => answer({ content }),
     (problem: unknown) =>
-      answer({ problem: problem instanceof Unreadable ? problem.message : `cannot be read: ${String(problem)}` }),
+      answer({ problem: problem instanceof Unreadable ? problem.message : `could not be read: ${String(problem)}` }),
   )
 })
 process.on('disconnect', () => process.exit(0))

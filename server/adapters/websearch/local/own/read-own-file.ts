@@ -25,7 +25,7 @@ export async function readOwnFile(file: RawFile, settings: SourceSettings): Prom
     case 'image':
       return { document: null, images: [ownImage(file)] }
     case null:
-      throw new Unreadable(`nothing here reads ${file.contentType || 'such a file'}`)
+      throw new Unreadable(`files of type ${file.contentType || 'unknown'} cannot be indexed`)
   }
 }
 
@@ -72,7 +72,7 @@ function markdownContent(file: RawFile, settings: SourceSettings): OwnContent {
 
 async function pdfDocument(file: RawFile, settings: SourceSettings): Promise<IndexDocument> {
   const document = await getDocumentProxy(new Uint8Array(file.bytes), { verbosity: 0 }).catch((problem: unknown) => {
-    throw new Unreadable(`not a PDF that can be read: ${problem instanceof Error ? problem.message : problem}`)
+    throw new Unreadable(`the PDF could not be read: ${problem instanceof Error ? problem.message : problem}`)
   })
   const { text } = await extractText(document, { mergePages: false })
   const { info } = await getMeta(document)
@@ -82,7 +82,7 @@ async function pdfDocument(file: RawFile, settings: SourceSettings): Promise<Ind
     .filter((page) => page !== '')
     .join('\n\n')
     .slice(0, MAX_TEXT_CHARACTERS)
-  if (markdown === '') throw new Unreadable('the PDF holds no text, only pictures')
+  if (markdown === '') throw new Unreadable('the PDF contains no text, only images')
   const title = typeof info['Title'] === 'string' && info['Title'].trim() !== '' ? info['Title'] : nameOf(file.origin)
   const [, year, month, day] = /^D:(\d{4})(\d{2})(\d{2})/.exec(String(info['CreationDate'] ?? '')) ?? []
   const lang = languageOf(markdown)
@@ -119,7 +119,7 @@ function imageWords(alt: string, caption: string, address: string, pageTitle: st
 }
 
 function documentOf(markdown: string, facts: Omit<IndexDocument, 'markdown'>): IndexDocument {
-  if (!/[\p{L}\p{N}]/u.test(markdown)) throw new Unreadable('it holds no words')
+  if (!/[\p{L}\p{N}]/u.test(markdown)) throw new Unreadable('it contains no words')
   return { ...facts, markdown }
 }
 

@@ -66,7 +66,7 @@ async function pathsUnder(folder: string): Promise<string[]> {
 /** The page at an address or, when a sitemap stands there, its pages and those of the sitemaps it names. */
 export async function webFiles(location: string, fetch: OutboundFetch): Promise<SourceFile[]> {
   const first = await got(location, fetch)
-  if (first === null) throw new Unreadable('there is nothing at this address')
+  if (first === null) throw new Unreadable('there is no page at this URL')
   if (!isSitemap(first)) return [{ origin: location, fetch: async () => first }]
   const pages = new Set<string>()
   const waiting = [first]

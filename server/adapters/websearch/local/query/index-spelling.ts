@@ -14,52 +14,52 @@ const LARGE = 500
 
 /** Spelling by the words of one index file. The words are read with the first question that needs them. */
 export class IndexSpelling {
-  readonly #client: Client
-  readonly #spellers = new Map<Vocabulary, Speller>()
+  private readonly client: Client
+  private readonly spellers = new Map<Vocabulary, Speller>()
 
   constructor(client: Client) {
-    this.#client = client
+    this.client = client
   }
 
   async corrected(q: string, vocabulary: Vocabulary): Promise<string | null> {
     const words = [...new Set(wordsOf(q).map((word) => word.toLowerCase()))]
-    const spelled = await this.#counts(`SELECT word, ${vocabulary} AS n FROM vocabulary WHERE word IN`, words)
+    const spelled = await this.counts(`SELECT word, ${vocabulary} AS n FROM vocabulary WHERE word IN`, words)
     const terms = words.flatMap((word) => searchTerms(word))
     const stemmed =
       vocabulary === 'images'
         ? new Map<string, number>()
-        : await this.#counts(
+        : await this.counts(
             'SELECT stem AS word, passages AS n FROM stems WHERE stem IN',
             terms.map(({ stem }) => stem),
           )
     const stems = new Map(terms.map(({ word, stem }) => [word, stemmed.get(stem) ?? 0]))
-    const speller = await this.#speller(vocabulary)
+    const speller = await this.speller(vocabulary)
     return speller.corrected(q, (word) => ({ documents: spelled.get(word) ?? 0, byStem: stems.get(word) ?? 0 }))
   }
 
-  async #counts(sql: string, words: readonly string[]): Promise<Map<string, number>> {
+  private async counts(sql: string, words: readonly string[]): Promise<Map<string, number>> {
     const rows = await selectRows<{ readonly word: string; readonly n: number }>(
-      this.#client,
+      this.client,
       `${sql} (SELECT value FROM json_each(?))`,
       [JSON.stringify(words)],
     )
     return new Map(rows.map(({ word, n }) => [word, n]))
   }
 
-  async #speller(vocabulary: Vocabulary): Promise<Speller> {
-    const made = this.#spellers.get(vocabulary) ?? (await this.#read(vocabulary))
-    this.#spellers.set(vocabulary, made)
+  private async speller(vocabulary: Vocabulary): Promise<Speller> {
+    const made = this.spellers.get(vocabulary) ?? (await this.read(vocabulary))
+    this.spellers.set(vocabulary, made)
     return made
   }
 
-  async #read(vocabulary: Vocabulary): Promise<Speller> {
-    const [size] = await selectRows<{ readonly value: string }>(this.#client, 'SELECT value FROM meta WHERE key = ?', [
+  private async read(vocabulary: Vocabulary): Promise<Speller> {
+    const [size] = await selectRows<{ readonly value: string }>(this.client, 'SELECT value FROM meta WHERE key = ?', [
       vocabulary,
     ])
     const least = Number(size?.value ?? 0) > LARGE && vocabulary === 'documents' ? 3 : 1
     // As two lists in one row: the driver takes long over many rows.
     const [lists] = await selectRows<{ readonly words: string; readonly counts: string }>(
-      this.#client,
+      this.client,
       `SELECT json_group_array(word) AS words, json_group_array(${vocabulary}) AS counts FROM vocabulary WHERE ${vocabulary} >= ?`,
       [least],
     )

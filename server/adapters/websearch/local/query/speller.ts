@@ -20,23 +20,23 @@ const FAR_MORE = 50
 
 /** Corrects words by those that an index knows: the fewest mistakes away, and of those the most frequent. */
 export class Speller {
-  readonly #words: readonly KnownWord[]
+  private readonly words: readonly KnownWord[]
   /** A bit for each letter a word has: two words a few mistakes apart differ in a few bits. */
-  readonly #letters: Int32Array
-  readonly #least: number
+  private readonly letters: Int32Array
+  private readonly least: number
 
   /** `least`: words that stand in fewer documents are proposed to nobody. */
   constructor(words: readonly KnownWord[], least: number) {
-    this.#words = words.filter(({ documents }) => documents >= least)
-    this.#letters = Int32Array.from(this.#words, ({ word }) => letterBits(word))
-    this.#least = least
+    this.words = words.filter(({ documents }) => documents >= least)
+    this.letters = Int32Array.from(this.words, ({ word }) => letterBits(word))
+    this.least = least
   }
 
   /** `q` with its misspelled words corrected; null when there is nothing to correct. */
   corrected(q: string, known: Known): string | null {
     const corrections = new Map<string, string>()
     for (const word of new Set(wordsOf(q).map((word) => word.toLowerCase()))) {
-      const better = this.#better(word, known)
+      const better = this.better(word, known)
       if (better !== null) corrections.set(word, better)
     }
     if (corrections.size === 0) return null
@@ -46,25 +46,25 @@ export class Speller {
     })
   }
 
-  #better(word: string, known: Known): string | null {
+  private better(word: string, known: Known): string | null {
     if (word.length < LEAST_LETTERS || !/^\p{L}+$/u.test(word) || isUnspaced(word)) return null
     const { documents, byStem } = known(word)
     if (documents >= ESTABLISHED || byStem >= ESTABLISHED * 2) return null
     const isKnown = documents > 0 || byStem > 0
     if (isKnown && word.length < TWO_MISTAKES_LETTERS) return null
-    const found = this.#nearest(word, !isKnown && word.length >= TWO_MISTAKES_LETTERS ? 2 : 1)
+    const found = this.nearest(word, !isKnown && word.length >= TWO_MISTAKES_LETTERS ? 2 : 1)
     if (!found || found.word === word) return null
     if (isKnown && found.documents < Math.max(documents, byStem) * FAR_MORE) return null
-    return found.documents >= this.#least ? found.word : null
+    return found.documents >= this.least ? found.word : null
   }
 
-  #nearest(word: string, most: number): KnownWord | null {
+  private nearest(word: string, most: number): KnownWord | null {
     const bits = letterBits(word)
     const plain = folded(word)
     let best: { word: KnownWord; cost: number } | null = null
-    for (const [at, candidate] of this.#words.entries()) {
+    for (const [at, candidate] of this.words.entries()) {
       if (Math.abs(candidate.word.length - word.length) > most) continue
-      if (ones((this.#letters[at] ?? 0) ^ bits) > 2 * most) continue
+      if (ones((this.letters[at] ?? 0) ^ bits) > 2 * most) continue
       const distance = mistakes(plain, folded(candidate.word), most)
       if (distance > most) continue
       // The first letter is seldom wrong.
