@@ -208,6 +208,6 @@ describe('a named schema', () => {
 
   test('has its name to itself', () => {
     const other = named('Ball', record('Another.', {}))
-    expect(() => extractNamed([Ball, other])).toThrow('two schemas have the name Ball')
+    expect(() => extractNamed([Ball, other])).toThrow('two different schemas are named Ball')
   })
 })

@@ -12,13 +12,13 @@ const APP_FAILURES: readonly FailureCode[] = [
   'rate_limit_exceeded',
 ]
 
-/** The documents of an owner's route as apps have it: under another path, for a token with this scope. */
+/** Documents the app version of an owner's route: another path, called with an access token of this scope. */
 export function asApp(docs: EndpointDocs, scope: Scope): EndpointDocs {
   return {
     ...docs,
     id: `${docs.id}AsApp`,
     summary: `${docs.summary}, as an app`,
-    description: `${docs.description} For an access token with the scope \`${scope}\`, never for an API key.`,
+    description: `${docs.description} Needs an access token with the scope \`${scope}\`; API keys are not accepted.`,
     failures: [...docs.failures.filter((code) => !SESSION_ONLY.has(code)), ...APP_FAILURES],
   }
 }

@@ -10,7 +10,7 @@ export const ACCOUNT_DOCS = {
     id: 'account',
     tag: 'Account',
     summary: 'Your account',
-    description: 'Who is signed in, the tier, and the balance in its parts.',
+    description: 'The signed-in user, the tier and the balance with its breakdown.',
     access: 'session',
     answers: {
       200: {
@@ -39,18 +39,19 @@ export const ACCOUNT_DOCS = {
     id: 'claimOperator',
     tag: 'Account',
     summary: 'Claim operator rights',
-    description: 'Makes this account the operator, by the one-time token that the start of the gateway printed.',
+    description:
+      'Makes this account the operator. Needs the one-time setup token that the gateway printed when it first started.',
     access: 'session',
     body: {
       description: 'The token.',
-      schema: record('The token that the start printed.', { token: text('The token.') }),
+      schema: record('The one-time setup token.', { token: text('The token that the gateway printed.') }),
       required: true,
       examples: { printed: { token: '$SETUP_TOKEN' } },
     },
     answers: {
       200: {
-        description: 'The account is operator now.',
-        schema: record('The verdict.', { operator: yesOrNo('Always true.') }),
+        description: 'The account is now the operator.',
+        schema: record('The result.', { operator: yesOrNo('Always true.') }),
         examples: { claimed: { operator: true } },
       },
     },
@@ -68,7 +69,7 @@ export const ACCOUNT_DOCS = {
     id: 'limits',
     tag: 'Account',
     summary: 'Your limits',
-    description: 'The tier, its limits per key, and what each key has left this minute.',
+    description: 'The tier, its limits per key, and what each key has left in the current minute.',
     access: 'session',
     answers: {
       200: {

@@ -2,7 +2,7 @@ import type { RouteDocs } from '../openapi/documented'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 import { LimitRequestPage, type LimitRequestRecord, NewLimitRequest, OneLimitRequest } from './limit-request-record'
 
-const WISH = {
+const FORM_EXAMPLE = {
   peak_rpm: 2000,
   peak_tpm: 500_000,
   endpoints: ['image-search'],
@@ -13,7 +13,7 @@ const REQUEST: LimitRequestRecord = {
   id: 'lim_01a1fdfa942070018c603d2632ddc21e',
   workspace_id: 'acct_01a1fdfa942070018c603d2632ddc21c',
   status: 'pending',
-  ...WISH,
+  ...FORM_EXAMPLE,
   reason: null,
   created_at: '2026-11-21T08:56:28.490Z',
   decided_at: null,
@@ -24,7 +24,7 @@ export const LIMIT_REQUEST_DOCS = {
     id: 'listLimitRequests',
     tag: 'Account',
     summary: 'Your requests for higher limits',
-    description: 'Newest first, each with what the operator decided and said.',
+    description: "Newest first, each with the operator's decision and reason.",
     access: 'session',
     answers: {
       200: {
@@ -40,17 +40,17 @@ export const LIMIT_REQUEST_DOCS = {
     tag: 'Account',
     summary: 'Ask for higher limits',
     description:
-      'Goes to the operator of this gateway. One request is open at a time; an approval moves the account to Growth, or gives it limits of its own.',
+      'Sends a request to the operator of this gateway. An account can have one pending request at a time. An approval moves the account to Growth or gives it custom limits.',
     access: 'session',
     body: {
-      description: 'What you need, and what for.',
+      description: 'The limits you need, and why.',
       schema: NewLimitRequest,
       required: true,
-      examples: { growth: WISH },
+      examples: { growth: FORM_EXAMPLE },
     },
     answers: {
       201: {
-        description: 'The request, which waits now.',
+        description: 'The request, now pending.',
         schema: OneLimitRequest,
         examples: { pending: { request: REQUEST } },
       },

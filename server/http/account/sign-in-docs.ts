@@ -36,35 +36,35 @@ const SESSION = {
   userAgent: 'curl/8.14.1',
 }
 
-const email = text('E-mail address.', { format: 'email', maxLength: 254 })
+const email = text('Email address.', { format: 'email', maxLength: 254 })
 const password = text('The password.', { minLength: 12, maxLength: 256 })
 const PASSWORD = 'correct horse battery'
 
 const signedIn = (more: Readonly<Record<string, JsonSchema>> = {}) =>
-  record('Signed in; the session is in the cookie of this answer.', {
+  record('Signed in. The session cookie is set by this response.', {
     ...more,
-    token: text('The session token. The cookie holds it signed.'),
+    token: text('The session token. The cookie contains it signed.'),
     user: ref('User'),
   })
 
-/** The sign-in library answers under one wildcard route, which no generator can look into. */
+/** The sign-in library serves one wildcard route, which the generator cannot see into, so its operations are described here. */
 const SIGN_IN_DOCS = {
   '/api/auth/sign-up/email': {
     post: {
       id: 'signUp',
       tag: 'Sign-in',
       summary: 'Sign up',
-      description: `Makes a person and an account with ${formatUsd(SIGNUP_CREDIT)} USD of credit, and signs in. No card needed.`,
+      description: `Creates a user and an account with ${formatUsd(SIGNUP_CREDIT)} USD of credit, and signs in. No card needed.`,
       access: 'anybody',
       body: {
-        description: 'Who signs up.',
-        schema: record('Who signs up.', { name: text('Name.', { maxLength: 200 }), email, password }),
+        description: 'The new user.',
+        schema: record('The new user.', { name: text('Name.', { maxLength: 200 }), email, password }),
         required: true,
         examples: { ada: { name: 'Ada', email: 'ada@example.com', password: PASSWORD } },
       },
       answers: {
         200: {
-          description: 'Signed up and in.',
+          description: 'Signed up and signed in.',
           schema: signedIn(),
           examples: { ada: { token: TOKEN, user: USER } },
           headers: ['Set-Cookie'],
@@ -82,11 +82,11 @@ const SIGN_IN_DOCS = {
       id: 'signIn',
       tag: 'Sign-in',
       summary: 'Sign in',
-      description: 'Opens a session of 7 days, which using it extends.',
+      description: 'Opens a session that lasts 7 days. Using it extends it.',
       access: 'anybody',
       body: {
-        description: 'Who signs in.',
-        schema: record('Who signs in.', { email, password: text('The password.') }),
+        description: 'The credentials.',
+        schema: record('The credentials.', { email, password: text('The password.') }),
         required: true,
         examples: { ada: { email: 'ada@example.com', password: PASSWORD } },
       },
@@ -107,12 +107,12 @@ const SIGN_IN_DOCS = {
       id: 'signOut',
       tag: 'Sign-in',
       summary: 'Sign out',
-      description: 'Ends the session and takes its cookie away.',
+      description: 'Ends the session and clears its cookie.',
       access: 'session',
       answers: {
         200: {
           description: 'Signed out.',
-          schema: record('The verdict.', { success: yesOrNo('Always true.') }),
+          schema: record('The result.', { success: yesOrNo('Always true.') }),
           examples: { done: { success: true } },
           headers: ['Set-Cookie'],
         },
@@ -125,12 +125,12 @@ const SIGN_IN_DOCS = {
       id: 'getSession',
       tag: 'Sign-in',
       summary: 'Who is signed in',
-      description: 'The session behind the cookie and its person, or null for none.',
+      description: 'The session of the cookie and its user, or null if there is none.',
       access: 'session',
       answers: {
         200: {
           description: 'The session, or null.',
-          schema: orNull(record('Who is signed in.', { session: ref('Session'), user: ref('User') })),
+          schema: orNull(record('The session and its user.', { session: ref('Session'), user: ref('User') })),
           examples: { ada: { session: SESSION, user: USER }, nobody: null },
         },
       },
@@ -139,7 +139,7 @@ const SIGN_IN_DOCS = {
   },
 } as const satisfies Record<string, Record<string, RouteDocs>>
 
-/** The paths of sign-in, as operations of the document. */
+/** The sign-in paths, as OpenAPI operations. */
 export function signInPaths(): Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>> {
   return Object.fromEntries(
     Object.entries(SIGN_IN_DOCS).map(([path, methods]) => [

@@ -4,14 +4,14 @@ import { KeyHistory, KeyNames } from './key-history'
 import { KEY_EXAMPLE, KeyChange, KeyPage, KeyWithSecret, NewKey, OneKey, Rotation } from './record'
 
 const SECRET = { key: KEY_EXAMPLE, secret: `gwk_${'3o'.padEnd(45, 'x')}UYRQ` }
-const ID = { id: { description: 'Id of a key of yours.', example: KEY_EXAMPLE.id } }
+const ID = { id: { description: 'Id of one of your keys.', example: KEY_EXAMPLE.id } }
 const CHANGED = {
-  200: { description: 'The key as it is now.', schema: OneKey, examples: { key: { key: KEY_EXAMPLE } } },
+  200: { description: 'The updated key.', schema: OneKey, examples: { key: { key: KEY_EXAMPLE } } },
 }
-const MADE = {
-  201: { description: 'The key, and its secret.', schema: KeyWithSecret, examples: { made: SECRET } },
+const CREATED = {
+  201: { description: 'The key and its secret.', schema: KeyWithSecret, examples: { created: SECRET } },
 }
-const BINDS = 'It binds the next request that begins after this call has returned.'
+const TAKES_EFFECT = 'Takes effect for every request that starts after this call returns.'
 
 export const KEY_DOCS = {
   list: {
@@ -19,7 +19,7 @@ export const KEY_DOCS = {
     tag: 'Keys',
     summary: 'List keys',
     description:
-      'Your keys, newest first unless sorted otherwise. Revoked keys are listed only with `status=revoked`. `counts` are of all keys that `q` finds.',
+      'Your keys, newest first by default. Revoked keys are listed only with `status=revoked`. `counts` covers all keys that match `q`.',
     access: 'session',
     answers: {
       200: {
@@ -40,7 +40,7 @@ export const KEY_DOCS = {
     id: 'createKey',
     tag: 'Keys',
     summary: 'Create a key',
-    description: 'Makes a key. Its secret is in this answer and is never shown again.',
+    description: 'Creates a key. This response contains its secret, which is never shown again.',
     access: 'session',
     body: {
       description: 'The settings of the key.',
@@ -58,14 +58,14 @@ export const KEY_DOCS = {
         },
       },
     },
-    answers: MADE,
+    answers: CREATED,
     failures: ['missing_parameter', 'limit_reached', ...BODY_FAILURES, ...WRITE_FAILURES, 'recent_sign_in_required'],
   },
   names: {
     id: 'listKeyNames',
     tag: 'Keys',
     summary: 'Names of keys and apps',
-    description: 'What every key and every connected app you ever had is called, to tell what the ids of reports mean.',
+    description: 'The names of all keys and connected apps you ever had, to resolve the ids in reports.',
     access: 'session',
     answers: {
       200: {
@@ -93,7 +93,7 @@ export const KEY_DOCS = {
     id: 'keyHistory',
     tag: 'Keys',
     summary: 'History of a key',
-    description: 'What was done to a key, newest first: when, by whom, from which address.',
+    description: 'The changes made to a key, newest first: when, by whom and from which IP address.',
     access: 'session',
     ids: ID,
     answers: {
@@ -124,7 +124,7 @@ export const KEY_DOCS = {
     id: 'getKey',
     tag: 'Keys',
     summary: 'Get a key',
-    description: 'One key as it is now, with what it has spent.',
+    description: 'The current state of one key, with what it has spent.',
     access: 'session',
     ids: ID,
     answers: CHANGED,
@@ -134,7 +134,7 @@ export const KEY_DOCS = {
     id: 'changeKey',
     tag: 'Keys',
     summary: 'Change a key',
-    description: `Changes what is sent and leaves the rest. Raising the limit of an exhausted key makes it active at once; lowering it below what is spent stops the key at once. ${BINDS}`,
+    description: `Changes the settings you send and leaves the others unchanged. Raising the limit of an exhausted key reactivates it immediately; lowering the limit below what the key has spent stops it immediately. ${TAKES_EFFECT}`,
     access: 'session',
     ids: ID,
     body: {
@@ -151,16 +151,16 @@ export const KEY_DOCS = {
     tag: 'Keys',
     summary: 'Rotate a key',
     description:
-      'Makes a successor with the same settings, the same limit and the same spent amount. The old key works until its grace period is over, and is revoked then.',
+      'Creates a successor with the same settings, limit and spent amount. The old key works until its grace period ends, then it is revoked.',
     access: 'session',
     ids: ID,
     body: {
-      description: 'How long the old key goes on working; a day when nothing is sent.',
+      description: 'How long the old key keeps working. Defaults to one day.',
       schema: Rotation,
       required: false,
       examples: { hour: { grace_period_seconds: 3600 }, leaked: { grace_period_seconds: 0 } },
     },
-    answers: MADE,
+    answers: CREATED,
     failures: [
       'resource_not_found',
       'invalid_state',
@@ -174,7 +174,7 @@ export const KEY_DOCS = {
     id: 'disableKey',
     tag: 'Keys',
     summary: 'Disable a key',
-    description: `Switches a key off. Free to repeat. ${BINDS}`,
+    description: `Disables a key. Safe to repeat. ${TAKES_EFFECT}`,
     access: 'session',
     ids: ID,
     answers: CHANGED,
@@ -184,7 +184,7 @@ export const KEY_DOCS = {
     id: 'enableKey',
     tag: 'Keys',
     summary: 'Enable a key',
-    description: 'Switches a disabled key on again. Free to repeat.',
+    description: 'Enables a disabled key. Safe to repeat.',
     access: 'session',
     ids: ID,
     answers: CHANGED,
@@ -194,7 +194,7 @@ export const KEY_DOCS = {
     id: 'revokeKey',
     tag: 'Keys',
     summary: 'Revoke a key',
-    description: `Ends a key for good; its usage stays. Free to repeat. ${BINDS}`,
+    description: `Revokes a key permanently. Its usage records are kept. Safe to repeat. ${TAKES_EFFECT}`,
     access: 'session',
     ids: ID,
     answers: CHANGED,
@@ -202,7 +202,7 @@ export const KEY_DOCS = {
   },
 } as const satisfies Record<string, RouteDocs>
 
-/** What apps do to keys; what the dashboard alone needs is not among it. */
+/** The operations that apps can call; the others are for the dashboard only. */
 export type Mirrored = Exclude<keyof typeof KEY_DOCS, 'history' | 'names'>
 
 /** The same operations at `/v1/keys`, for apps. */
@@ -210,6 +210,6 @@ export const APP_KEY_DOCS: Record<Mirrored, EndpointDocs> = {
   ...KEY_DOCS,
   create: {
     ...KEY_DOCS.create,
-    body: { ...KEY_DOCS.create.body, examples: { limited: { name: 'Made by an app', spending_limit: 1 } } },
+    body: { ...KEY_DOCS.create.body, examples: { limited: { name: 'Created by an app', spending_limit: 1 } } },
   },
 }

@@ -1,6 +1,6 @@
 import type { FailureCode } from '../../core/failure'
 
-/** What any route that takes a key can answer, a free one too. */
+/** Failures of every route that takes a key, including free ones. */
 export const KEY_FAILURES: readonly FailureCode[] = [
   'missing_api_key',
   'invalid_api_key',

@@ -46,11 +46,11 @@ const MODEL_EXAMPLE: ModelRecord = {
   max_output_tokens: null,
 }
 
-const PRICE_WORDS = [
-  "Charged by the token, at the model's prices, rounded up once; the most that the call can cost is held before it runs and the rest given back. `X-Cost-Mode: quote` tells that most.",
-  'Tokens (input plus the output cap) are reserved from the minute and corrected at the end; a call takes a concurrency place until its last byte.',
-  "A stream is charged before its end is sent. Hang up and it is charged for what went through. What the vendor refuses comes through in the vendor's own format, uncharged.",
-  'Under an `Idempotency-Key` the same body gets the first answer again, a stream as its events; every call goes on when its caller hangs up, and is charged to its end.',
+const PRICING_NOTES = [
+  "Charged per token at the model's prices and rounded up once. The maximum cost is held before the call runs, and the unused part is released afterwards. `X-Cost-Mode: quote` returns the maximum cost without running the call.",
+  'Tokens (input plus the output cap) are reserved from the per-minute limit and corrected when the call ends. A call occupies a concurrency slot until its last byte.',
+  "A stream is charged before its final event is sent. Errors from the vendor are passed through in the vendor's own format and are not charged.",
+  'With an `Idempotency-Key`, the same body returns the first response again; a stream replays its events. A call continues when the client disconnects, and is charged in full.',
 ]
 
 const COST = ['X-Cost-Micros-USD', 'Idempotency-Replayed'] as const
@@ -58,7 +58,7 @@ const COST = ['X-Cost-Micros-USD', 'Idempotency-Replayed'] as const
 function call(
   id: string,
   summary: string,
-  words: string,
+  introduction: string,
   body: { example: unknown; required: string[] },
   answer: unknown,
 ): EndpointDocs {
@@ -66,17 +66,17 @@ function call(
     id,
     tag: 'Models',
     summary,
-    description: [words, ...PRICE_WORDS].join('\n\n'),
+    description: [introduction, ...PRICING_NOTES].join('\n\n'),
     body: {
       description:
-        "The vendor's own body. It goes on byte for byte, but for what metering needs; a member that the price of a token does not cover is 422.",
+        "The request body in the vendor's own format. It is forwarded byte for byte, except for the changes that metering needs. Parameters that the vendor bills beyond tokens are rejected with 422.",
       schema: { type: 'object', required: body.required, additionalProperties: true },
       required: true,
       examples: { simple: body.example },
     },
     answers: {
       200: {
-        description: "The model's answer, in the vendor's format; server-sent events where a stream was asked for.",
+        description: "The model's response in the vendor's format; server-sent events if a stream was requested.",
         schema: { type: 'object', additionalProperties: true },
         examples: { answer },
         headers: [...COST, 'X-Gateway-Removed-Betas'],
@@ -111,7 +111,7 @@ export const MODEL_DOCS = {
     id: 'models',
     tag: 'Models',
     summary: 'All models',
-    description: 'What can be called here, on which routes, at which prices. Free.',
+    description: 'The available models, their routes and their prices. Free.',
     answers: {
       200: {
         description: 'The models.',
@@ -125,7 +125,7 @@ export const MODEL_DOCS = {
     id: 'model',
     tag: 'Models',
     summary: 'One model',
-    description: 'An id with a slash is written with `%2F` or with the slash itself. Free.',
+    description: 'An id that contains a slash can be sent with `%2F` or with a plain slash. Free.',
     ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
     answers: { 200: { description: 'The model.', schema: ModelRecord, examples: { model: MODEL_EXAMPLE } } },
     failures: [...KEY_FAILURES, 'unknown_model'],
@@ -134,7 +134,7 @@ export const MODEL_DOCS = {
     id: 'offeredModels',
     tag: 'Activity',
     summary: 'The models of this gateway',
-    description: 'What `GET /v1/models` lists, for the owner who is signed in.',
+    description: 'The same list as `GET /v1/models`, for the signed-in owner.',
     access: 'session',
     answers: {
       200: {
@@ -148,12 +148,12 @@ export const MODEL_DOCS = {
   estimate: {
     id: 'estimateModelCall',
     tag: 'Activity',
-    summary: 'What a call of a model costs at most',
+    summary: 'Estimate the maximum cost of a model call',
     description:
-      "Judges a body as the route of `endpoint_type` would, and tells the most that the call can cost. Free: no model is asked, no key's minute is touched, nothing is written down.",
+      'Validates a body as the route of `endpoint_type` would, and returns the maximum cost of the call. Free: it calls no model, counts against no rate limit and records nothing.',
     access: 'session',
     body: {
-      description: 'The route, the model, and the body as it would be sent there.',
+      description: 'The route, the model and the body that you would send.',
       schema: NewCallEstimate,
       required: true,
       examples: {
@@ -166,7 +166,7 @@ export const MODEL_DOCS = {
     },
     answers: {
       200: {
-        description: 'The most.',
+        description: 'The estimate.',
         schema: CallEstimate,
         examples: {
           free: {
@@ -192,7 +192,7 @@ export const MODEL_DOCS = {
   chat: call(
     'chatCompletions',
     'Chat completions',
-    "As OpenAI's SDK calls it: set its base URL to `<origin>/v1` and its key to yours.",
+    "Works with OpenAI's SDK: set its base URL to `<origin>/v1` and its API key to your gateway key.",
     { example: { model: 'sandbox/echo', messages: HELLO }, required: ['model', 'messages'] },
     {
       id: 'chatcmpl-1',
@@ -206,7 +206,7 @@ export const MODEL_DOCS = {
   messages: call(
     'messages',
     'Messages',
-    "As Anthropic's SDK calls it: set its base URL to `<origin>` and its key to yours; `x-api-key` is taken as well as `Authorization: Bearer`. Errors have Anthropic's shape.",
+    "Works with Anthropic's SDK: set its base URL to `<origin>` and its API key to your gateway key; `x-api-key` works as well as `Authorization: Bearer`. Errors use Anthropic's format.",
     {
       example: { model: 'sandbox/echo', max_tokens: 100, messages: HELLO },
       required: ['model', 'max_tokens', 'messages'],
@@ -226,7 +226,7 @@ export const MODEL_DOCS = {
     ...call(
       'generateContent',
       'Generate content',
-      "As Google's SDK calls it: set its base URL to `<origin>` and its key to yours; `x-goog-api-key` is taken as well as `Authorization: Bearer`. `:streamGenerateContent` streams, with `?alt=sse` as events. Errors have Google's shape. Both forms together: 30 requests per minute and key.",
+      "Works with Google's SDK: set its base URL to `<origin>` and its API key to your gateway key; `x-goog-api-key` works as well as `Authorization: Bearer`. `:streamGenerateContent` streams; add `?alt=sse` for server-sent events. Errors use Google's format. Both methods share a limit of 30 requests per minute per key.",
       { example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }, required: ['contents'] },
       {
         candidates: [{ content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP', index: 0 }],
@@ -245,7 +245,7 @@ export const MODEL_DOCS = {
     ...call(
       'deepResearch',
       'Deep research',
-      "A job of several steps over the gateway's own LLM-context search: it plans, searches, reads, checks, searches again, and answers with numbered sources (`citations`). Any model with `chat_completions` can do it. `query`, or `messages` whose last question counts; `max_searches` 1 to 10 (4), `max_tokens` 1 to 16384 (1024) of the answer; at most five minutes. With `stream: true` the steps come as they are made, under `research`. Charged for its parts, one line each in `GET /v1/usage/{id}`; a search that fails costs nothing; `X-Max-Price-USD` makes it search less. 5 requests per minute and key.",
+      "Answers a question in several steps, using the gateway's own LLM-context search: it plans, searches, reads, checks, searches again, and answers with numbered sources (`citations`). Works with any model that supports `chat_completions`. Send `query`, or `messages` (the last user message is the question). `max_searches` is 1 to 10 (default 4); `max_tokens` limits the answer to 1 to 16384 tokens (default 1024). A run takes at most five minutes. With `stream: true`, progress is sent under `research` as it happens. Each model call and search is charged separately and appears as its own line in `GET /v1/usage/{id}`; failed searches are free. A lower `X-Max-Price-USD` means fewer searches. Limit: 5 requests per minute per key.",
       { example: { model: 'sandbox/extract', query: 'What are drizzle relations?' }, required: ['model'] },
       RESEARCH_EXAMPLE,
     ),

@@ -5,7 +5,7 @@ import { isLoose } from './mended-operation'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
 import type { OpenApiParameter } from './parameter-documents'
 
-/** `/llms.txt`: the same document as text, for a reader that pays for every token. */
+/** `/llms.txt`: the OpenAPI document as compact text, for readers that pay per token. */
 export function agentGuide(document: OpenApiDocument, origin: string): string {
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
@@ -20,16 +20,16 @@ export function agentGuide(document: OpenApiDocument, origin: string): string {
     '',
     `> ${document.info.summary}`,
     '',
-    `Base address: ${origin}. Version ${document.info.version}. JSON, snake_case, times in RFC 3339 unless said otherwise.`,
+    `Base URL: ${origin}. Version ${document.info.version}. JSON, snake_case, times in RFC 3339 unless noted.`,
     '',
     '## How to authenticate',
     '',
-    '- `Authorization: Bearer <API_KEY>` on every request below /apis and /v1. Ask your user for a key; do not sign up unasked.',
-    '- Without a key a data endpoint answers 402 with its price in `error.price`, and runs nothing.',
-    '- With a wallet you need no key: answer the `Payment` challenge of the 402 (`WWW-Authenticate`), then send the same request with `Authorization: Payment <CREDENTIAL>` and the same `X-Request-ID`. The answer has a `Payment-Receipt`. After 409 or 503 send the same credential again; never pay a second time.',
-    '- Where the 402 has `PAYMENT-REQUIRED`, x402 (version 2, `exact`) is taken as well: the payment goes in `PAYMENT-SIGNATURE`, and `PAYMENT-RESPONSE` comes with the answer.',
-    `- Over MCP: ${origin}/mcp with a key or through a browser; ${origin}/mcp/paid without an account, each call paid for by itself (the credential in \`_meta["org.paymentauth/credential"]\`).`,
-    '- Routes below /api are for the owner who is signed in (a cookie); they never take an API key.',
+    '- `Authorization: Bearer <API_KEY>` on every request under /apis and /v1. Ask your user for a key; do not sign up without being asked.',
+    '- Without a key, a data endpoint returns 402 with its price in `error.price` and runs nothing.',
+    '- With a wallet you need no key: answer the `Payment` challenge of the 402 (`WWW-Authenticate`), then send the same request with `Authorization: Payment <CREDENTIAL>` and the same `X-Request-ID`. The response carries a `Payment-Receipt`. After 409 or 503, send the same credential again; never pay a second time.',
+    '- If the 402 carries `PAYMENT-REQUIRED`, you can also pay with x402 (version 2, `exact`): send the payment in `PAYMENT-SIGNATURE`; the response carries `PAYMENT-RESPONSE`.',
+    `- Over MCP: ${origin}/mcp with a key or a browser sign-in; ${origin}/mcp/paid without an account, paying per call (send the credential in \`_meta["org.paymentauth/credential"]\`).`,
+    '- Routes under /api are for the signed-in owner (session cookie) and never accept an API key.',
     '',
     document.info.description
       .replace(/^[\s\S]*?## Prices of the catalogue/, '## Prices of the catalogue')
@@ -43,18 +43,18 @@ export function agentGuide(document: OpenApiDocument, origin: string): string {
     '',
     '## Links',
     '',
-    `- [OpenAPI 3.1](${origin}/openapi.json): every route with its schemas, bounds and errors`,
-    `- [The same to read](${origin}/docs)`,
+    `- [OpenAPI 3.1](${origin}/openapi.json): every route with its schemas, limits and errors`,
+    `- [Human-readable docs](${origin}/docs)`,
     '',
   ].join('\n')
 }
 
 function entry(method: string, path: string, operation: OpenApiOperation, inFull: boolean): string {
   const { summary, description, 'x-price': price, parameters = [], requestBody, responses } = operation
-  const ways = (operation['x-payment-info']?.offers ?? []).map(
+  const offers = (operation['x-payment-info']?.offers ?? []).map(
     (offer) => `${offer['method']} ${offer['amount']} of ${offer['currency']}`,
   )
-  const cost = price ? `, ${[`${price.amount} ${price.currency}`, ...ways].join(' or ')} per success` : ''
+  const cost = price ? `, ${[`${price.amount} ${price.currency}`, ...offers].join(' or ')} per success` : ''
   const head = `### ${method} ${path}: ${summary}${cost}`
   const body = requestBody?.content['application/json']?.schema
   const members = isLoose(body?.['properties']) ? Object.keys(body['properties']) : []
@@ -74,7 +74,7 @@ function entry(method: string, path: string, operation: OpenApiOperation, inFull
 
 function parameterLine({ name, in: place, required, description, schema }: OpenApiParameter): string {
   const { type, minimum, maximum, minLength, maxLength, enum: values, default: fallback, maxItems } = schema
-  const facts = [
+  const details = [
     place,
     String(type),
     ...(required ? ['required'] : []),
@@ -84,5 +84,5 @@ function parameterLine({ name, in: place, required, description, schema }: OpenA
     ...(Array.isArray(values) ? [`one of ${values.join(' ')}`] : []),
     ...(fallback === undefined ? [] : [`default ${fallback}`]),
   ]
-  return `- \`${name}\` (${facts.join(', ')}): ${description}`
+  return `- \`${name}\` (${details.join(', ')}): ${description}`
 }

@@ -1,15 +1,15 @@
 import type { CodeSample, OpenApiOperation } from './open-api'
 
-/** The shell variables that stand for ids in samples, by the prefix of the id. */
+/** The shell variable to show for an id in samples, by the id's prefix. */
 const ID_VARIABLES: Readonly<Record<string, string>> = { key: 'KEY_ID', req: 'REQUEST_ID' }
 
-/** How the operation is called from a shell: its required parameters and its first body, as the documents show them. */
+/** Curl commands for an operation, with its required parameters and its first body example. */
 export function curlSamples(origin: string, method: string, path: string, operation: OpenApiOperation): CodeSample[] {
   const command = curl(origin, method, path, operation, [])
   const samples = [{ lang: 'Shell', label: 'curl', source: command }]
   if (operation['x-price'] === undefined) return samples
   const quote = curl(origin, method, path, operation, ["-H 'X-Cost-Mode: quote'"])
-  return [...samples, { lang: 'Shell', label: 'curl, asking for the price only', source: quote }]
+  return [...samples, { lang: 'Shell', label: 'curl, price quote only', source: quote }]
 }
 
 function curl(
@@ -42,13 +42,13 @@ function curl(
   return lines.join(' \\\n  ')
 }
 
-/** Ids differ from install to install: a variable stands for one. Anything else is shown as it is. */
+/** Ids differ between installs, so samples show a variable in their place. Anything else is shown as is. */
 function shown(id: string): string {
   const variable = ID_VARIABLES[id.split('_')[0] ?? '']
   return variable === undefined ? id : `$${variable}`
 }
 
-/** One word of a POSIX shell. Double quotes where it holds a variable of ours, single quotes otherwise. */
+/** Quotes one word for a POSIX shell: in double quotes if it contains one of our variables, otherwise in single quotes. */
 function quoted(word: string): string {
   if (/\$[A-Z_]+/.test(word)) return `"${word.replace(/["\\`]/g, '\\$&')}"`
   return `'${word.replaceAll("'", "'\\''")}'`

@@ -8,21 +8,22 @@ import type { OpenApiOperation, OpenApiResponse } from './open-api'
 import { type OpenApiParameter, openApiParameters } from './parameter-documents'
 import { headerRefs, ID_HEADERS, LIMIT_HEADERS, type ResponseHeader } from './response-headers'
 
-/** The groups that the documents are read in, in this order. */
+/** The groups of the documentation, in display order. */
 export const TAGS = {
-  Data: 'What is sold: each successful request is charged its price.',
-  Social: 'Link a social account to a key, and act as it. Each success is charged its price; linking is free.',
-  Models: 'Model inference in the wires of three SDKs, charged by the token.',
-  Usage: 'What a key used, what it cost, and what is left. Free.',
-  'Sign-in': 'Accounts and sessions of owners. The session travels in a cookie.',
-  Account: "The owner's account and its limits. Needs the session cookie; API keys are not looked at.",
-  Keys: 'Making and changing API keys. Needs the session cookie.',
-  Activity: 'Usage, requests and money over all keys of the account. Needs the session cookie.',
-  Apps: 'How an app finds out where to ask an owner for access (OAuth 2.1).',
+  Data: 'Search and data endpoints. Each successful request is charged its price.',
+  Social:
+    'Link a social account to a key and act on its behalf. Each successful request is charged its price; linking is free.',
+  Models: 'Model inference, compatible with the SDKs of OpenAI, Anthropic and Google. Charged per token.',
+  Usage: 'What a key has used, what it cost and what is left. Free.',
+  'Sign-in': 'Sign-up, sign-in and sessions. The session is stored in a cookie.',
+  Account: "The owner's account and its limits. Needs the session cookie; API keys are ignored.",
+  Keys: 'Create and manage API keys. Needs the session cookie.',
+  Activity: 'Usage, requests and money across all keys of the account. Needs the session cookie.',
+  Apps: 'How an app discovers where to request access (OAuth 2.1).',
   Health: 'For load balancers and monitors.',
 } as const
 
-/** Who may call: a key or an app; the same, or nobody for the payment challenge; an app only; the owner's session; anybody. */
+/** Who may call: a key or an app; those or an anonymous caller who pays; an app only; the owner's session; anybody. */
 export type Access = 'key' | 'key or payment' | 'app' | 'session' | 'anybody'
 
 export interface Answer {
@@ -33,12 +34,12 @@ export interface Answer {
   readonly headers?: readonly ResponseHeader[]
 }
 
-/** What the documents say of a route that is not gated, beside the tables that the route itself judges its input by. */
+/** Documents a route that has no gate. Its parameters come from the tables that validate its input. */
 export interface RouteDocs extends EndpointDocs {
   readonly access: Extract<Access, 'session' | 'anybody'>
 }
 
-/** What the documents say of a gated endpoint. Who may call it is in its declaration (`routing/endpoint`). */
+/** Documents a gated endpoint. Who may call it is part of its declaration (`routing/endpoint`). */
 export interface EndpointDocs {
   readonly id: string
   readonly tag: keyof typeof TAGS
@@ -55,9 +56,9 @@ export interface EndpointDocs {
   readonly failures: readonly FailureCode[]
   readonly libraryCodes?: Readonly<Record<number, readonly string[]>>
   readonly price?: Money
-  /** The name that a priced route goes by in keys, prices and reports. */
+  /** The name of a priced route in allowlists, prices and reports. */
   readonly operation?: string
-  /** An upstream's own error may come through, in its own format (spec 7 rule 2). */
+  /** An upstream's own error may be passed through in its own format (spec 7 rule 2). */
   readonly passesUpstreamErrors?: true
 }
 
@@ -69,9 +70,9 @@ const SECURITY: Readonly<Record<Access, OpenApiOperation['security']>> = {
   anybody: [],
 }
 
-/** A route's documents, to be given to Elysia beside its handler. They change nothing of what the route does. */
+/** A route's documentation, passed to Elysia with its handler. It does not change what the route does. */
 export function documented(docs: RouteDocs, ...tables: readonly ParameterTable[]): { detail: DocumentDecoration } {
-  // Elysia's type knows OpenAPI 3.0 only; what is written here is 3.1, and the mended document says so.
+  // Elysia's type covers OpenAPI 3.0 only; this is 3.1, and the finished document declares it as such.
   return { detail: operationOf(docs, docs.access, tables) as unknown as DocumentDecoration }
 }
 
@@ -138,7 +139,7 @@ function success({ description, schema, examples, contentType, headers }: Answer
 
 function upstreamError(headers: readonly ResponseHeader[]): OpenApiResponse {
   return {
-    description: "An error of the source about this very request, passed on in the source's own format. Not charged.",
+    description: "An upstream error about this request, passed through in the provider's own format. Not charged.",
     headers: headerRefs(headers),
     content: { 'application/json': { schema: {} } },
   }

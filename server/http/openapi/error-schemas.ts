@@ -15,95 +15,96 @@ import {
 
 const TYPES = [...new Set(Object.values(FAILURES).map(({ type }) => type))]
 
-/** The one error shape (spec-answers 2), and the price it can hold. */
+/** The common error shape (spec-answers 2), and the price it can carry. */
 export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
-  Error: record('Every failure of the gateway itself, on every route.', {
+  Error: record('The error format of the gateway, on every route.', {
     error: record(
-      'What went wrong, and what to do.',
+      'What went wrong and what to do next.',
       {
-        type: oneOf(TYPES, 'The family of the failure.'),
-        code: text('The failure itself: stable, for programs.'),
-        message: text('For people. Do not parse it.'),
-        request_id: text('Our id of the request, to quote when you ask about it.'),
-        param: text('The first wrong parameter.'),
+        type: oneOf(TYPES, 'The category of the error.'),
+        code: text('The stable error code, for programs.'),
+        message: text('A message for people. Do not parse it.'),
+        request_id: text("The gateway's id of the request. Quote it when you contact support."),
+        param: text('The first invalid parameter.'),
         limit_source: oneOf(['key', 'app', 'account', 'address', 'upstream'], 'Whose limit was reached.'),
         retry_after: whole('Seconds to wait, as in Retry-After.', { minimum: 0 }),
         price: ref('Price'),
-        details: listOf(ref('WrongParameter'), 'Every wrong parameter of the request.'),
+        details: listOf(ref('WrongParameter'), 'Every invalid parameter of the request.'),
       },
       ['param', 'limit_source', 'retry_after', 'price', 'details'],
     ),
   }),
   PaymentProblem: record(
-    'A 402 that can be paid: a problem of RFC 9457, and our own shape in it. The challenge is in WWW-Authenticate.',
+    'A 402 that can be paid: a problem document (RFC 9457) that also contains `error`. The challenge is in WWW-Authenticate.',
     {
-      type: text('The kind of the problem, as clients of the Payment scheme know it.', { format: 'uri' }),
-      title: text('The kind, for people.'),
+      type: text('The problem type of the Payment scheme.', { format: 'uri' }),
+      title: text('The problem type, for people.'),
       status: whole('402.'),
-      detail: text('For people. Do not parse it.'),
+      detail: text('A message for people. Do not parse it.'),
       challengeId: text('The id of the first challenge.'),
-      error: opaque({ type: 'object', description: 'The same as in `Error`.' }),
+      error: opaque({ type: 'object', description: 'The same object as in `Error`.' }),
     },
   ),
-  WrongParameter: record('One wrong parameter.', {
+  WrongParameter: record('One invalid parameter.', {
     param: text('Its name.'),
-    in: oneOf(['query', 'header', 'body'], 'Where it was looked for.'),
-    code: oneOf(['missing_parameter', 'invalid_parameter'], 'Missing, or wrong.'),
-    rule: text('The rule that it breaks.'),
+    in: oneOf(['query', 'header', 'body'], 'Where it is expected.'),
+    code: oneOf(['missing_parameter', 'invalid_parameter'], 'Whether it is missing or invalid.'),
+    rule: text('The rule it violates.'),
     received: orNull(text('What was sent, shortened.')),
   }),
   Price: record('A price per successful request.', {
-    mode: oneOf(['fixed', 'most'], '`fixed`, or the most that the request can cost.'),
-    currency: oneOf(['USD'], 'Its currency.'),
+    mode: oneOf(['fixed', 'most'], '`fixed`, or `most` for the maximum cost of the request.'),
+    currency: oneOf(['USD'], 'The currency.'),
     amount: text('The amount as a decimal.', { pattern: '^\\d+(\\.\\d{1,6})?$' }),
   }),
   Ready: record(
     'Whether calls can be served.',
     {
-      status: oneOf(['ready', 'not_ready', 'draining'], 'The verdict.'),
+      status: oneOf(['ready', 'not_ready', 'draining'], 'The status.'),
       checks: opaque({
         type: 'object',
-        description: 'Each part of the gateway that must work. To operators only, as what follows.',
+        description:
+          'Each required part of the gateway and whether it works. Shown to operators only, as are the next two.',
         additionalProperties: { type: 'boolean' },
       }),
       sources: opaque({
         type: 'object',
         description:
-          'Where search answers come from, in the order they are asked, and whether each could answer now. They do not decide whether this server is ready.',
+          'The search providers in the order they are tried, and whether each is available now. They do not affect readiness.',
         additionalProperties: { type: 'boolean' },
       }),
       models: listOf(
-        record('One upstream of models.', {
-          name: text('Which.'),
+        record('One model upstream.', {
+          name: text('Its name.'),
           breaker: oneOf(
             ['closed', 'open', 'probing'],
-            'Closed: calls go there. Open: it failed again and again, and gets none.',
+            '`closed`: healthy. `open`: it failed repeatedly and gets no calls. `probing`: one call is testing whether it has recovered.',
           ),
-          under_way: whole('Calls under way.'),
+          under_way: whole('Calls in progress.'),
         }),
-        'Upstreams of models that were called since the start. They do not decide whether this server is ready.',
+        'Model upstreams called since the server started. They do not affect readiness.',
       ),
     },
     ['checks', 'sources', 'models'],
   ),
-  Health: record('The process lives.', { status: oneOf(['ok'], 'Always ok.') }),
-  User: record('A person who signed up.', {
-    id: text('Id of the person.'),
+  Health: record('The process is alive.', { status: oneOf(['ok'], 'Always `ok`.') }),
+  User: record('A user.', {
+    id: text('Id of the user.'),
     name: text('Name.'),
-    email: text('E-mail address.', { format: 'email' }),
-    emailVerified: yesOrNo('Whether the address was confirmed.'),
-    image: orNull(text('Pictures are not kept.')),
-    createdAt: instant('Signed up at.'),
-    updatedAt: instant('Changed at.'),
+    email: text('Email address.', { format: 'email' }),
+    emailVerified: yesOrNo('Whether the email address is verified.'),
+    image: orNull(text('Always null; pictures are not stored.')),
+    createdAt: instant('When the user signed up.'),
+    updatedAt: instant('When the user last changed.'),
   }),
-  Session: record('A session of a person.', {
+  Session: record('A session of a user.', {
     id: text('Id of the session.'),
-    userId: text('Whose it is.'),
-    token: text('The session token, which the cookie holds signed.'),
-    expiresAt: instant('Ends at, unless it is used before.'),
-    createdAt: instant('Signed in at.'),
-    updatedAt: instant('Extended at.'),
-    ipAddress: orNull(text('Address it was made from.')),
-    userAgent: orNull(text('Program it was made with.')),
+    userId: text('Id of the user.'),
+    token: text('The session token. The cookie contains it signed.'),
+    expiresAt: instant('When it expires unless it is used before then.'),
+    createdAt: instant('When the user signed in.'),
+    updatedAt: instant('When it was last extended.'),
+    ipAddress: orNull(text('IP address of the sign-in.')),
+    userAgent: orNull(text('User agent of the sign-in.')),
   }),
 }

@@ -3,8 +3,8 @@ import type { JsonSchema } from './json-schema'
 import { isLoose } from './mended-operation'
 
 /**
- * Takes the named schemas out of a document, wherever they are used, and leaves a reference to `components.schemas` there. What
- * looks like a schema in an example stays: TypeBox marks its own.
+ * Moves the named schemas out of a document and replaces each use with a reference to `components.schemas`. Data in examples that
+ * only looks like a schema stays: real schemas carry TypeBox's marker.
  */
 export function extractNamed<T>(node: T): { readonly node: T; readonly schemas: Readonly<Record<string, JsonSchema>> } {
   const schemas: Record<string, JsonSchema> = {}
@@ -15,10 +15,10 @@ export function extractNamed<T>(node: T): { readonly node: T; readonly schemas: 
     const copy = Object.fromEntries(Object.entries(rest).map(([key, member]) => [key, walk(member)]))
     if (typeof name !== 'string' || !(Kind in value)) return name === undefined ? copy : { $id: name, ...copy }
     if (schemas[name] && JSON.stringify(schemas[name]) !== JSON.stringify(copy))
-      throw new Error(`two schemas have the name ${name}`)
+      throw new Error(`two different schemas are named ${name}`)
     schemas[name] = copy
     return { $ref: `#/components/schemas/${name}` }
   }
-  // A copy of the same form, but for the references.
+  // The copy has the same shape, except for the references.
   return { node: walk(node) as T, schemas }
 }

@@ -1,12 +1,12 @@
 import type { FailureCode } from '../../core/failure'
 
-/** What any owner's route can answer. */
+/** Failures of every owner route. */
 export const OWNER_FAILURES: readonly FailureCode[] = ['missing_session', 'internal_error', 'service_unavailable']
 
-/** What any write of an owner can answer beside that. */
+/** Failures of every owner route that writes. */
 export const WRITE_FAILURES: readonly FailureCode[] = [...OWNER_FAILURES, 'foreign_origin']
 
-/** What any body can answer beside that. */
+/** Further failures of every route that takes a body. */
 export const BODY_FAILURES: readonly FailureCode[] = [
   'invalid_parameter',
   'json_parse_error',

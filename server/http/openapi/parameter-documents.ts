@@ -14,14 +14,14 @@ export interface OpenApiParameter {
   readonly explode?: true
 }
 
-/** The parameters that a table judges, as OpenAPI says them: the same names, bounds, sets and defaults. */
+/** The parameters of a validation table in OpenAPI form, with the same names, bounds, sets and defaults. */
 export function openApiParameters(table: ParameterTable): OpenApiParameter[] {
   return Object.entries(table).map(([name, rule]) => {
     const example = exampleOf(rule)
     return {
       name,
       in: rule.in,
-      description: inWords(rule),
+      description: descriptionOf(rule),
       required: rule.required === true,
       schema: queryForm(rule),
       ...(example !== undefined && { example }),
@@ -31,20 +31,20 @@ export function openApiParameters(table: ParameterTable): OpenApiParameter[] {
   })
 }
 
-/** The JSON body that takes a table's query parameters as members of one flat object; its headers stay headers. */
+/** The JSON body that takes a table's query parameters as properties of one flat object; header parameters stay headers. */
 export function bodySchema(table: ParameterTable): JsonSchema {
   const members = Object.entries(table).filter(([, rule]) => rule.in === 'query')
   return {
     type: 'object',
     properties: Object.fromEntries(
-      members.map(([name, rule]) => [name, { ...bodyForm(rule), description: inWords(rule) }]),
+      members.map(([name, rule]) => [name, { ...bodyForm(rule), description: descriptionOf(rule) }]),
     ),
     required: members.filter(([, rule]) => rule.required).map(([name]) => name),
     additionalProperties: false,
   }
 }
 
-/** A value that the rule takes, to be shown and tried: the table's own example, else its default, else the first of its set. */
+/** A valid value to show and try: the table's own example, else the default, else the first value of the set. */
 function exampleOf(rule: ParameterRule): unknown {
   if (rule.example !== undefined) return rule.example
   if ('default' in rule && rule.default !== undefined) return rule.default
@@ -76,13 +76,13 @@ function scalar(rule: Exclude<ParameterRule, { kind: 'list' }>): JsonSchema {
   }
 }
 
-/** What no length says: the rule's own pattern, else the number of words, else that white space alone is nothing. */
+/** What a length cannot express: the rule's own pattern, else the number of words, else that it is not blank. */
 function pattern(rule: Extract<ParameterRule, { kind: 'text' }>): string {
   if (rule.pattern) return rule.pattern.source.source
   return rule.maxWords === undefined ? '\\S' : `^\\s*\\S+(?:\\s+\\S+){0,${rule.maxWords - 1}}\\s*$`
 }
 
-function inWords(rule: ParameterRule): string {
+function descriptionOf(rule: ParameterRule): string {
   const sentences = [rule.description]
   if (rule.kind === 'text' && rule.maxWords !== undefined) sentences.push(sentence(describeRule(rule)))
   if (rule.kind === 'enum' && rule.anyCase) sentences.push('Letter case does not matter.')

@@ -101,7 +101,7 @@ const CONTEXT_EXAMPLE = {
   },
 }
 
-/** What each operation answers, by its name: an operation without a row does not compile. */
+/** The result of each operation. An operation without a row does not compile. */
 const RESULTS: Readonly<Record<OperationName, { readonly schema: JsonSchema; readonly example: unknown }>> = {
   'image-search': { schema: ref('ImageSearchResult'), example: IMAGES_EXAMPLE },
   'llm-context': { schema: ref('LlmContextResult'), example: CONTEXT_EXAMPLE },
@@ -109,9 +109,9 @@ const RESULTS: Readonly<Record<OperationName, { readonly schema: JsonSchema; rea
 }
 
 const SENT_ONCE =
-  'It is sent to the network once: when no answer says what became of it, the answer is 504 `upstream_timeout`, it may have happened, and it is not charged.'
+  'It is sent to the network only once. If the outcome is unknown, the response is 504 `upstream_timeout`: the action may have taken effect, and it is not charged.'
 
-/** The documents of a catalogue operation's route. Everything but the shape of its answer comes from the catalogue. */
+/** Documents the route of a catalogue operation. Everything except the result schema comes from the catalogue. */
 export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | 'POST'): EndpointDocs {
   const { schema, example } = RESULTS[operation.name]
   const post = method === 'POST'
@@ -123,17 +123,15 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
     summary: alsoGet ? `${operation.title}, parameters in a JSON body` : operation.title,
     description: [
       operation.description,
-      `Catalogue price: ${formatUsd(operation.price)} USD per ${operation.unit === 'request' ? 'successful request' : operation.unit}; anything but a success is free.`,
-      'Prices of an account may differ from it: `X-Cost-Mode: quote` tells yours.',
-      `Accepts \`Accept: application/json\` or \`*/*\`. ${needsKey ? 'It needs a key with a linked account.' : 'Without a key it answers 402 with the price.'}`,
+      `Catalogue price: ${formatUsd(operation.price)} USD per ${operation.unit === 'request' ? 'successful request' : operation.unit}; failed requests are free.`,
+      'Your account may have different prices: `X-Cost-Mode: quote` returns yours.',
+      `Accepts \`Accept: application/json\` or \`*/*\`. ${needsKey ? 'Needs a key with a linked social account.' : 'Without a key it returns 402 with the price.'}`,
       ...(operation.effect === 'write' ? [SENT_ONCE] : []),
-      ...(alsoGet
-        ? ['The same as GET: a read that takes its parameters as one flat JSON object. Headers stay headers.']
-        : []),
+      ...(alsoGet ? ['The same as GET, with the query parameters as one flat JSON object. Headers stay headers.'] : []),
     ].join('\n\n'),
     ...(post && {
       body: {
-        description: alsoGet ? 'The query parameters of the GET form as members.' : 'The parameters.',
+        description: alsoGet ? 'The query parameters of the GET form as properties.' : 'The parameters.',
         schema: bodySchema(operation.parameters),
         required: true,
         examples: { simple: operation.example },
@@ -141,7 +139,7 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
     }),
     answers: {
       200: {
-        description: 'The result, or a quote where `X-Cost-Mode: quote` asked for one.',
+        description: 'The result, or a quote if `X-Cost-Mode: quote` was sent.',
         schema: { anyOf: [schema, ref('Quote')] },
         examples: { result: example, quote: quoteExample(operation) },
         headers: [...(needsKey ? [] : (['API-Version', 'Age'] as const)), 'Idempotency-Replayed'],
@@ -160,7 +158,7 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
   }
 }
 
-/** The parameters of one form of an operation: in the POST form the query's are members of the body. */
+/** The parameters of one form of an operation. In the POST form, query parameters are properties of the body instead. */
 export function routeParameters(operation: Operation<ParameterTable>, method: 'GET' | 'POST'): ParameterTable {
   if (method === 'GET') return operation.parameters
   return Object.fromEntries(Object.entries(operation.parameters).filter(([, rule]) => rule.in === 'header'))

@@ -13,11 +13,11 @@ import {
 } from '../openapi/json-schema'
 
 const query = record(
-  'The query part.',
+  'The query.',
   {
-    original: text('The words as sent.'),
-    altered: orNull(text('The words that were searched, when the spelling was corrected.')),
-    spellcheck_off: yesOrNo('Whether the spelling was not checked.'),
+    original: text('The query as sent.'),
+    altered: orNull(text('The corrected query that was searched, if the spelling was corrected.')),
+    spellcheck_off: yesOrNo('Whether spellchecking was off.'),
     show_strict_warning: yesOrNo('Whether relevant adult results were hidden.'),
   },
   ['altered', 'spellcheck_off', 'show_strict_warning'],
@@ -58,7 +58,7 @@ const imageResult = record(
       },
       ['scheme', 'netloc', 'hostname', 'favicon', 'path'],
     ),
-    confidence: oneOf(['low', 'medium', 'high'], 'How well it fits.'),
+    confidence: oneOf(['low', 'medium', 'high'], 'How well it matches the query.'),
   },
   ['title', 'url', 'source', 'page_fetched', 'thumbnail', 'properties', 'meta_url', 'confidence'],
 )
@@ -78,8 +78,8 @@ const source = record(
     hostname: text('Host.'),
     age: orNull(
       listOf(
-        text('A rendering.'),
-        'When it was published: long date, YYYY-MM-DD, relative, RFC 3339; empty when unknown. In version 2026-02-06 the first three, and null.',
+        text('A date.'),
+        'When it was published: long date, YYYY-MM-DD, relative, RFC 3339; empty when unknown. Version 2026-02-06 returns the first three only, and null when unknown.',
       ),
     ),
     site_name: text('Name of the site. Only with `enable_source_metadata`.'),
@@ -101,8 +101,8 @@ export const WEBSEARCH_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     type: oneOf(['images'], 'Always images.'),
     query,
     results: listOf(imageResult, 'The images, best first. May be empty.'),
-    extra: record('About the answer.', {
-      might_be_offensive: yesOrNo('Whether some of it may offend.'),
+    extra: record('About the results.', {
+      might_be_offensive: yesOrNo('Whether some results may be offensive.'),
     }),
   }),
   LlmContextResult: record('Passages to ground a model in.', {
@@ -110,7 +110,7 @@ export const WEBSEARCH_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     grounding: record('The passages.', {
       generic: listOf(
         record('One page.', {
-          url: text('Address; its source stands under it in `sources`.'),
+          url: text('Address; also the key of its entry in `sources`.'),
           title: text('Title.'),
           snippets: listOf(text('A passage: prose, or a table or code as JSON text.'), 'Its passages.'),
         }),
@@ -127,11 +127,11 @@ export const WEBSEARCH_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   }),
   Quote: record('What a request would cost. Nothing ran, nothing was charged.', {
     quote: record('The quote.', {
-      operation: text('What it would run.'),
+      operation: text('The operation.'),
       price: ref('Price'),
       cost_micros_usd: microsUsd('What it would cost.', { minimum: 0 }),
-      price_version: text('The version of the price: of the catalogue, or the id of an override.'),
-      available_micros_usd: orNull(microsUsd('What this key could spend now; null without a key.')),
+      price_version: text('The price version: that of the catalogue, or the id of a price override.'),
+      available_micros_usd: orNull(microsUsd('What this key can spend now; null without a key.')),
     }),
   }),
 }

@@ -19,43 +19,47 @@ import {
 } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 
-const PAGE =
+const APPROVAL_PAGE =
   'https://social.example.com/authorize?response_type=code&client_id=gateway&scope=tweet.read%20users.read&state='
 const STATE = 'nGt1D4rqBPc0c4JEzV0xgJXJH1H0tB8C9e9yJm8YxV4'
-const ASKED = ['tweet.read', 'users.read', 'tweet.write', 'offline.access']
+const REQUESTED_SCOPES = ['tweet.read', 'users.read', 'tweet.write', 'offline.access']
 
 export const SOCIAL_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   SocialFollow: answer('Whether the linked account follows now.', {
-    following: yesOrNo('It follows.'),
-    pending_follow: yesOrNo('It waits for the other one to let it in.'),
+    following: yesOrNo('Whether it follows the user.'),
+    pending_follow: yesOrNo('Whether the follow request awaits approval.'),
   }),
-  SocialUnfollow: answer('Whether the linked account follows now.', { following: yesOrNo('It follows.') }),
-  SocialLike: answer('Whether the linked account likes the post now.', { liked: yesOrNo('It does.') }),
+  SocialUnfollow: answer('Whether the linked account follows now.', {
+    following: yesOrNo('Whether it follows the user.'),
+  }),
+  SocialLike: answer('Whether the linked account likes the post now.', {
+    liked: yesOrNo('Whether it likes the post.'),
+  }),
   SocialPost: answer(
     'The post.',
     {
       id: text('Its id.'),
       text: text('Its text as the network shows it.'),
-      edit_history_tweet_ids: listOf(text('A name.'), 'Ids of its versions.'),
+      edit_history_tweet_ids: listOf(text('An id.'), 'Ids of its versions.'),
     },
     ['edit_history_tweet_ids'],
   ),
-  SocialDelete: answer('Whether the post is gone.', { deleted: yesOrNo('It is.') }),
+  SocialDelete: answer('The result of the deletion.', { deleted: yesOrNo('Whether the post is deleted.') }),
   SocialMessage: answer('The message.', {
     dm_conversation_id: text('Id of its thread.'),
     dm_event_id: text('Its id.'),
   }),
   SocialUser: answer(
-    "A user, with the network's own members.",
+    "A user, with the network's own properties.",
     {
       id: text('Id.'),
       username: text('Name without the @.'),
-      name: text('Shown name.'),
-      created_at: instant('Joined at.'),
-      description: text('What the user says of itself.'),
-      protected: yesOrNo('Its posts are for followers only.'),
-      verified: yesOrNo('The network vouches for it.'),
-      public_metrics: opaque({ type: 'object', description: 'Counts of followers, followed, posts, lists.' }),
+      name: text('Display name.'),
+      created_at: instant('When the user joined.'),
+      description: text("The user's profile text."),
+      protected: yesOrNo('Whether posts are visible to followers only.'),
+      verified: yesOrNo('Whether the network has verified the user.'),
+      public_metrics: opaque({ type: 'object', description: 'Counts of followers, followed users, posts and lists.' }),
     },
     ['created_at', 'description', 'protected', 'verified', 'public_metrics'],
   ),
@@ -67,67 +71,70 @@ export const SOCIAL_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
           record('A message.', {
             id: text('Its id.'),
             text: text('Its text.'),
-            sender_id: text('Who wrote it.'),
-            created_at: instant('Written at.'),
+            sender_id: text('Id of the sender.'),
+            created_at: instant('When it was sent.'),
           }),
           'Newest first.',
         ),
       }),
       'The threads of these messages.',
     ),
-    result_count: whole('How many messages there are: so many are paid for.', { minimum: 0 }),
-    next_token: orNull(text('Goes on from here; null when there are no more.')),
+    result_count: whole('Number of messages returned. Each is charged.', { minimum: 0 }),
+    next_token: orNull(text('Send it to get the next page; null on the last page.')),
   }),
-  SocialLink: record('Where the user approves.', {
-    auth_url: text('To be opened in the browser of the user whose account it is.', { format: 'uri' }),
-    state: text('Keep it to tell which approval came back. The gateway checks it itself.'),
-    expires_at: instant('When the address expires: ten minutes from now.'),
-    scopes: listOf(text('A name.'), 'What is asked for, with what every call needs.'),
+  SocialLink: record('The approval page.', {
+    auth_url: text('Open it in the browser of the user whose account you link.', { format: 'uri' }),
+    state: text('Identifies this approval when the browser returns. The gateway verifies it for you.'),
+    expires_at: instant('When the address expires: ten minutes after this response.'),
+    scopes: listOf(text('A scope.'), 'The requested scopes, including those that every call needs.'),
   }),
-  SocialAccount: record('A key, and the social account that is linked to it.', {
+  SocialAccount: record('A key and its linked social account.', {
     key: record('The key.', {
       id: text('Its id.'),
       name: text('Its name.'),
       prefix: text('How its secret begins.'),
       last4: text('How its secret ends.'),
     }),
-    state: oneOf(['none', 'linked', 'expired', 'revoked'], '`revoked`: the network says that the user withdrew it.'),
-    network: orNull(oneOf(['sandbox', 'x'], 'Where the account is.')),
+    state: oneOf(
+      ['none', 'linked', 'expired', 'revoked'],
+      'State of the link. `revoked` means that the user withdrew access at the network.',
+    ),
+    network: orNull(oneOf(['sandbox', 'x'], 'The social network.')),
     account: orNull(
-      record('Whose account it is.', {
+      record('The linked account.', {
         id: text('Its id at the network.'),
         username: text('Its name without the @.'),
-        name: text('Its shown name.'),
+        name: text('Its display name.'),
       }),
     ),
-    scopes: listOf(text('A name.'), 'What the user granted.'),
-    missing_scope: orNull(text('What a call lacked last.')),
-    linked_at: orNull(instant('Linked at.')),
-    refreshed_at: orNull(instant('Its tokens were renewed last at.')),
+    scopes: listOf(text('A scope.'), 'The scopes that the user granted.'),
+    missing_scope: orNull(text('The scope that the last refused call was missing.')),
+    linked_at: orNull(instant('When it was linked.')),
+    refreshed_at: orNull(instant('When its tokens were last refreshed.')),
     link: orNull(
-      record('The last try to link, unless it succeeded.', {
+      record('The last attempt to link an account, unless it succeeded.', {
         id: text('Its id.'),
-        state: oneOf(['waiting', 'expired', 'denied', 'failed', 'cancelled'], 'How it stands.'),
-        scopes: listOf(text('A name.'), 'What it asks for.'),
+        state: oneOf(['waiting', 'expired', 'denied', 'failed', 'cancelled'], 'Its status.'),
+        scopes: listOf(text('A scope.'), 'The requested scopes.'),
         expires_at: instant('When it expires.'),
       }),
     ),
   }),
   SocialAccounts: record('The social accounts of all keys.', {
-    network: orNull(oneOf(['sandbox', 'x'], 'The network that this gateway works with; null when none is set up.')),
+    network: orNull(oneOf(['sandbox', 'x'], 'The social network of this gateway; null if none is configured.')),
     scopes: listOf(
-      record('A permission.', { name: text('Its name.'), meaning: text('What it allows, in words.') }),
-      'What can be asked for.',
+      record('A scope.', { name: text('Its name.'), meaning: text('What it allows.') }),
+      'The scopes that can be requested.',
     ),
-    accounts: listOf(ref('SocialAccount'), 'One for each key; a replaced key stands with its successor.'),
+    accounts: listOf(ref('SocialAccount'), 'One per key. A rotated key is listed with its successor.'),
   }),
   OneSocialAccount: record('One account.', { account: ref('SocialAccount') }),
-  OwnerSocialLink: record('Where the user approves, for the dashboard.', {
-    auth_url: text('To be opened in the browser of the user whose account it is.', { format: 'uri' }),
+  OwnerSocialLink: record('The approval page, for the dashboard.', {
+    auth_url: text('Open it in the browser of the user whose account you link.', { format: 'uri' }),
     state: text('The state that the network sends back.'),
     expires_at: instant('When the address expires.'),
-    scopes: listOf(text('A name.'), 'What is asked for.'),
-    link_id: text('Id of the try, to cancel it.'),
+    scopes: listOf(text('A scope.'), 'The requested scopes.'),
+    link_id: text('Id of the attempt, to cancel it.'),
   }),
 }
 
@@ -141,7 +148,7 @@ function answer<P extends TProperties, O extends keyof P & string = never>(
 
 const POST_ID = '1600000000000000'
 
-/** What each social operation answers, by its name. */
+/** The result of each social operation. */
 export const SOCIAL_RESULTS: Readonly<
   Record<SocialOperationName, { readonly schema: JsonSchema; readonly example: unknown }>
 > = {
@@ -178,7 +185,7 @@ export const SOCIAL_RESULTS: Readonly<
   },
 }
 
-/** What a call of a linked account can answer beside what any priced call can. */
+/** Failures of social operations, in addition to those of every priced call. */
 export const SOCIAL_FAILURES: readonly FailureCode[] = [
   'missing_api_key',
   'insufficient_scope',
@@ -188,7 +195,7 @@ export const SOCIAL_FAILURES: readonly FailureCode[] = [
 const SCOPES = {
   ...listOf(
     oneOf(SOCIAL_SCOPES, SOCIAL_SCOPES.map((scope) => `\`${scope}\`: ${SCOPE_MEANINGS[scope]}`).join('. ')),
-    'A narrower set. All seven when absent. `tweet.read` and `users.read` are always added, and `offline.access`.',
+    'The scopes to request. Defaults to all seven. `tweet.read`, `users.read` and `offline.access` are always added.',
   ),
   minItems: 1,
 }
@@ -196,15 +203,17 @@ const LINK_BODY = {
   type: 'object',
   properties: {
     scopes: SCOPES,
-    key_id: text('With an access token: the API key to link to. A key links to itself, without it.'),
+    key_id: text(
+      'Only with an access token: the API key to link to. With an API key, omit it; the key links to itself.',
+    ),
   },
   additionalProperties: false,
 }
 const LINK_EXAMPLE = {
-  auth_url: PAGE + STATE,
+  auth_url: APPROVAL_PAGE + STATE,
   state: STATE,
   expires_at: '2026-11-21T09:06:28.490Z',
-  scopes: ASKED,
+  scopes: REQUESTED_SCOPES,
 }
 
 const KEY_ID = 'key_01a1fdfa942070018c603d2632ddc21b'
@@ -219,24 +228,24 @@ const ACCOUNT_EXAMPLE = {
   refreshed_at: null,
   link: null,
 }
-const KEY_PATH = { id: { description: 'Id of a key of yours.', example: KEY_ID } }
+const KEY_PATH = { id: { description: 'Id of one of your keys.', example: KEY_ID } }
 
 export const SOCIAL_LINK_DOCS: EndpointDocs = {
   id: 'authSocial',
   tag: 'Social',
   summary: 'Link a social account',
   description: [
-    'Starts the linking of a social account to this key. Open `auth_url` in the browser of the user whose account it is; after the approval the browser comes back to `/apis/v1/social/oauth_callback`, to a page that names this account and key; the key can act once the user presses its button there, within ten minutes.',
-    'Call it again to link another account, to ask for more scopes, or when a call answers 403 `social_session_required`: the new account takes the place of the old. Free.',
+    'Starts linking a social account to this key. Open `auth_url` in the browser of the user whose account you link. After the approval, the browser returns to `/apis/v1/social/oauth_callback`, a page that names the account and the key. The user must confirm there within ten minutes; then the key can act.',
+    'Call it again to link another account, to request more scopes, or when a call returns 403 `social_session_required`. The new account replaces the old one. Free.',
   ].join('\n\n'),
   body: {
-    description: 'What to ask the user for. May be absent.',
+    description: 'What to request from the user. Optional.',
     schema: LINK_BODY,
     required: false,
     examples: { narrow: { scopes: ['tweet.write'] }, all: {} },
   },
   answers: {
-    200: { description: 'Where to approve.', schema: ref('SocialLink'), examples: { link: LINK_EXAMPLE } },
+    200: { description: 'The approval page.', schema: ref('SocialLink'), examples: { link: LINK_EXAMPLE } },
   },
   failures: [
     ...BODY_FAILURES,
@@ -253,11 +262,11 @@ export const OWNER_SOCIAL_DOCS = {
     id: 'listSocialAccounts',
     tag: 'Social',
     summary: 'Social accounts of your keys',
-    description: 'Each key with the social account that is linked to it, and how the last try to link one stands.',
+    description: 'Each key with its linked social account and the status of the last attempt to link one.',
     access: 'session',
     answers: {
       200: {
-        description: 'All of them.',
+        description: 'All keys.',
         schema: ref('SocialAccounts'),
         examples: {
           one: {
@@ -273,14 +282,14 @@ export const OWNER_SOCIAL_DOCS = {
   start: {
     id: 'startSocialLink',
     tag: 'Social',
-    summary: 'Link a social account to a key of yours',
-    description: 'The same as `POST /apis/v1/social/auth_social` with that key, for who is signed in. Free.',
+    summary: 'Link a social account to one of your keys',
+    description: 'The same as `POST /apis/v1/social/auth_social` with that key, for the signed-in owner. Free.',
     access: 'session',
     body: {
-      description: 'Which key, and what to ask for.',
+      description: 'The key and the scopes to request.',
       schema: {
         type: 'object',
-        properties: { key_id: text('Id of a key of yours.'), scopes: SCOPES },
+        properties: { key_id: text('Id of one of your keys.'), scopes: SCOPES },
         required: ['key_id'],
         additionalProperties: false,
       },
@@ -289,7 +298,7 @@ export const OWNER_SOCIAL_DOCS = {
     },
     answers: {
       201: {
-        description: 'Where to approve.',
+        description: 'The approval page.',
         schema: ref('OwnerSocialLink'),
         examples: { link: { ...LINK_EXAMPLE, link_id: 'link_01a1fdfa942070018c603d2632ddc21c' } },
       },
@@ -301,12 +310,12 @@ export const OWNER_SOCIAL_DOCS = {
     tag: 'Social',
     summary: 'Unlink the account of a key',
     description:
-      'The key acts as nobody any more, and its access is withdrawn at the network. A waiting link is cancelled. Free to repeat.',
+      'Removes the linked account from the key and revokes its access at the network. A pending link is cancelled. Safe to repeat.',
     access: 'session',
     ids: KEY_PATH,
     answers: {
       200: {
-        description: 'The key as it stands now.',
+        description: 'The updated key.',
         schema: ref('OneSocialAccount'),
         examples: {
           none: {

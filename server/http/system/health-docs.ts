@@ -8,24 +8,24 @@ export const HEALTH_DOCS = {
   health: {
     id: 'health',
     tag: 'Health',
-    summary: 'Is the process alive',
-    description: 'Answers 200 as long as the process lives. Looks at nothing else.',
+    summary: 'Liveness',
+    description: 'Returns 200 while the process is alive. Checks nothing else.',
     access: 'anybody',
-    answers: { 200: { description: 'It lives.', schema: ref('Health'), examples: { alive: { status: 'ok' } } } },
+    answers: { 200: { description: 'Alive.', schema: ref('Health'), examples: { alive: { status: 'ok' } } } },
     failures: ['internal_error'],
   },
   ready: {
     id: 'ready',
     tag: 'Health',
-    summary: 'Can it serve calls',
+    summary: 'Readiness',
     description:
-      'Answers 200 when calls can be served and charged. To the session of an operator it adds the state of each part and provider.',
+      "Returns 200 when calls can be served and charged. With an operator's session it also returns the state of each part and provider.",
     access: 'anybody',
     answers: {
-      200: { description: 'It can.', schema: ref('Ready'), examples: { ready: READY } },
+      200: { description: 'Ready.', schema: ref('Ready'), examples: { ready: READY } },
       503: {
         description:
-          'It cannot now: the database does not answer, nothing can be charged, or the server is shutting down.',
+          'Not ready: the database is not responding, calls cannot be charged, or the server is shutting down.',
         schema: ref('Ready'),
         examples: { not_ready: NOT_READY },
         headers: ['Retry-After'],

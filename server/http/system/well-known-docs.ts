@@ -3,38 +3,40 @@ import type { RouteDocs } from '../openapi/documented'
 import { listOf, record, text, yesOrNo } from '../openapi/json-schema'
 
 const url = (description: string) => text(description, { format: 'uri' })
-const words = (description: string) => listOf(text('A name.'), description)
+const words = (description: string) => listOf(text('A value.'), description)
 const ORIGIN = 'http://localhost:3000'
 const ISSUER = `${ORIGIN}/api/auth`
 
-/** The OAuth server and the protected resources, as apps discover them. */
+/** Discovery documents of the OAuth server and its protected resources. */
 export const WELL_KNOWN_DOCS = {
   authorizationServer: {
     id: 'authorizationServer',
     tag: 'Apps',
     summary: 'The OAuth server',
     description:
-      'RFC 8414: where an app registers, asks for access and gets tokens. Authorization code with PKCE (S256), or device.',
+      'RFC 8414: where an app registers, requests access and gets tokens. Supports the authorization code grant with PKCE (S256) and the device grant.',
     access: 'anybody',
     answers: {
       200: {
-        description: 'The description.',
+        description: 'The metadata document.',
         schema: record('RFC 8414.', {
           issuer: url('The issuer.'),
-          authorization_endpoint: url('Where the browser goes.'),
-          token_endpoint: url('Where codes and refresh tokens become tokens.'),
+          authorization_endpoint: url('Where the browser is sent to approve access.'),
+          token_endpoint: url('Where codes and refresh tokens are exchanged for tokens.'),
           registration_endpoint: url('RFC 7591: where an app registers itself.'),
           revocation_endpoint: url('RFC 7009.'),
           device_authorization_endpoint: url('RFC 8628.'),
-          scopes_supported: words('What an app may ask for.'),
+          scopes_supported: words('The scopes that an app can request.'),
           response_types_supported: words('Always `code`.'),
           response_modes_supported: words('Always `query`.'),
-          grant_types_supported: words('The grants.'),
+          grant_types_supported: words('The supported grant types.'),
           code_challenge_methods_supported: words('Always `S256`.'),
-          token_endpoint_auth_methods_supported: words('How an app proves itself.'),
-          revocation_endpoint_auth_methods_supported: words('The same.'),
-          authorization_response_iss_parameter_supported: yesOrNo('RFC 9207: the answer names its issuer.'),
-          service_documentation: url('These documents.'),
+          token_endpoint_auth_methods_supported: words('How an app authenticates.'),
+          revocation_endpoint_auth_methods_supported: words('How an app authenticates when it revokes a token.'),
+          authorization_response_iss_parameter_supported: yesOrNo(
+            'RFC 9207: the authorization response names its issuer.',
+          ),
+          service_documentation: url('This documentation.'),
         }),
         examples: {
           local: {
@@ -67,18 +69,18 @@ export const WELL_KNOWN_DOCS = {
     id: 'protectedResource',
     tag: 'Apps',
     summary: 'The MCP server as a protected resource',
-    description: `RFC 9728: who gives tokens for it, and which scopes they may have. There is one such document for each of ${AUDIENCES.map((path) => `\`${path}\``).join(', ')}.`,
+    description: `RFC 9728: which server issues tokens for it, and with which scopes. There is one document for each of ${AUDIENCES.map((path) => `\`${path}\``).join(', ')}.`,
     access: 'anybody',
     answers: {
       200: {
-        description: 'The description.',
+        description: 'The metadata document.',
         schema: record('RFC 9728.', {
           resource: url('The audience that a token must name.'),
           resource_name: text('Its name.'),
-          authorization_servers: words('Who gives tokens for it.'),
-          scopes_supported: words('What a token may allow.'),
+          authorization_servers: words('The servers that issue tokens for it.'),
+          scopes_supported: words('The scopes that a token can have.'),
           bearer_methods_supported: words('Always `header`.'),
-          resource_documentation: url('These documents.'),
+          resource_documentation: url('This documentation.'),
         }),
         examples: {
           mcp: {

@@ -13,7 +13,7 @@ export const ACTIVITY_DOCS = {
     tag: 'Activity',
     summary: 'Usage of the account',
     description:
-      'The report of `/v1/usage` over all keys. Filters narrow it; `group_by` adds a sum per key, operation, status or model.',
+      'The same report as `/v1/usage`, across all keys. Filters narrow it; `group_by` adds totals per key, operation, status or model.',
     access: 'session',
     answers: {
       200: {
@@ -29,7 +29,7 @@ export const ACTIVITY_DOCS = {
     tag: 'Activity',
     summary: 'The request log',
     description:
-      'Every call of your keys, newest first, refused ones too. Response bodies are not kept. A page of a filter that few calls match may be short, or empty, though more follow: go on until next_cursor is null.',
+      'All calls of your keys, newest first, including refused ones. Response bodies are not stored. With a filter that matches few calls, a page may be short or empty although more follow: continue until `next_cursor` is null.',
     access: 'session',
     answers: {
       200: {
@@ -45,19 +45,19 @@ export const ACTIVITY_DOCS = {
     id: 'explainRequest',
     tag: 'Activity',
     description:
-      'What a request of any key of yours cost and how that came about. Takes our request id, or the `X-Request-ID` that came with it; of several with that id, the newest.',
+      "What a request of any of your keys cost, and how the charge was calculated. Accepts the gateway's request id or the `X-Request-ID` sent with the request; if several requests share that id, returns the newest.",
     access: 'session',
     failures: ['resource_not_found', ...OWNER_FAILURES],
   },
   transactions: {
     id: 'listTransactions',
     tag: 'Activity',
-    summary: 'Movements of money',
+    summary: 'Transactions',
     description: 'Credits and charges, newest first, each with the balance after it.',
     access: 'session',
     answers: {
       200: {
-        description: 'A page of movements.',
+        description: 'A page of transactions.',
         schema: TransactionPage,
         examples: {
           page: {
@@ -83,7 +83,7 @@ export const ACTIVITY_DOCS = {
     id: 'usageCsv',
     tag: 'Activity',
     summary: 'The request log as CSV',
-    description: 'The whole filter as one file, streamed. Times are UTC, costs US dollars.',
+    description: 'Everything that matches the filter in one streamed file. Times are in UTC, costs in US dollars.',
     access: 'session',
     answers: {
       200: {

@@ -59,7 +59,7 @@ export const USAGE_DOCS = {
     tag: 'Usage',
     summary: 'Usage of this key',
     description:
-      'Requests, tokens and charges over time. Without times: the last 30 days, or the last day in hours. At most 366 days of days, or 31 days of hours. `scope=account` needs an OAuth session: a key reads only its own.',
+      'Requests, tokens and charges over time. Without times, it covers the last 30 days, or the last day for hourly buckets. At most 366 days in daily buckets, or 31 days in hourly buckets. `scope=account` needs an OAuth access token: a key can only read its own usage.',
     answers: { 200: { description: 'The report.', schema: UsageReport, examples: { report: REPORT_EXAMPLE } } },
     failures: ['invalid_parameter', 'insufficient_permissions', ...KEY_FAILURES],
   },
@@ -68,7 +68,7 @@ export const USAGE_DOCS = {
     tag: 'Usage',
     summary: 'One request explained',
     description:
-      'What a request cost and how that came about: the version of the price, what it was multiplied with, the sum. Takes our request id, or the `X-Request-ID` you sent; of several with that id, the newest.',
+      "What a request cost, and how the charge was calculated: price version, units and total. Accepts the gateway's request id or the `X-Request-ID` you sent; if several requests share that id, returns the newest.",
     ids: {
       id: {
         description: 'X-Gateway-Request-ID of the request, or the X-Request-ID you sent with it.',
@@ -87,8 +87,8 @@ export const USAGE_DOCS = {
   balance: {
     id: 'creditsBalance',
     tag: 'Usage',
-    summary: 'What is left',
-    description: "The account's balance, and what the key may still spend of it: the lower of both binds.",
+    summary: 'Remaining balance',
+    description: "The account's balance and what is left of the key's spending limit. The lower of the two applies.",
     answers: {
       200: { description: 'The balance.', schema: CreditsBalance, examples: { balance: BALANCE_EXAMPLE } },
     },
@@ -97,8 +97,8 @@ export const USAGE_DOCS = {
   whoami: {
     id: 'whoami',
     tag: 'Usage',
-    summary: 'Who calls',
-    description: 'Whose account a call with this key or access token would be charged to, and what it may do.',
+    summary: 'Identify the caller',
+    description: 'The account that calls with this key or access token are charged to, and what the credential may do.',
     answers: {
       200: {
         description: 'The account and the credential.',
