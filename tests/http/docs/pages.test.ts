@@ -98,6 +98,6 @@ describe("an operator's price", () => {
       document.info.description,
       await (await gateway.call('/llms.txt')).text(),
     ])
-      expect(text).toContain('Prices of an account may differ')
+      expect(text).toContain('Your account may have different prices')
   })
 })
