@@ -2,8 +2,8 @@ import type { Clock } from '../../core/clock'
 
 export interface AttemptWindows {
   /**
-   * Counts one attempt against `key` and says whether it is allowed, in one synchronous step. A refused attempt counts
-   * nothing. `retryAfter` is the number of whole seconds after which the next attempt is allowed.
+  * Counts one attempt against `key` and reports whether it is allowed, in one synchronous step. A refused attempt is not
+   * counted. `retryAfter` is the number of whole seconds until the next attempt is allowed.
    */
   take(key: string, rule: { window: number; max: number }): { allowed: boolean; retryAfter: number | null }
 }
@@ -41,7 +41,7 @@ export function openAttemptWindows(clock: Clock): AttemptWindows {
   }
 }
 
-/** Drops what has ended; where nothing has, a tenth of the oldest, so that the walk is rare. */
+/** Drops expired windows or, if there are none, the oldest tenth, so that the scan is rare. */
 function dropOldest(windows: Map<string, Window>, now: number): void {
   for (const [key, window] of windows) if (now >= window.endsAt) windows.delete(key)
   let surplus = windows.size - Math.floor(MAX_KEYS * 0.9)

@@ -5,14 +5,14 @@ import { askingForConsent } from './oauth-request'
 
 export const BASE_PATH = '/api/auth'
 
-/** The one header the library takes the client's address from. Always overwritten here, never taken from the wire. */
+/** The only header from which the library reads the client's IP address. Always overwritten here, never taken from the request. */
 export const ADDRESS_HEADER = 'x-gateway-client-address'
 
 const MAX_BODY_BYTES = 64 * 1024
 
 /**
- * All that is served under the base path. The library has more (social sign-in, mail, account deletion);
- * an endpoint that a new version adds stays closed until it is written here.
+* Every endpoint served under the base path. The library has more (social sign-in, mail, account deletion);
+* an endpoint that a new version adds stays closed until it is listed here.
  */
 const ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
   ['/sign-up/email', 'POST'],
@@ -27,7 +27,7 @@ const ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
   ['/revoke-session', 'POST'],
   ['/revoke-sessions', 'POST'],
   ['/revoke-other-sessions', 'POST'],
-  // The OAuth server's, where a person is at the browser. What apps speak to is in oauth-request.ts.
+  // The OAuth endpoints for people in a browser. Those for apps are in oauth-request.ts.
   ['/oauth2/authorize', 'GET'],
   ['/oauth2/consent', 'POST'],
   ['/device', 'GET'],
@@ -45,8 +45,8 @@ function refuse(status: number, code: string | null, message: string | null = nu
 }
 
 /**
- * Makes of a caller's request the one that the library sees: a known endpoint, our own host, our address header, a JSON body
- * of at most 64 KiB that parses, and, on a write, our own Origin. Or says why not.
+* Turns a caller's request into the one that the library sees: a known endpoint, our own host, our IP header, a JSON body
+* of at most 64 KiB that parses, and, on a write, our own Origin. Otherwise returns a refusal.
  */
 export async function authRequest(
   request: Request,
@@ -72,7 +72,7 @@ export async function authRequest(
   if (isForeign(request.headers, own.trusted)) {
     return refuse(403, 'INVALID_ORIGIN', 'Requests from this origin are not allowed.')
   }
-  // The library refuses every cookie without an Origin; that a script may come so was judged in isForeign.
+  // The library refuses cookies without an Origin; isForeign has already allowed scripts that send none.
   if (!headers.has('origin')) headers.set('origin', own.origin)
   const body = await readJson(request)
   if (!body.ok) return body
@@ -93,8 +93,8 @@ export function addressHeader(address: string | null): readonly [string, string]
 }
 
 /**
- * A browser sends Origin with every write, and Sec-Fetch-Site with every request. A request with neither is a script, which
- * no foreign page can make send its cookies, so it passes. `null` is a foreign origin.
+* Browsers send Origin with every write and Sec-Fetch-Site with every request. A request with neither comes from a script,
+* and no foreign page can make a script send its cookies, so it is allowed. `null` is a foreign origin.
  */
 function isForeign(headers: Headers, trusted: ReadonlySet<string>): boolean {
   const origin = headers.get('origin')
@@ -131,7 +131,7 @@ async function readCapped(request: Request): Promise<Result<Uint8Array, EarlyRef
   }
 }
 
-/** `fe80::1%eth0` is an address with the name of a network card of ours; the library knows addresses only. */
+/** `fe80::1%eth0` is an address with a zone (a local network interface), which the library cannot parse. */
 function withoutZone(address: string): string {
   return address.split('%')[0] ?? address
 }

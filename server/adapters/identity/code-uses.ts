@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Which authorization codes are being redeemed. Uses of one code that overlap are the tries of one client (a double click, a
- * repeat by its HTTP library): one wins, and the others must not end what it gets. A use that comes later is a replay.
+* Tracks authorization codes that are being redeemed. Overlapping uses of a code are retries by one client (a double click, a
+* retry by its HTTP library): one wins, and the others must not revoke its tokens. A later use is a replay.
  */
 export class CodeUses {
   private readonly open = new Map<string, { running: number; together: boolean }>()
@@ -20,13 +20,13 @@ export class CodeUses {
     }
   }
 
-  /** Whether a code, as the library names it with the tokens that it gave, is used by several at once. */
+  /** Whether several requests are using a code at once. `code` is the form that the library stores with its tokens. */
   areTogether(stored: string): boolean {
     return this.open.get(stored)?.together ?? false
   }
 }
 
-/** The library's own form of a code at rest. */
+/** How the library hashes a stored code. */
 function storedCode(code: string): string {
   return createHash('sha256').update(code).digest('base64url')
 }

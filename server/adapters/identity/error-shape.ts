@@ -1,4 +1,4 @@
-/** A "no" of the sign-in library, or of the checks before it, stripped to what decides the answer. */
+/** A refusal by the sign-in library, or by the checks before it, reduced to what decides the response. */
 export interface Refusal {
   readonly status: number
   /** The library's code, as it wrote it. */
@@ -23,7 +23,7 @@ export interface ShapedError {
 
 const LIBRARY_CODE = /^[A-Z][A-Z0-9_]*$/
 
-/** Codes that have another name in this service, or that say no more than their status does. */
+/** Codes that have another name in this service, or that add nothing to their status. */
 const RENAMED: Readonly<Record<string, string>> = {
   INVALID_ORIGIN: 'foreign_origin',
   MISSING_OR_NULL_ORIGIN: 'foreign_origin',
@@ -65,7 +65,7 @@ const BY_STATUS: ReadonlyMap<number, StatusRow> = new Map([
 ])
 
 /**
- * Gives any refusal the one error shape of the service. A 5xx tells the request id and nothing of its cause; a 429 always
+* Gives any refusal the service's error shape. A 5xx includes the request id but not its cause; a 429 always
  * has one code and a `Retry-After` of at least one second.
  */
 export function shapeError(refusal: Refusal, requestId: string): ShapedError {
@@ -99,7 +99,7 @@ function publicCode(code: string | null): string | null {
   return RENAMED[code] ?? code.toLowerCase()
 }
 
-/** Reads what the library answered. A body that is not its usual JSON object leaves code and message empty. */
+/** Parses the library's response. If the body is not its usual JSON object, code and message are empty. */
 export function readRefusal(status: number, body: string, retryAfter: string | null): Refusal {
   const parsed = parseObject(body)
   const seconds = retryAfter === null ? Number.NaN : Number(retryAfter)

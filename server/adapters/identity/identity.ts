@@ -16,7 +16,7 @@ import { secretHash } from './secret-hash'
 import { userDirectory } from './user-directory'
 import { isTakenEmail, userSettings } from './user-settings'
 
-/** What broke behind an answer. Safe to log: holds no token, password or SQL parameter. */
+/** The cause of a failed response. Safe to log: contains no token, password or SQL parameter. */
 export interface IdentityFault {
   readonly requestId: string | null
   readonly reason: string
@@ -28,33 +28,33 @@ export interface IdentityOptions {
   readonly secret: string
   /** The one public address of this service; its origin is trusted. */
   readonly baseUrl: string
-  /** Further origins that may write, compared letter by letter. */
+  /** Additional origins that may write, compared exactly. */
   readonly trustedOrigins: readonly string[]
   readonly signUpPerMinute: number
-  /** True refuses to open on a plain http address that is not loopback. */
+  /** When true, refuses to open on a plain http address that is not loopback. */
   readonly production: boolean
   /**
-   * Called once for each new user, after it is stored, before its sign-up is answered. A failure is reported and does not fail
-   * the sign-up: the user exists by then, and a repeat would only be told so. Whatever it does must be repairable later.
+   * Called once for each new user, after it is stored and before the sign-up responds. A failure is reported but does not fail
+   * the sign-up: the user already exists, so a retry could not succeed. Whatever this does must be repairable later.
    */
   readonly onSignUp: (
     user: SignedUpUser,
     caller: Pick<IdentityCaller, 'address' | 'isFromThisMachine'>,
   ) => Promise<void>
-  /** Called after a session was ended: by its owner, by another session of theirs, or by a new password. */
+  /** Called after a session ended: by its owner, by another of their sessions, or by a new password. */
   readonly onSessionEnd?: (userId: string) => Promise<void>
-  /** Mails the token that sets a new password. Its caller does not wait for it. */
+  /** Mails the token that sets a new password. The caller does not wait for it. */
   readonly onResetRequest?: (user: SignedUpUser, token: string) => Promise<void>
-  /** Called after a new password was set by such a token; every session has ended by then. */
+  /** Called after a password was reset with such a token; every session has ended by then. */
   readonly onPasswordReset?: (user: SignedUpUser, context: { readonly address: string | null }) => Promise<void>
-  /** Told of every failure behind a 500, and of a failed onSignUp. Default: one line on stderr. */
+  /** Receives every failure behind a 500 and every failed onSignUp. Default: one line on stderr. */
   readonly onFault?: (fault: IdentityFault) => void
   readonly clock?: Clock
   /** A cheaper hash, for tests. */
   readonly passwordHash?: PasswordHash | undefined
 }
 
-/** Why a session could not be read. Keeps from the cause whether the database was away, and no text that could hold a token. */
+/** A session could not be read. Keeps from the cause only whether the database was unavailable, no text that could contain a token. */
 class SessionUnreadable extends Error {
   readonly unavailable: boolean
 
@@ -64,18 +64,18 @@ class SessionUnreadable extends Error {
   }
 }
 
-/** One request under way: what its hooks need to know, and what the library logged and then hid. */
+/** One request in progress: what its hooks need, and errors that the library logged and then hid. */
 interface Visit {
   readonly address: string | null
   readonly requestId: string | null
   readonly isFromThisMachine: boolean
   hidden: { readonly error: unknown } | null
   readonly registration?: Registration | null
-  /** The token of a reset that is handed out instead of mailed. Absent: it is mailed. */
+  /** Receives the reset token instead of the mailer. Absent: the token is mailed. */
   handed?: string | null
 }
 
-/** Where no request is under way. */
+/** Used outside of any request. */
 const NOBODY = { address: null, requestId: null, isFromThisMachine: false } as const
 const SYSTEM_CLOCK: Clock = { now: () => Date.now() }
 const LEAST_SECRET_CHARACTERS = 32
@@ -119,9 +119,9 @@ export function openIdentity(options: IdentityOptions): Identity {
         const accepted = await authRequest(request, address, { origin, trusted })
         if (!accepted.ok) return refusalResponse(accepted.error, requestId, allowHeader(accepted.error.allow))
         const { response, fault } = await run(accepted.value, caller)
-        // The loser of two sign-ups at once, which the library reports as a failure of its own.
+        // The loser of two concurrent sign-ups, which the library reports as an internal failure.
         if (isTakenEmail(fault)) return refusalResponse(TAKEN_EMAIL, requestId)
-        // The library answers some failures of the database with a success (sign-out) or with a fault of the caller (sign-up).
+        // The library turns some database failures into a success (sign-out) or a client error (sign-up).
         if (fault !== null) return broken(fault)
         return await shapedResponse(response, requestId)
       } catch (error) {
@@ -157,7 +157,7 @@ export function openIdentity(options: IdentityOptions): Identity {
   }
 }
 
-/** What is called from inside the library must not fail it: a failure is reported. */
+/** Callbacks that run inside the library must not make it fail: failures are reported instead. */
 type Guarded = (what: string, act: () => Promise<void> | undefined) => Promise<void>
 
 async function reported(act: () => Promise<void> | undefined, onFailure: (reason: string) => void): Promise<void> {
@@ -232,11 +232,11 @@ const TAKEN_EMAIL: Refusal = {
   retryAfterSeconds: null,
 }
 
-/** Passes 2xx and 3xx on; any other answer keeps its cookies and gets the one error shape. */
+/** Passes 2xx and 3xx through. Any other response keeps its cookies and gets the service's error shape. */
 async function shapedResponse(response: Response, requestId: string): Promise<Response> {
   if (response.status < 400) {
     if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
-    // Its redirects hold codes and requests of apps.
+    // Its redirects contain codes and requests of apps.
     response.headers.set('referrer-policy', 'no-referrer')
     return response
   }
@@ -256,7 +256,7 @@ function allowHeader(allow: string | undefined): [string, string][] {
   return allow === undefined ? [] : [['allow', allow]]
 }
 
-/** Names a failure without its SQL parameters: Drizzle's own message holds them, tokens and hashes included. */
+/** Describes a failure without its SQL parameters: Drizzle's message contains them, including tokens and hashes. */
 function safeReason(error: unknown): string {
   if (typeof error === 'string') return error
   const name = error instanceof Error ? error.name : typeof error

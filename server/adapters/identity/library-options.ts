@@ -29,7 +29,7 @@ const MAX_NAME_CHARACTERS = 200
 const MAX_EMAIL_CHARACTERS = 254
 const MAX_USER_AGENT_CHARACTERS = 256
 
-/** How a password is kept and compared. */
+/** Hashes and verifies passwords. */
 export interface PasswordHash {
   hash(password: string): Promise<string>
   verify(given: { readonly hash: string; readonly password: string }): Promise<boolean>
@@ -42,34 +42,34 @@ export interface LibrarySettings {
   readonly trustedOrigins: readonly string[]
   readonly signUpPerMinute: number
   readonly windows: AttemptWindows
-  /** Tells when a session signed in. How long it lives, the library counts by its own clock. */
+  /** For the sign-in time of a session. The library measures its lifetime by its own clock. */
   readonly clock: Clock
   readonly store: LibraryStoreParts
   readonly endOtherSessions: (userId: string, kept: string) => Promise<unknown>
-  /** Runs after the user is stored. Must not throw: the sign-up stands. */
+  /** Runs after the user is stored. Must not throw: the sign-up cannot be undone. */
   readonly onSignUp: (user: SignedUpUser) => Promise<void>
   /** Runs after a session is deleted. Must not throw. */
   readonly onSessionEnd: (userId: string) => Promise<void>
-  /** Hands a reset token on. Must not throw. */
+  /** Delivers a password reset token. Must not throw. */
   readonly sendReset: (user: SignedUpUser, token: string) => Promise<void>
-  /** Runs after a password was set by a token. Must not throw. */
+  /** Runs after a password was reset with a token. Must not throw. */
   readonly onPasswordReset: (user: SignedUpUser) => Promise<void>
   /** Absent: the library's own scrypt. */
   readonly passwordHash?: PasswordHash | undefined
-  /** Gets what the library logs as an error. The arguments may hold secrets. */
+  /** Receives what the library logs as an error. The arguments may contain secrets. */
   readonly onLoggedError: (message: string, details: readonly unknown[]) => void
 }
 
 /**
- * How the sign-in library is set up. What the library would read from the environment, or change with NODE_ENV, is given
- * here by name, so that it behaves the same in tests and in production.
+* The options of the sign-in library. Everything that it would read from the environment, or change with NODE_ENV, is set
+* explicitly, so that it behaves the same in tests and in production.
  */
 export function libraryOptions(settings: LibrarySettings) {
   return {
     appName: 'Gateway',
     baseURL: settings.origin,
     basePath: BASE_PATH,
-    // As a list, because BETTER_AUTH_SECRETS in the environment would replace a single `secret` without a word.
+    // As a list, because BETTER_AUTH_SECRETS in the environment would silently replace a single `secret`.
     secret: settings.secret,
     secrets: [{ version: 1, value: settings.secret }],
     trustedOrigins: [...settings.trustedOrigins],
@@ -79,12 +79,12 @@ export function libraryOptions(settings: LibrarySettings) {
       level: 'error',
       log: (_level: string, message: string, ...details: unknown[]) => settings.onLoggedError(message, details),
     },
-    // What is no answer to the caller is thrown, and becomes a 500 in one place, with its request id.
-    // A person whom an app sent with a bad request is told so on a page of the dashboard.
+    // Unexpected failures are thrown and become a 500 with a request id in one place.
+    // A user whom an app sent with an invalid request sees the error on a dashboard page.
     onAPIError: { throw: true, errorURL: `${settings.origin}/consent` },
     plugins: oauthPlugins(settings.origin),
     emailAndPassword: passwords(settings),
-    // A session ends a week after its sign-in, however much it is used: no token goes on for ever.
+    // A session ends a week after sign-in, however much it is used, so that no token lives forever.
     session: { expiresIn: 7 * DAY_SECONDS, disableSessionRefresh: true },
     verification: { storeIdentifier: 'hashed' },
     rateLimit: {
@@ -95,7 +95,7 @@ export function libraryOptions(settings: LibrarySettings) {
         '/sign-up/email': { window: MINUTE_SECONDS, max: settings.signUpPerMinute },
         '/sign-in/email': { window: MINUTE_SECONDS, max: 10 },
         '/change-password': { window: MINUTE_SECONDS, max: 10 },
-        // A code has 32^8 values and lives ten minutes: at this pace nobody guesses one.
+        // A code has 32^8 values and lives ten minutes: nobody can guess one at this rate.
         '/device': { window: MINUTE_SECONDS, max: 10 },
         '/device/approve': { window: MINUTE_SECONDS, max: 10 },
         '/device/code': { window: MINUTE_SECONDS, max: 10 },
@@ -108,7 +108,7 @@ export function libraryOptions(settings: LibrarySettings) {
       useSecureCookies: settings.origin.startsWith('https:'),
       defaultCookieAttributes: { httpOnly: true, sameSite: 'lax' },
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER], ipv6Subnet: 64 },
-      // Both are off by default when NODE_ENV is test; the tests are to see what production does.
+      // Both default to off when NODE_ENV is test, but tests must see what production does.
       disableCSRFCheck: false,
       disableOriginCheck: false,
     },
@@ -156,27 +156,27 @@ function passwords(settings: LibrarySettings) {
     revokeSessionsOnPasswordReset: true,
     resetPasswordTokenExpiresIn: HOUR_SECONDS,
     ...(settings.passwordHash && { password: settings.passwordHash }),
-    // Not awaited: how long a mail takes would tell whether somebody signs in with the address.
+    // Not awaited: the time a mail takes would reveal whether the address has an account.
     sendResetPassword: async ({ user, token }: { user: SignedUpUser; token: string }) =>
       void settings.sendReset(userOf(user), token),
     onPasswordReset: async ({ user }: { user: SignedUpUser }) => settings.onPasswordReset(userOf(user)),
   } satisfies BetterAuthOptions['emailAndPassword']
 }
 
-/** A new password ends every other session, whatever the caller asked: whoever knew the old one may hold one. */
+/** A new password ends every other session, whatever the caller requested: someone who knew the old one may have a session. */
 function endOtherSessions(body: unknown) {
   if (typeof body !== 'object' || body === null) return
   return { context: { body: { ...body, revokeOtherSessions: true } } }
 }
 
-/** The library would tell the tokens of all sessions; ours are hashes, and nobody needs them: a session is ended by its id. */
+/** The library would list the tokens of all sessions. Here they are hashes that nobody needs: sessions are ended by id. */
 async function sessionsWithoutTokens(ctx: SignInContext) {
   const { user } = await signedIn(ctx)
   const sessions = await ctx.context.internalAdapter.listSessions(user.id, { onlyActiveSessions: true })
   return sessions.map(({ token: _, ...session }) => session)
 }
 
-/** The library ends the others by the tokens that it listed, which are hashes here. */
+/** The library ends other sessions by the tokens that it listed, which are hashes here. */
 async function onlyThisSession(ctx: SignInContext, { endOtherSessions: end }: LibrarySettings) {
   const { user, session } = await signedIn(ctx)
   await end(user.id, session.id)
@@ -190,8 +190,8 @@ async function signedIn(ctx: SignInContext) {
 }
 
 /**
- * Signing in again in one browser takes the place of the session it had: its token is worth nothing from then on, and does not
- * stand in the list of sessions beside the new one. Sessions of other browsers stay.
+* Signing in again in the same browser replaces its session: the old token stops working, and the old session does not
+* appear in the list beside the new one. Sessions of other browsers stay.
  */
 async function endReplacedSession({ path, context, getSignedCookie }: SignInContext): Promise<void> {
   if (path !== '/sign-in/email' || !context.newSession) return
@@ -228,7 +228,7 @@ function rowHooks(settings: LibrarySettings) {
   } satisfies BetterAuthOptions['databaseHooks']
 }
 
-/** The library stores a name of any type and length. Ours is a string that fits a line; pictures are not kept. */
+/** The library accepts a name of any type and length; here it must be a short single-line string. Images are not supported. */
 function judgeProfile(user: Readonly<Record<string, unknown>>): void {
   const { name, email, image } = user
   if (

@@ -7,7 +7,7 @@ import { SECRET_FIELDS, type SecretHash } from './secret-hash'
 export interface LibraryStoreParts {
   readonly hash: SecretHash
   readonly uses: CodeUses
-  /** What the app whose registration is under way said of itself. */
+  /** The metadata of the app that is being registered. */
   readonly registration: () => Registration | undefined
 }
 
@@ -27,7 +27,7 @@ export function libraryStore(library: DBAdapterInstance, parts: LibraryStorePart
   }
 }
 
-/** Reads: the secret that was asked by comes back as it was asked. */
+/** For reads: returns the secret as the caller passed it, not its hash. */
 function reading(
   plain: DBAdapter,
   { hash }: LibraryStoreParts,
@@ -80,14 +80,14 @@ function writing(
     delete: (asked) => plain.delete({ ...asked, where: whereOf(asked.model, asked.where) }),
     deleteMany: async (asked) => {
       const [only] = asked.where
-      // The library ends what a code gave when the code comes again. A use that runs beside the redemption is no second one.
+      // The library revokes a code's tokens when the code is used again. A use at the same time as the redemption is not a replay.
       if (only?.field === 'authorizationCodeId' && uses.areTogether(String(only.value))) return 0
       return plain.deleteMany({ ...asked, where: whereOf(asked.model, asked.where) })
     },
   }
 }
 
-/** A refresh token that is redeemed shows that its answer arrived: whoever still holds the one before gets nothing for it. */
+/** Redeeming a refresh token proves that it was received, so the token before it becomes worthless. */
 function rotating(plain: DBAdapter, { hash }: LibraryStoreParts): Pick<DBAdapter, 'incrementOne'> {
   return {
     async incrementOne<T>(asked: Parameters<DBAdapter['incrementOne']>[0]) {
@@ -110,7 +110,7 @@ function rotating(plain: DBAdapter, { hash }: LibraryStoreParts): Pick<DBAdapter
   }
 }
 
-/** The clauses with hashes for secrets, and how a row that they find is given back. */
+/** The clauses with secrets hashed, and how to restore the secrets in a row that they find. */
 function hashed(hash: SecretHash, model: string, where: readonly Where[]) {
   const fields = SECRET_FIELDS[model] ?? []
   const known = new Map<unknown, string>()
@@ -151,7 +151,7 @@ function withHashes(hash: SecretHash, model: string, data: Row): Row {
   return { ...data, ...Object.fromEntries(hashes) }
 }
 
-/** The library takes a row for live while its expiry is not yet past; ours is over when that moment comes. */
+/** The library treats a row as live until its expiry has passed; here it expires at that very moment. */
 function overAtExpiry(model: string, row: Row): Row {
   const { expiresAt } = row
   if (!ENDING.has(model) || !(expiresAt instanceof Date)) return row
@@ -166,13 +166,13 @@ function addedTo(model: string, data: Row, registration: Registration | undefine
       redirectUris: [...registration.redirectUris],
       ...(registration.scopes && { scopes: [...registration.scopes] }),
     }
-  // Refresh tokens of a device have no code; what they have in common is then a name of their own.
+  // Refresh tokens of a device have no code, so their family gets an id of its own.
   if (model === 'oauthRefreshToken' && !data['authorizationCodeId'])
     return { authorizationCodeId: `device:${randomUUID()}` }
   return {}
 }
 
-/** What a token hangs on went while it was made: the code was used twice, or the owner disconnected the app. */
+/** The grant ended while its token was being issued: the code was replayed, or the owner disconnected the app. */
 async function orInvalidGrant<R>(model: string, create: () => Promise<R>): Promise<R> {
   try {
     return await create()

@@ -25,12 +25,12 @@ import { plainName } from './oauth-registration'
 
 const MAX_REMEMBERED = 20_000
 
-/** What the OAuth server issued, read from its tables: one indexed query a token, so that a revoked one is dead at once. */
+/** Reads issued tokens from the OAuth server's tables: one indexed query per token, so that a revocation takes effect immediately. */
 export class LibraryGrants implements OAuthGrants {
   private readonly db: IdentityDatabase
   private readonly origin: string
   private readonly byStored: ReturnType<typeof tokenQuery>
-  /** The stored forms of tokens that were found; forgotten as a whole when they are too many. */
+  /** Cached hashes of tokens that were found. The whole cache is cleared when it is full. */
   private readonly good = new Set<string>()
 
   constructor(db: IdentityDatabase, baseUrl: string) {
@@ -99,7 +99,7 @@ export class LibraryGrants implements OAuthGrants {
     ])
   }
 
-  /** Codes whose tokens nobody has asked for yet: those of devices, and those that went through a browser. */
+  /** Codes that have not been exchanged for tokens yet: device codes and authorization codes. */
   private notFetched(userId: string, clientId: string | 'all') {
     const { value } = identityVerification
     const byApp = (app: SQL) => (clientId === 'all' ? [] : [sql`${app} = ${clientId}`])
@@ -126,7 +126,7 @@ function storedForm(token: string): string {
   return createHash('sha256').update(token.slice(ACCESS_TOKEN_PREFIX.length)).digest('base64url')
 }
 
-/** Built once: it runs for every call of an app, and building it costs more than running it. */
+/** Built once: it runs on every call of an app, and building the query costs more than running it. */
 function tokenQuery(db: IdentityDatabase) {
   return db
     .select({

@@ -1,12 +1,12 @@
 import { DEVICE_CODE_GRANT } from './oauth-options'
 
-/** What the library would name and the allow-list keeps closed, or what belongs to signed tokens, which are not used. */
+/** Fields that the library adds for endpoints that the allow-list closes, or for signed tokens, which are not used. */
 const NOT_SERVED =
   /^(introspection_|userinfo_|end_session_|jwks_uri|id_token_|claims_|acr_|subject_types|dpop_|backchannel_|request_|token_endpoint_auth_signing|revocation_endpoint_auth_signing)/
 
 const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post']
 
-/** The library's RFC 8414 document, without what is not served here. */
+/** The library's RFC 8414 document, without the endpoints that are not served here. */
 export function servedMetadata(library: object, origin: string): Readonly<Record<string, unknown>> {
   const served = Object.fromEntries(Object.entries(library).filter(([name]) => !NOT_SERVED.test(name)))
   return {

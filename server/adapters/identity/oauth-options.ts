@@ -2,12 +2,12 @@ import { oauthDeviceAuthorization, oauthProvider } from '@better-auth/oauth-prov
 import type { BetterAuthPlugin } from 'better-auth'
 import { ACCESS_TOKEN_PREFIX, SCOPES } from '../../core/credentials/oauth-grant'
 
-/** The command line's client: seeded, never registered by anybody. */
+/** The CLI's client: seeded by the gateway, never registered by a caller. */
 export const CLI_CLIENT_ID = 'gateway-cli'
 
 const HOUR_SECONDS = 60 * 60
 const MINUTE_SECONDS = 60
-/** A client that lost the answer of a refresh, or two of its processes at once, may ask again for so long. */
+/** How long a client may repeat a refresh whose response it lost, or that two of its processes sent at once. */
 const REFRESH_GRACE_SECONDS = 30
 
 export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -36,7 +36,7 @@ export function oauthPlugins(origin: string): BetterAuthPlugin[] {
       refreshTokenReuseInterval: REFRESH_GRACE_SECONDS,
       codeExpiresIn: 2 * MINUTE_SECONDS,
       prefix: { opaqueAccessToken: ACCESS_TOKEN_PREFIX, refreshToken: 'gwrt_', clientSecret: 'gwcs_' },
-      // The pages of ours show what is needed; client and resource records are nobody's to edit.
+      // Our own pages show what is needed; nobody may edit client and resource records.
       clientPrivileges: () => false,
       resourcePrivileges: () => false,
       rateLimit: {

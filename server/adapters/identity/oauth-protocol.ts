@@ -5,12 +5,12 @@ import { servedMetadata } from './oauth-metadata'
 import type { Registration } from './oauth-registration'
 import { isProtocolPath, OPEN_TO_ALL, protocolError, protocolRequest, protocolResponse } from './oauth-request'
 
-/** Who asks, and what an app that registers said of itself. */
+/** The caller and, for a registration, the app's metadata. */
 export interface AskedBy extends IdentityCaller {
   readonly registration?: Registration | null
 }
 
-/** What the library said, and what broke behind it, which its answer may hide. */
+/** The library's response and any failure behind it that the response may hide. */
 export interface Answered {
   readonly response: Response
   readonly fault: unknown
@@ -25,7 +25,7 @@ interface ProtocolParts {
   readonly upkeep: () => Promise<void>
 }
 
-/** The side of the OAuth server that apps speak to, judged and answered in the words of its RFCs, never in the service's error shape. */
+/** The OAuth endpoints that apps call. They answer with the error codes of the RFCs, never with the service's own error shape. */
 export function openProtocol({ origin, run, uses, onFault, upkeep }: ProtocolParts) {
   const metadataUrl = `${origin}/.well-known/oauth-authorization-server${BASE_PATH}`
   return {

@@ -1,6 +1,6 @@
 import { no, ok, type Result } from '../../core/result'
 
-/** The members of a registration that are kept (RFC 7591 2); all others are ignored, as the RFC lets a server do. */
+/** The registration fields that are stored (RFC 7591 2). All others are ignored, as the RFC allows. */
 const KEPT = [
   'client_name',
   'redirect_uris',
@@ -16,24 +16,24 @@ const KEPT = [
 const MAX_NAME_CHARACTERS = 80
 const MAX_REDIRECTS = 10
 const MAX_URI_CHARACTERS = 500
-/** With keys of its own an app would make this server fetch its addresses; there is no need for it. */
+/** `private_key_jwt` is not offered: it would make this server fetch URLs that the app chooses. */
 const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post']
 
-/** What an app is held to from then on, whatever the library would make of it. */
+/** The limits of an app after registration, whatever the library would allow. */
 export interface Registration {
   readonly redirectUris: readonly string[]
-  /** Null when the app named none: it may then ask for any. */
+  /** Null when the app named no scope: it may then request any. */
   readonly scopes: readonly string[] | null
 }
 
 export interface JudgedRegistration extends Registration {
-  /** What the library is told: it takes no private-use address, so it is shown a loopback one in its place. */
+  /** The request as the library sees it. It rejects private-use URIs, so a loopback URI takes their place. */
   readonly body: Readonly<Record<string, unknown>>
 }
 
 /**
- * Judges and trims what an app says of itself before the library sees it. Logos, policies, key sets and logout addresses are
- * dropped, so that no page shows and no server fetches what a stranger wrote. The error is the reason, in words.
+* Validates and trims an app's registration before the library sees it. Logos, policies, key sets and logout URLs are
+* dropped, so that no page shows, and no server fetches, what a stranger wrote. The error is a readable reason.
  */
 export function judgedRegistration(body: unknown): Result<JudgedRegistration, string> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return no('the body must be a JSON object')
@@ -63,19 +63,19 @@ export function judgedRegistration(body: unknown): Result<JudgedRegistration, st
 /** Never stored. */
 const STAND_IN = 'http://127.0.0.1/private-use'
 
-/** A scheme is a domain turned round (RFC 8252 7.1) or the name of a program, as editors have it: `cursor://…`, `vscode://…`. */
+/** A scheme is a reversed domain (RFC 8252 7.1) or, as editors use it, the name of a program: `cursor://…`, `vscode://…`. */
 const SCHEME = /^[a-z][a-z0-9-]*(?:[.+][a-z0-9-]+)*:$/
 
-/** Schemes that a browser acts on itself, or hands to a part of the system that is no app waiting for an answer. */
+/** Schemes that a browser handles itself or hands to a part of the system that is not an app waiting for a code. */
 const NO_APP =
   /^(?:https?|wss?|s?ftps?|file|javascript|vbscript|livescript|data|blob|about|filesystem|view-source|chrome|chrome-extension|moz-extension|edge|resource|res|jar|mailto|tel|sms|sip|intent|android-app|market|itms.*|ms-.*|search|search-ms|shell|ldaps?|smb|nfs|ssh|telnet|gopher|git|svn|urn|x-apple.*|help|hcp|mk|its|cid|mid|news|nntp|irc|magnet|geo|facetime.*|bitcoin|ethereum|steam):$/
 
-/** An address by which the system wakes an app on the person's own machine. */
+/** A URI by which the operating system opens an app on the user's own machine. */
 function isPrivateUse(uri: string): boolean {
   const url = /^[\x21-\x7e]+$/.test(uri) ? URL.parse(uri) : null
   if (!url || !SCHEME.test(url.protocol) || NO_APP.test(url.protocol)) return false
   if (uri.includes('#') || url.username !== '' || url.password !== '') return false
-  // Without a host the scheme alone tells apps apart, so it must be a domain (RFC 8252 7.1): `com.example.app:/callback`.
+  // Without a host only the scheme identifies the app, so it must be a domain (RFC 8252 7.1): `com.example.app:/callback`.
   return uri.slice(url.protocol.length).startsWith('//')
     ? url.hostname !== ''
     : url.protocol.includes('.') && url.pathname.startsWith('/')
@@ -85,7 +85,7 @@ function hasWildcard(uri: string): boolean {
   return uri.includes('*') || (URL.parse(uri)?.host ?? '').includes('*')
 }
 
-/** Text of one line: no control characters, nor those that turn the direction of writing. */
+/** Single-line text: no control characters and none that change the writing direction. */
 export function plainName(name: unknown): string {
   const text = String(name).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
   return [...text.trim()].slice(0, MAX_NAME_CHARACTERS).join('')

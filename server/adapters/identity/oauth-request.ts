@@ -13,7 +13,7 @@ const FORM = 'application/x-www-form-urlencoded'
 const JSON_TYPE = 'application/json'
 const SMALL = 16 * 1024
 
-/** Endpoints that an app speaks to, not a person: no cookie, any origin, errors in the words of RFC 6749 5.2. */
+/** Endpoints for apps, not people: no cookies, any origin, errors as in RFC 6749 5.2. */
 const PROTOCOL: ReadonlyMap<string, ProtocolEndpoint> = new Map([
   ['/oauth2/token', { mediaTypes: [FORM], mostBytes: SMALL }],
   ['/oauth2/revoke', { mediaTypes: [FORM], mostBytes: SMALL }],
@@ -21,7 +21,7 @@ const PROTOCOL: ReadonlyMap<string, ProtocolEndpoint> = new Map([
   ['/device/code', { mediaTypes: [FORM], mostBytes: SMALL }],
 ])
 
-/** An app in a browser may call these with no credentials but those in the body. */
+/** Browser apps may call these; the only credentials are those in the body. */
 export const OPEN_TO_ALL = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, POST, OPTIONS',
@@ -35,7 +35,7 @@ export interface OAuthError {
   readonly description: string
 }
 
-/** An app's request as the library sees it, and what was read of it on the way. */
+/** An app's request as the library sees it, with what was parsed from it. */
 export interface ProtocolCall {
   readonly request: Request
   /** The authorization code that it redeems. */
@@ -48,7 +48,7 @@ export function isProtocolPath(path: string): boolean {
 }
 
 /**
- * Makes of an app's request the one that the library sees. Cookies and origin go: nothing here may depend on who is signed in
+* Turns an app's request into the one that the library sees. Cookies and origin are removed: nothing may depend on who is signed in
  * in the browser that sends it. A repeated parameter is refused (RFC 6749 3.2), but for `resource` (RFC 8707).
  */
 export async function protocolRequest(
@@ -75,7 +75,7 @@ export async function protocolRequest(
   return ok({ request: new Request(target, { method: 'POST', headers, body }), code, registration })
 }
 
-/** An answer to an app: the library's own error when it is one of the protocol, else the nearest word that the RFCs have. */
+/** A response to an app: the library's own error if the protocol defines it, else the closest code that the RFCs define. */
 export function protocolError(status: number, body: string, retryAfter: string | null): OAuthError & { wait: number } {
   const wait = Math.max(1, Math.ceil(Number(retryAfter) || 1))
   if (status === 429) return { status, error: 'temporarily_unavailable', description: 'Too many requests.', wait }
@@ -96,7 +96,7 @@ export function protocolResponse({ status, error, description }: OAuthError, wai
   return new Response(JSON.stringify({ error, error_description: description }), { status, headers })
 }
 
-/** Consent is asked every time, whatever the app asked: a remembered one would hand a code to whoever knows a public id (RFC 8252 8.6). */
+/** Always asks for consent: remembered consent would give a code to anyone who knows a public client id (RFC 8252 8.6). */
 export function askingForConsent(target: URL): URL {
   const asked = (target.searchParams.get('prompt') ?? '').split(' ')
   target.searchParams.set('prompt', asked.includes('login') ? 'login consent' : 'consent')
@@ -112,7 +112,7 @@ function plainForm(text: string): Result<Judged, OAuthError> {
   const names = [...form.keys()].filter((name) => name !== 'resource')
   if (new Set(names).size < names.length)
     return no({ status: 400, error: 'invalid_request', description: 'a parameter was sent more than once' })
-  // An app may not say whose device it is: whoever opens the page and is signed in claims it.
+  // An app may not choose the user of a device code: the signed-in user who opens the page claims it.
   form.delete('user_id')
   const code = form.get('grant_type') === 'authorization_code' ? form.get('code') : null
   return ok({ body: form.toString(), code, registration: null })

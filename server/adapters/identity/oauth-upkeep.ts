@@ -15,7 +15,7 @@ const DAY_MS = 24 * HOUR_MS
 const UNUSED_CLIENT_MS = 30 * DAY_MS
 const MAX_UNUSED_CLIENTS = 10_000
 
-/** Writes the protected resources, and the command line's client, as this version wants them. Free to repeat. */
+/** Writes the protected resources and the CLI's client as this version needs them. Idempotent. */
 export async function prepareOAuth(db: IdentityDatabase, baseUrl: string): Promise<void> {
   const { origin } = new URL(baseUrl)
   const since = { createdAt: new Date(0), updatedAt: new Date(0) }
@@ -42,9 +42,9 @@ export async function prepareOAuth(db: IdentityDatabase, baseUrl: string): Promi
 }
 
 /**
- * Keeps what anybody may write without an account bounded: at most once an hour, registered apps that nobody let in for 30 days
- * go, and the oldest of more than 10,000 such; so do tokens and device codes that ended. Replaced refresh tokens stay until
- * they would have expired, because a replay of one must still be known.
+* Bounds what anybody can write without an account. At most once an hour it deletes registered apps that nobody authorized for 30 days
+* (and the oldest beyond 10,000 such apps) and expired tokens and device codes. Replaced refresh tokens stay until
+* they would have expired, so that a replay is still detected.
  */
 export function openUpkeep(db: IdentityDatabase, now: () => number): () => Promise<void> {
   let next = 0

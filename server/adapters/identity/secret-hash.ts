@@ -5,16 +5,16 @@ import { identitySession } from '../stores/libsql/schema/identity'
 import { oauthDeviceCode } from '../stores/libsql/schema/oauth'
 import type { IdentityDatabase } from './identity-database'
 
-/** The columns that hold a secret which the library would store as it is, by its own names. */
+/** The columns, by the library's names, whose secrets the library would store in plain text. */
 export const SECRET_FIELDS: Readonly<Record<string, readonly string[]>> = {
   session: ['token'],
   deviceCode: ['deviceCode', 'userCode'],
 }
 
-/** The stored form of a secret: of no use without the gateway's own key, not even for a code of eight letters. */
+/** The stored form of a secret: a keyed hash, so that not even an eight-letter code can be guessed without the gateway's key. */
 export type SecretHash = (model: string, field: string, secret: string) => string
 
-/** No token or code of the library begins so. */
+/** No token or code of the library starts with this. */
 const PREFIX = 'hmac:'
 const ROWS_AT_ONCE = 500
 
@@ -23,7 +23,7 @@ export function secretHash(key: string): SecretHash {
     PREFIX + createHmac('sha256', key).update(`${model}.${field}\n${secret}`).digest('base64url')
 }
 
-/** Hashes in place what a version before stored as it was: whoever is signed in stays so. Free to repeat. */
+/** Hashes secrets that an earlier version stored in plain text. Users stay signed in. Idempotent. */
 export async function hashStoredSecrets(db: IdentityDatabase, key: string): Promise<void> {
   const hash = secretHash(key)
   const { id, token, updatedAt } = identitySession
@@ -47,7 +47,7 @@ export async function hashStoredSecrets(db: IdentityDatabase, key: string): Prom
   )
 }
 
-/** Each page is one batch; the rows that it changed are not on the next one. */
+/** Each page is one batch; rows that it changed do not appear on the next page. */
 async function inPages<R>(
   page: () => PromiseLike<R[]>,
   change: (row: R) => BatchItem<'sqlite'>,

@@ -2,12 +2,12 @@ import { and, eq, lt, notExists } from 'drizzle-orm'
 import { identityAccount, identityUser } from '../stores/libsql/schema/identity'
 import type { IdentityDatabase } from './identity-database'
 
-/** Longer than the pause between the two writes of a sign-up that is under way. */
+/** Longer than the time between the two writes of a sign-up in progress. */
 const UNDER_WAY_MS = 10_000
 
 /**
- * Frees the email of a sign-up that died between its two writes (user, then password; they share no transaction). Such a
- * user can never sign in, nor sign up again, and nothing else has heard of it: onSignUp runs after both.
+* Frees the email of a sign-up that crashed between its two writes (user, then password; they share no transaction). Such a
+* user could neither sign in nor sign up again, and nothing else refers to it: onSignUp runs after both writes.
  */
 export async function freeStrandedEmail(db: IdentityDatabase, body: unknown, nowMs: number): Promise<void> {
   if (typeof body !== 'object' || body === null || !('email' in body) || typeof body.email !== 'string') return

@@ -5,7 +5,7 @@ import type { IdentityDatabase } from './identity-database'
 
 const { id, email, name, emailVerified } = identityUser
 
-/** Who there is, read from the library's own table. */
+/** Looks up users in the library's own table. */
 export function userDirectory(db: IdentityDatabase): Pick<Identity, 'user' | 'userByEmail' | 'search'> {
   return {
     async user(wanted) {

@@ -3,7 +3,7 @@ import type { IdentitySettings } from '../../core/accounts/identity'
 import { identityAccount, identitySession, identityUser } from '../stores/libsql/schema/identity'
 import type { IdentityDatabase } from './identity-database'
 
-/** What owners change of the library's own rows, where it has no route for it, or one that tells too much (tokens). */
+/** Changes by owners to the library's own rows, where it has no route or one that would expose tokens. */
 export function userSettings(
   db: IdentityDatabase,
   onSessionEnd: (userId: string) => Promise<void>,
@@ -33,7 +33,7 @@ export function userSettings(
       const rows = await db
         .select()
         .from(identitySession)
-        // The library counts a session's life by the true time.
+        // The library measures a session's lifetime by the system clock.
         .where(and(eq(identitySession.userId, userId), gt(identitySession.expiresAt, new Date())))
         .orderBy(desc(identitySession.createdAt))
       return rows.map(({ id, createdAt, ipAddress, userAgent }) => ({
@@ -55,7 +55,7 @@ export function userSettings(
     },
 
     async forget(userId, email) {
-      // The password first: from here on nobody signs in again.
+      // The password first: from here on nobody can sign in with the old one.
       await db.delete(identityAccount).where(eq(identityAccount.userId, userId))
       await db.delete(identitySession).where(eq(identitySession.userId, userId))
       await db.update(identityUser).set({ name: 'Deleted account', email }).where(eq(identityUser.id, userId))
@@ -64,7 +64,7 @@ export function userSettings(
   }
 }
 
-/** The address was taken between the look and the change. */
+/** Another user took the email between the check and the update. */
 export function isTakenEmail(error: unknown): boolean {
   let at = error
   while (at instanceof Error && at.cause instanceof Error) at = at.cause

@@ -16,7 +16,7 @@ export function openSmtpMailer({ url, from }: SmtpSettings): Mailer {
     connectionTimeout: PATIENCE_MS,
     greetingTimeout: PATIENCE_MS,
     socketTimeout: PATIENCE_MS,
-    // What a message says comes from owners; it never names a file or an address to read.
+    // Message content comes from owners, so it must never make the mailer read a file or a URL.
     disableFileAccess: true,
     disableUrlAccess: true,
   })

@@ -11,11 +11,11 @@ import type { FromBodyThread, ToBodyThread } from './body-wire'
 
 /** What has no more parts is read at once, in a few milliseconds: a parser is slow with names, however short. */
 const FEW_PARTS = 10_000
-/** Long bodies that may wait for the thread. */
+/** How many long bodies may wait for the thread. */
 const MAX_WAITING = 16
-/** No body of 32 MiB takes so long. */
+/** Longer than any body of 32 MiB takes to parse. */
 const MAX_MS = 15_000
-/** After so long without a body the thread ends, and its memory with it. */
+/** How long the thread may be idle before it ends and frees its memory. */
 const IDLE_MS = 10_000
 
 type Outcome = Result<ReadModelBody, Failure>
@@ -89,7 +89,7 @@ export class BodyParser implements BodyReader {
     this.next()
   }
 
-  /** Ends the thread when nothing happens for so long. */
+  /** Ends the thread when it stays idle. */
   private watch(ms: number): void {
     if (this.timer) clearTimeout(this.timer)
     this.timer = setTimeout(() => this.end(), ms)

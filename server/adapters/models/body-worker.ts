@@ -10,7 +10,7 @@ import type { ModelRequest } from '../../pipeline/models/wires/model-request'
 import type { ModelWire } from '../../pipeline/models/wires/model-wire'
 import type { FromBodyThread, ToBodyThread } from './body-wire'
 
-/** The thread that reads long bodies of model calls, one after the other. */
+/** The thread that parses long bodies of model calls, one at a time. */
 declare const self: Worker
 
 const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {

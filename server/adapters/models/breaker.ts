@@ -3,8 +3,8 @@ const OPEN_MS = 15_000
 const KNOWN_MS = 10_000
 
 /**
- * Keeps calls from an upstream that failed several times in a row; after a while one call finds out whether it is back. Also
- * counts the places of calls under way.
+* Circuit breaker: blocks calls to an upstream that failed several times in a row; after a while one call tests its
+ * recovery. Also limits the calls in progress.
  */
 export class Breaker {
   private readonly now: () => number
@@ -24,22 +24,22 @@ export class Breaker {
     return this.probing || this.now() >= this.openUntil ? 'probing' : 'open'
   }
 
-  /** Failures in a row, up to now. */
+  /** Current number of consecutive failures. */
   get failures(): number {
     return this.inRow
   }
 
-  /** When the first failure of the row was; null where there is none. */
+  /** When the first of the consecutive failures happened; null when there is none. */
   get failingSince(): number | null {
     return this.firstFailedAt
   }
 
-  /** When a call may find out whether the upstream is back; null while calls go there. */
+  /** When a call may test the upstream's recovery; null while the breaker is closed. */
   get nextTryAt(): number | null {
     return this.inRow < FAILURES ? null : this.openUntil
   }
 
-  /** Whether it answered a moment ago, and did not fail since. */
+  /** Whether it responded recently and has not failed since. */
   get isKnown(): boolean {
     return this.inRow === 0 && performance.now() - this.answeredAt < KNOWN_MS
   }
@@ -48,7 +48,7 @@ export class Breaker {
     return this.places
   }
 
-  /** Takes a place, or says why there is none. */
+  /** Reserves a slot for a call, or says why there is none. */
   enter(most: number): 'entered' | 'open' | 'full' {
     if (this.inRow >= FAILURES) {
       if (this.probing || this.now() < this.openUntil) return 'open'
@@ -76,7 +76,7 @@ export class Breaker {
     if (this.inRow >= FAILURES) this.openUntil = this.now() + OPEN_MS
   }
 
-  /** The call ended without telling how the upstream is. */
+  /** The call ended without showing whether the upstream is healthy. */
   undecided(): void {
     this.probing = false
   }

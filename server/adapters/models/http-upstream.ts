@@ -20,13 +20,13 @@ export interface Opened {
   readonly body: ReadableStream<Uint8Array>
 }
 
-/** One call of one upstream over HTTP, up to the headers of its answer. Aborting `abort` ends it at any time. */
+/** Calls one upstream over HTTP, up to the response headers. Aborting `abort` ends the call at any time. */
 export async function openHttp(
   upstream: ModelUpstream,
   key: string | null,
   call: BackendCall,
   abort: AbortController,
-  /** Whether it answered a moment ago: then nobody knocks first. */
+  /** Whether it responded recently: then the connection check is skipped. */
   isKnown: boolean,
 ): Promise<Result<Opened, Refusal>> {
   if (upstream.kind === 'sandbox') throw new Error('a sandbox model cannot be called over HTTP')
@@ -43,14 +43,14 @@ export async function openHttp(
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        // So that the meter sees plain bytes, and no chunk waits for others to be packed with.
+        // Uncompressed, so that the meter can read the bytes and no chunk is delayed by compression.
         'accept-encoding': 'identity',
         ...vendor.headers(key, call),
       },
       body: call.wire.bodyFor(call.request, upstream, call.cap),
       redirect: 'manual',
       signal: abort.signal,
-      // Silence is bounded by us, not by the client's own five minutes.
+      // We set the idle timeout ourselves, instead of the client's five minutes.
       timeout: false,
     } as RequestInit)
     if (response.status !== 200 || !response.body)
@@ -68,7 +68,7 @@ export async function openHttp(
   }
 }
 
-/** The stream, which fails where it goes beyond what its output cap allows, or says nothing for as long as a first byte may take. */
+/** The stream; it fails when it exceeds its output cap, or stays silent longer than a first byte may take. */
 function guarded(
   body: ReadableStream<Uint8Array>,
   { request, cap }: BackendCall,
@@ -97,7 +97,7 @@ class StreamOutOfBounds extends Error {
   override readonly name = 'StreamOutOfBounds'
 }
 
-/** Whether the server takes a connection: the long wait for an answer is for servers that are there. */
+/** Whether the server accepts a connection, so that only reachable servers get the long wait for a response. */
 async function isReachable({ baseUrl, connectMs }: ModelUpstream, signal: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(baseUrl)
   const ended = Promise.withResolvers<boolean>()
@@ -123,7 +123,7 @@ function trouble(kind: 'unavailable' | 'timeout', reason: string): Refusal {
   return { failure: { kind, reason }, goOn: true, isFault: true, retryAfter: kind === 'unavailable' ? 0.25 : null }
 }
 
-/** The error's code alone: its text may hold the address. */
+/** The error's code only: its message may contain the URL. */
 function codeOf(error: unknown): string {
   const code: unknown = Object(error).code
   return typeof code === 'string' ? code : error instanceof Error ? error.name : 'unknown'

@@ -5,10 +5,10 @@ import type { Model } from '../../core/models/model'
 import { parseModelEntry } from '../../core/models/model-entry'
 import type { TokenPrice } from '../../core/models/token-price'
 
-/** The catalogue file cannot be used. Its message is the one line that the start ends with. */
+/** The catalog file cannot be used. Its message is the one line that a failed start prints. */
 class ModelsFileError extends Error {}
 
-/** Reads `{ "models": [ModelEntry, ...] }`; one bad entry refuses the start. */
+/** Reads `{ "models": [ModelEntry, ...] }`; a single bad entry prevents the start. */
 export async function modelsOfFile(file: string, created: number): Promise<Model[]> {
   const path = resolve(file)
   const content = await contentOf(path)
@@ -32,7 +32,7 @@ async function contentOf(path: string): Promise<unknown> {
   }
 }
 
-/** The same price has the same version, whatever else of the file changes. */
+/** The version depends on the price only, not on the rest of the file. */
 function priceVersion({ input, output, cacheRead, cacheWrite, cacheWriteHour }: TokenPrice): string {
   const text = [input, output, cacheRead, cacheWrite, ...(cacheWriteHour === undefined ? [] : [cacheWriteHour])].join(
     '/',

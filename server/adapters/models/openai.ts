@@ -1,10 +1,10 @@
 import type { Vendor } from './vendor'
 
-/** OpenAI, and every server that speaks as it does. */
+/** OpenAI and every compatible server. */
 export const OPENAI: Vendor = {
   url: ({ baseUrl }) => `${baseUrl}/chat/completions`,
   headers: (key) => (key === null ? {} : { authorization: `Bearer ${key}` }),
-  // A spent quota comes as 429, and no waiting mends it.
+  // An exhausted quota also returns 429, but waiting does not help.
   isAboutUs: (_status, error) => error['code'] === 'insufficient_quota' || error['type'] === 'insufficient_quota',
   waitSeconds: () => null,
 }

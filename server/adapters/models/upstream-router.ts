@@ -16,10 +16,10 @@ export interface UpstreamRouterOptions {
   readonly pause?: (ms: number) => Promise<void>
 }
 
-/** A vendor that wants longer is not waited for: its caller is told. */
+/** The longest retry delay to wait for; a longer one is reported to the caller instead. */
 const MAX_PAUSE_MS = 2_000
 
-/** The upstreams of all models: in order of preference, past those that fail, each with its places and its breaker. */
+/** Routes calls to the upstreams of all models in order of preference, skipping failing ones; each has a concurrency limit and a breaker. */
 export class UpstreamRouter implements ModelBackend {
   private readonly options: UpstreamRouterOptions
   private readonly breakers = new Map<string, Breaker>()
@@ -54,7 +54,7 @@ export class UpstreamRouter implements ModelBackend {
     return signal.aborted ? told(first) : told(await this.round(call, signal))
   }
 
-  /** Asks each upstream once, until one answers or says that asking another is no use. */
+  /** Calls each upstream once, until one responds or its refusal rules out the others. */
   private async round(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, Refusal>> {
     let last: Refusal = refusal('unavailable', 'no upstream can be asked', null)
     for (const upstream of call.model.upstreams.filter((one) => speaks(one, call.wire.route))) {

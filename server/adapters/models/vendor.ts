@@ -2,26 +2,26 @@ import type { ModelUpstream } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import type { BackendCall } from '../../pipeline/models/model-backend'
 
-/** How one vendor is called, and what its refusals mean. */
+/** How to call one vendor, and what its refusals mean. */
 export interface Vendor {
   url(upstream: ModelUpstream, call: BackendCall): string
   headers(key: string | null, call: BackendCall): Record<string, string>
   /** Whether a refusal is about our own credential or balance there, whatever its status. */
   isAboutUs(status: number, error: VendorError): boolean
-  /** Seconds to wait that stand in the body. */
+  /** The retry delay in the body, in seconds. */
   waitSeconds(error: VendorError): number | null
 }
 
-/** What a vendor's error body says; empty where it is none. */
+/** A vendor's parsed error body; empty when it is not one. */
 export type VendorError = Readonly<Record<string, unknown>>
 
-/** A refusal: what the caller is told, and whether the next upstream may be asked, or this one once more. */
+/** A refusal: the caller's failure, and whether to try the next upstream, or this one again. */
 export interface Refusal {
   readonly failure: UpstreamFailure
   readonly goOn: boolean
   /** Whether it says that something is wrong with the upstream itself. */
   readonly isFault: boolean
-  /** Seconds after which the vendor itself allows one more try; null where it does not. */
+  /** Seconds after which the vendor allows a retry; null when it does not. */
   readonly retryAfter: number | null
 }
 

@@ -17,25 +17,25 @@ export interface GuardedFetchOptions {
   /** Sent with every request: who calls, and where to complain. */
   readonly userAgent: string
   readonly resolver?: Resolver
-  /** Lets a test's own server pass, by address and port. Set where the fetch is made and nowhere else: no request can. */
+  /** Allows a test's own server, by address and port. Set only when the fetch is created, so that no request can set it. */
   readonly permits?: (address: string, port: number) => boolean
-  /** A certificate authority beside the usual ones, as PEM. */
+  /** An additional certificate authority, as PEM. */
   readonly ca?: string
 }
 
 type Hopped = Result<OutboundAnswer, OutboundProblem>
 
 const LEAST_HIGH_PORT = 1024
-/** High ports on which something other than HTTP would take a request's bytes for commands (the fetch standard's list). */
+/** High ports whose non-HTTP services could interpret a request as commands (the fetch standard's list). */
 const OTHER_PROTOCOLS = new Set([
   1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ])
-/** Addresses of one name that are tried, one after the other. */
+/** How many addresses of one name are tried, one after the other. */
 const MAX_ADDRESSES = 3
 
 /**
- * Calls addresses that strangers name, and nothing but the public internet. At every hop the name is resolved once, all its
- * addresses are judged, and the connection goes to one that was judged, so that a second answer of the DNS changes nothing.
+* Fetches URLs that strangers supply, from the public internet only. At every hop the name is resolved once, all its
+* addresses are checked, and the connection goes to a checked one, so that DNS rebinding has no effect.
  */
 export function openGuardedFetch(options: GuardedFetchOptions): OutboundFetch {
   return async (request) => {
@@ -102,12 +102,12 @@ async function visit(
   return last
 }
 
-/** What was sent may have been done although no answer came, so only reading is tried at the next address. */
+/** A write may have taken effect although no response came, so only reads are tried at the next address. */
 function isRepeatable({ method = 'GET' }: OutboundRequest): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** The host's addresses, IPv4 first, if every one of them may be called: a name that mixes public with private is a trick. */
+/** The host's addresses, IPv4 first, if every one of them is allowed: a name that mixes public and private addresses is an attack. */
 async function judgedAddresses(
   url: URL,
   deadline: Deadline,
@@ -138,7 +138,7 @@ function numbered(url: URL, address: string): URL {
   return direct
 }
 
-/** A promise that does not listen to the deadline, ended by it. */
+/** Applies the deadline to a promise that ignores it. */
 async function beforeEnd<T>(work: Promise<T>, deadline: Deadline): Promise<Result<T, OutboundProblem>> {
   const { signal } = deadline
   const ended = Promise.withResolvers<'ended'>()
@@ -155,7 +155,7 @@ async function beforeEnd<T>(work: Promise<T>, deadline: Deadline): Promise<Resul
   }
 }
 
-/** Asks the machine's resolver, `/etc/hosts` included: what it says is judged like everything else. */
+/** Asks the system's resolver, including `/etc/hosts`; its results are checked like all others. */
 async function systemResolver(host: string): Promise<readonly string[]> {
   const found = await lookup(host, { all: true, verbatim: true })
   return found.map(({ address }) => address)

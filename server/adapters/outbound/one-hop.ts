@@ -6,11 +6,11 @@ import { no, ok, type Result } from '../../core/result'
 
 const unpack = promisify(gunzip)
 
-/** One request on one connection, to where its caller decided. */
+/** One request on one connection, to the address that its caller chose. */
 export interface Hop {
-  /** What the caller asked for. */
+  /** The URL that the caller requested. */
   readonly url: URL
-  /** What is connected to: the same address, or one with the judged number in place of the name. */
+  /** The URL to connect to: the same, or with the checked IP address in place of the host name. */
   readonly connectTo: URL
   readonly method: string
   readonly headers: Headers
@@ -18,11 +18,11 @@ export interface Hop {
   readonly maxBytes: number
   readonly contentTypes?: readonly string[]
   readonly deadline: Deadline
-  /** A certificate authority beside the usual ones, as PEM. */
+  /** An additional certificate authority, as PEM. */
   readonly ca?: string
 }
 
-/** When a call must end, and who said so. */
+/** When a call must end, and whether the caller or the timer ended it. */
 export class Deadline {
   readonly signal: AbortSignal
   private readonly caller: AbortSignal | undefined
@@ -33,7 +33,7 @@ export class Deadline {
     this.signal = caller ? AbortSignal.any([caller, timer]) : timer
   }
 
-  /** What a throw means: the caller's hanging up and the timer come before whatever the connection says. */
+  /** The problem behind a throw: the caller's abort and the timer take precedence over any connection error. */
   problem(kind: OutboundProblemKind, reason: string): OutboundProblem {
     if (this.caller?.aborted) return { kind: 'aborted', reason: 'the caller canceled the request' }
     if (this.signal.aborted) return { kind: 'timeout', reason: 'no complete response before the deadline' }
@@ -41,7 +41,7 @@ export class Deadline {
   }
 }
 
-/** Sends one request and reads its whole answer, a redirect's without its body. Follows nothing. */
+/** Sends one request and reads its whole response (for a redirect, without the body). Does not follow redirects. */
 export async function oneHop(hop: Hop): Promise<Result<OutboundAnswer, OutboundProblem>> {
   const { url, deadline } = hop
   let response: Response
@@ -90,7 +90,7 @@ function requestOf(hop: Hop): BunFetchRequestInit {
   }
 }
 
-/** The body as it was sent, up to the limit; the rest is not waited for. */
+/** The body as it was sent, up to the limit; the rest is not read. */
 async function read(response: Response, hop: Hop): Promise<Result<Uint8Array<ArrayBuffer>, OutboundProblem>> {
   const { deadline, maxBytes, url } = hop
   const tooLarge = no({ kind: 'too_large' as const, reason: `${url.host} sent more than ${maxBytes} bytes` })
@@ -106,7 +106,7 @@ async function read(response: Response, hop: Hop): Promise<Result<Uint8Array<Arr
   }
 }
 
-/** Only gzip was asked for. It is unpacked off this thread and stops at the limit, so that no small answer makes a large one. */
+/** Only gzip was requested. Decompression runs off this thread and stops at the limit, which defuses zip bombs. */
 async function unpacked(
   body: Uint8Array<ArrayBuffer>,
   encoding: string | null,
@@ -138,7 +138,7 @@ function withoutFragment(url: URL): string {
   return plain.href
 }
 
-/** The short word for what went wrong. Messages are left out: they repeat the whole address. */
+/** The error's short code. Messages are left out: they repeat the whole URL. */
 function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return 'failed'
   const code = Reflect.get(error, 'code')

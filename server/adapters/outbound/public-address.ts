@@ -1,7 +1,7 @@
 import { type KnownAddress, parseAddress } from '../../core/credentials/address'
 import { Allowlist } from '../../core/credentials/allowlist'
 
-/** IANA's special-purpose IPv4 blocks that no stranger's name may lead to, and one cloud's metadata host outside them. */
+/** IANA's special-purpose IPv4 blocks, which a stranger's host name must never reach, and one cloud's metadata host outside them. */
 const CLOSED_V4 = listOf([
   '0.0.0.0/8', // this network
   '10.0.0.0/8', // private

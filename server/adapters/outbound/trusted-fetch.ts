@@ -5,8 +5,8 @@ import { Deadline, oneHop } from './one-hop'
 const USER_AGENT = 'paid-api-gateway/0.1'
 
 /**
- * Calls the addresses that the operator configured, which may well be private. Bounded like every outbound call; it follows
- * no redirect, because where one leads nobody configured.
+* Fetches URLs that the operator configured, which may be private. Bounded like every outbound call; it follows
+* no redirects, because the operator did not configure where they lead.
  */
 export const trustedFetch: OutboundFetch = async (request) => {
   const url = URL.parse(request.url)

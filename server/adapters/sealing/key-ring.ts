@@ -3,7 +3,7 @@ import { type Opened, type Place, type Sealing, type SealingKey, Unsealable } fr
 
 const CIPHER = 'aes-256-gcm'
 const VERSION = 'v1'
-/** 96 random bits, what GCM takes as they are (NIST SP 800-38D 8.2.2): safe for 2^32 values under one key. */
+/** 96 random bits, the nonce size of GCM (NIST SP 800-38D 8.2.2): safe for 2^32 values under one key. */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 

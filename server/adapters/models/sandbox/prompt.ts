@@ -1,4 +1,4 @@
-/** A call of a sandbox model, whatever wire it came on. */
+/** A call of a sandbox model, independent of its wire format. */
 export interface Prompt {
   readonly turns: readonly Turn[]
   readonly tools: readonly Tool[]

@@ -1,7 +1,7 @@
 import type { Json } from '../../../core/json'
 import type { Prompt, Reply } from './prompt'
 
-/** What a sandbox model said, before it is written in a wire's way. */
+/** A sandbox model's reply before it is written in a wire format. */
 export interface Said {
   readonly id: string
   readonly model: string
@@ -15,7 +15,7 @@ export interface Said {
   readonly usage: { readonly input: number; readonly output: number }
 }
 
-/** One wire, as a vendor's server speaks it. */
+/** One wire format, as a vendor's server uses it. */
 export interface SandboxFormat {
   prompt(body: Json): Prompt
   plain(said: Said): object

@@ -3,7 +3,7 @@ import { ZERO } from '../../../core/money'
 
 const FREE = { input: ZERO, output: ZERO, cacheRead: ZERO, cacheWrite: ZERO }
 
-/** The models inside the gateway: free, the same for ever, and named so that nobody takes them for more. */
+/** The models inside the gateway: free, deterministic, and named so that nobody mistakes them for real ones. */
 export const SANDBOX_MODELS: readonly Model[] = ['echo', 'extract'].map((name) => ({
   id: `sandbox/${name}`,
   ownedBy: 'sandbox',

@@ -19,7 +19,7 @@ const FORMATS: Readonly<Record<ModelRoute, SandboxFormat>> = {
   generate_content: GEMINI_FORMAT,
 }
 
-/** What a sandbox model reads at most: it runs on the gateway's own thread. */
+/** The input limit of a sandbox model, which runs on the gateway's main thread. */
 const MAX_BYTES = 512 * 1024
 const TOO_LONG: Refusal = {
   failure: {
@@ -43,7 +43,7 @@ const TOO_LONG: Refusal = {
   retryAfter: null,
 }
 
-/** A sandbox model: inside the gateway, free, with the same answer to the same call, and true counts of tokens. */
+/** A sandbox model: inside the gateway, free and deterministic, with real token counts. */
 export async function openSandbox(model: string, call: BackendCall): Promise<Result<Opened, Refusal>> {
   const { wire, request, path, cap } = call
   const format = FORMATS[wire.route]

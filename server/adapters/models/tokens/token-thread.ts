@@ -4,7 +4,7 @@ import type { FromTokenThread, ToTokenThread } from './token-worker'
 /** Counting and, the first time, loading the vocabulary. */
 const MAX_MS = 15_000
 
-/** Counts on a thread of its own, which is started by the first count and holds no process open. */
+/** Counts tokens on a separate thread, started by the first count, which does not keep the process alive. */
 export class TokenThread implements InputTokens {
   private worker: Worker | null = null
   private readonly waiting = new Map<number, (tokens: number | null) => void>()
@@ -24,7 +24,7 @@ export class TokenThread implements InputTokens {
     }
   }
 
-  /** Ends the thread; what it was counting is not counted. */
+  /** Ends the thread and drops the count in progress. */
   close(): void {
     this.lost()
   }

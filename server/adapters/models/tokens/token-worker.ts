@@ -4,7 +4,7 @@ import { textsOf } from './texts'
 /** The thread that counts the tokens of a call's input: a body may be many MiB, and no other call waits for it. */
 declare const self: Worker
 
-/** What is left after this long is taken to be as dense as what was counted. */
+/** After this long, the rest is estimated at the token density of the part already counted. */
 const MAX_MS = 2_000
 
 self.onmessage = ({ data: { id, body } }: MessageEvent<ToTokenThread>) => {

@@ -7,20 +7,20 @@ export interface ChainWatchOptions {
   readonly chainId: number
   readonly token: string
   readonly recipient: string
-  /** The oldest that the last block may be; null for a chain that makes blocks only when there is something in them. */
+  /** The maximum age of the last block; null for a chain that makes blocks only for transactions. */
   readonly maxBlockAgeMs: number | null
   readonly now: () => number
-  /** Told once when the chain stops being usable, and why. */
+  /** Called once, with the reason, when the chain stops being usable. */
   readonly onTrouble: (what: string, reason: string) => void
-  /** What else can be wrong; asked in the same moment. */
+  /** Additional checks, run at the same time. */
   readonly also?: () => Promise<string | null>
-  /** Readies a chain that does not run by itself; before it is asked anything. */
+  /** Prepares a chain that does not make blocks by itself; runs before any request to it. */
   readonly freshen?: () => Promise<void>
 }
 
-/** How long a chain that was found well counts as well. */
+/** How long a healthy result is reused. */
 const WELL_MS = 2000
-/** Whoever only asks for an offer does not wait longer for a node that is silent. */
+/** The longest that an offer waits for a silent node. */
 const OFFER_PATIENCE_MS = 1000
 
 /**
@@ -39,13 +39,13 @@ export class ChainWatch {
     this.options = options
   }
 
-  /** What is wrong; null when nothing is. */
+  /** The current problem; null when there is none. */
   async problem(): Promise<string | null> {
     const age = this.options.now() - this.wellSince
     return age >= 0 && age < WELL_MS ? null : this.askAgain()
   }
 
-  /** What is wrong at this very moment, whatever was found before. */
+  /** Checks for a problem now, ignoring earlier results. */
   askAgain(): Promise<string | null> {
     this.asking ??= this.ask().finally(() => {
       this.asking = null
@@ -66,7 +66,7 @@ export class ChainWatch {
     const asked = this.options.now()
     const problem = await this.found().catch((error: unknown) => `the node does not answer: ${reasonOf(error)}`)
     this.wellSince = problem === null ? asked : Number.NEGATIVE_INFINITY
-    // One that lasts is told once, whatever numbers are in it.
+    // A lasting problem is reported once, even if the numbers in it change.
     const kind = problem?.replace(/[\d.]+/g, '') ?? null
     if (problem !== null && kind !== this.told)
       this.options.onTrouble('payments are not offered until their network recovers', problem)
@@ -89,7 +89,7 @@ export class ChainWatch {
     return moves ?? other
   }
 
-  /** Nothing, sent by the recipient to itself: what is refused then is not the fault of any payer. */
+  /** A zero transfer from the recipient to itself: if the token refuses it, no payer is at fault. */
   private async tokenMoves(): Promise<string | null> {
     const recipient = this.options.recipient as Address // the configuration judged its form
     const data: Hex = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [recipient, 0n] })

@@ -26,14 +26,14 @@ const AUTHORIZATION_USED = toEventSelector('AuthorizationUsed(address,bytes32)')
 const AUTHORIZATION_CANCELED = toEventSelector('AuthorizationCanceled(address,bytes32)')
 const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
 
-/** How far a chain may be set back before we call a transfer dead. */
+/** How far a chain may be reorganized before we treat a transfer as failed. */
 const REORG_MS = 30_000
 /** An authorization that could still be used in an hour keeps its fate open for an hour. */
 export const MAX_LIFE_MS = 10 * 60_000
-/** Nodes refuse questions about too many blocks at once. */
+/** Nodes refuse log queries over too many blocks. */
 const BLOCKS_PER_QUESTION = 1000n
 
-/** A transfer that its payer signed, and that anybody may bring to the chain, once. Addresses and nonce in lower case. */
+/** A transfer signed by its payer that anybody may submit to the chain, once. Addresses and nonce are lower case. */
 export interface Authorization {
   readonly from: string
   readonly to: string
@@ -64,7 +64,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i
 /** Fits in a uint256. */
 const UINT = /^\d{1,77}$/
 
-/** The call of the token's contract that makes the transfer happen. */
+/** The contract call that executes the transfer. */
 export function transferCall({ from, to, value, validAfter, validBefore, nonce, signature }: Authorization): Hex {
   const { r, s, yParity } = parseSignature(signature)
   return encodeFunctionData({
@@ -75,7 +75,7 @@ export function transferCall({ from, to, value, validAfter, validBefore, nonce, 
   })
 }
 
-/** An authorization on its token and chain: what a look-up needs, whatever the configuration is by then. */
+/** An authorization with its token and chain: all that a lookup needs, even if the configuration has changed. */
 export interface Named {
   readonly chainId: number
   readonly token: string
@@ -108,9 +108,9 @@ export interface AuthorizationFate {
 }
 
 export interface FateOptions {
-  /** Whether a transaction that moved the money counts, judged by who sent it. */
+  /** Whether a transaction that moved the money counts, depending on its sender. */
   readonly counts: (transaction: TransactionReceipt) => boolean
-  /** In how many blocks, its own included, a payment must stand to be final. */
+  /** Confirmations (the payment's own block included) that make a payment final. */
   readonly confirmations: number
 }
 
@@ -127,7 +127,7 @@ export async function fateOf(
   const named = namedBy(handle.transaction)
   if (!named || named.chainId !== client.chain?.id) return UNSEEN
   const [chainId, latest] = await Promise.all([getChainId(client), getBlock(client, { blockTag: 'latest' })])
-  // A node that went over to another chain knows nothing of ours.
+  // A node that switched to another chain knows nothing about ours.
   if (chainId !== named.chainId) return UNSEEN
   const state = {
     address: named.token as Address,
@@ -137,7 +137,7 @@ export async function fateOf(
   } as const
   const [used, usedNext] = await Promise.all([
     readContract(client, { ...state, blockNumber: latest.number }),
-    // It may wait for its block. Not every node can tell.
+    // It may be waiting for a block; not every node can tell.
     readContract(client, { ...state, blockTag: 'pending' }).catch(() => false),
   ])
   if (used) return { fate: await usedFor(client, named, handle, latest, options), used }

@@ -3,13 +3,13 @@ import { type Chain, type Client, createClient, defineChain, type HttpTransport,
 export interface ChainOptions {
   readonly rpcUrl: string
   readonly chainId: number
-  /** How long one question to the node may take. */
+  /** Timeout of one request to the node. */
   readonly rpcTimeoutMs?: number
 }
 
 const RPC_TIMEOUT_MS = 5000
 
-/** Any chain of Ethereum's kind, by its id: what else there is to know of it its node tells. */
+/** Any EVM chain, by its id; its node provides everything else. */
 export function chainOf({ rpcUrl, chainId }: ChainOptions): Chain {
   return defineChain({
     id: chainId,
@@ -21,15 +21,15 @@ export function chainOf({ rpcUrl, chainId }: ChainOptions): Chain {
   })
 }
 
-/** How many questions one request to a node carries: providers refuse more. */
+/** Calls per batched request to a node: providers refuse more. */
 const MAX_BATCH = 20
 
-/** Whoever waits for an answer must not wait for three more tries. */
+/** No retries: a waiting caller must not wait for three more attempts. */
 export function transportOf({ rpcUrl, rpcTimeoutMs = RPC_TIMEOUT_MS }: ChainOptions): HttpTransport {
   return http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: 0 })
 }
 
-/** For reading: questions of one moment go in one request. */
+/** For reads: concurrent calls are batched into one request. */
 export function batchingTransportOf({ rpcUrl, rpcTimeoutMs = RPC_TIMEOUT_MS }: ChainOptions): HttpTransport {
   return http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: 0, batch: { batchSize: MAX_BATCH } })
 }

@@ -7,7 +7,7 @@ import { no, ok, type Result } from '../../../core/result'
 import { decodedBinding, isCredentialText, readPaymentScheme } from './credential-text'
 import { type Authorization, authorizationIn } from './eip3009'
 
-/** An authorization in one of its two wire forms. */
+/** An authorization in one of its two wire formats. */
 export interface EvmCredential {
   readonly form: ShownPayment['scheme']
   readonly authorization: Authorization
@@ -60,7 +60,7 @@ function readX402(text: string, { transport }: ReturnType<typeof evm.charge>): R
   return ok({ form: 'x402', authorization, binding, isSignedFor, hash: digestOf(text), credential })
 }
 
-/** The library reads it out of a request; the header is all that it looks at. */
+/** The library reads credentials from a request, of which it uses only the header. */
 function pending(text: string, transport: ReturnType<typeof evm.charge>['transport']) {
   try {
     if (!isCredentialText(text)) return null

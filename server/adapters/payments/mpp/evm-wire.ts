@@ -19,23 +19,23 @@ export interface WireOptions {
   readonly recipient: string
   /** Signs the challenges; at least 32 bytes. */
   readonly secret: string
-  /** The public host that challenges name. */
+  /** The public host name in challenges. */
   readonly realm: string
   /** Public origin, for the address that x402 offers name. */
   readonly origin: string
 }
 
-/** How long an x402 payment may live, from its signing. */
+/** How long an x402 payment is valid after it is signed. */
 const X402_LIFE_SECONDS = 300
 
-/** What the library does: offers in both wire forms, and the judgement of what answers them, but for the chain's. */
+/** The library's part: offers in both wire formats, and every check of a credential that does not need the chain. */
 export function evmWire(options: WireOptions) {
   const charge = evm.charge({
     ...{ chainId: options.chainId, decimals: options.decimals },
     ...{ currency: getAddress(options.token), recipient: getAddress(options.recipient) },
     authorization: { name: options.tokenName, version: options.tokenVersion },
     x402: { maxTimeoutSeconds: X402_LIFE_SECONDS },
-    // The library judges; we send, so that a payment whose reply was lost can be sent again.
+    // The library verifies; we send, so that a payment whose response was lost can be sent again.
     settle: () => Promise.reject(new Error('payments are sent by the gateway itself')),
   })
   const { transport } = charge
@@ -82,7 +82,7 @@ export function evmWire(options: WireOptions) {
       const more = { 'payment-required': await requirements.write(terms, publicUrl(terms.resource)) }
       return { method: 'evm', challengeId, challenge, more }
     },
-    /** Judges the challenge, the terms, the times and the signature. Throws an error of the library when one of them is wrong. */
+    /** Verifies the challenge, the terms, the times and the signature. Throws one of the library's errors when one is wrong. */
     async judge(evmCredential: EvmCredential, terms: Terms): Promise<void> {
       const credential = (await bound(evmCredential, terms)) as Parameters<typeof mppx.validateCredential>[0]
       const request = { amount: formatUsd(terms.amount) }

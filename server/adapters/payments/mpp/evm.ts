@@ -27,18 +27,18 @@ import { Relayer } from './relayer'
 import { SentByUs } from './sent-by-us'
 
 export interface EvmOptions extends ChainOptions, WireOptions {
-  /** Brings the transfers to the chain, and pays their gas. */
+  /** Sends the transfers to the chain and pays their gas. */
   readonly relayerKey: string
   readonly gas: GasCeiling
-  /** What costs less is not offered this way: its gas could cost more than it. */
+  /** The smallest price offered this way: below it, gas could cost more than the payment. */
   readonly leastAmount: Money
-  /** In how many blocks, its own included, a payment must stand to be final. */
+  /** Confirmations (the payment's own block included) that make a payment final. */
   readonly confirmations: number
-  /** The oldest that the last block may be; null for a chain that makes blocks only when there is something in them. */
+  /** The maximum age of the last block; null for a chain that makes blocks only for transactions. */
   readonly maxBlockAgeMs: number | null
   readonly now: () => number
   readonly onTrouble: (what: string, reason: string) => void
-  /** How long one try waits for a block. */
+  /** How long one attempt waits for a block. */
   readonly blockWaitMs?: number
 }
 
@@ -72,7 +72,7 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
       const named = namedOn(chainId, token, authorization)
       const handle = { transaction: nameOf(named), validBefore: Number(authorization.validBefore) * 1000 }
       const claimKey = `evm:${chainId}:${named.token}:${named.from}:${named.nonce}`
-      // Without a word of what it was made for, it is bound by what it is first shown with.
+      // A payment that does not say what it is for is bound to the first request that presents it.
       const bound = binding ?? (isOfX402(read.value) ? { own: '1', rid: authorization.nonce } : null)
       return ok({ claimKey, hash, binding: bound, handle, credential: read.value })
     },
@@ -115,7 +115,7 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
   }
 }
 
-/** What the chain says of an authorization, and how one is brought to it. */
+/** Looks up authorizations on the chain and sends them. */
 function evmNetwork(options: EvmOptions, token: Address) {
   const { chainId, recipient, confirmations, onTrouble } = options
   const account = privateKeyToAccount(options.relayerKey as Address) // the configuration judged its form
@@ -130,7 +130,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
   const fate = (handle: ReadCredential['handle']) =>
     fateOf(reads, handle, { confirmations, counts: (transaction) => sentByUs.counts(handle.transaction, transaction) })
 
-  /** The chain did not take it from us: somebody else may have brought it before. */
+  /** The chain refused it from us: someone else may have submitted it first. */
   const spentOr = async ({ handle }: ReadCredential, reason: string): Promise<SettleOutcome> => {
     const { fate: told, used } = await fate(handle)
     if (told.kind === 'settled') return told
@@ -145,13 +145,13 @@ function evmNetwork(options: EvmOptions, token: Address) {
     watch,
     fateOf: fate,
 
-    /** What stands in the way of a transfer, as the chain is now: of the payer's making, or of ours. */
+    /** What would prevent a transfer now, and whether the payer or the gateway causes it. */
     async refusal(authorization: Authorization, whole: bigint): Promise<PaymentRefusal | null> {
       try {
         const [problem, moved] = await Promise.all([
           watch.problem(),
           movedAmount(reads, token, recipient as Address, transferCall(authorization)).catch(async (error: unknown) => {
-            // What the token refuses to everybody is not the payer's fault.
+            // A token that refuses every transfer is not the payer's fault.
             if (!isRevert(error) || (await watch.askAgain()) !== null) return null
             throw error
           }),
@@ -165,7 +165,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
       }
     },
 
-    /** Brings an authorization to the chain, and waits for its block. Rejects when the node does not answer. */
+    /** Sends an authorization to the chain and waits for its block. Rejects when the node does not respond. */
     async settle(read: ReadCredential): Promise<SettleOutcome> {
       const { authorization } = read.credential as EvmCredential // what `read` made
       const data = transferCall(authorization)

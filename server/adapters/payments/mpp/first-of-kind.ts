@@ -1,7 +1,7 @@
-/** Prices are few; amounts of top-ups are anyone's choice. */
+/** Prices are few, but callers choose the amounts of top-ups, so the cache needs a bound. */
 const MAX_KINDS = 200
 
-/** What the library made the first time, by its kind; forgotten as a whole when the kinds are too many. */
+/** Caches the library's first result of each kind. The whole cache is cleared when it is full. */
 export class FirstOfKind<T> {
   private readonly known = new Map<string, T>()
 

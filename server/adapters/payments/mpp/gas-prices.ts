@@ -1,7 +1,7 @@
 import type { Address, Client } from 'viem'
 import { getBalance, getBlock, getGasPrice } from 'viem/actions'
 
-/** What a payment's gas may cost at most, in the chain's own coin. */
+/** The ceiling on a payment's gas, in the chain's native currency. */
 export interface GasCeiling {
   /** Of one unit of gas, in wei; null where only the cost of a whole payment is bounded. */
   readonly maxFeePerGas: bigint | null
@@ -18,7 +18,7 @@ export interface Fees {
 
 interface Prices {
   readonly isLegacy: boolean
-  /** What the last block asked. */
+  /** The last block's base fee. */
   readonly base: bigint
   readonly tip: bigint
   readonly balance: bigint
@@ -48,7 +48,7 @@ export class GasPrices {
     this.now = now
   }
 
-  /** Why no transfer can be sent now; null when one can. Rejects when the node does not answer. */
+  /** Why no transfer can be sent now; null when one can. Rejects when the node does not respond. */
   async problem(): Promise<string | null> {
     const problem = this.problemOf(await this.read())
     // What is wrong is asked for again, so that it is over when it is over.
@@ -66,7 +66,7 @@ export class GasPrices {
     return null
   }
 
-  /** What to offer for a transaction with this limit; null while blocks ask more than the ceiling. */
+  /** The fees for a transaction with this gas limit; null while blocks charge more than the ceiling. */
   async fees(gas: bigint): Promise<Fees | null> {
     this.usualGas = gas
     const prices = await this.read()
@@ -76,7 +76,7 @@ export class GasPrices {
     return { maxFeePerGas: withRoom(prices, most), maxPriorityFeePerGas: tip, isLegacy }
   }
 
-  /** The same, for one that takes the place of another: nodes want a tenth more; null where the ceiling forbids it. */
+  /** The fees for a replacement transaction, for which nodes require a tenth more; null when that exceeds the ceiling. */
   async feesAbove(before: Fees, gas: bigint): Promise<Fees | null> {
     const now = await this.fees(gas)
     const maxFeePerGas = atLeast(now?.maxFeePerGas ?? 0n, more(before.maxFeePerGas))

@@ -1,13 +1,13 @@
 import { ExecutionRevertedError } from 'viem'
 
-/** An error and what it was made of: viem wraps what a node said in errors about the call. */
+/** An error and its causes: viem wraps a node's error in errors about the call. */
 export function causesOf(error: unknown): readonly Error[] {
   const causes: Error[] = []
   for (let cause = error; cause instanceof Error && causes.length < 8; cause = cause.cause) causes.push(cause)
   return causes
 }
 
-/** Whether no node answered, or one that answers no more questions for now. */
+/** Whether no node responded, or the node is rate-limiting us. */
 export function isNodeTrouble(error: unknown): boolean {
   return causesOf(error).some(
     ({ name, message }) =>
@@ -16,7 +16,7 @@ export function isNodeTrouble(error: unknown): boolean {
   )
 }
 
-/** Whether the contract itself refused the call. Everything else that a node says of a call may be the node's own trouble. */
+/** Whether the contract itself refused the call. Any other error may be a problem of the node. */
 export function isRevert(error: unknown): boolean {
   return causesOf(error).some(
     (cause) => cause instanceof ExecutionRevertedError || /\bVM execution error|\breverted\b/i.test(cause.message),

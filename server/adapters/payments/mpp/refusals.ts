@@ -10,8 +10,8 @@ const CODES: Readonly<Record<string, PaymentRefusalCode>> = {
 }
 
 /**
- * What an exception of the library means. A dead or slow node is our trouble, not the payer's: no challenge beside it, so that
- * nobody pays twice, and the credential stays good (facts/payments 7). Everything that a node says about the transfer itself is
+* Maps an exception of the library to a refusal. A dead or slow node is our problem, not the payer's: no new challenge is sent, so that
+* nobody pays twice, and the credential stays valid (facts/payments 7). Any error about the transfer itself is
  * the payer's.
  */
 export function refusalOf(error: unknown): PaymentRefusal {
@@ -20,7 +20,7 @@ export function refusalOf(error: unknown): PaymentRefusal {
     const code = CODES[error.type.split('/').at(-1) ?? ''] ?? 'verification_failed'
     return { code, reason: firstLine(error.message) }
   }
-  // The schema of the payload answers with an error of its own library.
+  // The payload's schema throws its own library's error.
   if (error instanceof Error && /^\$?Zod/.test(error.constructor.name + error.name))
     return {
       code: 'invalid_payload',
@@ -29,7 +29,7 @@ export function refusalOf(error: unknown): PaymentRefusal {
   return { code: 'verification_failed', reason: `The payment would fail: ${reasonOf(error)}` }
 }
 
-/** What viem says in one line, without the request that it carries. */
+/** viem's error in one line, without the request that it includes. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const short: unknown = Reflect.get(error, 'shortMessage')

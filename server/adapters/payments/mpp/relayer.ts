@@ -18,7 +18,7 @@ export interface RelayerOptions {
   /** For sendings, each by itself. */
   readonly sends: Client
   readonly gas: GasPrices
-  /** How long one call waits for its block. */
+  /** How long one call waits to be included in a block. */
   readonly waitMs: number
 }
 
@@ -47,7 +47,7 @@ interface Flight {
   doubt: unknown
 }
 
-/** The ceiling on gas forbids to send now. */
+/** Gas costs more than the ceiling allows, so nothing is sent now. */
 class TooDear extends Error {
   constructor() {
     super('gas costs more than the ceiling allows')
@@ -83,7 +83,7 @@ export class Relayer {
     return this.options.account.address
   }
 
-  /** Why no call is taken now; null when one is. */
+  /** Why no call is accepted now; null when one is. */
   problem(): string | null {
     return this.waiting.length < MAX_WAITING ? null : `${this.waiting.length} payments wait for the relayer`
   }
@@ -180,13 +180,13 @@ export class Relayer {
     else await this.repeat(flight)
   }
 
-  /** The same to the letter, for a node that has dropped it. */
+  /** Sends the identical transaction again, for a node that has dropped it. */
   private async repeat({ sent }: Flight): Promise<void> {
     const last = sent.at(-1)
     if (last) await sendRawTransaction(this.options.sends, { serializedTransaction: last.raw }).catch(() => undefined)
   }
 
-  /** A number that nobody else gets: the lowest that was given back, else the next one. */
+  /** Reserves a nonce: the lowest that was returned, else the next one. */
   private async number(): Promise<number> {
     while (this.next === null) await this.count(-1)
     const gap = this.gaps.sort((a, b) => a - b).shift()
@@ -210,7 +210,7 @@ export class Relayer {
     this.next = Math.max(this.next ?? 0, count)
   }
 
-  /** Looks after what is under way, as long as something is. */
+  /** Watches pending transactions while there are any. */
   private async poll(): Promise<void> {
     this.polling = true
     this.line = { first: -1, since: 0, repeatedAt: 0 }

@@ -2,7 +2,7 @@ import type { Terms } from '../../../core/payments/method'
 import { opaqueOf } from './challenge-writer'
 import { FirstOfKind } from './first-of-kind'
 
-/** What of x402's offer differs between two requests of one price. */
+/** The parts of an x402 offer that differ between two requests of the same price. */
 interface Required {
   readonly resource: { readonly url: string }
   readonly extensions: { readonly mppx: { readonly info: Readonly<Record<string, string>> } }

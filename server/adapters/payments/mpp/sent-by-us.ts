@@ -18,7 +18,7 @@ export class SentByUs {
     this.relayer = relayer.toLowerCase()
   }
 
-  /** Its transfer was given to the node. */
+  /** Records that its transfer was sent to the node. */
   add({ handle, credential }: ReadCredential): void {
     const { binding, isSignedFor } = credential as EvmCredential // what `read` made
     if (!binding || !isSignedFor || binding['account'] !== undefined) return

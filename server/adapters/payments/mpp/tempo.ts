@@ -51,19 +51,19 @@ export interface TempoOptions extends ChainOptions {
   readonly recipient: string
   /** Signs the challenges; at least 32 bytes. */
   readonly secret: string
-  /** The public host that challenges name. */
+  /** The public host name in challenges. */
   readonly realm: string
-  /** In how many blocks, its own included, a payment must stand to be final. */
+  /** Confirmations (the payment's own block included) that make a payment final. */
   readonly confirmations: number
-  /** The oldest that the last block may be; null for a chain that makes blocks only when there is something in them. */
+  /** The maximum age of the last block; null for a chain that makes blocks only for transactions. */
   readonly maxBlockAgeMs: number | null
   readonly now: () => number
   readonly onTrouble: (what: string, reason: string) => void
-  /** Readies a chain that does not run by itself; before it is asked anything. */
+  /** Prepares a chain that does not make blocks by itself; runs before any request to it. */
   readonly freshen?: () => Promise<void>
 }
 
-/** How far a chain may be set back before we call a transfer dead. */
+/** How far a chain may be reorganized before we treat a transfer as failed. */
 const REORG_MS = 30_000
 /** A transfer that could still happen in an hour keeps its fate open for an hour. */
 const MAX_LIFE_MS = 10 * 60_000
@@ -117,10 +117,10 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
         const { details } = await mppx.validateCredential(credential, { meta: { ...binding }, request })
         const life = lifeProblem(read.handle, options.now())
         if (life) return no({ code: 'verification_failed', reason: life })
-        // Recovered from the signature; `source` is only what the credential claims.
+        // Recovered from the signature; `source` is only the credential's claim.
         return ok({ payer: String(Reflect.get(details ?? {}, 'sender')).toLowerCase() })
       } catch (error) {
-        // What the token refuses to everybody is not the payer's fault.
+        // A token that refuses every transfer is not the payer's fault.
         return no((await watch.askAgain()) === null ? refusalOf(error) : NETWORK)
       }
     },
@@ -202,7 +202,7 @@ function nullIfUnknown(error: unknown): null {
   throw error
 }
 
-/** Whether the recipient got the whole amount of the challenge, by one transfer of the token. */
+/** Whether the recipient received the challenge's whole amount in a single transfer of the token. */
 function isWhole(logs: TransactionReceipt['logs'], { credential }: ReadCredential, options: TempoOptions): boolean {
   const { amount } = (credential as Credential.Credential).challenge.request // what `read` made
   const ours = logs.filter(({ address }) => isAddressEqual(address, options.token as Address))
@@ -211,12 +211,12 @@ function isWhole(logs: TransactionReceipt['logs'], { credential }: ReadCredentia
   return received.length === 1 && String(received[0]?.args.value) === amount
 }
 
-/** Rejects when the node does not answer. */
+/** Rejects when the node does not respond. */
 async function lookUp(client: Client, handle: SettlementHandle, options: TempoOptions): Promise<Fate> {
   await options.freshen?.()
   const hash = handle.transaction as Hex
   const [chainId, latest] = await Promise.all([getChainId(client), getBlock(client, { blockTag: 'latest' })])
-  // A node that went over to another chain knows nothing of ours.
+  // A node that switched to another chain knows nothing about ours.
   if (chainId !== options.chainId) return { kind: 'open' }
   const receipt = await getTransactionReceipt(client, { hash }).catch(nullIfUnknown)
   if (receipt) {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 /** What viem calls tempoLocalnet: the payment library's own client knows this id, and not anvil's. */
 export const SANDBOX_CHAIN_ID = 1337
-/** pathUSD, of which every published account holds more than anyone can spend. */
+/** pathUSD; every published test account holds more of it than anyone can spend. */
 export const SANDBOX_TOKEN = '0x20c0000000000000000000000000000000000000'
 
 export interface SandboxChain {
@@ -14,7 +14,7 @@ export interface SandboxChain {
    * a transfer (30 s at most) by that.
    */
   freshen(): Promise<void>
-  /** Ends the chain; its state is on disk then. */
+  /** Stops the chain after writing its state to disk. */
   stop(): Promise<void>
 }
 
@@ -24,7 +24,7 @@ export interface SandboxChainOptions {
   /** `tempo`, or a plain chain for tokens with EIP-3009. */
   readonly network?: 'tempo' | 'ethereum'
   readonly chainId?: number
-  /** A block so often, whether anything happens or not: for tests, whose chains do not live long. */
+  /** The block interval, even without transactions: for tests, whose chains are short-lived. */
   readonly blockSeconds?: number
 }
 
@@ -32,7 +32,7 @@ const START_MS = 10_000
 const ASK_AGAIN_MS = 10
 const FRESH_MS = 2000
 
-/** The chain's program for this machine, from an optional package; null where there is none. */
+/** The chain's executable for this machine, from an optional package; null when it is not installed. */
 export function sandboxChainProgram(): string | null {
   const processor = process.arch === 'x64' ? 'amd64' : process.arch
   const system = process.platform === 'win32' ? 'win32' : process.platform
@@ -46,7 +46,7 @@ export function sandboxChainProgram(): string | null {
 }
 
 /**
- * A chain of one's own on loopback, for development and tests: real transactions with money that is worth nothing. Throws when
+* A local chain on loopback, for development and tests: real transactions with worthless money. Throws when
  * it does not start.
  */
 export async function startSandboxChain(program: string, options: SandboxChainOptions): Promise<SandboxChain> {

@@ -4,26 +4,26 @@ import type { CardCheckout, CardMessage, CardReturn, CardState } from '../../../
 
 export interface StripeOptions {
   readonly secretKey: string
-  /** Signs the messages (`whsec_...`). */
+  /** The webhook signing secret (`whsec_...`). */
   readonly webhookSecret: string
-  /** Where Stripe's API is; another one in tests. */
+  /** Stripe's API URL; a test server in tests. */
   readonly apiUrl: string
-  /** Where the owner comes back to. */
+  /** The URL to which the owner returns. */
   readonly returnUrl: string
   readonly now: () => number
 }
 
-/** A cent is ten thousand micro-USD. */
+/** One cent is 10,000 micro-USD. */
 const MICROS_PER_CENT = 10_000
-/** Stripe's shortest life of a page. */
+/** Stripe's shortest lifetime of a checkout page. */
 const PAGE_MS = 30 * 60_000
 const TIMEOUT_MS = 10_000
-/** How far from now a message may be signed, so that a stolen one is of no use later (Stripe's own default). */
+/** How old a signed webhook may be, so that a stolen one cannot be replayed later (Stripe's default). */
 const TOLERANCE_SECONDS = 300
 /** The most that the library pages through. */
 const MAX_RETURNS = 10_000
 
-/** Top-ups on Stripe's own pages (Checkout). */
+/** Top-ups with Stripe Checkout. */
 export function stripeCheckout(options: StripeOptions): CardCheckout {
   const api = new URL(options.apiUrl)
   const stripe = new Stripe(options.secretKey, {
@@ -54,7 +54,7 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
           cancel_url: options.returnUrl,
           expires_at: Math.ceil(expiresAt / 1000),
         },
-        // The same top-up asked for twice, by a lost reply, is one page.
+        // Retrying a top-up whose response was lost returns the same page.
         { idempotencyKey: id },
       )
       const page = await answered(asking)
@@ -123,18 +123,18 @@ function exactText(body: Uint8Array): string | null {
   }
 }
 
-/** The library refuses signatures that are too old only. Like it, we take the last `t` for the time that was signed. */
+/** The library refuses only signatures that are too old. Like the library, we use the last `t` as the signing time. */
 function isFromTheFuture(signature: string, now: number): boolean {
   const times = signature.split(',').filter((part) => part.startsWith('t='))
   return Number.parseInt(times.at(-1)?.slice(2) ?? '', 10) > now / 1000 + TOLERANCE_SECONDS
 }
 
-/** Of a dispute the money is gone at once, and back once it is won. An inquiry (`warning_...`) takes none. */
+/** A dispute withdraws the money immediately and returns it if won. An inquiry (`warning_...`) withdraws none. */
 function takesMoney(status: string): boolean {
   return status !== 'won' && status !== 'prevented' && !status.startsWith('warning_')
 }
 
-/** The processor did not do what it was asked: whoever asked is told to come back, and nothing was written (core/unavailable). */
+/** The processor could not complete the request: the caller should retry, and nothing was written (core/unavailable). */
 class CardProcessorUnavailable extends Error {
   readonly unavailable = true
 }
@@ -148,7 +148,7 @@ async function answered<T>(asking: Promise<T>): Promise<T> {
   }
 }
 
-/** Whatever is said of a page, or of a payment by its charge, refund or dispute. */
+/** Any event about a checkout page, or about a payment's charge, refund or dispute. */
 function subjectOf({ type, data }: Stripe.Event): CardMessage {
   const subject = data.object as { object?: string; id?: string; payment_intent?: string | { id: string } | null }
   if (type.startsWith('checkout.session.')) return subject.id ? { kind: 'page', id: subject.id } : { kind: 'other' }

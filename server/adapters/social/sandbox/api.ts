@@ -13,7 +13,7 @@ interface Call {
   readonly bearer: Bearer
   readonly query: URLSearchParams
   readonly body: Readonly<Record<string, unknown>>
-  /** What the path's pattern caught. */
+  /** The parameters captured from the path. */
   readonly ids: readonly string[]
 }
 
@@ -266,7 +266,7 @@ function profileOf(person: Person) {
   }
 }
 
-/** What a fault answers instead of doing anything; null for one that lets the call happen. */
+/** The response of a fault that prevents the call; null for one that lets it happen. */
 function broken(fault: Fault): Response | null {
   switch (fault) {
     case 'refuse':

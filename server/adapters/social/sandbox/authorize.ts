@@ -26,7 +26,7 @@ interface Asked {
   readonly challenge: string
 }
 
-/** What is wrong with an authorization request, in words; nothing of it is ever redirected to (RFC 6749 4.1.2.1). */
+/** What is wrong with an authorization request, as a message. Never redirects, because the URI is not trusted (RFC 6749 4.1.2.1). */
 function judged(query: URLSearchParams, app: SandboxApp): Asked | string {
   const scopes = (query.get('scope') ?? '').split(' ').filter(Boolean)
   const unknown = scopes.find((scope) => !Object.hasOwn(MEANINGS, scope))
@@ -42,7 +42,7 @@ function judged(query: URLSearchParams, app: SandboxApp): Asked | string {
   return { scopes, state, challenge }
 }
 
-/** Where a person approves or denies. Whoever sees the page may approve as any of the test users: that is what it is for. */
+/** The consent page. Whoever sees it can approve as any of the test users: that is its purpose. */
 export async function consentPage(query: URLSearchParams, app: SandboxApp, community: Community): Promise<Response> {
   const asked = judged(query, app)
   if (typeof asked === 'string') return refusal(asked)
@@ -70,7 +70,7 @@ function choice(
   return html`<label><input type="radio" name="user" value="${id}"${checked}> <span>${name} <span class="muted">@${username}. ${description}</span></span></label>`
 }
 
-/** The person's decision: back to the app with a code, or with a refusal. */
+/** Handles the user's decision: redirects back to the app with a code or an error. */
 export async function decided(
   form: URLSearchParams,
   app: SandboxApp,
@@ -95,7 +95,7 @@ export async function decided(
   })
 }
 
-/** Token and revoke endpoints: the app shows its secret in the header (facts/upstreams 5.1). */
+/** The token and revoke endpoints: the app sends its secret in the header (facts/upstreams 5.1). */
 export async function tokenEndpoint(form: URLSearchParams, grants: Grants): Promise<Response> {
   const type = form.get('grant_type')
   const code = type === 'authorization_code'

@@ -36,10 +36,10 @@ const POST = `SELECT p.*, u.username, u.name,
   (SELECT group_concat(username) FROM (SELECT v.username FROM likes l JOIN users v ON v.id = l.user WHERE l.post = p.id ORDER BY l.at)) AS liked_by
   FROM posts p JOIN users u ON u.id = p.author`
 
-/** A post that says the same as one of the author's of the last days is a duplicate. */
+/** A post with the same text as a recent one by the same author is a duplicate. */
 const DUPLICATE_WITHIN_MS = 24 * 60 * 60 * 1000
 
-/** What happens in the sandbox network. Following and liking again change nothing. */
+/** The people, posts and messages of the sandbox network. Following or liking twice changes nothing. */
 export class Community {
   private readonly tables: Tables
   private readonly now: () => number
@@ -79,7 +79,7 @@ export class Community {
     await this.tables.change('DELETE FROM likes WHERE user = ? AND post = ?', user, post)
   }
 
-  /** Null when the author said the same within the last day. */
+  /** Null when the author posted the same text within the last day. */
   async post(author: string, text: string, replyTo: string | null, quoteOf: string | null): Promise<string | null> {
     const since = this.now() - DUPLICATE_WITHIN_MS
     const sql = 'SELECT 1 FROM posts WHERE author = ? AND text = ? AND reply_to IS ? AND quote_of IS ? AND at > ?'
@@ -136,7 +136,7 @@ export class Community {
     return { id, conversation, sender, recipient, text, at }
   }
 
-  /** Newest first; those before a message, when one is named; those with one person, when one is. */
+  /** Newest first; optionally only those before a message, or only those with one person. */
   async messages(
     user: string,
     most: number,

@@ -1,6 +1,6 @@
 import type { Tables } from './tables'
 
-/** What a test or a demonstration can tell the sandbox to do wrong, for one of its users. */
+/** Faults that a test or demo can make the sandbox produce, for one of its users. */
 export const FAULTS = {
   rate_limit: 'Answer 429: too many requests',
   refuse: 'Answer 403: not permitted to do this',
@@ -23,7 +23,7 @@ export class Faults {
     this.tables = tables
   }
 
-  /** The next `times` calls of the user's apps go wrong this way; 0 ends it. */
+  /** Makes the next `times` calls of the user's apps fail this way; 0 stops it. */
   async set(user: string, fault: Fault, times: number): Promise<void> {
     await this.tables.change('DELETE FROM faults WHERE user = ?', user)
     if (times > 0) await this.tables.change('INSERT INTO faults VALUES (?, ?, ?)', user, fault, times)
@@ -35,7 +35,7 @@ export class Faults {
     return row && isFault(fault) ? { fault, remaining: Number(row['remaining']) } : null
   }
 
-  /** Takes one off what is told to go wrong; null when nothing is. */
+  /** Consumes one pending fault; null when there is none. */
   async take(user: string): Promise<Fault | null> {
     const row = await this.tables.first(
       'UPDATE faults SET remaining = remaining - 1 WHERE user = ? AND remaining > 0 RETURNING fault, remaining',

@@ -19,15 +19,15 @@ export interface TokenPair {
   readonly scopes: readonly string[]
 }
 
-/** Whom an access token speaks for. */
+/** The user and app of an access token. */
 export interface Bearer {
   readonly user: string
   readonly scopes: readonly string[]
 }
 
 /**
- * Codes, grants and tokens of the sandbox, kept as hashes. Codes and refresh tokens work once; one that comes again ends the
- * whole grant, because then somebody has it who should not.
+* Codes, grants and tokens of the sandbox, stored as hashes. Codes and refresh tokens work once; reusing one ends the
+* whole grant, because it must have been stolen.
  */
 export class Grants {
   private readonly tables: Tables
@@ -46,7 +46,7 @@ export class Grants {
     return code
   }
 
-  /** Null for a code that is unknown, spent, too old, of another redirect, or of another verifier. */
+  /** Null for a code that is unknown, used or expired, or has another redirect URI or verifier. */
   async exchange(code: string, redirectUri: string, verifier: string): Promise<TokenPair | null> {
     const row = await this.tables.first('SELECT * FROM codes WHERE hash = ?', digest(code))
     if (!row) return null
@@ -76,7 +76,7 @@ export class Grants {
     return this.pair(id, scopes)
   }
 
-  /** Null for a token that is unknown, spent, or of a grant that has ended. */
+  /** Null for a token that is unknown or used, or whose grant has ended. */
   async refresh(token: string): Promise<TokenPair | null> {
     const row = await this.tables.first(
       `UPDATE tokens SET used_at = ? WHERE hash = ? AND kind = 'refresh' AND used_at IS NULL RETURNING grant_id`,
@@ -114,7 +114,7 @@ export class Grants {
     if (row) await this.end(Number(row['grant_id']))
   }
 
-  /** The grants of a user that still hold, newest first. */
+  /** A user's active grants, newest first. */
   async of(user: string): Promise<readonly { id: number; scopes: readonly string[]; at: number }[]> {
     const rows = await this.tables.all(
       'SELECT * FROM grants WHERE user = ? AND revoked_at IS NULL ORDER BY id DESC',
@@ -127,13 +127,13 @@ export class Grants {
     }))
   }
 
-  /** What the user does who no longer wants an app. False when the grant is not that user's, or has ended. */
+  /** Revokes an app for its user. False when the grant is not that user's or has ended. */
   async withdraw(user: string, id: number): Promise<boolean> {
     const sql = 'UPDATE grants SET revoked_at = ? WHERE id = ? AND user = ? AND revoked_at IS NULL'
     return (await this.tables.change(sql, this.now(), id, user)) > 0
   }
 
-  /** As if two hours had passed for every access token of the user. */
+  /** Expires every access token of the user, as if two hours had passed. */
   async expireAccess(user: string): Promise<void> {
     const sql = `UPDATE tokens SET expires_at = 0 WHERE kind = 'access' AND grant_id IN (SELECT id FROM grants WHERE user = ?)`
     await this.tables.change(sql, user)

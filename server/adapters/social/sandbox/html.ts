@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 
-/** Markup that was made here, apart from text that came from elsewhere. */
+/** Trusted markup made by `html`, as opposed to text from elsewhere. */
 export interface Html {
   readonly html: string
 }
 
-/** A template whose every value is escaped, unless it is markup that was made by this same function. */
+/** A template that escapes every value except markup made by this function. */
 export function html(
   parts: TemplateStringsArray,
   ...values: readonly (string | number | Html | readonly Html[])[]
@@ -43,7 +43,7 @@ label{min-width:0}select{max-width:100%;min-width:0}
 `
 const STYLE_HASH = `'sha256-${hash('sha256', STYLE, 'base64')}'`
 
-/** A page without scripts. `formTarget`: another origin that its form may lead to. */
+/** A page without scripts. `formTarget`: another origin that its form may submit or redirect to. */
 export function page(title: string, body: Html, { status = 200, formTarget = '' } = {}): Response {
   const document = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${Bun.escapeHTML(title)} · Sandbox network</title><style>${STYLE}</style></head><body><main>${body.html}</main></body></html>`
   return new Response(document, {

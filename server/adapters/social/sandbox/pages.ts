@@ -9,7 +9,7 @@ const SHOWN = 50
 const NAVIGATION = html`<nav aria-label="Sandbox network"><ul><li><a href="/sandbox/social">Timeline</a></li><li><a href="/sandbox/social/people">People</a></li></ul></nav>
 <p class="notice">The sandbox network inside the gateway: made-up people, nothing leaves this machine. Everybody who can open this page sees everything on it.</p>`
 
-/** What a person sees of the network, the newest first. What callers wrote is escaped, and nothing on the page runs. */
+/** The network as a person sees it, newest first. Caller content is escaped, and the page runs no scripts. */
 export async function timelinePage(community: Community): Promise<Response> {
   const posts = await community.timeline(SHOWN)
   const follows = await community.follows(SHOWN)
@@ -43,7 +43,7 @@ export async function peoplePage(community: Community): Promise<Response> {
   return page('People', html`${NAVIGATION}<h1>People</h1>${cards}`)
 }
 
-/** A test user's settings: which apps may act, what was written to and by them, and what shall go wrong next. */
+/** A test user's settings: authorized apps, their messages, and the faults to produce next. */
 export async function personPage(
   person: Person,
   parts: { community: Community; grants: Grants; faults: Faults },

@@ -8,7 +8,7 @@ export function problem(status: number, title: string, detail: string, more: Rec
 
 export const unauthorized = () => problem(401, 'Unauthorized', 'Unauthorized')
 
-/** Of a missing scope the real network says no more than this. */
+/** The real network gives no more detail than this for a missing scope. */
 export const forbidden = (detail = 'Forbidden') => problem(403, 'Forbidden', detail)
 
 export function invalid(parameter: string, value: string, message: string): Response {
@@ -18,7 +18,7 @@ export function invalid(parameter: string, value: string, message: string): Resp
   })
 }
 
-/** What a 200 holds when the thing that was asked for is not there. */
+/** The error inside a 200 whose requested resource does not exist. */
 export function missing(resource: 'user' | 'tweet', parameter: string, value: string) {
   const name = parameter === 'username' ? 'username' : 'id'
   return {

@@ -1,6 +1,6 @@
 const WINDOW_MS = 15 * 60 * 1000
 
-/** Requests per user and route in windows of 15 minutes, with the real network's headers. In memory: a restart forgives. */
+/** Requests per user and route in windows of 15 minutes, with the real network's headers. In memory: a restart resets them. */
 export class RateWindows {
   private readonly now: () => number
   private readonly used = new Map<string, { start: number; count: number }>()
@@ -9,7 +9,7 @@ export class RateWindows {
     this.now = now
   }
 
-  /** Counts one request. `over` when it was one too many; `exhaust` uses up the window, as if many others had come before. */
+  /** Counts one request. `over` when it exceeds the limit; `exhaust` uses up the window, as if many requests had come before. */
   count(
     user: string,
     route: string,

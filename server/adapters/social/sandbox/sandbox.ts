@@ -18,7 +18,7 @@ export interface SandboxOptions {
   readonly redirectUri: string
 }
 
-/** Where it is mounted; what it is asked for starts with it. */
+/** The path prefix under which the sandbox is mounted. */
 export const SANDBOX_PREFIX = '/sandbox/social'
 
 const MAX_BODY_BYTES = 64 * 1024
@@ -31,7 +31,7 @@ export class SandboxNetwork {
   readonly community: Community
   readonly grants: Grants
   readonly faults: Faults
-  /** The network and its one app start together, so a new secret at each start does. */
+  /** The network and its only app start together, so a new secret per start is enough. */
   readonly app: SandboxApp
   private readonly tables: Tables
   private readonly api: SandboxApi
@@ -45,7 +45,7 @@ export class SandboxNetwork {
     this.app = { clientId: 'gateway', clientSecret: randomBytes(32).toString('base64url'), redirectUri }
   }
 
-  /** How the gateway's adapter gets to it: the same requests and answers as over a wire, without one. */
+  /** How the gateway's adapter reaches it: the same requests and responses as over HTTP, in process. */
   readonly transport: Transport = (url, init) => {
     const given = Promise.withResolvers<Response>()
     init.signal.addEventListener('abort', () => given.reject(init.signal.reason), { once: true })
@@ -108,14 +108,14 @@ export class SandboxNetwork {
   }
 }
 
-/** The request with its body read; null when that is too large, whatever its header says of it. */
+/** The request with its body read; null when the body is too large, whatever Content-Length says. */
 async function withBoundedBody(request: Request): Promise<Request | null> {
   if (!request.body) return request
   const body = await boundedBytes(request.body, MAX_BODY_BYTES)
   return body && new Request(request.url, { method: request.method, headers: request.headers, body })
 }
 
-/** A browser says where a form comes from; what says nothing is a script, which no other site can make of a browser. */
+/** Browsers say where a form comes from. A request without that comes from a script, and no other site can make a browser send one. */
 function fromOurPage({ headers, url }: Request): boolean {
   const site = headers.get('sec-fetch-site')
   const origin = headers.get('origin')

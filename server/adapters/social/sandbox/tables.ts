@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { type Client, createClient, type InValue } from '@libsql/client'
 import { TEST_PEOPLE } from './people'
 
-/** The sandbox network's own tables, in a file of their own: nothing in it belongs to the gateway's books. */
+/** The sandbox network's tables, in a separate file: nothing in it belongs to the gateway's ledger. */
 const SCHEMA: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS users (
     id TEXT PRIMARY KEY, username TEXT NOT NULL UNIQUE COLLATE NOCASE, name TEXT NOT NULL, description TEXT NOT NULL,
@@ -62,7 +62,7 @@ export class Tables {
     return (await client.execute({ sql, args })).rowsAffected
   }
 
-  /** Numeric, at most 19 digits, in the order of their making, like the real network's. */
+  /** Numeric, at most 19 digits, in order of creation, like the real network's. */
   newId(): string {
     this.lastId = Math.max(this.lastId + 1, this.now() * 1000)
     return String(this.lastId)

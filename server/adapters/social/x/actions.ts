@@ -5,7 +5,7 @@ import type { WireRequest } from './wire'
 type JsonObject = Readonly<Record<string, unknown>>
 
 interface ActionRequest extends Pick<WireRequest, 'method' | 'json'> {
-  /** With its query, after the address of the API. */
+  /** The path with its query, relative to the API's base URL. */
   readonly path: string
 }
 
@@ -64,7 +64,7 @@ export function requestOf({ userId }: Actor, action: SocialAction): ActionReques
   }
 }
 
-/** What a 2xx says that was done; null when it does not say that the action was done. */
+/** The result of an action from its 2xx; null when the response does not confirm the action. */
 export function doneOf(action: SocialAction, body: JsonObject): Done | null {
   if (action.kind === 'messages') return messagesOf(body, action.most)
   const { data } = body

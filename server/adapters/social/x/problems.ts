@@ -18,7 +18,7 @@ const ABOUT_US = new Set([
   'credits-depleted',
 ])
 
-/** Where a 429 does not say when its window ends. */
+/** The wait when a 429 does not say when its window ends. */
 const DEFAULT_WAIT_SECONDS = 60
 const MAX_WAIT_SECONDS = 24 * 60 * 60
 
@@ -31,7 +31,7 @@ export function jsonObject(text: string): JsonObject | null {
   }
 }
 
-/** What an answer that is no success means. `isWrite`: an unclear answer may hide a success. */
+/** Classifies an unsuccessful response. `isWrite`: an unclear response may hide a success. */
 export function problemOf(answer: Answered, isWrite: boolean, nowMs: number): NetworkFailure {
   const { status } = answer
   const body = jsonObject(answer.text)
@@ -58,7 +58,7 @@ export function onlyErrors(answer: Answered, body: JsonObject): NetworkFailure {
   return refused(answer, status, reason)
 }
 
-/** An answer to the caller's own request, to be passed on as it came. */
+/** An error about the caller's own request, passed through unchanged. */
 export function refused(answer: Answered, status: number, reason: string): NetworkFailure {
   const problem = answer.headers.get('content-type')?.startsWith('application/problem+json')
   const contentType = problem ? 'application/problem+json' : 'application/json'
@@ -66,7 +66,7 @@ export function refused(answer: Answered, status: number, reason: string): Netwo
 }
 
 /**
- * Seconds until the window that is used up ends, at least one. A window says so by `remaining: 0`; where none does, the
+* Seconds until the exhausted window ends, at least one. An exhausted window has `remaining: 0`; if none does, the
  * endpoint's own window counts (facts/upstreams 5.4).
  */
 function waitSeconds(headers: Headers, nowMs: number): number {
@@ -86,7 +86,7 @@ function problemType(body: JsonObject): string {
   return typeof type === 'string' ? (type.split('/problems/')[1] ?? '') : ''
 }
 
-/** `Forbidden` and nothing else: that is how it speaks of what an application's plan does not allow. */
+/** A bare `Forbidden` is how the network reports what the application's plan does not allow. */
 function saysNothing({ detail, title, errors, message }: JsonObject): boolean {
   const words = [detail, title, message].filter(
     (word) => typeof word === 'string' && word !== '' && word !== 'Forbidden',
@@ -94,7 +94,7 @@ function saysNothing({ detail, title, errors, message }: JsonObject): boolean {
   return words.length === 0 && errors === undefined
 }
 
-/** For the log: the network's own words of a class of problem. Its `detail` may repeat what a caller wrote, and is left out. */
+/** For the log: the network's name for a class of problem. Its `detail` is left out, because it may repeat what a caller wrote. */
 function describe(status: number, body: JsonObject | null): string {
   const title = typeof body?.['title'] === 'string' ? body['title'].slice(0, 60) : null
   const type = body ? problemType(body) : ''

@@ -1,6 +1,6 @@
 import { boundedBytes } from '../../../core/bounded-bytes'
 
-/** How requests get to the network: over the internet, or to the sandbox in this very process. It follows no redirect. */
+/** Sends requests to the network: over the internet, or to the sandbox in this process. Follows no redirects. */
 export type Transport = (url: string, init: RequestInit & { readonly signal: AbortSignal }) => Promise<Response>
 
 export interface WireRequest {
@@ -18,16 +18,16 @@ export interface Answered {
   readonly text: string
 }
 
-/** What came of a request: an answer, read to its end; or none, and whether the request can have got there. */
+/** The outcome of a request: a complete response, or none and whether the request can have arrived. */
 export type Sent =
   | Answered
   | { readonly kind: 'not_sent'; readonly reason: string }
   | { readonly kind: 'no_answer'; readonly reason: string }
 
-/** Answers of this network are small; more than this is none of it. */
+/** The network's responses are small; anything larger does not come from it. */
 const MAX_BYTES = 1024 * 1024
 
-/** Failures to connect, by the names that Bun and Node give them: the request never left. */
+/** Bun's and Node's codes for failures to connect: the request was never sent. */
 const NEVER_LEFT = new Set([
   'ConnectionRefused',
   'ECONNREFUSED',
@@ -45,7 +45,7 @@ const NEVER_LEFT = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ])
 
-/** Sends once, never again, and reads the answer. Reasons name no token and no address. */
+/** Sends once, without retries, and reads the response. Reasons contain no token and no URL. */
 export async function send(transport: Transport, request: WireRequest, signal: AbortSignal): Promise<Sent> {
   if (signal.aborted) return { kind: 'not_sent', reason: 'given up before it was sent' }
   const headers: Record<string, string> = { accept: 'application/json', 'user-agent': 'paid-api-gateway' }
@@ -82,7 +82,7 @@ async function textOf(response: Response): Promise<string> {
   return bytes.toString('utf8')
 }
 
-/** The name of what went wrong, never its message: that can hold an address. */
+/** The error's code, never its message, which can contain a URL. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'failed'
   if ('code' in error && typeof error.code === 'string') return error.code

@@ -31,7 +31,7 @@ export interface XNetworkOptions {
   readonly timeoutMs: number
 }
 
-/** What the token endpoint says of a code or a refresh token that it will never take. X says `invalid_request` for it. */
+/** Token endpoint errors for a code or refresh token that will never be accepted. X uses `invalid_request` for it. */
 const DEAD = new Set(['invalid_grant', 'invalid_request'])
 
 /**
@@ -138,11 +138,11 @@ export class XNetwork implements SocialNetwork {
     const reason = `${sent.status} ${error}`.trim()
     if (sent.status === 400 && DEAD.has(error)) return no({ kind: 'dead', reason })
     if (sent.status === 429 || sent.status === 503) return no({ kind: 'unavailable', reason })
-    // A 200 that cannot be read, or a failure on its way: the old refresh token may be spent.
+    // An unreadable 200, or a failure in transit: the old refresh token may already be used up.
     return no({ kind: sent.status === 200 || sent.status >= 500 ? 'unknown' : 'about_us', reason })
   }
 
-  /** A confidential client shows its secret in the header and its id nowhere else; a public one its id in the body. */
+  /** A confidential client sends its id and secret in the header only; a public client sends its id in the body. */
   private asClient(path: string, form: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Sent> {
     const { apiUrl, clientId, clientSecret } = this.options
     const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret ?? '')}`
@@ -163,7 +163,7 @@ export class XNetwork implements SocialNetwork {
   }
 }
 
-/** Two hours where it does not say (facts/upstreams 5.2). */
+/** Two hours if the response does not say (facts/upstreams 5.2). */
 function grantOf(body: Readonly<Record<string, unknown>>, access: string): Grant {
   const { expires_in: seconds, refresh_token: refresh, scope } = body
   return {

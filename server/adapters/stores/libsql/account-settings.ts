@@ -8,7 +8,7 @@ import { accountSettings } from './schema/account-settings'
 import { auditLog } from './schema/accounts'
 import { requests } from './schema/usage'
 
-/** Rows of one statement, so that a long log keeps no charge waiting for the writer. */
+/** Rows per statement, so that a long log does not keep charges waiting for the writer. */
 const FORGOTTEN_AT_ONCE = 2000
 
 export class LibsqlAccountSettings implements AccountSettingsStore {

@@ -8,12 +8,12 @@ import { cursorOf, parseCursor } from './driver/cursor'
 import { accounts } from './schema/accounts'
 import { entries } from './schema/ledger'
 
-/** AccountStatements from the entries themselves; nothing is stored twice for them. */
+/** AccountStatements, computed from the ledger entries; nothing is stored twice. */
 export class LibsqlAccountStatements implements AccountStatements {
   private readonly db: LibSQLDatabase
   private readonly applied: () => Promise<void>
 
-  /** `applied` resolves when the tables have every charge that was acknowledged. */
+  /** `applied` resolves when the tables contain every acknowledged charge. */
   constructor(db: LibSQLDatabase, applied: () => Promise<void>) {
     this.db = db
     this.applied = applied

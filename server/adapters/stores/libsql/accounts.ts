@@ -17,18 +17,18 @@ export interface AccountCounters {
   readonly debt: Money
 }
 
-/** Accounts in memory, written through. Their money is in the counters and in the ledger, not here. */
+/** Accounts in memory, written through. Balances live in the counters and the ledger, not here. */
 export class LibsqlAccounts implements AccountStore {
   private readonly db: LibSQLDatabase
   private readonly ids = new Map<AccountId, Account>()
-  /** Those that were asked for, or opened, since the start. */
+  /** Accounts that were looked up or opened since startup. */
   private readonly users = new Map<string, Account>()
 
   constructor(db: LibSQLDatabase) {
     this.db = db
   }
 
-  /** Reads all accounts, before anything is served. Gives their balances, for the counters. */
+  /** Loads all accounts before anything is served. Returns their balances, for the counters. */
   async restore(): Promise<AccountCounters[]> {
     const found: AccountCounters[] = []
     const page = (after: AccountId | null) =>
@@ -49,7 +49,7 @@ export class LibsqlAccounts implements AccountStore {
     return this.ids.get(id) ?? null
   }
 
-  /** A user that the memory does not know is asked for: the start did not load it, or its commit was acknowledged too late. */
+  /** Queries a user that is not in memory: it was not loaded at startup, or its commit was acknowledged too late. */
   async byUser(userId: string): Promise<Account | null> {
     const known = this.users.get(userId)
     if (known) return known

@@ -9,7 +9,7 @@ import { auditLog } from './schema/accounts'
 import { connections } from './schema/connections'
 import { pools } from './schema/keys'
 
-/** A use is written again only when the stored one is older than this. */
+/** The last use is written again only when the stored one is older than this. */
 const TOUCH_EVERY_MS = 30_000
 
 /**

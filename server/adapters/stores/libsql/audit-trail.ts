@@ -6,7 +6,7 @@ import type { Page } from '../../../core/page'
 import { auditRow } from './audit-row'
 import { auditLog } from './schema/accounts'
 
-/** The audit as it was written, together with the changes it is about. */
+/** Reads the audit log. Its entries are written together with the changes that they record. */
 export class LibsqlAuditTrail implements AuditTrail {
   private readonly db: LibSQLDatabase
 

@@ -4,7 +4,7 @@ import type { Booked, Bookings } from '../../../core/ledger/bookings'
 import { micros } from '../../../core/money'
 import { entries } from './schema/ledger'
 
-/** References in the ledger. Money with a reference goes to the tables at once, so that they have all of it. */
+/** Looks up references in the ledger. Entries with a reference are written to the tables immediately, so none is missing. */
 export class LibsqlBookings implements Bookings {
   private readonly db: LibSQLDatabase
 

@@ -17,13 +17,13 @@ import { auditLog } from './schema/accounts'
 import { keys, pools } from './schema/keys'
 import { apiKeyOf, type StoredKey, storedKey } from './stored-key'
 
-/** A use is written again only when the stored one is older than this. */
+/** The last use is written again only when the stored one is older than this. */
 const TOUCH_EVERY_MS = 30_000
 
 /**
- * Keys in memory by their hash, written through: the read of a call costs no query, and a change is seen by the next look-up,
- * because the memory follows the commit before the change's promise resolves. What only owners ask for, by id or account, is
- * found by the table's indexes first.
+* Keys in memory by their hash, written through: reading a key costs no query, and the next lookup sees a change,
+* because memory is updated after the commit and before the change's promise resolves. Lookups by id or account, for owners only,
+* start from the table's indexes.
  */
 export class LibsqlCredentials implements CredentialStore {
   private readonly db: LibSQLDatabase
@@ -34,14 +34,14 @@ export class LibsqlCredentials implements CredentialStore {
   /** Uses since the start. */
   private readonly used = new Map<KeyId, { at: number; written: number }>()
 
-  /** `applied` resolves when the tables have every charge that was acknowledged. */
+  /** `applied` resolves when the tables contain every acknowledged charge. */
   constructor(db: LibSQLDatabase, groups: Pick<Applier, 'touch'>, applied: () => Promise<void>) {
     this.db = db
     this.groups = groups
     this.applied = applied
   }
 
-  /** Reads all keys, before anything is served. Gives the pools, for the counters. */
+  /** Loads all keys before anything is served. Returns the pools, for the counters. */
   async restore(): Promise<{ id: PoolId; accountId: AccountId; limit: Money | null; spent: Money }[]> {
     // One string for each account and pool, however many rows name it.
     const accounts = new Map<AccountId, AccountId>()
@@ -92,7 +92,7 @@ export class LibsqlCredentials implements CredentialStore {
     return row
   }
 
-  /** The spending of many pools, each since a time of its own: from the summary that every charge is added to. */
+  /** The spending of many pools, each since its own start time, from the summary that every charge updates. */
   private async spendings(pools: readonly (readonly [PoolId, number])[]) {
     const asked = JSON.stringify(pools.map(([pool, from]) => [pool, Math.floor(from / SLOT_MS)]))
     const rows = await this.db.all<{ id: PoolId; inAll: number; inPeriod: number }>(sql`
@@ -104,11 +104,11 @@ export class LibsqlCredentials implements CredentialStore {
     return rows.map(({ id, inAll, inPeriod }) => ({ id, inAll: micros(inAll), inPeriod: micros(inPeriod) }))
   }
 
-  /** The budgets as the ledger leaves them at `now`, after `restore`, for the counters. */
+  /** The budgets at `now` according to the ledger, after `restore`, for the counters. */
   async restoreBudgets(now: number): Promise<{ id: PoolId; budget: PoolBudget; spent: Money }[]> {
     const found: { id: PoolId; budget: PoolBudget; spent: Money }[] = []
     const all = [...this.budgets]
-    // Building a calendar is dear, and most budgets are of a few zones.
+    // Building a calendar is expensive, and most budgets share a few time zones.
     const starts = new Map<string, number>()
     const startOf = ({ period, timezone }: Budget) => {
       const name = `${period} ${timezone}`

@@ -13,7 +13,7 @@ export class LibsqlIdempotencyRecords implements IdempotencyRecords {
   private readonly db: LibSQLDatabase
   private readonly applied: () => Promise<void>
 
-  /** `applied` resolves when the tables have every charge that was acknowledged. */
+  /** `applied` resolves when the tables contain every acknowledged charge. */
   constructor(db: LibSQLDatabase, applied: () => Promise<void>) {
     this.db = db
     this.applied = applied

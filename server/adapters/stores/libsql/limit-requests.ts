@@ -9,7 +9,7 @@ import { auditRow } from './audit-row'
 import { auditLog } from './schema/accounts'
 import { limitRequests } from './schema/limit-requests'
 
-/** Requests for higher limits in their table; the account that a decision changes goes down with it. */
+/** Requests for higher limits; a decision and the account that it changes are written in one batch. */
 export class LibsqlLimitRequests implements LimitRequestStore {
   private readonly db: LibSQLDatabase
   private readonly accounts: LibsqlAccounts

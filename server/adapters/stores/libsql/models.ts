@@ -17,7 +17,7 @@ export class LibsqlModels implements ModelStore {
     this.db = db
   }
 
-  /** Reads all, before anything is served. An entry that an older version took and this one does not is told and left out. */
+  /** Loads all models before anything is served. An entry that an older version accepted and this one does not is reported and skipped. */
   async restore(onTrouble: (what: string, reason: string) => void): Promise<void> {
     const restored: Model[] = []
     for (const row of await this.db.select().from(models)) {

@@ -29,15 +29,15 @@ export interface StoreOptions {
   /** `file:`, `libsql:` or `http(s):`. */
   readonly url: string
   readonly authToken: string | null
-  /** Tells which periods of budgets run. */
+  /** Determines the current budget periods. */
   readonly clock: Clock
   readonly patienceMs: number
   /** Which operations the usage summary counts. */
   readonly isCounted: (operation: string) => boolean
-  /** The process must stop: another one owns the database, or a worker died. */
+  /** Called when the process must stop: another process owns the database, or a worker died. */
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
-  /** How long the end waits for a database that does not answer. */
+  /** How long closing waits for a database that does not respond. */
   readonly closeMs?: number
 }
 
@@ -53,28 +53,28 @@ export interface Stores {
   readonly audit: LibsqlAuditTrail
   readonly social: LibsqlSocial
   readonly models: LibsqlModels
-  /** Holds of streams that the process before us did not end; the counters hold them again. */
+  /** Holds of streams that the previous process left open; the counters hold them again. */
   readonly keptHolds: readonly DurableHold[]
   readonly reports: LibsqlUsageReports
   readonly statements: LibsqlAccountStatements
   readonly paymentClaims: LibsqlPaymentClaims
   readonly keptAnswers: LibsqlIdempotencyRecords
-  /** Resolves when the tables have what was committed so far. Rejects when the database does not take it. */
+  /** Resolves when the tables contain everything committed so far. Rejects when the database refuses it. */
   applied(): Promise<void>
-  /** Whether the database answers now. */
+  /** Whether the database currently responds. */
   ready(): Promise<boolean>
-  /** Ends what was given, then closes. */
+  /** Finishes pending writes, then closes. */
   close(): Promise<void>
 }
 
-/** Within the time that a process has to end. */
+/** Less than the time that a process gets to shut down. */
 const CLOSE_MS = 5_000
 const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
 
 /**
- * Opens the database, brings its schema up to date, takes ownership by raising the epoch, brings in what a process before us
- * left in the log, and fills the memory: from here on any older owner commits nothing. A database file is held for this
- * process alone. `counters` gets every balance and pool as the last commit left them.
+* Opens the database, migrates its schema, takes ownership by raising the epoch, applies what a previous process
+* left in the log, and fills memory: from here on no older owner can commit. A database file is locked for this
+* process alone. `counters` receives every balance and pool as of the last commit.
  */
 export async function openStores(options: StoreOptions, counters: RestorableCounters): Promise<Stores> {
   const file = databaseFile(options.url)
@@ -94,7 +94,7 @@ export async function openStores(options: StoreOptions, counters: RestorableCoun
   }
 }
 
-/** A request that hangs keeps no process alive: its callers were told that nobody knows, and the next start reads what became of it. */
+/** A hanging request does not keep the process alive: its callers know that the outcome is unknown; the next start reads it. */
 async function closedInTime(
   { closeMs = CLOSE_MS, onTrouble }: StoreOptions,
   closing: Promise<void>,
@@ -189,7 +189,7 @@ async function migrateWith(writer: Connection, onTrouble: StoreOptions['onTroubl
     )
 }
 
-/** What an older gateway could leave when two card messages came at once. Zero for a database that knows no debt yet. */
+/** Debt that an older gateway could leave when two card events arrived at once. Zero for a database without debts. */
 async function debtsBelowZero(writer: Connection): Promise<number> {
   const read = async (sql: string) =>
     Number((await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] }))[0]?.rows[0]?.[0] ?? 0)

@@ -19,16 +19,16 @@ import {
 import { entries } from './schema/ledger'
 import { IS_UNFINISHED, paymentAnswers, payments } from './schema/payments'
 
-/** A call that was never sent stays this long, so that what its failures count for and the life of its challenge are over. */
+/** How long a claim that was never sent is kept: until its failures no longer count and its challenge has expired. */
 const UNSENT_KEPT_MS = 2 * 3_600_000
-/** One that was sent is read again from its network for two days. */
+/** A claim that was sent is checked with its network for two days. */
 const SENT_KEPT_MS = 3 * 86_400_000
-/** After this none that never paid is a record of use. */
+/** After this, an unpaid claim is no longer useful as a record. */
 const NEVER_PAID_KEPT_MS = 7 * 86_400_000
-/** Deleted by one statement: others write between two of them. */
+/** Rows deleted by one statement; other writes can run between statements. */
 const PRUNED_AT_ONCE = 5_000
 
-/** Claims in the database itself: no memory decides, so that two stores on one database never both win. */
+/** Claims, decided by the database and never in memory, so that two stores on one database cannot both win. */
 export class LibsqlPaymentClaims implements ClaimStore {
   private readonly db: LibSQLDatabase
 
@@ -90,7 +90,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
   }
 
   async settled(key: string, reference: string, now: number): Promise<void> {
-    // Only the statement that changes the state finds it unpaid; the entry's reference makes it once for good.
+    // Only the statement that changes the state sees the claim as unpaid; the entry's unique reference rules out a second one.
     const entry = sql`INSERT INTO ${entries} (transaction_id, kind, account_id, debit, credit, amount, at, request_id, description, reference)
       SELECT ${makeId('txn', now)}, 'payment', NULL, 'house/payments', 'house/revenue', amount, ${now}, NULL, operation, 'payment:' || id
       FROM ${payments} WHERE key = ${key} AND paid = 1 AND purpose = 'call' AND amount > 0 ON CONFLICT DO NOTHING`
@@ -287,14 +287,14 @@ export class LibsqlPaymentClaims implements ClaimStore {
     return row?.body ?? null
   }
 
-  /** Behind the statement that put the claim in this state, in one batch with it. */
+  /** Runs in the same batch as, and after, the statement that put the claim in this state. */
   private keep(key: string, answer: string | null, state: Claim['state'], now: number) {
     return this.db.run(sql`INSERT INTO ${paymentAnswers} (key, body, at)
       SELECT key, ${answer}, ${now} FROM ${payments} WHERE key = ${key} AND state = ${state} AND ${answer} IS NOT NULL
       ON CONFLICT (key) DO UPDATE SET body = excluded.body, at = excluded.at`)
   }
 
-  /** For words alone: another try may have changed it since the statement that refused. */
+  /** Only for the error message: another attempt may have changed the claim since the statement that refused it. */
   private async whyRefused({ key, credentialHash, binding }: NewClaim, now: number): Promise<TakeRefusal> {
     const found = await this.find(key)
     if (!found) return 'uncovered'

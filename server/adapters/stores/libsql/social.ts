@@ -16,7 +16,7 @@ import { auditLog } from './schema/accounts'
 import { keys } from './schema/keys'
 import { socialApprovals, socialLinks, socialSessions } from './schema/social'
 
-/** A confirmation that began has long ended by then, or its process died. */
+/** By then a started confirmation has finished, or its process died. */
 const CONFIRMING_MS = 60_000
 
 /** Links and sessions in the database, found by its indexes. Nothing is kept in memory. */

@@ -11,13 +11,13 @@ const MINUTE_MS = 60_000
 
 type RawSums = Record<keyof UsageSums, number>
 
-/** A row of sums: of the bucket of that number, or, where that is null, of the group of that name. */
+/** A row of sums: of the bucket with that number or, when it is null, of the group with that name. */
 interface SummedRow extends RawSums {
   readonly bucket: number | null
   readonly name: string | number
 }
 
-/** Figures from the rollup for whole slots, and from the log for the two ends of the asked range, and for what is finer than a slot. */
+/** Usage figures: from the rollup for whole slots, from the log for both ends of the range and for anything finer than a slot. */
 export class LibsqlUsageFigures {
   private readonly db: LibSQLDatabase
   private readonly isCounted: (operation: string) => boolean
@@ -61,7 +61,7 @@ export class LibsqlUsageFigures {
     return tally.figures()
   }
 
-  /** What the log has between two times, by the minute. */
+  /** Sums from the log between two times, by the minute. */
   private async logged(question: UsageQuestion, from: number, to: number) {
     if (from >= to) return []
     const minute = sql<number>`${requests.at} / ${sql.raw(String(MINUTE_MS))}`
@@ -98,12 +98,12 @@ export class LibsqlUsageFigures {
   }
 }
 
-/** Whether an edge within a short range is none of a slot. */
+/** Whether an edge within a short range does not fall on a slot boundary. */
 function isFine({ from, to }: UsageQuestion, edges: readonly number[]): boolean {
   return to - from <= FINE_RANGE_MS && edges.slice(1, -1).some((edge) => edge % SLOT_MS !== 0)
 }
 
-/** Sums as rows come in: of buckets, by their number, and of groups, by their name. */
+/** Adds up rows as they arrive: buckets by number, groups by name. */
 class Tally {
   private readonly buckets: UsageSums[]
   private readonly groups = new Map<string, UsageSums>()

@@ -14,7 +14,7 @@ import { cursorOf, parseCursor } from './driver/cursor'
 import { requests } from './schema/usage'
 import { LibsqlUsageFigures } from './usage-figures'
 
-/** Most calls that one page of a filter without an index looks at: some 60 ms, where a log of a million would take a second. */
+/** Calls that one page of an unindexed filter scans at most: about 60 ms, where a log of a million would take a second. */
 const WINDOW = 50_000
 
 /** Reports from the request log and its sums. */
@@ -25,7 +25,7 @@ export class LibsqlUsageReports implements UsageReports {
   private readonly applied: () => Promise<void>
   private readonly window: number
 
-  /** `applied` resolves when the tables have every charge that was acknowledged. */
+  /** `applied` resolves when the tables contain every acknowledged charge. */
   constructor(
     db: LibSQLDatabase,
     isCounted: (operation: string) => boolean,
@@ -100,7 +100,7 @@ export class LibsqlUsageReports implements UsageReports {
     return byTheirs ? this.callOf(byTheirs) : null
   }
 
-  /** The last call that a page of this range looks at; null when it looks at all of them. */
+  /** The last call that a page of this range scans; null when it scans all of them. */
   private async lastOfWindow(range: SQL | undefined): Promise<{ at: number; id: RequestId } | null> {
     const { at, id } = requests
     const window = this.db.select({ at, id }).from(requests).where(range).orderBy(desc(at), desc(id))
@@ -144,7 +144,7 @@ export class LibsqlUsageReports implements UsageReports {
   }
 }
 
-/** Whether a page could look through a long log for few calls. Failures by status alone have an index. */
+/** Whether a page could scan a long log to find few calls. Failures filtered by status alone have an index. */
 function mayMatchRarely({ keyId, operation, status, model }: RequestFilter): boolean {
   return keyId !== null || operation !== null || model !== null || status === 200
 }

@@ -2,7 +2,7 @@ import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId } from '../../../../core/ids'
 import { accounts } from './accounts'
 
-/** What owners set for the dashboard; an account without a row has the defaults. */
+/** Dashboard settings of owners; an account without a row has the defaults. */
 export const accountSettings = sqliteTable('account_settings', {
   accountId: text('account_id')
     .$type<AccountId>()

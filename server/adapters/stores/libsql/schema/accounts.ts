@@ -19,7 +19,7 @@ export const accounts = sqliteTable(
     credit: money().notNull().default(sql`0`),
     paid: money().notNull().default(sql`0`),
     toppedUp: money('topped_up').notNull().default(sql`0`),
-    /** What a refund took that was spent already. Nothing can be spent until it is paid back. */
+    /** Refunded money that was already spent. Nothing can be spent until it is paid back. */
     debt: money().notNull().default(sql`0`),
     createdAt: instant('created_at').notNull(),
   },
@@ -29,7 +29,7 @@ export const accounts = sqliteTable(
   ],
 )
 
-/** Who changed what, when, from where. */
+/** The audit log: who changed what, when and from where. */
 export const auditLog = sqliteTable(
   'audit_log',
   {
@@ -54,7 +54,7 @@ export const models = sqliteTable('models', {
   created: integer().notNull(),
 })
 
-/** Operators' prices, newest counts. `account_id` of an override for everybody is empty; amount null takes it back. */
+/** Price overrides by operators; the newest wins. An empty `account_id` applies to everybody; a null amount removes the override. */
 export const prices = sqliteTable('prices', {
   id: text().$type<PriceId>().primaryKey(),
   operation: text().$type<PriceName>().notNull(),

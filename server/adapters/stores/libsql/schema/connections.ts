@@ -5,7 +5,7 @@ import { instant } from '../driver/columns'
 import { accounts } from './accounts'
 import { pools } from './keys'
 
-/** Apps that an owner let in by OAuth. Like a key, each counts its money in a pool; its tokens are the sign-in library's. */
+/** Apps that an owner authorized by OAuth. Like a key, each spends from a pool; its tokens belong to the sign-in library. */
 export const connections = sqliteTable(
   'connections',
   {
@@ -19,7 +19,7 @@ export const connections = sqliteTable(
       .notNull()
       .references(() => pools.id),
     clientId: text('client_id').notNull(),
-    /** What the app called itself; the sign-in library forgets apps, reports do not. */
+    /** The app's own name; reports need it after the sign-in library has deleted the app. */
     name: text().notNull().default('App'),
     createdAt: instant('created_at').notNull(),
     disconnectedAt: instant('disconnected_at'),

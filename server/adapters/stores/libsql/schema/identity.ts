@@ -37,7 +37,7 @@ export const identitySession = sqliteTable(
   (table) => [index('identity_session_user_id_idx').on(table.userId)],
 )
 
-/** How a user proves who they are: here always one `credential` row that holds the scrypt hash. Not a billing account. */
+/** A user's sign-in method: here always one `credential` row with the scrypt hash. Not a billing account. */
 export const identityAccount = sqliteTable(
   'identity_account',
   {

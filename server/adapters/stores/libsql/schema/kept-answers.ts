@@ -3,7 +3,7 @@ import type { IdempotencyState } from '../../../../core/idempotency/idempotency-
 import type { AccountId, RequestId } from '../../../../core/ids'
 import { instant } from '../driver/columns'
 
-/** What was answered under an `Idempotency-Key`, and what was begun under one. */
+/** Calls with an `Idempotency-Key`: completed ones with their response, and those in progress. */
 export const keptAnswers = sqliteTable(
   'kept_answers',
   {
@@ -20,7 +20,7 @@ export const keptAnswers = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.account, table.operation, table.key] }),
     index('kept_answers_at').on(table.at),
-    // A charge that is undone takes its answer back.
+    // Undoing a charge deletes its stored response.
     index('kept_answers_request').on(table.requestId),
   ],
 )

@@ -6,7 +6,7 @@ import type { AccountId, KeyId, PoolId } from '../../../../core/ids'
 import { instant, money } from '../driver/columns'
 import { accounts } from './accounts'
 
-/** Where a key's money is counted. No check ties spent to the limit: an owner may lower it below what is spent. */
+/** Counts the spending of a key. No check ties it to the limit: an owner may lower the limit below what is already spent. */
 export const pools = sqliteTable('pools', {
   id: text().$type<PoolId>().primaryKey(),
   accountId: text('account_id')

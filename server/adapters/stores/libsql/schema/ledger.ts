@@ -13,7 +13,7 @@ export const entries = sqliteTable(
     seq: integer().primaryKey({ autoIncrement: true }),
     transactionId: text('transaction_id').$type<TransactionId>().notNull(),
     kind: text().$type<EntryKind>().notNull(),
-    /** Whose account it is; null where money moved between the house's own accounts only: a call paid for by itself. */
+    /** The owner's account; null where money moved only between the gateway's own accounts, as for a pay-per-request call. */
     accountId: text('account_id')
       .$type<AccountId>()
       .references(() => accounts.id),

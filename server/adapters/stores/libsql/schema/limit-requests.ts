@@ -5,7 +5,7 @@ import type { AccountId, LimitRequestId } from '../../../../core/ids'
 import { instant } from '../driver/columns'
 import { accounts } from './accounts'
 
-/** Owners' requests for higher limits, and what became of them. */
+/** Owners' requests for higher limits, and their decisions. */
 export const limitRequests = sqliteTable(
   'limit_requests',
   {

@@ -12,7 +12,7 @@ export const owner = sqliteTable(
     epoch: integer().notNull(),
     asserted: integer().notNull(),
     lastGroup: integer('last_group').notNull(),
-    /** Everything of the log up to this group is in the tables: it was written in the same transaction. */
+    /** The last journal group applied to the tables, written in the same transaction as the group. */
     appliedGroup: integer('applied_group').notNull().default(0),
   },
   (table) => [check('owner_epoch_is_current', sql`${table.asserted} = ${table.epoch}`)],

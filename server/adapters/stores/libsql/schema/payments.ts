@@ -4,17 +4,17 @@ import type { AccountId, PaymentId, RequestId } from '../../../../core/ids'
 import type { ClaimState, PaymentPurpose } from '../../../../core/payments/claim'
 import { instant, money } from '../driver/columns'
 
-/** The few that somebody must still end; a paid call without an answer is at rest. */
+/** The few claims that still need settling; a paid call without a response needs nothing more. */
 export const IS_UNFINISHED = sql.raw(
   `"state" IN ('working', 'settling', 'settled') OR ("state" = 'paid_unserved' AND "purpose" = 'top_up')`,
 )
 
-/** Payments for one thing each: a row per credential that was presented and valid, also of those that failed (spec 5.3). */
+/** Payments for a single purchase: one row per valid credential presented, including failed ones (spec 5.3). */
 export const payments = sqliteTable(
   'payments',
   {
     id: text().$type<PaymentId>().primaryKey(),
-    /** Claimed once, for ever: what makes a replay impossible. */
+    /** Claimed once, forever, which makes a replay impossible. */
     key: text().notNull().unique('payments_key'),
     purpose: text().$type<PaymentPurpose>().notNull(),
     operation: text().notNull(),
@@ -42,7 +42,7 @@ export const payments = sqliteTable(
     looks: integer().notNull().default(0),
     reference: text(),
     lastError: text('last_error'),
-    /** When the network refused it although its upstream had been called. */
+    /** When the payment network refused it after its upstream had been called. */
     refusedAt: instant('refused_at'),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
@@ -59,7 +59,7 @@ export const payments = sqliteTable(
     index('payments_account').on(table.account, table.id).where(sql`${table.account} IS NOT NULL`),
     index('payments_credential').on(table.credentialHash),
     index('payments_due').on(table.nextLookAt).where(IS_UNFINISHED),
-    // What a payer has open, what it paid lately, and what its network refused.
+    // A payer's open claims, recent payments and refused payments.
     index('payments_payer_open').on(table.payer).where(sql`${table.state} IN ('working', 'settling')`),
     index('payments_address_open').on(table.addressGroup).where(sql`${table.state} IN ('working', 'settling')`),
     index('payments_payer').on(table.payer, table.updatedAt),
@@ -71,7 +71,7 @@ export const payments = sqliteTable(
   ],
 )
 
-/** Answers whose payers had left when they were there, each for its credential, once. */
+/** Responses whose payers had disconnected when they were ready; each is delivered once, for its credential. */
 export const paymentAnswers = sqliteTable(
   'payment_answers',
   {

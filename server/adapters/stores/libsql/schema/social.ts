@@ -24,7 +24,7 @@ const belongsTo = {
       .references(() => keys.id),
 }
 
-/** Tries to link an account. The state is kept as its SHA-256, the code verifier sealed. */
+/** Attempts to link an account. The state is stored as its SHA-256, the code verifier sealed. */
 export const socialLinks = sqliteTable(
   'social_links',
   {
@@ -68,7 +68,7 @@ export const socialSessions = sqliteTable('social_sessions', sessionColumns(), (
   index('social_sessions_account').on(table.accountId, table.id),
 ])
 
-/** Sessions to be, until the person at the browser confirms: no call can use one. The browser's proof is kept as its SHA-256. */
+/** Pending sessions until the user in the browser confirms; no call can use one. The browser's proof is stored as its SHA-256. */
 export const socialApprovals = sqliteTable(
   'social_approvals',
   {

@@ -5,7 +5,7 @@ import type { DurableHold } from '../../../../core/ledger/journal'
 import type { ChargeLine, UsageSource } from '../../../../core/usage/call-record'
 import { instant, money } from '../driver/columns'
 
-/** Every call of a known key. A row with a cost is the durable usage event of a success; the rest are best effort. */
+/** Every call with a known key. A row with a cost is the durable usage event of a success; the others are best effort. */
 export const requests = sqliteTable(
   'requests',
   {
@@ -36,7 +36,7 @@ export const requests = sqliteTable(
     index('requests_client_id')
       .on(table.accountId, table.clientRequestId)
       .where(sql`${table.clientRequestId} IS NOT NULL`),
-    // Successes are nearly all of the log and are found without it: a charge writes nothing here.
+    // Failures only: successes are nearly the whole log and need no index, so a charge writes nothing here.
     index('requests_failed').on(table.accountId, table.status, table.at).where(sql`${table.status} <> 200`),
   ],
 )
@@ -64,7 +64,7 @@ export const usageRollup = sqliteTable(
   ],
 )
 
-/** Holds of streams that are under way: what a start finds here, it charges (spec-answers 4). */
+/** Holds of streams in progress. At startup, whatever is left here is charged (spec-answers 4). */
 export const keptHolds = sqliteTable('kept_holds', {
   id: text().$type<RequestId>().primaryKey(),
   hold: text({ mode: 'json' }).$type<DurableHold['hold']>().notNull(),
