@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock'
 
 export interface AttemptWindows {
   /**
-  * Counts one attempt against `key` and reports whether it is allowed, in one synchronous step. A refused attempt is not
+   * Counts one attempt against `key` and reports whether it is allowed, in one synchronous step. A refused attempt is not
    * counted. `retryAfter` is the number of whole seconds until the next attempt is allowed.
    */
   take(key: string, rule: { window: number; max: number }): { allowed: boolean; retryAfter: number | null }

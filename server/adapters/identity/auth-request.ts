@@ -11,8 +11,8 @@ export const ADDRESS_HEADER = 'x-gateway-client-address'
 const MAX_BODY_BYTES = 64 * 1024
 
 /**
-* Every endpoint served under the base path. The library has more (social sign-in, mail, account deletion);
-* an endpoint that a new version adds stays closed until it is listed here.
+ * Every endpoint served under the base path. The library has more (social sign-in, mail, account deletion);
+ * an endpoint that a new version adds stays closed until it is listed here.
  */
 const ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
   ['/sign-up/email', 'POST'],
@@ -45,8 +45,8 @@ function refuse(status: number, code: string | null, message: string | null = nu
 }
 
 /**
-* Turns a caller's request into the one that the library sees: a known endpoint, our own host, our IP header, a JSON body
-* of at most 64 KiB that parses, and, on a write, our own Origin. Otherwise returns a refusal.
+ * Turns a caller's request into the one that the library sees: a known endpoint, our own host, our IP header, a JSON body
+ * of at most 64 KiB that parses, and, on a write, our own Origin. Otherwise returns a refusal.
  */
 export async function authRequest(
   request: Request,
@@ -93,8 +93,8 @@ export function addressHeader(address: string | null): readonly [string, string]
 }
 
 /**
-* Browsers send Origin with every write and Sec-Fetch-Site with every request. A request with neither comes from a script,
-* and no foreign page can make a script send its cookies, so it is allowed. `null` is a foreign origin.
+ * Browsers send Origin with every write and Sec-Fetch-Site with every request. A request with neither comes from a script,
+ * and no foreign page can make a script send its cookies, so it is allowed. `null` is a foreign origin.
  */
 function isForeign(headers: Headers, trusted: ReadonlySet<string>): boolean {
   const origin = headers.get('origin')

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
-* Tracks authorization codes that are being redeemed. Overlapping uses of a code are retries by one client (a double click, a
-* retry by its HTTP library): one wins, and the others must not revoke its tokens. A later use is a replay.
+ * Tracks authorization codes that are being redeemed. Overlapping uses of a code are retries by one client (a double click, a
+ * retry by its HTTP library): one wins, and the others must not revoke its tokens. A later use is a replay.
  */
 export class CodeUses {
   private readonly open = new Map<string, { running: number; together: boolean }>()

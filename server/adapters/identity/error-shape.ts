@@ -65,7 +65,7 @@ const BY_STATUS: ReadonlyMap<number, StatusRow> = new Map([
 ])
 
 /**
-* Gives any refusal the service's error shape. A 5xx includes the request id but not its cause; a 429 always
+ * Gives any refusal the service's error shape. A 5xx includes the request id but not its cause; a 429 always
  * has one code and a `Retry-After` of at least one second.
  */
 export function shapeError(refusal: Refusal, requestId: string): ShapedError {

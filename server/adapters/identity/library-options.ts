@@ -61,8 +61,8 @@ export interface LibrarySettings {
 }
 
 /**
-* The options of the sign-in library. Everything that it would read from the environment, or change with NODE_ENV, is set
-* explicitly, so that it behaves the same in tests and in production.
+ * The options of the sign-in library. Everything that it would read from the environment, or change with NODE_ENV, is set
+ * explicitly, so that it behaves the same in tests and in production.
  */
 export function libraryOptions(settings: LibrarySettings) {
   return {
@@ -190,8 +190,8 @@ async function signedIn(ctx: SignInContext) {
 }
 
 /**
-* Signing in again in the same browser replaces its session: the old token stops working, and the old session does not
-* appear in the list beside the new one. Sessions of other browsers stay.
+ * Signing in again in the same browser replaces its session: the old token stops working, and the old session does not
+ * appear in the list beside the new one. Sessions of other browsers stay.
  */
 async function endReplacedSession({ path, context, getSignedCookie }: SignInContext): Promise<void> {
   if (path !== '/sign-in/email' || !context.newSession) return

@@ -32,8 +32,8 @@ export interface JudgedRegistration extends Registration {
 }
 
 /**
-* Validates and trims an app's registration before the library sees it. Logos, policies, key sets and logout URLs are
-* dropped, so that no page shows, and no server fetches, what a stranger wrote. The error is a readable reason.
+ * Validates and trims an app's registration before the library sees it. Logos, policies, key sets and logout URLs are
+ * dropped, so that no page shows, and no server fetches, what a stranger wrote. The error is a readable reason.
  */
 export function judgedRegistration(body: unknown): Result<JudgedRegistration, string> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return no('the body must be a JSON object')

@@ -48,7 +48,7 @@ export function isProtocolPath(path: string): boolean {
 }
 
 /**
-* Turns an app's request into the one that the library sees. Cookies and origin are removed: nothing may depend on who is signed in
+ * Turns an app's request into the one that the library sees. Cookies and origin are removed: nothing may depend on who is signed in
  * in the browser that sends it. A repeated parameter is refused (RFC 6749 3.2), but for `resource` (RFC 8707).
  */
 export async function protocolRequest(

@@ -6,8 +6,8 @@ import type { IdentityDatabase } from './identity-database'
 const UNDER_WAY_MS = 10_000
 
 /**
-* Frees the email of a sign-up that crashed between its two writes (user, then password; they share no transaction). Such a
-* user could neither sign in nor sign up again, and nothing else refers to it: onSignUp runs after both writes.
+ * Frees the email of a sign-up that crashed between its two writes (user, then password; they share no transaction). Such a
+ * user could neither sign in nor sign up again, and nothing else refers to it: onSignUp runs after both writes.
  */
 export async function freeStrandedEmail(db: IdentityDatabase, body: unknown, nowMs: number): Promise<void> {
   if (typeof body !== 'object' || body === null || !('email' in body) || typeof body.email !== 'string') return

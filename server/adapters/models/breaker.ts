@@ -3,7 +3,7 @@ const OPEN_MS = 15_000
 const KNOWN_MS = 10_000
 
 /**
-* Circuit breaker: blocks calls to an upstream that failed several times in a row; after a while one call tests its
+ * Circuit breaker: blocks calls to an upstream that failed several times in a row; after a while one call tests its
  * recovery. Also limits the calls in progress.
  */
 export class Breaker {

@@ -34,8 +34,8 @@ const OTHER_PROTOCOLS = new Set([
 const MAX_ADDRESSES = 3
 
 /**
-* Fetches URLs that strangers supply, from the public internet only. At every hop the name is resolved once, all its
-* addresses are checked, and the connection goes to a checked one, so that DNS rebinding has no effect.
+ * Fetches URLs that strangers supply, from the public internet only. At every hop the name is resolved once, all its
+ * addresses are checked, and the connection goes to a checked one, so that DNS rebinding has no effect.
  */
 export function openGuardedFetch(options: GuardedFetchOptions): OutboundFetch {
   return async (request) => {

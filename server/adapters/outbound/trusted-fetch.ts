@@ -5,8 +5,8 @@ import { Deadline, oneHop } from './one-hop'
 const USER_AGENT = 'paid-api-gateway/0.1'
 
 /**
-* Fetches URLs that the operator configured, which may be private. Bounded like every outbound call; it follows
-* no redirects, because the operator did not configure where they lead.
+ * Fetches URLs that the operator configured, which may be private. Bounded like every outbound call; it follows
+ * no redirects, because the operator did not configure where they lead.
  */
 export const trustedFetch: OutboundFetch = async (request) => {
   const url = URL.parse(request.url)

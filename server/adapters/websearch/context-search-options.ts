@@ -4,7 +4,7 @@ import type { ContextBudget } from './passages/context-budget'
 import type { AdultLevel } from './passages/page-content'
 import type { ThresholdMode } from './passages/relevance-floor'
 
-/** What a call of LLM context wants of any source that cuts and ranks pages itself. */
+/** The options of an LLM context call for any source that splits and ranks pages itself. */
 export interface ContextSearchOptions {
   readonly threshold: ThresholdMode
   readonly mostAdult: AdultLevel
@@ -15,7 +15,7 @@ export interface ContextSearchOptions {
 
 /** The version whose documents name a default of `context_threshold_mode`; later ones name none, and then what has a word of the question is in. */
 const FIRST_VERSION = '2026-02-06'
-/** `moderate` drops what is explicit, `strict` adult themes as well. */
+/** `moderate` drops explicit pages, `strict` also adult themes. */
 const MAX_ADULT = { off: 2, moderate: 1, strict: 0 } as const
 
 export function contextSearchOptions(input: LlmContextInput, nowMs: number): ContextSearchOptions {

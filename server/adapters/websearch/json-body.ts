@@ -1,4 +1,4 @@
-/** A body as JSON; undefined when it is not UTF-8, or no JSON. */
+/** Parses a body as JSON; undefined when it is not UTF-8 or not JSON. */
 export function jsonOf(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
@@ -7,7 +7,7 @@ export function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-/** A member of what a stranger sent; undefined when there is none, or nothing that has members. */
+/** A property of untrusted JSON; undefined when it is missing or the value is not an object. */
 export function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }

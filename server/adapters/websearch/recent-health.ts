@@ -2,10 +2,10 @@ import type { Clock } from '../../core/clock'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import type { Result } from '../../core/result'
 
-/** How long a failure speaks against a source that nobody asked since. */
+/** How long a failure counts against a source that has not been called since. */
 const REMEMBERED_MS = 30_000
 
-/** Whether a source that costs money to ask could answer, by how its last call went: nothing is asked to find out. */
+/** Health of a paid source, judged by its last call: no extra call is made to find out. */
 export class RecentHealth {
   private readonly clock: Clock
   private failedAt: number | null = null
@@ -15,8 +15,8 @@ export class RecentHealth {
   }
 
   /**
-   * Notes the outcome of a call, and gives it back. What was wrong with the request says nothing about the source, and neither
-   * does a caller who hung up, or whom we refused.
+   * Records the outcome of a call and returns it. An invalid request says nothing about the source, and neither
+   * does a caller who disconnected, or whom we refused.
    */
   noted<T>(outcome: Result<T, UpstreamFailure>, signal: AbortSignal): Result<T, UpstreamFailure> {
     const hungUp = signal.aborted && signal.reason?.name !== 'TimeoutError'

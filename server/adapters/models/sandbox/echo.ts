@@ -2,8 +2,8 @@ import { boundedJson } from '../../../core/json-bounds'
 import type { Prompt, Reply, Tool } from './prompt'
 
 /**
-* `sandbox/echo`: repeats the last message. With tools it calls one first, with arguments made from that message, and
-* then repeats the tool's result. The same call always gets the same reply.
+ * `sandbox/echo`: repeats the last message. With tools it calls one first, with arguments made from that message, and
+ * then repeats the tool's result. The same call always gets the same reply.
  */
 export function echo({ turns, tools, toolChoice }: Prompt): Reply {
   const last = turns.findLast(({ role }) => role !== 'system')

@@ -9,7 +9,7 @@ const COMMON = new Set(
 
 /**
  * `sandbox/extract`: answers a question only from the text it was given, by picking sentences of it. The question is the last
-* line of the last message; everything before it is the text. It never says anything that is not in the text.
+ * line of the last message; everything before it is the text. It never says anything that is not in the text.
  */
 export function extract({ turns }: Prompt): Reply {
   const last = turns.findLast(({ role }) => role === 'user' || role === 'tool')

@@ -46,7 +46,7 @@ export function sandboxChainProgram(): string | null {
 }
 
 /**
-* A local chain on loopback, for development and tests: real transactions with worthless money. Throws when
+ * A local chain on loopback, for development and tests: real transactions with worthless money. Throws when
  * it does not start.
  */
 export async function startSandboxChain(program: string, options: SandboxChainOptions): Promise<SandboxChain> {

@@ -26,8 +26,8 @@ export interface Bearer {
 }
 
 /**
-* Codes, grants and tokens of the sandbox, stored as hashes. Codes and refresh tokens work once; reusing one ends the
-* whole grant, because it must have been stolen.
+ * Codes, grants and tokens of the sandbox, stored as hashes. Codes and refresh tokens work once; reusing one ends the
+ * whole grant, because it must have been stolen.
  */
 export class Grants {
   private readonly tables: Tables

@@ -66,7 +66,7 @@ export function refused(answer: Answered, status: number, reason: string): Netwo
 }
 
 /**
-* Seconds until the exhausted window ends, at least one. An exhausted window has `remaining: 0`; if none does, the
+ * Seconds until the exhausted window ends, at least one. An exhausted window has `remaining: 0`; if none does, the
  * endpoint's own window counts (facts/upstreams 5.4).
  */
 function waitSeconds(headers: Headers, nowMs: number): number {

@@ -21,9 +21,9 @@ import { apiKeyOf, type StoredKey, storedKey } from './stored-key'
 const TOUCH_EVERY_MS = 30_000
 
 /**
-* Keys in memory by their hash, written through: reading a key costs no query, and the next lookup sees a change,
-* because memory is updated after the commit and before the change's promise resolves. Lookups by id or account, for owners only,
-* start from the table's indexes.
+ * Keys in memory by their hash, written through: reading a key costs no query, and the next lookup sees a change,
+ * because memory is updated after the commit and before the change's promise resolves. Lookups by id or account, for owners only,
+ * start from the table's indexes.
  */
 export class LibsqlCredentials implements CredentialStore {
   private readonly db: LibSQLDatabase

@@ -72,9 +72,9 @@ const CLOSE_MS = 5_000
 const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
 
 /**
-* Opens the database, migrates its schema, takes ownership by raising the epoch, applies what a previous process
-* left in the log, and fills memory: from here on no older owner can commit. A database file is locked for this
-* process alone. `counters` receives every balance and pool as of the last commit.
+ * Opens the database, migrates its schema, takes ownership by raising the epoch, applies what a previous process
+ * left in the log, and fills memory: from here on no older owner can commit. A database file is locked for this
+ * process alone. `counters` receives every balance and pool as of the last commit.
  */
 export async function openStores(options: StoreOptions, counters: RestorableCounters): Promise<Stores> {
   const file = databaseFile(options.url)

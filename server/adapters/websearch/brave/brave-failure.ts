@@ -2,7 +2,7 @@ import type { OutboundAnswer } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
 import { jsonOf, member } from '../json-body'
 
-/** What Brave says of our own key, plan or bill; a caller must never take it for its own (facts/upstreams.md 0.1, 1.3). */
+/** Brave's errors about our own key, plan or bill; callers must never mistake them for theirs (facts/upstreams.md 0.1, 1.3). */
 const ABOUT_US = new Set([
   'SUBSCRIPTION_TOKEN_INVALID',
   'SUBSCRIPTION_NOT_FOUND',
@@ -19,7 +19,7 @@ interface BraveError {
   readonly places: readonly string[]
 }
 
-/** Tells why an answer is no success. What concerns our account with Brave is `unavailable`; what concerns the request passes on. */
+/** Classifies an unsuccessful response. Problems with our Brave account become `unavailable`; errors about the request pass through. */
 export function braveFailure(answer: OutboundAnswer, apiKey: string): UpstreamFailure {
   const { status, headers } = answer
   const text = new TextDecoder().decode(answer.body)
@@ -42,7 +42,7 @@ function isOurs(place: string): boolean {
   return /(^|\.)(q|query|x-subscription-token|api-version)$/i.test(place)
 }
 
-/** Real bodies have one `error`, the reference's examples have `errors`. */
+/** Real bodies have an `error`; the examples in the reference have `errors`. */
 function braveError(body: unknown): BraveError {
   const error = member(body, 'error') ?? first(member(body, 'errors'))
   const code = member(error, 'code')

@@ -2,7 +2,7 @@ import type { ImageSearchInput } from '../../../core/catalogue/image-search'
 import type { LlmContextInput } from '../../../core/catalogue/llm-context'
 import type { OutboundRequest } from '../../../core/outbound/outbound-fetch'
 
-/** Where the service is and what it knows us by. */
+/** The service's URL and our credential. */
 export interface BraveAccess {
   /** Without a slash at the end. */
   readonly baseUrl: string

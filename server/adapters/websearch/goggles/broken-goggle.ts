@@ -1,6 +1,6 @@
 import type { UpstreamFailure } from '../../../core/providers/provider'
 
-/** A search that its goggles made impossible: the caller must change them. */
+/** A search that failed because of its goggles: the caller must change them. */
 export function brokenGoggle(rule: string): UpstreamFailure {
   return { kind: 'invalid_input', reason: 'its goggles take too long to process', input: { param: 'goggles', rule } }
 }

@@ -6,13 +6,13 @@ import { CallerAllowance } from './caller-allowance'
 /** Turns that one caller may take in a minute to have books built: a tenth of a second each, eight for the largest goggle. */
 const MOST_TURNS = 60
 
-/** The answer of a thread that has built a slice of the books that a search needs, and not yet all. */
+/** The reply of a thread that has built some, but not all, of the rule books that a search needs. */
 export const UNBUILT: Result<never, UpstreamFailure> = no({
   kind: 'unavailable',
   reason: 'its goggles are not built yet',
 })
 
-/** Has the books of a search built in turns of its caller, between the searches of others. */
+/** Builds the rule books of a search in slices, between the searches of other callers. */
 export class BuildTurns {
   private readonly allowance: CallerAllowance
 
@@ -20,7 +20,7 @@ export class BuildTurns {
     this.allowance = new CallerAllowance(MOST_TURNS, clock)
   }
 
-  /** Asks again while there is more to build. */
+  /** Repeats the request until everything is built. */
   async untilBuilt<T>(
     caller: string,
     ask: () => Promise<Result<T, UpstreamFailure>>,

@@ -4,7 +4,7 @@ import type { UpstreamFailure } from '../../../core/providers/provider'
 
 const MINUTE_MS = 60_000
 
-/** What each caller may have of something in a minute of the clock. Forgotten when the minute ends. */
+/** A per-caller allowance in each clock minute. Reset when the minute ends. */
 export class CallerAllowance {
   private readonly most: number
   private readonly clock: Clock
@@ -16,7 +16,7 @@ export class CallerAllowance {
     this.clock = clock
   }
 
-  /** Takes some; false, and nothing is taken, when the caller has not as much left. */
+  /** Takes an amount; returns false, and takes nothing, when the caller has less left. */
   take(caller: string, amount: number): boolean {
     this.startMinute()
     const taken = (this.taken.get(caller) ?? 0) + amount
@@ -25,14 +25,14 @@ export class CallerAllowance {
     return true
   }
 
-  /** Gives back what was taken and not needed. */
+  /** Returns what was taken and not needed. */
   giveBack(caller: string, amount: number): void {
     this.startMinute()
     const taken = this.taken.get(caller)
     if (taken !== undefined) this.taken.set(caller, Math.max(0, taken - amount))
   }
 
-  /** What a caller is told who has had all. */
+  /** The failure for a caller who has used up the allowance. */
   refusal(): UpstreamFailure {
     const retryAfterSeconds = Math.max(1, Math.ceil((MINUTE_MS - (this.clock.now() % MINUTE_MS)) / 1000))
     return {

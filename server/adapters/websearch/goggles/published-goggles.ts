@@ -11,12 +11,12 @@ import type { GoggleText } from './rule-books'
 const TIMEOUT_MS = 4_000
 const MAX_REDIRECTS = 3
 const TYPES = ['text/plain', 'text/markdown', 'application/octet-stream']
-/** How long a text is used before it is asked for again. */
+/** How long a text is cached before it is fetched again. */
 const FRESH_MS = 15 * 60_000
 const MAX_CACHED_BYTES = 16_000_000
-/** Of goggles that are not kept, what is read for one caller in a minute: ten of the longest. */
+/** How much of uncached goggles is read per caller and minute: ten of maximum length. */
 const MOST_NEW_BYTES = 10 * MAX_GOGGLE_BYTES
-/** Lines that are judged before what else waits for the thread has its turn: a few milliseconds. */
+/** Lines that are checked before the thread yields to other work: a few milliseconds. */
 const LINES_AT_ONCE = 1000
 
 interface Kept {
@@ -24,7 +24,7 @@ interface Kept {
   readonly at: number
 }
 
-/** The `goggles` of a call as texts: those that stand in the request, and those that are published somewhere. */
+/** Resolves the `goggles` of a call to texts: inline ones from the request, and hosted ones by URL. */
 export class PublishedGoggles {
   private readonly fetch: OutboundFetch
   private readonly clock: Clock
@@ -73,7 +73,7 @@ export class PublishedGoggles {
     return wrong(`entry ${number}: ${read.error.input?.rule ?? read.error.reason}`)
   }
 
-  /** Callers of one address share one fetch; who gives up stops waiting, and the fetch goes on for the others. */
+  /** Callers of one URL share a fetch. A caller that aborts stops waiting, and the fetch continues for the others. */
   private async published(url: URL, caller: string, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
     const address = rawAddress(url).href
     const kept = this.fresh(address)
@@ -99,7 +99,7 @@ export class PublishedGoggles {
   }
 
   private async read(url: URL, caller: string, mayMove: boolean): Promise<Result<string, UpstreamFailure>> {
-    // How long it is shows when it has come; until then it counts as the longest.
+    // Its length is unknown until it arrives; until then it counts as the maximum.
     if (!this.allowance.take(caller, MAX_GOGGLE_BYTES)) return no(this.allowance.refusal())
     const fetched = await this.fetch({
       url: url.href,

@@ -4,10 +4,10 @@ import type { RuleBook } from '../../../core/goggles/rule-book'
 import { RuleSet } from '../../../core/goggles/rule-set'
 import { no, ok, type Result } from '../../../core/result'
 
-/** A goggle of a call, after it was judged. */
+/** A validated goggle of a call. */
 export interface GoggleText {
   readonly text: string
-  /** Whether it was read from an address; else it stands in the request. */
+  /** Whether it was fetched from a URL; otherwise it is inline in the request. */
   readonly isHosted: boolean
 }
 

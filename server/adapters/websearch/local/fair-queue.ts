@@ -1,22 +1,22 @@
-/** Most that may wait: of one caller's, and of all callers' together. */
+/** Queue limits: per caller and in total. */
 export interface QueueBounds {
   readonly perCaller: number
   readonly inAll: number
 }
 
-/** What finds no place, and which of the two bounds it was. */
+/** A rejected item, and which of the two limits rejected it. */
 export interface Displaced<T> {
   readonly item: T
   readonly by: keyof QueueBounds
 }
 
 /**
- * What waits to be served, of many callers. The callers take turns; what one caller has waiting goes first in, first out. So
+ * A fair queue: callers take turns (round robin), and each caller's items are served first in, first out. So
  * while a caller waits, each other is served at most once before it, however much that other has waiting.
  */
 export class FairQueue<T extends object> {
   private readonly bounds: QueueBounds
-  /** By caller; whose turn comes next stands first. No line is empty. */
+  /** By caller; the next turn is first. No line is empty. */
   private readonly lines = new Map<string, Set<T>>()
   private waiting = 0
 
@@ -45,7 +45,7 @@ export class FairQueue<T extends object> {
     return crowded && { item: crowded.item, by: 'inAll' }
   }
 
-  /** Takes out what is served next; null when nothing waits. */
+  /** Removes and returns the next item; null when the queue is empty. */
   take(): T | null {
     for (const [caller, line] of this.lines) {
       for (const item of line) {
@@ -61,7 +61,7 @@ export class FairQueue<T extends object> {
     return null
   }
 
-  /** Takes an item out before its turn, if it still waits. */
+  /** Removes an item before its turn, if it is still waiting. */
   remove(caller: string, item: T): void {
     const line = this.lines.get(caller)
     if (!line?.delete(item)) return

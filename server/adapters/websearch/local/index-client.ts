@@ -11,11 +11,11 @@ export interface IndexClient {
    * throws for what goes wrong there.
    */
   ask(question: Question, caller: string, signal: AbortSignal): Promise<Answer>
-  /** Ends the threads. What is still asked, and what is asked later, is answered `unavailable`. */
+  /** Ends the threads. Pending and later searches get `unavailable`. */
   close(): Promise<void>
 }
 
-/** Runs something after a time, unless what it gives is called before. */
+/** Runs a callback after a delay; the returned function cancels it. */
 export type After = (ms: number, run: () => void) => () => void
 
 export interface IndexClientOptions {
@@ -31,11 +31,11 @@ export interface IndexClientOptions {
  * answered before their deadline.
  */
 export const BOUNDS: QueueBounds = { perCaller: 128, inAll: 1024 }
-/** A second thread is more than one core can do, and a third more than searches need. */
+/** A single core cannot use a second thread, and searches do not need a third. */
 const MAX_THREADS = 2
 /** Searches wait for this long, without a pause, before a second thread is started: it costs memory and a start. */
 export const BACKLOG_MS = 200
-/** A second thread that has nothing to do for this long is ended. */
+/** A second thread that is idle for this long is ended. */
 export const IDLE_MS = 30_000
 
 /**
@@ -84,9 +84,9 @@ class TurnTakingClient implements IndexClient {
   private readonly most: number
   private readonly after: After
   private readonly waiting = new FairQueue<Asked>(BOUNDS)
-  /** The oldest first, which is asked first: so a second one is idle where one is enough. */
+  /** Oldest first, which is also used first, so that a second thread stays idle when one is enough. */
   private readonly places: Place[] = []
-  /** Threads that are told to end and have not yet. */
+  /** Threads that were told to end and are still running. */
   private readonly endings = new Set<Promise<void>>()
   private stopStart: (() => void) | null = null
   private stopEnd: (() => void) | null = null
@@ -138,7 +138,7 @@ class TurnTakingClient implements IndexClient {
     await Promise.all(this.endings)
   }
 
-  /** Gives questions to the threads that are free. */
+  /** Assigns waiting searches to idle threads. */
   private serve(): void {
     if (this.places.length === 0 && this.waiting.size > 0) this.startOne()
     for (const place of this.places) if (place.isOpen && !place.working) this.serveAt(place)

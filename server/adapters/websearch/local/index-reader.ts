@@ -62,13 +62,13 @@ export class IndexReader {
   }
 }
 
-/** Which file stands at a path now; null when none does. Opening would make an empty one, so this looks first. */
+/** The identity of the file at a path; null when there is none. Opening would create an empty one, so this checks first. */
 function identity(path: string): string | null {
   const file = statSync(path, { throwIfNoEntry: false })
   return file ? `${file.dev}:${file.ino}:${file.mtimeMs}:${file.size}` : null
 }
 
-/** Runs both searches; it throws when the file is not an index. That they find something is not asked. */
+/** Runs both searches, which throw when the file is not an index. They need not find anything. */
 async function proveReadable(client: Client): Promise<void> {
   const terms = searchTerms('readme')
   const region = { country: 'ALL', language: 'en' }

@@ -1,10 +1,10 @@
 import type { IndexClient } from './index-client'
 
 const READY_MS = 2_000
-/** It waits its turn as a caller of its own, so that no flood of searches keeps it from being told. */
+/** The check queues as a separate caller, so that a flood of searches cannot block it. */
 const CALLER = 'readiness'
 
-/** Whether the index answers a real search soon. */
+/** Whether the index answers a real search in time. */
 export async function isIndexReady(client: IndexClient): Promise<boolean> {
   return (await client.ask({ kind: 'ready' }, CALLER, AbortSignal.timeout(READY_MS))).ok
 }

@@ -6,7 +6,7 @@ import type { FromWorker, Question, ToWorker } from './query/question'
 
 export type Answer = Result<ProviderAnswer, UpstreamFailure>
 
-/** A thread that answers one question at a time. */
+/** A thread that answers one search at a time. */
 export interface IndexThread {
   /** Gives it a question, when it has opened the index and answered the one before. */
   ask(question: Question): void

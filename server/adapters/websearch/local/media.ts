@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A file as it goes out. */
+/** A file to be served. */
 export interface MediaFile {
   readonly body: Uint8Array<ArrayBuffer>
   readonly contentType: string

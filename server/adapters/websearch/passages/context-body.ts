@@ -1,13 +1,13 @@
 import type { Grounding } from './context-budget'
 import type { PageFacts } from './ranked-page'
 
-/** What a context answer is made of. */
+/** The input of a context response. */
 export interface ContextParts {
   readonly query: {
     readonly original: string
-    /** The words that were searched, when they are not the original ones. */
+    /** The corrected query, when it differs from the original one. */
     readonly altered?: string
-    /** Whether the caller asked for no spell check. */
+    /** Whether the caller turned off the spell check. */
     readonly spellcheckOff: boolean
   }
   readonly generic: readonly Grounding[]
@@ -60,7 +60,7 @@ function source(page: PageFacts, { withMetadata, apiVersion, baseUrl, nowMs }: C
   }
 }
 
-/** An address of a page as it goes out: paths of this gateway become absolute under `baseUrl`, the rest is kept. */
+/** A page's URL in the response: paths of this gateway become absolute under `baseUrl`, others are kept. */
 export function absoluteAddress(address: string, baseUrl: string): string {
   return address.startsWith('/') ? baseUrl.replace(/\/+$/, '') + address : address
 }

@@ -10,7 +10,7 @@ export interface ContextBudget {
   readonly tokensPerUrl: number
 }
 
-/** A page with the snippets of it that are handed out. */
+/** A page with its selected snippets. */
 export interface Grounding {
   readonly page: RankedPage
   readonly snippets: readonly string[]
@@ -23,8 +23,8 @@ interface Filling {
 }
 
 /**
- * The snippets that fit, each page's title counted with them. First each page gives its best, in order of the pages; then
- * the best of the rest follow wherever they stand. What is too long for the room that is left is passed over.
+ * Selects the snippets that fit the budget, including each page's title. First the best of each page, in page order; then
+ * the best of the rest, from any page. Snippets that do not fit the remaining budget are skipped.
  */
 export function withinBudget(pages: readonly RankedPage[], most: ContextBudget): Grounding[] {
   const filling = pages.slice(0, most.urls).map((page): Filling => ({ page, snippets: [], tokens: 0 }))

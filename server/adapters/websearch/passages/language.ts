@@ -5,7 +5,7 @@ const LEAST_LETTERS = 40
 /** More text than this says nothing more. */
 const MAX_CHARACTERS = 4000
 
-/** The language a text is written in, ISO 639-1; null when it is too short or cannot be told. Code in Markdown is passed over. */
+/** Detects the language of a text, ISO 639-1; null when it is too short or undetermined. Code in Markdown is skipped. */
 export function languageOf(text: string): string | null {
   const prose = text
     .slice(0, MAX_CHARACTERS * 3)

@@ -1,10 +1,10 @@
-/** A run of text that is not split lightly: a paragraph, a list, a table, or a block of code with its fences. */
+/** A run of text that is split only if necessary: a paragraph, a list, a table, or a fenced code block. */
 export interface Block {
   readonly text: string
   readonly kind: 'prose' | 'code' | 'table'
 }
 
-/** What stands under one heading; `path` is that heading and the ones above it. */
+/** The content under one heading; `path` is that heading and the ones above it. */
 export interface Section {
   readonly path: readonly string[]
   readonly blocks: readonly Block[]
@@ -14,7 +14,7 @@ export interface ParsedMarkdown {
   readonly sections: readonly Section[]
   /** `title` and `description` of the front matter, when it has them. */
   readonly front: ReadonlyMap<string, string>
-  /** The first picture that is not a badge, when its address is absolute. */
+  /** The first image that is not a badge, when its URL is absolute. */
   readonly picture: string | null
 }
 
@@ -31,7 +31,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&nbsp;': ' ',
 }
 
-/** Splits Markdown (and MDX) at its headings. Markup that says nothing to a reader is left out; code is kept as it is. */
+/** Splits Markdown (and MDX) at its headings. Markup that means nothing to a reader is dropped; code is kept unchanged. */
 export function parseMarkdown(source: string): ParsedMarkdown {
   const text = source.toWellFormed().replaceAll('\r\n', '\n').replaceAll('\0', '')
   const { front, body } = takeFrontMatter(text)
@@ -175,7 +175,7 @@ function cleanProse(prose: string): string {
     .replaceAll(/\[([^[\]\n]+)\]\[[^[\]\n]*\]/g, '$1')
 }
 
-/** Without what stands between two marks. Linear, also when a mark is opened a million times and never closed. */
+/** Removes everything between two markers. Linear, even when a marker is opened a million times and never closed. */
 function withoutSpans(text: string, open: string, close: string): string {
   let kept = ''
   let at = 0

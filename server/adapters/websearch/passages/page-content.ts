@@ -10,13 +10,13 @@ import { structuredData } from './structured-data'
 /** Adult content: none, of adult themes, or explicit. */
 export type AdultLevel = 0 | 1 | 2
 
-/** What an HTML page says of itself, and its main content. Every address is absolute. */
+/** An HTML page's metadata and main content. All URLs are absolute. */
 export interface PageContent {
   readonly title: string
   /** The main content, without navigation and the like; headings, tables and code keep their form. */
   readonly markdown: string
   readonly images: readonly PageImage[]
-  /** The address the page names as its own, when it names one of http or https. */
+  /** The page's canonical URL, if it is http or https. */
   readonly canonicalUrl?: string
   readonly siteName?: string
   readonly description?: string
@@ -30,12 +30,12 @@ export interface PageContent {
   readonly place?: PagePlace
 }
 
-/** More HTML than this is not read: the reader's time grows with the size of the tree. */
+/** HTML beyond this is not read: the reader's time grows with the size of the tree. */
 const MAX_HTML_CHARACTERS = 3_000_000
 
 /**
- * The main content of an HTML page and what it says of itself. `url` is where it came from. A page that is built to keep a
- * reader busy, or is too large for one, is read as plain text; what it says of itself counts as far as it could be read.
+ * Extracts an HTML page's main content and metadata. `url` is where it came from. A page that is designed to keep a
+ * reader busy, or is too large, is read as plain text; its metadata is used as far as it could be read.
  */
 export function pageContent(html: string, url: string): PageContent {
   const whole = html.slice(0, MAX_HTML_CHARACTERS)
@@ -74,7 +74,7 @@ export function pageContent(html: string, url: string): PageContent {
     ...(description ? { description } : {}),
     ...(siteName ? { siteName } : {}),
     ...(place ? { place } : {}),
-    // Last: the reader takes the tree apart.
+    // Last: the reader modifies the tree.
     markdown: end === null ? mainContent(document) : plainText(whole),
   }
 }
@@ -107,14 +107,14 @@ function mainContent(document: HtmlDocument): string {
   return NodeHtmlMarkdown.translate(articleOf(document) ?? contentOf(whole), { bulletMarker: '-' }).trim()
 }
 
-/** A page in which no article can be told, without what is never content. */
+/** A page without a recognizable article, minus elements that are never content. */
 function contentOf(html: string): string {
   const document = documentOf(`<html><body>${html}</body></html>`)
   for (const element of document.querySelectorAll([...NOT_CONTENT].join(','))) element.remove()
   return document.querySelector('body')?.innerHTML ?? ''
 }
 
-/** The article of a page, as HTML; null where there is none, or the tree is too broken to tell. */
+/** A page's article as HTML; null when there is none, or the tree is too broken to find one. */
 function articleOf(document: HtmlDocument): string | null {
   try {
     // Readability wants the DOM of a browser; linkedom is one as far as it asks.

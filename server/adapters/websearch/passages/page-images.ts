@@ -15,7 +15,7 @@ export interface PageImage {
 
 const MAX_IMAGES = 200
 
-/** The pictures of a page that have words, or a name, to be found by. */
+/** The images of a page that have text or a file name to be found by. */
 export function pageImages(document: ReturnType<typeof parseHTML>['document'], base: string): PageImage[] {
   const found = new Map<string, PageImage>()
   for (const image of document.querySelectorAll('img[src]')) {

@@ -1,47 +1,47 @@
 import type { Places, TermFinder } from './search-terms'
 
-/** The words of one passage by where they stand. */
+/** The words of one passage by field. */
 export interface PassageWords {
   readonly title: string
   readonly heading: string
   readonly text: string
-  /** Words it should also be found by, which it does not show. */
+  /** Additional words to find it by, which it does not show. */
   readonly hidden?: string
 }
 
-/** What a score needs to know of the whole that is searched. */
+/** The corpus statistics that a score needs. */
 export interface Corpus {
   readonly passages: number
-  /** In how many of them a term stands, in the order of the question's terms. */
+  /** How many passages contain each term, in the order of the question's terms. */
   readonly having: readonly number[]
-  /** Characters of a passage's text, on average. */
+  /** Average length of a passage's text, in characters. */
   readonly meanLength: number
 }
 
 export interface PassageScore {
   /** The higher the better, within one question. */
   readonly score: number
-  /** What part of the question is in the passage, 0 to 1; a rare word counts for more than one that stands everywhere. */
+  /** The share of the question in the passage, 0 to 1; rare words count more than frequent ones. */
   readonly coverage: number
 }
 
 /**
  * The weights were chosen on half of the questions of `bun run bench:search`, and are judged by the other half (docs/search.md).
- * BM25F: a word counts this much by the field it stands in, and saturates over all fields together.
+ * BM25F: a word's weight depends on its field, and saturates over all fields together.
  */
 const FIELDS = { title: 3.5, heading: 1.5, text: 1, hidden: 2.5 }
 const K1 = 1.1
-/** How much a long passage is held against itself. */
+/** The penalty for long passages (BM25's b). */
 const B = 0.5
-/** Words that stand side by side in the question and near each other in a passage add up to this part of their weight. */
+/** Adjacent words of the question that are near each other in a passage add up to this share of their weight. */
 const PROXIMITY = 0.15
 /** In characters; a word and what stands before the next. */
 const NEAR = 80
 const SIDE_BY_SIDE = 14
-/** A passage that lacks part of the question loses a little beyond the words it lacks. */
+/** An extra penalty for passages that lack part of the question. */
 const COVERAGE_POWER = 0.1
 
-/** How well a passage answers a question: its words by field, their rarity, and how near they stand to each other. */
+/** Scores how well a passage answers a question: by its words' fields, rarity and proximity. */
 export function scorePassage(finder: TermFinder, passage: PassageWords, corpus: Corpus): PassageScore {
   const title = finder.places(passage.title)
   const heading = finder.places(passage.heading)
@@ -68,7 +68,7 @@ export function scorePassage(finder: TermFinder, passage: PassageWords, corpus: 
   return { score: (score + PROXIMITY * near) * coverage ** COVERAGE_POWER, coverage }
 }
 
-/** How much a term tells: little when every second passage has it. */
+/** A term's inverse document frequency: low when every second passage contains it. */
 function rarity(passages: number, having: number): number {
   return Math.log(1 + (passages - having + 0.5) / (having + 0.5))
 }

@@ -1,15 +1,15 @@
 import type { Block, Section } from './markdown-sections'
 import { countTokens, cutToTokens } from './token-count'
 
-/** A piece of a document, small enough to be handed out whole. `heading` is the path of headings it stands under. */
+/** A piece of a document, small enough to be returned whole. `heading` is the path of headings above it. */
 export interface Passage {
   readonly heading: string
   readonly text: string
-  /** What its snippet costs, heading included; never less than the tokenizer says of the whole. */
+  /** Tokens of its snippet, including the heading; never less than the tokenizer counts for the whole. */
   readonly tokens: number
 }
 
-/** Passages aim at this size: enough to stand alone, small enough to choose between. */
+/** The target size: enough to be understood alone, small enough to choose between. */
 const GOAL_TOKENS = 220
 const MAX_PROSE_TOKENS = 300
 /** Code and tables are kept whole up to here. With the longest heading they still fit the smallest budget of one page, 512 tokens. */
@@ -17,9 +17,9 @@ const MAX_WHOLE_TOKENS = 420
 const MAX_HEADING_TOKENS = 40
 /** Room for the two fences that each piece of a long block of code is given. */
 const FENCE_TOKENS = 12
-/** A section smaller than this is joined with its neighbours: alone it says too little. */
+/** A section smaller than this is merged with its neighbors: alone it says too little. */
 const SMALL_TOKENS = 90
-/** What stands between two blocks costs at most this. */
+/** Maximum tokens of the separator between two blocks. */
 const BREAK_TOKENS = 1
 
 /** Cuts sections into passages of one heading each, or of several small neighbours under one parent. */
@@ -31,12 +31,12 @@ export function passagesOf(sections: readonly Section[]): Passage[] {
   })
 }
 
-/** A passage as it is handed out: its place in the page, then its words. */
+/** A passage as it is returned: its heading path, then its text. */
 export function snippetOf(passage: Pick<Passage, 'heading' | 'text'>): string {
   return passage.heading === '' ? passage.text : `${passage.heading}\n${passage.text}`
 }
 
-/** A block and what it costs, counted once. */
+/** A block with its token count, counted once. */
 interface CountedBlock extends Block {
   readonly tokens: number
 }
@@ -77,7 +77,7 @@ function joinSmall(sections: readonly Section[]): Joined[] {
   return joined
 }
 
-/** Whether the second stands beside the first or right below it. */
+/** Whether the second heading is a sibling or direct child of the first. */
 function isNear(first: readonly string[], second: readonly string[]): boolean {
   const shared = second.slice(0, -1)
   const siblings = first.length === second.length && shared.every((text, at) => text === first[at])
@@ -111,7 +111,7 @@ function mostTokens(block: Block): number {
   return block.kind === 'prose' ? MAX_PROSE_TOKENS : MAX_WHOLE_TOKENS
 }
 
-/** A block in pieces that each fit a passage: by lines, then by sentences, at last by length. */
+/** Splits a block into pieces that fit a passage: by lines, then by sentences, finally by length. */
 function cutBlock(block: CountedBlock): CountedBlock[] {
   const most = mostTokens(block)
   if (block.tokens <= most) return [block]
@@ -121,10 +121,10 @@ function cutBlock(block: CountedBlock): CountedBlock[] {
   return pieces(framed.body, room).map((text) => counted({ text: framed.wrap(text), kind: block.kind }))
 }
 
-/** What stands round each piece of a block that is too long, so that a piece alone is still what the whole was. */
+/** The text around each piece of a long block, so that a piece keeps the form of the whole (a code block, a table). */
 interface Frame {
   readonly body: string
-  /** What the frame costs. */
+  /** Tokens of the frame. */
   readonly tokens: number
   wrap(piece: string): string
 }

@@ -1,6 +1,6 @@
 import { Tokenizer } from 'htmlparser2'
 
-/** What is never the content of a page, where no article can be told. */
+/** Elements that are never content, for pages without a recognizable article. */
 export const NOT_CONTENT = new Set(['head', 'title', 'script', 'style', 'nav', 'header', 'footer', 'noscript'])
 const STARTS_PARAGRAPH = new Set(['p', 'div', 'br', 'li', 'tr', 'pre', 'table', 'ul', 'ol', 'article', 'section'])
 

@@ -3,19 +3,19 @@ import type { Passage } from './passages'
 import { type PageFacts, type RankedPage, standing } from './ranked-page'
 import { joinedTerms, searchTerms, TermFinder } from './search-terms'
 
-/** A page that was fetched and cut, and what its finder thought of it. */
+/** A page that was fetched and split, with its search engine's rank. */
 export interface CutPage extends PageFacts {
   readonly passages: readonly Passage[]
-  /** How well its finder ranked it: 1 the best, down to 0. */
+  /** The search engine's rank: 1 is best, down to 0. */
   readonly prior: number
 }
 
-/** What part of a page's score its finder's rank may take away. */
+/** The share of a page's score that a low rank at its search engine can cost. */
 const PRIOR_WEIGHT = 0.5
 
 /**
- * Ranks the passages of pages, and the pages by their passages, best first. Rarity is that within the pages themselves. A
- * page none of whose passages has a word of the question is left out.
+ * Ranks the passages of pages, and the pages by their passages, best first. Word rarity is measured within these pages. A
+ * page is dropped when none of its passages contains a word of the question.
  */
 export function rankPages(q: string, pages: readonly CutPage[]): RankedPage[] {
   const terms = searchTerms(q)

@@ -4,17 +4,17 @@ import type { Passage } from './passages'
 export interface RankedPassage extends Passage {
   /** The higher the better, within one question. */
   readonly score: number
-  /** What part of the question it has, 0 to 1. */
+  /** The share of the question that it covers, 0 to 1. */
   readonly coverage: number
-  /** Whether its page begins with it. */
+  /** Whether it is the beginning of its page. */
   readonly isFirst?: boolean
 }
 
-/** What an answer tells of a page, whatever was asked. */
+/** The data of a page in a response, independent of the question. */
 export interface PageFacts {
   readonly url: string
   readonly title: string
-  /** What the title costs. */
+  /** Tokens of the title. */
   readonly titleTokens: number
   readonly hostname: string
   readonly siteName: string
@@ -26,20 +26,20 @@ export interface PageFacts {
   readonly favicon: string | null
   /** Absolute, or a path of this gateway. */
   readonly thumbnail: string | null
-  /** The name of the place that the page is about; absent when it is about none. */
+  /** The name of the place that the page is about, if any. */
   readonly placeName?: string
 }
 
-/** A page with its passages that answer a question, best first; at least one. */
+/** A page with the passages that answer a question, best first; at least one. */
 export interface RankedPage extends PageFacts {
   readonly score: number
   readonly passages: readonly RankedPassage[]
 }
 
-/** What the words of a page's beginning count for when pages are told apart: there it says what it is about. */
+/** Extra weight of a page's beginning when pages are ranked: it says what the page is about. */
 const BEGINNING = 1.3
 
-/** How high a page stands: as high as its best passage, and a little higher for each of the next two. */
+/** A page's score: that of its best passage, plus a little for each of the next two. */
 export function standing(passages: readonly { readonly score: number; readonly isFirst?: boolean }[]): number {
   const scores = passages.map(({ score, isFirst }) => (isFirst ? score * BEGINNING : score)).sort((a, b) => b - a)
   return (scores[0] ?? 0) + 0.1 * (scores[1] ?? 0) + 0.02 * (scores[2] ?? 0)

@@ -10,7 +10,7 @@ const MAX_TEXTS = 100_000
 const MAX_BREAKS = 5_000
 
 /**
- * How much of the HTML is a tree that readers of trees can take: its end, or null when all of it is. Found without building
+ * How much of the HTML a DOM-based reader can handle: where to cut, or null when it can handle all. Found without building
  * the tree, and in a time that grows with the length alone.
  */
 export function readablePart(html: string): number | null {

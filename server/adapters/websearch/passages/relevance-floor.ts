@@ -4,9 +4,9 @@ import type { RankedPage } from './ranked-page'
 export type ThresholdMode = 'disabled' | 'lenient' | 'balanced' | 'strict'
 
 interface Floor {
-  /** The least part of the question that a passage must have. */
+  /** The minimum share of the question that a passage must cover. */
   readonly coverage: number
-  /** The least score, as a part of the best passage's. */
+  /** The minimum score, as a share of the best passage's. */
   readonly score: number
 }
 

@@ -47,7 +47,7 @@ export function segmentsOf(run: string): string[] {
   return [...SEGMENTER.segment(run)].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment.toLowerCase())
 }
 
-/** Each two words of a question that follow one another, as one. */
+/** Each pair of adjacent words of a question, joined into one. */
 export function joinedTerms(terms: readonly SearchTerm[]): SearchTerm[] {
   return terms.slice(1).flatMap(({ word }, at): SearchTerm[] => {
     const joined = `${terms[at]?.word ?? ''}${word}`
@@ -60,7 +60,7 @@ export function wordsOf(text: string): string[] {
   return text.toWellFormed().match(WORD) ?? []
 }
 
-/** Where words with the stems of a question stand in a text, by term, in characters from its start. */
+/** Positions in a text of words with the question's stems, by term, in characters from its start. */
 export type Places = readonly (readonly number[])[]
 
 /** Finds a question's words in texts; made once for a question. */

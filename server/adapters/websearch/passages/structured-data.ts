@@ -2,13 +2,13 @@ import type { parseHTML } from 'linkedom'
 import { boundedJson } from '../../../core/json-bounds'
 import type { PagePlace } from './page-place'
 
-/** What the JSON-LD of a page says, as far as a search asks. */
+/** The parts of a page's JSON-LD that a search uses. */
 export interface StructuredData {
   readonly published?: string
   readonly place?: PagePlace
 }
 
-/** Objects of a page that are looked at, and values that are looked through for them. */
+/** Limits on the objects that are read and the values that are searched for them. */
 const MAX_NODES = 500
 const MAX_VALUES = 10_000
 

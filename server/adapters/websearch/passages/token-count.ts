@@ -29,7 +29,7 @@ export function countTokens(text: string): number {
   return tokens + count(text.slice(from), NOTHING_SPECIAL)
 }
 
-/** The text, cut at a character so that it costs at most `tokens`. */
+/** The text, cut at a character boundary to at most `tokens` tokens. */
 export function cutToTokens(text: string, tokens: number): string {
   // No token is made of more than a few hundred bytes, and hardly one of text of more than 16 characters.
   const bounded = text.length > tokens * 16 ? text.slice(0, tokens * 16) : text

@@ -34,7 +34,7 @@ export interface ContextSearchOptions {
 type Answer = Result<ProviderAnswer, UpstreamFailure>
 
 const MAX_RESULT_PAGES = 3
-/** Pages that are fetched for one call; those after stand with the engine's excerpt. */
+/** Pages fetched per call; the rest use the engine's excerpt. */
 const MAX_FETCHED = 20
 /** Fetched beyond the pages that are asked for: some say nothing about the question. */
 const SPARE_PAGES = 5

@@ -2,7 +2,7 @@ import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { FoundPage } from './page-wire'
 import type { RobotsRules } from './robots-rules'
 
-/** Pages that are fetched at one time for one call. */
+/** Concurrent page fetches per call. */
 const AT_ONCE = 8
 const MAX_BYTES = 2 * 1024 * 1024
 const MAX_REDIRECTS = 4

@@ -17,18 +17,18 @@ import { searxngSearch } from './searxng-search'
 export interface SearxngWebsearchOptions {
   /** Where the operator's SearXNG is, without a slash at the end. */
   readonly searxngUrl: string
-  /** Engines asked for `safesearch=strict`, by SearXNG's names; its own choice when empty. */
+  /** Engines for `safesearch=strict`, by SearXNG's names; SearXNG chooses when empty. */
   readonly strictEngines: readonly string[]
   /** Calls the operator's SearXNG. */
   readonly fetch: OutboundFetch
   /** Calls addresses that strangers name: public ones only. */
   readonly fetchPage: OutboundFetch
-  /** The name by which a `robots.txt` addresses us. */
+  /** Our user agent name in a `robots.txt`. */
   readonly agent: string
   readonly goggles: PublishedGoggles
   readonly clock: Clock
   readonly baseUrl: string
-  /** For the whole of a call, below its deadline. */
+  /** Timeout of a whole call, below its deadline. */
   readonly budgetMs: number
   readonly pages?: PageReaderOptions
 }

@@ -25,8 +25,8 @@ const MAX_MS = 1_500
 const START_MS = 15_000
 
 /**
- * Reads pages and makes answers of them, on a thread of its own and one at a time. A page that takes too long, whatever its
- * makers did to it, ends the thread: that page is given up and the next one starts another thread.
+ * Reads pages and builds responses from them, on a separate thread and one at a time. A page that takes too long, whatever
+ * the reason, ends the thread: that page is dropped and the next one starts a new thread.
  */
 export class PageReader {
   private readonly mostMs: number
@@ -59,7 +59,7 @@ export class PageReader {
     this.watch(worker, START_MS)
   }
 
-  /** The page in passages; null when it cannot be read, or the call is over. */
+  /** Splits a page into passages; null when it cannot be read or the call has ended. */
   async read(page: FoundPage, signal: AbortSignal): Promise<ReadPage | null> {
     const outcome = await this.do({ read: page }, signal)
     return outcome && 'page' in outcome ? outcome.page : null
@@ -77,7 +77,7 @@ export class PageReader {
     return outcome && 'body' in outcome ? ok(outcome.body) : failureOf(outcome, signal)
   }
 
-  /** Ends the thread. What is asked then or later comes to nothing. */
+  /** Ends the thread. Pending and later tasks fail. */
   close(): void {
     this.isClosed = true
     this.end()
@@ -141,7 +141,7 @@ export class PageReader {
     this.timer = null
   }
 
-  /** The thread is gone, or has to go: what it had is given up. One that did not even start takes all that wait with it. */
+  /** The thread ended or must end: its task fails. If it did not even start, all waiting tasks fail too. */
   private lost(worker: Worker): void {
     if (this.worker !== worker) return
     const hadStarted = this.isReady
@@ -159,7 +159,7 @@ export class PageReader {
   }
 }
 
-/** Why a task came to nothing: its goggles, or that it could not be done in time. */
+/** Why a task failed: its goggles, or not finished in time. */
 function failureOf(outcome: Outcome, signal: AbortSignal): Result<never, UpstreamFailure> {
   if (outcome && 'unbuilt' in outcome) return UNBUILT
   if (outcome && 'goggles' in outcome) return no(brokenGoggle(outcome.goggles))

@@ -5,7 +5,7 @@ import type { AdultLevel } from '../passages/page-content'
 import type { CutPage } from '../passages/rank-pages'
 import type { ThresholdMode } from '../passages/relevance-floor'
 
-/** A page as it was found: its bytes when it was fetched, else the words that the engine showed of it. */
+/** A search result: the page's bytes when it was fetched, otherwise the engine's excerpt. */
 export interface FoundPage {
   readonly url: string
   /** What the engine calls it, where the page does not say. */
@@ -56,7 +56,7 @@ export interface OrderTask {
   readonly subjects: readonly Subject[]
 }
 
-/** Work for the thread that reads pages, one piece at a time. */
+/** A task for the thread that reads pages, one at a time. */
 export type PageTask = { readonly read: FoundPage } | { readonly order: OrderTask } | { readonly answer: AnswerTask }
 
 export type ToPageThread = { readonly id: number; readonly task: PageTask }
@@ -67,8 +67,8 @@ export type FromPageThread =
   | { readonly id: number; readonly body: string }
   /** The places of the subjects that goggles leave, in their new order. */
   | { readonly id: number; readonly order: readonly number[] }
-  /** There is more to build of the goggles: it must be asked again. */
+  /** The goggles are not fully built yet: send the task again. */
   | { readonly id: number; readonly unbuilt: true }
-  /** The rule that the goggles of a task break. */
+  /** The rule that the task's goggles break. */
   | { readonly id: number; readonly goggles: string }
   | { readonly id: number; readonly problem: string }

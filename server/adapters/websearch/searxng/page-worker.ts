@@ -6,7 +6,7 @@ import { contextAnswer } from './context-answer'
 import type { FromPageThread, OrderTask, ToPageThread } from './page-wire'
 import { readPage } from './read-page'
 
-/** The thread that reads pages of strangers: what hangs it is ended with it, and nothing else stops. */
+/** The thread that reads strangers' pages: a page that hangs it can be killed with it, and nothing else stops. */
 declare const self: Worker
 
 const books = new RuleBooks()

@@ -9,7 +9,7 @@ const MAX_CHARACTERS = 1_000_000
 /** More passages than this of one page are not counted: no budget of one page has room for them. */
 const MAX_MARKDOWN_CHARACTERS = 400_000
 
-/** Cuts a page into passages. Takes as long as its text is long: for a thread that somebody watches. */
+/** Splits a page into passages. Slow on long text: run it on a supervised thread. */
 export function readPage(found: FoundPage): ReadPage {
   const { url, excerpt, prior, fetchedAt, fetched } = found
   const text = fetched ? decoded(fetched.bytes, fetched.charset).slice(0, MAX_CHARACTERS) : excerpt

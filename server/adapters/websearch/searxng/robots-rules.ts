@@ -2,7 +2,7 @@ import robotsParser from 'robots-parser'
 import type { Clock } from '../../../core/clock'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 
-/** What of a site may be visited, by its own `robots.txt`. */
+/** Which URLs of a site may be fetched, according to its `robots.txt`. */
 type Rules = (url: string) => boolean
 
 const TIMEOUT_MS = 1_500

@@ -5,7 +5,7 @@ import { jsonOf, member } from '../json-body'
 import { upstreamFailure } from '../upstream-failure'
 import { webAddress } from '../web-address'
 
-/** One question to SearXNG. Every value is spelled its way. */
+/** One query to SearXNG. Every value uses SearXNG's spelling. */
 export interface SearxngQuestion {
   readonly words: string
   readonly category: 'general' | 'images'
@@ -56,7 +56,7 @@ export class SearxngClient {
     this.fetch = fetch
   }
 
-  /** One page of results. That all engines failed is a failure, although SearXNG answers 200. */
+  /** One page of results. It is a failure when all engines failed, although SearXNG returns 200. */
   async ask(
     question: SearxngQuestion,
     page: number,
@@ -86,7 +86,7 @@ export class SearxngClient {
     return readPage(fetched.value.body)
   }
 
-  /** Whether it says that it is well. Asked at most every five seconds, however often somebody wants to know. */
+  /** Whether SearXNG reports that it is healthy. Checked at most every five seconds. */
   isHealthy(nowMs: number): Promise<boolean> {
     if (!this.health || nowMs - this.health.at >= HEALTH_FRESH_MS) this.health = { at: nowMs, well: this.askHealth() }
     return this.health.well
@@ -144,7 +144,7 @@ function readResult(value: unknown): SearxngResult {
   }
 }
 
-/** SearXNG tells dates without a zone; they are read as UTC. */
+/** SearXNG returns dates without a time zone; they are read as UTC. */
 function instant(text: string): string | null {
   const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text) || !text.includes('T') ? text : `${text}Z`
   const at = new Date(zoned)

@@ -6,10 +6,10 @@ import { nearestCorrection, searchableWords } from './searxng-query'
 export interface SearxngOptions {
   readonly question: SearxngQuestion
   readonly spellcheck: boolean
-  /** Results that are enough. */
+  /** Number of results to collect. */
   readonly count: number
   readonly mostPages: number
-  /** What makes two results the same. */
+  /** The key by which results are deduplicated. */
   readonly sameness: (result: SearxngResult) => string
   readonly timeoutMs: number
 }

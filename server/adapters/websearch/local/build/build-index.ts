@@ -12,7 +12,7 @@ import { type InstalledPackage, installedPackages, readManifest } from './instal
 import { ownPage, packageDocuments } from './package-documents'
 import { projectDocuments, projectFiles } from './project-documents'
 
-/** What an index is made of. Plain data, so that it can be sent to a worker. */
+/** The sources of an index. Plain data, so that it can be sent to a worker. */
 export interface IndexSources {
   /** The node_modules folder whose packages are indexed. */
   readonly nodeModules: string

@@ -1,7 +1,7 @@
 import { buildIndex } from './build-index'
 import type { BuildAnswer, BuildRequest } from './ensure-index'
 
-/** The thread of a build: it takes one request, tells its progress, answers and has nothing more to do. */
+/** The build thread: it takes one request, reports progress, responds and ends. */
 declare const self: Worker
 
 self.onmessage = async ({ data }: MessageEvent<BuildRequest>) => {

@@ -14,7 +14,7 @@ export interface EnsureIndexOptions extends BuildRequest {
 }
 
 /**
- * Has an index of these sources at `indexPath`, with what is wished. Does nothing when the one there is it; otherwise builds
+ * Makes sure that `indexPath` has an index of these sources with these options. Does nothing if it does; otherwise builds
  * on a thread of its own, so that the caller goes on serving, and puts the new file in place in one step. Answers what was
  * built, or null when nothing had to be. A failed build throws and leaves the old file as it was.
  */

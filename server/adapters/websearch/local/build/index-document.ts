@@ -27,7 +27,7 @@ export interface IndexDocument {
   readonly favicon?: string
   /** Absolute https address of a picture; one that fits the kind when absent. */
   readonly thumbnail?: string
-  /** Words it should also be found by, which it does not show. */
+  /** Additional words to find it by, which it does not show. */
   readonly keywords?: readonly string[]
 }
 

@@ -89,7 +89,7 @@ export class IndexWriter {
     return this.urls.has(url)
   }
 
-  /** Leaves out a document whose url is taken, or that has no words; answers whether it was written. */
+  /** Skips a document whose URL is taken or that has no words; returns whether it was written. */
   async addDocument({ document, sections }: SectionedDocument, from: Origin = BUILT_IN): Promise<boolean> {
     const url = webAddress(document.url)
     const passages = passagesOf(sections).slice(0, PASSAGES_PER_DOCUMENT)
@@ -185,7 +185,7 @@ export class IndexWriter {
     if (found.length > 0) await this.removeDocument(id, url, 0)
   }
 
-  /** Removes everything that was read from there. */
+  /** Removes everything that was read from that origin. */
   async removeOrigin({ source, origin }: Origin): Promise<void> {
     await this.flush()
     const documents = await this.select<{ id: number; url: string }>(
@@ -227,7 +227,7 @@ export class IndexWriter {
     await this.transaction.execute({ sql, args })
   }
 
-  /** Writes what is left, brings the statistics up to date, closes the file and has it on the disk. */
+  /** Writes what is pending, updates the statistics, closes the file and syncs it to disk. */
   async finish(meta: Readonly<Record<string, string>>): Promise<IndexCounts> {
     await this.flush()
     await this.writeVocabulary()
@@ -247,7 +247,7 @@ export class IndexWriter {
     return { documents: count('documents'), passages: count('passages'), images: count('images') }
   }
 
-  /** Gives the file up; removing it is the caller's. */
+  /** Abandons the file; the caller removes it. */
   abandon(): void {
     this.client.close()
   }

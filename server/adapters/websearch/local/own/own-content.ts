@@ -1,6 +1,6 @@
 import type { IndexDocument, IndexImage } from '../build/index-document'
 
-/** What one file or page of an operator's source gives to the index. */
+/** What one file or page of an operator's source adds to the index. */
 export interface OwnContent {
   readonly document: IndexDocument | null
   readonly images: readonly IndexImage[]
@@ -25,7 +25,7 @@ export interface RawFile {
   readonly url: string
 }
 
-/** Something that cannot be indexed; its message says why. */
+/** A file or page that cannot be indexed; the message says why. */
 export class Unreadable extends Error {}
 
 /** What `FileReader` sends its process, and what comes back. */

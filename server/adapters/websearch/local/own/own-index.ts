@@ -28,14 +28,14 @@ export interface AddRequest {
   readonly baseUrl?: string
 }
 
-/** What reading a source came to. */
+/** The result of reading a source. */
 export interface AddReport {
   readonly location: string
   readonly added: number
   readonly changed: number
   readonly removed: number
   readonly unchanged: number
-  /** What could not be read, and why; what was read there before stays. */
+  /** What could not be read, and why; content read earlier stays in the index. */
   readonly unreadable: readonly { readonly origin: string; readonly reason: string }[]
 }
 
@@ -48,7 +48,7 @@ export interface SourceStatus extends SourceRow {
 /** Raised with every change to how files are read, so that they are read again. */
 const READER_VERSION = 1
 
-/** What an operator adds to the index, and takes out of it again. Readers of the index never see half of a change. */
+/** Adds an operator's own content to the index and removes it. Readers of the index never see half of a change. */
 export class OwnIndex {
   private readonly options: OwnIndexOptions
 
@@ -78,7 +78,7 @@ export class OwnIndex {
     })
   }
 
-  /** Takes a source out; false when there is none of that location or number. */
+  /** Removes a source; false when none has that location or number. */
   async remove(locationOrId: string): Promise<boolean> {
     const { indexPath } = this.options
     return whileAlone(indexPath, async () => {
@@ -96,7 +96,7 @@ export class OwnIndex {
     })
   }
 
-  /** Every source with what it gave to the index. */
+  /** Every source with what it added to the index. */
   async list(): Promise<SourceStatus[]> {
     const listed = await readIndex(this.options.indexPath, async (client) => {
       const sources = await sourceRows(client)

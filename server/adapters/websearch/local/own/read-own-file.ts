@@ -11,7 +11,7 @@ import { type OwnContent, type RawFile, type SourceSettings, Unreadable } from '
 
 const MAX_TEXT_CHARACTERS = 4_000_000
 
-/** Reads a file for the index. Throws `Unreadable` for what has nothing to index. */
+/** Reads a file for the index. Throws `Unreadable` when there is nothing to index. */
 export async function readOwnFile(file: RawFile, settings: SourceSettings): Promise<OwnContent> {
   switch (formOf(file.origin, file.contentType)) {
     case 'html':

@@ -10,7 +10,7 @@ import { readInside } from './read-inside'
 /** One file or page of a source, not read yet. */
 export interface SourceFile {
   readonly origin: string
-  /** Null when it is not there any more; throws `Unreadable` when it cannot be had now. */
+  /** Null when it no longer exists; throws `Unreadable` when it cannot be fetched now. */
   fetch(): Promise<RawFile | null>
 }
 

@@ -3,7 +3,7 @@ import type { SearchTerm } from '../../passages/search-terms'
 import { PASSAGES_PER_DOCUMENT } from '../index-schema'
 import { selectRows } from './select-rows'
 
-/** What a document must be to be found. */
+/** The filters of a search. */
 export interface DocumentFilter {
   /** 0 none, 1 of adult themes, 2 explicit. */
   readonly mostAdult: number

@@ -97,7 +97,7 @@ function ones(bits: number): number {
   return count
 }
 
-/** Letters added, left out, changed, or swapped with their neighbour, to make one word of the other; over `most`, just more. */
+/** The edit distance (insertions, deletions, changes, adjacent swaps) of two words; above `most`, any larger number. */
 function mistakes(a: string, b: string, most: number): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, at) => at)
