@@ -328,6 +328,20 @@ describe('the pace of an address (spec-answers 9)', () => {
     expect(verdict(await paid({ challenge: {} }, SEARCH, slow))).toBe('rate_limit_exceeded')
     await endAndReconcile(slow)
   })
+
+  test('counts a message whose credential never reaches a call: wrong arguments, no id, no media type that is taken', async () => {
+    const slow = await opened({ ANON_RPM: '3', PAYMENTS_ATTEMPTS_RPM: '1' }, { now: Date.now() })
+    const wrong = { ...SEARCH, arguments: { nope: 1 }, _meta: { [CREDENTIAL]: {} } }
+    const right = { ...SEARCH, _meta: { [CREDENTIAL]: {} } }
+    const sent = (params: Record<string, unknown>, init: { id?: null; headers?: Record<string, string> } = {}) =>
+      mcp(slow, null, 'tools/call', params, { path: PATH, ...init })
+    expect(verdict(await sent(wrong))).toBe('invalid_parameter')
+    expect((await sent(right, { id: null })).status).toBe(202)
+    expect((await sent(right, { headers: { accept: 'text/plain' } })).status).toBe(406)
+    expect((await sent(wrong)).status).toBe(429)
+    expect((await called(SEARCH, slow)).status).toBe(429)
+    await endAndReconcile(slow)
+  })
 })
 
 test('where no payment can be taken, the price and the way to a key are told, as every failure of a tool', async () => {

@@ -88,7 +88,7 @@ class McpRoute {
     const tools = toolsFor(known?.account.id ?? null)
     const called = calledTool(message, tools)
     const payment = called && isPayable(called) ? paymentIn(message) : null
-    // A payment is counted where it is judged, apart from the other requests of its address.
+    // A payment is counted where its call is run, apart from the other requests of its address.
     const reply = payment ? context.reply : await counted()
     if (reply.refusal) return reply.refuse(reply.refusal)
     const problem = called && !payment ? reply.forbids(called.route) : null
@@ -98,6 +98,7 @@ class McpRoute {
     if (called?.isLong) context.allowSilence()
     const name = nameOf(caller)
     if (name !== null) cancelled(message, name, this.running)
+    let hasRun = false
     const answer = await answerMcp({
       request,
       message,
@@ -105,13 +106,18 @@ class McpRoute {
       payment,
       tools,
       running: this.running,
-      run: (call, signal) => this.calls.answer(context, call, { payment, signal }),
+      run: (call, signal) => {
+        hasRun = true
+        return this.calls.answer(context, call, { payment, signal })
+      },
       every: (ms, tick) => {
         const timer = setInterval(tick, ms)
         return () => clearInterval(timer)
       },
     })
-    return reply.passed(answer, called !== null)
+    // A message that brought a payment, and was refused before any call, counts like one without.
+    const last = payment && !hasRun ? await counted() : reply
+    return last.refusal ? last.refuse(last.refusal) : last.passed(answer, called !== null)
   }
 
   /** Why a browser's request is not taken, or null. */
