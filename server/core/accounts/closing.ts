@@ -43,12 +43,11 @@ export class AccountClosing {
     this.parts = parts
   }
 
-  /** Closes the account and returns the forfeited balance. */
-  async close(owner: Leaver, body: unknown): Promise<Result<Money, Failure>> {
+  /** Closes the account and returns the forfeited balance. `repeated` is the e-mail address that the owner typed again. */
+  async close(owner: Leaver, repeated: string): Promise<Result<Money, Failure>> {
     const { identity, accounts, appGrants, settings, ledger, clock } = this.parts
     const { account, email } = owner
-    const repeated: unknown = Reflect.get(Object(body), 'email')
-    if (typeof repeated !== 'string' || repeated.trim().toLowerCase() !== email.toLowerCase())
+    if (repeated.trim().toLowerCase() !== email.toLowerCase())
       return no(wrongParameters([wrong('email', 'must be the e-mail address of this account', repeated)]))
     if (account.operator && (await this.isLastOperator(account)))
       return no(

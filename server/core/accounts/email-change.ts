@@ -2,6 +2,13 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../clock'
 
 const DAY_MS = 24 * 3_600_000
+const MAX_CHARACTERS = 254
+
+/** An e-mail address in lower case, without spaces around it; null when the text is none. */
+export function readEmail(text: string): string | null {
+  const email = text.trim().toLowerCase()
+  return email.length <= MAX_CHARACTERS && /^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(email) ? email : null
+}
 
 /** A change of e-mail address that awaits confirmation. */
 export interface EmailChange {

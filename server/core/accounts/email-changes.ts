@@ -10,7 +10,6 @@ import { confirmEmailMail, emailChangedMail } from './owner-mails'
 import type { AccountStore } from './store'
 import { wrong } from './submitted'
 
-const MAX_CHARACTERS = 254
 const LINK_EXPIRED = 'This link has expired or was already used. Request a new one in Settings.'
 
 interface Parts {
@@ -42,13 +41,12 @@ export class EmailChanges {
     return this.parts.mailer !== null
   }
 
-  /** With mail, the response is the same whether or not the address is taken, so that it does not reveal who has an account. */
-  async ask(owner: KeyOwner & { readonly email: string }, body: unknown): Promise<Result<'sent' | 'changed', Failure>> {
-    const given: unknown = Reflect.get(Object(body), 'email')
-    const to = typeof given === 'string' ? given.trim().toLowerCase() : ''
-    if (!/^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(to) || to.length > MAX_CHARACTERS)
-      return no(wrongParameters([wrong('email', 'must be an e-mail address', given)]))
-    if (to === owner.email) return no(wrongParameters([wrong('email', 'is already your address', given)]))
+  /**
+   * Asks to change the address to `to`, as `readEmail` reads it. With mail, the response is the same whether or not the address
+   * is taken, so that it does not reveal who has an account.
+   */
+  async ask(owner: KeyOwner & { readonly email: string }, to: string): Promise<Result<'sent' | 'changed', Failure>> {
+    if (to === owner.email) return no(wrongParameters([wrong('email', 'is already your address', to)]))
     const change = { userId: owner.actor.id, from: owner.email, to }
     const { mailer, baseUrl } = this.parts
     if (mailer) {
@@ -61,9 +59,8 @@ export class EmailChanges {
   }
 
   /** Makes the change that a token confirms and returns the new address. */
-  async confirm(body: unknown, actor: Pick<Actor, 'address'>): Promise<Result<string, Failure>> {
-    const token: unknown = Reflect.get(Object(body), 'token')
-    const change = typeof token === 'string' ? this.tokens.read(token) : null
+  async confirm(token: string, actor: Pick<Actor, 'address'>): Promise<Result<string, Failure>> {
+    const change = this.tokens.read(token)
     if (!change) return no(failure('invalid_state', LINK_EXPIRED))
     const by = { kind: 'owner', id: change.userId, address: actor.address } as const
     const changed = await this.change({ ...change, confirmed: true }, by)

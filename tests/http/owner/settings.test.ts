@@ -1,23 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { SessionList, SettingsRecord } from '../../../server/http/account/settings-record'
 import { eventSource } from '../../support/event-source'
 import { type Harness, openHarness } from '../../support/harness'
 import { linkKey } from '../../support/social/linked-key'
 import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
-
-interface SettingsBody {
-  readonly name: string
-  readonly email: string
-  readonly workspace_id: string
-  readonly timezone: string | null
-  readonly sends_mail: boolean
-}
-interface SessionBody {
-  readonly id: string
-  readonly current: boolean
-  readonly signed_in_at: string
-  readonly ip: string | null
-  readonly user_agent: string | null
-}
 
 const PASSWORD = 'correct horse battery'
 
@@ -29,10 +15,9 @@ beforeAll(async () => {
 })
 afterAll(() => closeReconciled(gateway))
 
-const settings = (who: Owner) => read<SettingsBody>(who.api('/api/settings'))
+const settings = (who: Owner) => read<SettingsRecord>(who.api('/api/settings'))
 const change = (who: Owner, body: unknown) => who.api('/api/settings', body, 'PATCH')
-const sessions = async (who: Owner) =>
-  (await read<{ sessions: SessionBody[] }>(who.api('/api/settings/sessions'))).sessions
+const sessions = async (who: Owner) => (await read<SessionList>(who.api('/api/settings/sessions'))).sessions
 const accountOf = (who: Owner) => read<AccountBody>(who.api('/api/account'))
 /** A second session of the same person. */
 async function again(who: Owner): Promise<Owner> {
@@ -77,7 +62,7 @@ describe('settings', () => {
     [{ name: 'Ada\x1b[2J' }, ['name']],
     [{ name: 'Ada\u202E\u200b' }, ['name']],
     [{ timezone: 'Mars/Phobos' }, ['timezone']],
-    [{ email: 'x@example.com', name: 7, timezone: 7 }, ['email', 'name', 'timezone']],
+    [{ email: 'x@example.com', name: 7, timezone: 7 }, ['name', 'timezone', 'email']],
   ])('%j is refused by name', async (body, params) => {
     const refusal = await refusalOf(change(operator, body))
     expect(refusal).toMatchObject({ status: 400, code: 'invalid_parameter' })
@@ -226,6 +211,15 @@ describe('closing the account', () => {
       expect(await refusalOf(close(owner, email))).toMatchObject({ status: 400, code: 'invalid_parameter' })
     gateway.clock.advance(600_001)
     expect(await refusalOf(close(owner))).toMatchObject({ status: 401, code: 'recent_sign_in_required' })
+    expect((await owner.api('/api/account')).status).toBe(200)
+  })
+
+  test('and changing the address take one member, and name any other', async () => {
+    const owner = await gateway.owner()
+    const extra = { email: owner.email, sure: true }
+    for (const path of ['/api/settings/close', '/api/settings/email'])
+      expect(await refusalOf(owner.api(path, extra))).toMatchObject({ code: 'invalid_parameter', param: 'sure' })
+    expect(await refusalOf(owner.api('/api/settings/email', {}))).toMatchObject({ code: 'missing_parameter' })
     expect((await owner.api('/api/account')).status).toBe(200)
   })
 

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import type { ConnectedApp as ConnectedAppRecord } from '../../../../server/http/account/app-record.ts'
 import { api, callJson, unwrap } from '../client/client.ts'
 
 /** Apps that hold live access, and the address that agents are given. */
@@ -8,7 +9,7 @@ function fetchApps() {
   return unwrap(api.apps.get())
 }
 
-export type ConnectedApp = Awaited<ReturnType<typeof fetchApps>>['apps'][number]
+export type ConnectedApp = ConnectedAppRecord
 
 export const appQuery = (id: string) =>
   queryOptions({ queryKey: ['apps', 'one', id], queryFn: () => unwrap(api.apps({ id }).get()), retry: false })

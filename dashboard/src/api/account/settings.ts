@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import type { SessionRecord, SettingsChange } from '../../../../server/http/account/settings-record.ts'
 import { api, callJson, unwrap } from '../client/client.ts'
 
 export const settingsQuery = queryOptions({ queryKey: ['settings'], queryFn: () => unwrap(api.settings.get()) })
@@ -8,14 +9,13 @@ export const sessionsQuery = queryOptions({
   queryFn: () => fetchSessions(),
 })
 
-export type SessionLine = Awaited<ReturnType<typeof fetchSessions>>['sessions'][number]
+export type SessionLine = SessionRecord
 
 function fetchSessions() {
   return unwrap(api.settings.sessions.get())
 }
 
-export const changeSettings = (change: { name?: string; timezone?: string | null }) =>
-  unwrap(api.settings.patch({ ...change }))
+export const changeSettings = (change: SettingsChange) => unwrap(api.settings.patch({ ...change }))
 
 /** `sent`: a link is on its way to the new address. `changed`: it holds already. */
 export const changeEmail = (email: string) => unwrap(api.settings.email.post({ email }))
