@@ -170,7 +170,7 @@ describe('attacks on the evm method', () => {
       expect(await judged(paying, shown, terms)).toBe('payment_network_unavailable')
       expect(await paying.settle(shown)).toMatchObject({ kind: 'unknown', isOurs: true })
       expect(await paying.offer(termsOf())).toBeNull()
-      expect(troubles).toEqual([expect.stringMatching(/the token moves nothing to the recipient.*paused/)])
+      expect(troubles).toEqual([expect.stringMatching(/the token cannot be transferred to the recipient.*paused/)])
       await sandbox.misbehave('setPaused', false)
       expect(await judged(paying, shown, terms)).toBe('valid')
       expect((await paying.settle(shown)).kind).toBe('settled')
@@ -219,7 +219,7 @@ describe('attacks on the evm method', () => {
 
   describe.each([
     ['of another chain', 'is of chain 8453'],
-    ['halted', 'stands still'],
+    ['halted', 'has halted'],
     ['dead', 'does not answer'],
   ] as const)('a node that is %s', (mood, told) => {
     test('is found while it runs: no offer, no payment judged, fates stay open, and it mends by itself', async () => {

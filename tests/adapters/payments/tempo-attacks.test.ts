@@ -37,7 +37,7 @@ describe('attacks on the tempo method', () => {
 
   describe.each([
     ['of another chain', 'is of chain 8453'],
-    ['halted', 'stands still'],
+    ['halted', 'has halted'],
     ['dead', 'does not answer'],
   ] as const)('a node that is %s', (mood, told) => {
     test('is found while it runs: no offer, no payment judged, fates stay open, and it mends by itself', async () => {
