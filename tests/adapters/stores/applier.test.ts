@@ -193,6 +193,24 @@ describe('the log that it reads', () => {
     expect([await number('SELECT applied_group FROM owner'), fatal]).toEqual([6, []])
   })
 
+  test('may be emptied while a round still writes notes: what it has applied is not read again', async () => {
+    const account = await stores.account(1000)
+    for (let i = 0; i < 1500; i++) applier.note(call(account, null))
+    for (let i = 0; i < 3; i++) add(charge(account, 5))
+    faults.before = () => {
+      if (batches !== 2) return
+      expect(applier.lastApplied).toBe(added)
+      writeFileSync(log, '')
+      applier.emptied()
+    }
+    await applier.applied()
+    expect(batches).toBe(3)
+    add(charge(account, 5))
+    await applier.applied()
+    expect([fatal, await charges(), applier.lastApplied, applier.unappliedBytes]).toEqual([[], 4, 4, 0])
+    expect(await number('SELECT count(*) FROM requests')).toBe(1504)
+  })
+
   test('may have a group larger than what is read at once', async () => {
     const account = await stores.account(1_000_000)
     const body = 'x'.repeat(200_000)

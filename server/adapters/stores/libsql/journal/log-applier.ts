@@ -51,9 +51,13 @@ const MAX_RETRY_MS = 8000
 export class Applier {
   private readonly options: ApplierOptions
   private readonly asides = new BestEffortWrites()
-  /** Where the log ends that is on the disk, and up to where the tables have it. */
+  /**
+   * How many bytes were ever synced, how many of them the tables have, and how many stood before the log's front when it was last
+   * emptied. They only grow, so that a round which outlasts an emptying does not take its end for one of the new log.
+   */
   private synced = 0
   private appliedTo = 0
+  private front = 0
   private last: number
   /** Records that came since the last round began. */
   private waiting = 0
@@ -95,8 +99,7 @@ export class Applier {
 
   /** The log begins at its front again. Only when all of it is applied. */
   emptied(): void {
-    this.synced = 0
-    this.appliedTo = 0
+    this.front = this.synced
   }
 
   note(call: CallRecord): void {
@@ -170,7 +173,8 @@ export class Applier {
   }
 
   private async apply(end: number, asides: Asides): Promise<DatabaseError | null> {
-    const log = this.appliedTo < end ? { path: this.options.log, from: this.appliedTo, to: end } : null
+    const { front, appliedTo } = this
+    const log = appliedTo < end ? { path: this.options.log, from: appliedTo - front, to: end - front } : null
     let error = await this.attempt(log, asides)
     if (error?.isConstraint && asides.notes.length > 0) {
       // Perhaps a note breaks a rule: the charges alone, and then each note for itself.
@@ -196,7 +200,7 @@ export class Applier {
         asides: some ? JSON.stringify(asides) : null,
       })
       this.last = group
-      if (end !== null) this.appliedTo = end
+      if (end !== null) this.appliedTo = this.front + end
       return null
     } catch (thrown) {
       const error = databaseError(thrown)
