@@ -32,8 +32,8 @@ export class RequestContext implements BodySource {
   /** Set once the call was authenticated; never for a path that is not gated. */
   reply: Reply | null = null
   authenticated: AuthenticatedCall | null = null
-  #account: AccountId | null = null
-  readonly #server: BunServer
+  private account: AccountId | null = null
+  private readonly server: BunServer
 
   constructor(request: Request, server: BunServer, { clock, intake, addressOf }: ContextDeps) {
     const at = clock.now()
@@ -47,21 +47,21 @@ export class RequestContext implements BodySource {
     this.at = at
     this.url = url
     this.isFromThisMachine = isFromThisMachine(socket, request.headers, server ? null : url.host)
-    this.#server = server
+    this.server = server
   }
 
   get bodyOwner(): BodyOwner {
-    return this.#account === null ? `address ${limitSubject(this.address)}` : `account ${this.#account}`
+    return this.account === null ? `address ${limitSubject(this.address)}` : `account ${this.account}`
   }
 
   /** Counts the body on this account, once the account is known to be the one that sends it. */
   countBodyOn(account: AccountId): void {
-    this.#account = account
+    this.account = account
   }
 
   /** Lets the connection be silent for as long as it takes: for calls that have deadlines of their own. */
   allowSilence(): void {
-    this.#server?.timeout(original(this.request), 0)
+    this.server?.timeout(original(this.request), 0)
   }
 }
 

@@ -34,9 +34,9 @@ interface Entry {
 
 /** Everything that is mounted, looked up by path. It never changes: whoever mounts more makes another one (`Endpoints`). */
 export class EndpointTable {
-  readonly #exact: ReadonlyMap<string, Entry>
-  readonly #patterns: readonly Entry[]
-  readonly #open: readonly { readonly method: string; readonly pattern: RegExp }[]
+  private readonly exact: ReadonlyMap<string, Entry>
+  private readonly patterns: readonly Entry[]
+  private readonly open: readonly { readonly method: string; readonly pattern: RegExp }[]
 
   /** The table of the whole gateway. Throws as well where something that is sold is not served. */
   static ofGateway(mounted: readonly MountedRoute[]): EndpointTable {
@@ -49,10 +49,10 @@ export class EndpointTable {
   /** Throws where a gated route does not say who may call it, where one that is not gated does, and where two declarations meet. */
   constructor(mounted: readonly MountedRoute[]) {
     const entries = gatedEntries(mounted.filter(({ path }) => GATED.test(path)))
-    this.#exact = new Map(entries.filter(([path]) => !isPattern(path)))
-    this.#patterns = entries.filter(([path]) => isPattern(path)).map(([, entry]) => entry)
+    this.exact = new Map(entries.filter(([path]) => !isPattern(path)))
+    this.patterns = entries.filter(([path]) => isPattern(path)).map(([, entry]) => entry)
     const open = mounted.filter(({ path }) => !GATED.test(path))
-    this.#open = open
+    this.open = open
       .filter(({ path }) => !path.includes('*'))
       .map(({ method, path }) => ({ method, pattern: pathPattern(path) }))
     for (const { method, path, hooks } of open)
@@ -67,10 +67,10 @@ export class EndpointTable {
    * `Allow`: HEAD never runs a GET. Nearly every request is for a path without a parameter: it is found without a pattern.
    */
   routeOf(method: string, path: string): Route | null {
-    let entry = this.#exact.get(path)
+    let entry = this.exact.get(path)
     if (!entry) {
       if (!GATED.test(path)) return null
-      entry = this.#patterns.find(({ pattern }) => pattern.test(path))
+      entry = this.patterns.find(({ pattern }) => pattern.test(path))
     }
     if (!entry) return UNKNOWN_ENDPOINT
     const route = entry.endpoints.get(method)?.route
@@ -79,20 +79,20 @@ export class EndpointTable {
 
   /** The methods that a path takes that is not gated; empty when there is no such path. */
   methodsAt(path: string): string[] {
-    return [...new Set(this.#open.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
+    return [...new Set(this.open.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
   }
 }
 
 /** The table in force, which is replaced as a whole: a request sees one table from its beginning to its end. */
 export class Endpoints {
-  #table = new EndpointTable([])
+  private current = new EndpointTable([])
 
   get table(): EndpointTable {
-    return this.#table
+    return this.current
   }
 
   replace(table: EndpointTable): void {
-    this.#table = table
+    this.current = table
   }
 }
 

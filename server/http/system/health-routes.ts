@@ -7,8 +7,8 @@ import type { Readiness } from './readiness'
 /** `/health`: the process lives. `/ready`: it can serve and charge; an operator's session reads why not. */
 export function healthRoutes({ readiness, owners }: { readiness: Readiness; owners: Pick<OwnerSessions, 'owner'> }) {
   /** A session that cannot be read is a stranger's: this route answers whatever else does not. */
-  const isOperator = (context: RequestContext) =>
-    context.request.headers.has('cookie') &&
+  const isOperator = (request: Request, context: RequestContext) =>
+    request.headers.has('cookie') &&
     owners.owner(context).then(
       ({ account }) => account.operator,
       () => false,
@@ -17,14 +17,14 @@ export function healthRoutes({ readiness, owners }: { readiness: Readiness; owne
     .get('/health', () => ({ status: 'ok' as const }), documented(HEALTH_DOCS.health))
     .get(
       '/ready',
-      async ({ context, set }) => {
+      async ({ context, request, set }) => {
         const status = await readiness.status()
         set.headers['cache-control'] = 'no-store'
         if (status !== 'ready') {
           set.status = 503
           set.headers['retry-after'] = '1'
         }
-        return { status, ...((await isOperator(context)) && (await readiness.details())) }
+        return { status, ...((await isOperator(request, context)) && (await readiness.details())) }
       },
       documented(HEALTH_DOCS.ready),
     )

@@ -13,20 +13,20 @@ const ENTRY_BYTES = 200
 
 /** Answers of sources, kept in memory up to a number of bytes; those used longest ago go first. Lost with the process. */
 export class ResponseCache {
-  readonly #clock: Clock
-  readonly #mostBytes: number
+  private readonly clock: Clock
+  private readonly mostBytes: number
   /** Least recently used first. */
-  readonly #kept = new Map<string, Kept>()
-  #bytes = 0
+  private readonly answers = new Map<string, Kept>()
+  private size = 0
 
   constructor(clock: Clock, mostBytes: number) {
-    this.#clock = clock
-    this.#mostBytes = mostBytes
+    this.clock = clock
+    this.mostBytes = mostBytes
   }
 
   /** Bytes held now. */
   get bytes(): number {
-    return this.#bytes
+    return this.size
   }
 
   /**
@@ -38,43 +38,43 @@ export class ResponseCache {
       ...provider,
       call: async (input, signal, origin) => {
         const question = questionOf(provider.name, operation, input)
-        const kept = wantsFresh(input) ? null : this.#fresh(question, seconds)
-        if (kept) return ok({ body: kept.body, ageSeconds: Math.floor((this.#clock.now() - kept.at) / 1000) })
+        const kept = wantsFresh(input) ? null : this.fresh(question, seconds)
+        if (kept) return ok({ body: kept.body, ageSeconds: Math.floor((this.clock.now() - kept.at) / 1000) })
         const answer = await provider.call(input, signal, origin)
-        if (answer.ok) this.#keep(question, answer.value.body)
+        if (answer.ok) this.keep(question, answer.value.body)
         return answer
       },
       ready: () => provider.ready(),
     }
   }
 
-  #fresh(question: string, seconds: number): Kept | null {
-    const kept = this.#kept.get(question)
+  private fresh(question: string, seconds: number): Kept | null {
+    const kept = this.answers.get(question)
     if (!kept) return null
-    this.#drop(question, kept)
-    if (this.#clock.now() - kept.at >= seconds * 1000) return null
-    this.#kept.set(question, kept)
-    this.#bytes += kept.bytes
+    this.drop(question, kept)
+    if (this.clock.now() - kept.at >= seconds * 1000) return null
+    this.answers.set(question, kept)
+    this.size += kept.bytes
     return kept
   }
 
-  #keep(question: string, body: ProviderAnswer['body']): void {
+  private keep(question: string, body: ProviderAnswer['body']): void {
     const bodyBytes = typeof body === 'string' ? body.length * 2 : body.byteLength
     const bytes = ENTRY_BYTES + question.length * 2 + bodyBytes
-    const before = this.#kept.get(question)
-    if (before) this.#drop(question, before)
-    if (bytes > this.#mostBytes) return
-    this.#kept.set(question, { body, at: this.#clock.now(), bytes })
-    this.#bytes += bytes
-    for (const [oldest, kept] of this.#kept) {
-      if (this.#bytes <= this.#mostBytes) break
-      this.#drop(oldest, kept)
+    const before = this.answers.get(question)
+    if (before) this.drop(question, before)
+    if (bytes > this.mostBytes) return
+    this.answers.set(question, { body, at: this.clock.now(), bytes })
+    this.size += bytes
+    for (const [oldest, kept] of this.answers) {
+      if (this.size <= this.mostBytes) break
+      this.drop(oldest, kept)
     }
   }
 
-  #drop(question: string, { bytes }: Kept): void {
-    this.#kept.delete(question)
-    this.#bytes -= bytes
+  private drop(question: string, { bytes }: Kept): void {
+    this.answers.delete(question)
+    this.size -= bytes
   }
 }
 
