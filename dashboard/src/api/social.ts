@@ -1,11 +1,16 @@
 import { queryOptions } from '@tanstack/react-query'
+import type {
+  OwnerSocialLink,
+  SocialAccount as SocialAccountRecord,
+  SocialAccounts as SocialAccountsRecord,
+} from '../../../server/http/social/record.ts'
 import { api, unwrap } from './client/client.ts'
 
 export const socialQuery = queryOptions({ queryKey: ['social'], queryFn: fetchAccounts })
 
-export type SocialAccounts = Awaited<ReturnType<typeof fetchAccounts>>
-export type SocialAccount = SocialAccounts['accounts'][number]
-export type StartedLink = Awaited<ReturnType<typeof startLink>>
+export type SocialAccounts = SocialAccountsRecord
+export type SocialAccount = SocialAccountRecord
+export type StartedLink = OwnerSocialLink
 
 function fetchAccounts() {
   return unwrap(api.social.get())

@@ -1,7 +1,6 @@
 import type { RouteDocs } from '../openapi/documented'
-import { record, text, yesOrNo } from '../openapi/json-schema'
 import { OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
-import { AccountRecord, LimitsRecord } from './record'
+import { AccountRecord, LimitsRecord, OperatorClaim, OperatorClaimed } from './record'
 
 const READING = { limit: 60, remaining: 59, reset: 1_795_219_260 }
 
@@ -44,14 +43,14 @@ export const ACCOUNT_DOCS = {
     access: 'session',
     body: {
       description: 'The token.',
-      schema: record('The one-time setup token.', { token: text('The token that the gateway printed.') }),
+      schema: OperatorClaim,
       required: true,
       examples: { printed: { token: '$SETUP_TOKEN' } },
     },
     answers: {
       200: {
         description: 'The account is now the operator.',
-        schema: record('The result.', { operator: yesOrNo('Always true.') }),
+        schema: OperatorClaimed,
         examples: { claimed: { operator: true } },
       },
     },

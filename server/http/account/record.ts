@@ -22,6 +22,12 @@ export const AccountRecord = named(
 )
 export type AccountRecord = Static<typeof AccountRecord>
 
+export const OperatorClaim = record('The one-time setup token.', { token: text('The token that the gateway printed.') })
+export type OperatorClaim = Static<typeof OperatorClaim>
+
+export const OperatorClaimed = record('The result.', { operator: yesOrNo('Always true.') })
+export type OperatorClaimed = Static<typeof OperatorClaimed>
+
 export const ReadingRecord = named(
   'Reading',
   record('A counter of this minute.', {

@@ -6,13 +6,14 @@ import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Limiter, Reading } from '../../core/limits/limiter'
 import { type Limits, limitsOf, lowered, tierOf } from '../../core/limits/tier'
-import { Failed } from '../middleware/failures'
+import { Failed, taken } from '../middleware/failures'
+import { judgeBody } from '../middleware/judge-body'
 import { readJson } from '../middleware/json-body'
 import { type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { ACCOUNT_DOCS } from './docs'
-import type { AccountRecord, LimitsRecord, ReadingRecord } from './record'
+import { type AccountRecord, type LimitsRecord, OperatorClaim, type OperatorClaimed, type ReadingRecord } from './record'
 
 /** The owner's account: who, how much, which limits (spec 2.2, 3, 8). */
 export function accountRoutes(parts: {
@@ -50,18 +51,15 @@ export function accountRoutes(parts: {
     )
     .post(
       '/account/operator',
-      async ({ context }) => {
+      async ({ context }): Promise<OperatorClaimed> => {
         const { account, actor } = await owners.owner(context, SIGNED_IN_TODAY)
-        const body = await readJson(context)
-        if (!body.ok) throw new Failed(body.error)
-        const token = Reflect.get(Object(body.value), 'token')
-        if (typeof token !== 'string' || !setupToken.use(token))
+        // Whatever is wrong with the body gets the answer of a wrong token.
+        const { token = '' } = judgeBody(OperatorClaim, taken(await readJson(context))).form
+        if (!setupToken.use(token))
           throw new Failed(
             failure('insufficient_permissions', 'This is not the token that the start printed, or it was used.'),
           )
-        const appointed = await operator.appoint(actor, account.id)
-        if (!appointed.ok) throw new Failed(appointed.error)
-        return { operator: appointed.value.operator }
+        return { operator: taken(await operator.appoint(actor, account.id)).operator }
       },
       { parse: 'none', ...documented(ACCOUNT_DOCS.operator) },
     )

@@ -1,13 +1,14 @@
 import type { Keys } from '../../core/accounts/keys'
-import { wrong } from '../../core/accounts/submitted'
-import { wrongParameters } from '../../core/failure'
-import { Failed, notFound } from '../middleware/failures'
+import { accepted, wrong } from '../../core/accounts/submitted'
+import { notFound, taken } from '../middleware/failures'
+import { judgeBody, readable } from '../middleware/judge-body'
 import { readJson } from '../middleware/json-body'
 import { OwnKeyRequest } from '../middleware/own-key-request'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import type { Endpoints, EndpointTable } from '../routing/endpoint-table'
+import { TriedCall } from './record'
 
 /** Headers that mean something to an operation. No others go on: neither the session's cookie nor a forged address. */
 const SENT_ON =
@@ -29,9 +30,7 @@ export function tryRoutes(
     '/try',
     async ({ context }) => {
       const { accountId } = await owners.owner(context)
-      const body = await readJson(context)
-      if (!body.ok) throw new Failed(body.error)
-      const { keyId, ...asked } = wanted(body.value, context.url.origin, endpoints.table)
+      const { keyId, ...asked } = wanted(taken(await readJson(context)), context.url.origin, endpoints.table)
       const key = await keys.find(accountId, keyId)
       if (!key) throw notFound('No such key.')
       // A model may think longer than a connection may be idle; what is called bounds its own time.
@@ -43,27 +42,23 @@ export function tryRoutes(
   )
 }
 
-/** The call that the body describes: `{key_id, method, path, headers?, body?}`. */
+/** The call that the body describes. */
 function wanted(body: unknown, origin: string, table: EndpointTable): { keyId: string; url: URL; init: RequestInit } {
-  const given = (name: string): unknown => Reflect.get(Object(body), name)
-  const [keyId, method, path] = [given('key_id'), given('method'), given('path')]
+  const sent = judgeBody(TriedCall, body)
+  const { path, method } = sent.form
+  const url = path?.startsWith('/') ? URL.parse(path, origin) : null
+  const route = url?.origin === origin && method !== undefined ? table.routeOf(method, url.pathname) : null
+  const isKnown = route !== null && route.kind !== 'unmatched'
+  const isUnknown = path !== undefined && method !== undefined && !isKnown
+  const rule = 'with method must be an endpoint that takes a key'
+  const call = taken(accepted(sent, isUnknown ? [wrong('path', rule, path)] : []))
   const headers = new Headers()
-  for (const [name, value] of Object.entries(Object(given('headers') ?? {})))
+  for (const [name, value] of Object.entries(call.headers ?? {}))
     if (SENT_ON.test(name.toLowerCase()) && typeof value === 'string') headers.set(name, value)
-  const url = typeof path === 'string' && path.startsWith('/') ? URL.parse(path, origin) : null
-  const route = url?.origin === origin && typeof method === 'string' ? table.routeOf(method, url.pathname) : null
-  const known = route !== null && route.kind !== 'unmatched'
-  const errors = [
-    ...(typeof keyId === 'string' ? [] : [wrong('key_id', 'must be the id of a key of yours', keyId)]),
-    ...(known ? [] : [wrong('path', 'with method must be an endpoint that takes a key', path)]),
-  ]
-  if (typeof keyId !== 'string' || !url || typeof method !== 'string' || errors.length > 0)
-    throw new Failed(wrongParameters(errors))
-  const content = given('body')
-  if (content !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json')
+  if (call.body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json')
   return {
-    keyId,
-    url,
-    init: { method, headers, ...(content !== undefined && { body: JSON.stringify(content) }) },
+    keyId: call.key_id,
+    url: readable(url),
+    init: { method: call.method, headers, ...(call.body !== undefined && { body: JSON.stringify(call.body) }) },
   }
 }

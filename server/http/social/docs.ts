@@ -8,7 +8,6 @@ import {
   instant,
   type JsonSchema,
   listOf,
-  oneOf,
   opaque,
   orNull,
   record,
@@ -18,6 +17,15 @@ import {
   yesOrNo,
 } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import {
+  NewOwnerSocialLink,
+  NewSocialLink,
+  OneSocialAccount,
+  OwnerSocialLink,
+  type SocialAccount,
+  SocialAccounts,
+  SocialLink,
+} from './record'
 
 const APPROVAL_PAGE =
   'https://social.example.com/authorize?response_type=code&client_id=gateway&scope=tweet.read%20users.read&state='
@@ -82,60 +90,6 @@ export const SOCIAL_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     result_count: whole('Number of messages returned. Each is charged.', { minimum: 0 }),
     next_token: orNull(text('Send it to get the next page; null on the last page.')),
   }),
-  SocialLink: record('The approval page.', {
-    auth_url: text('Open it in the browser of the user whose account you link.', { format: 'uri' }),
-    state: text('Identifies this approval when the browser returns. The gateway verifies it for you.'),
-    expires_at: instant('When the address expires: ten minutes after this response.'),
-    scopes: listOf(text('A scope.'), 'The requested scopes, including those that every call needs.'),
-  }),
-  SocialAccount: record('A key and its linked social account.', {
-    key: record('The key.', {
-      id: text('Its id.'),
-      name: text('Its name.'),
-      prefix: text('How its secret begins.'),
-      last4: text('How its secret ends.'),
-    }),
-    state: oneOf(
-      ['none', 'linked', 'expired', 'revoked'],
-      'State of the link. `revoked` means that the user withdrew access at the network.',
-    ),
-    network: orNull(oneOf(['sandbox', 'x'], 'The social network.')),
-    account: orNull(
-      record('The linked account.', {
-        id: text('Its id at the network.'),
-        username: text('Its name without the @.'),
-        name: text('Its display name.'),
-      }),
-    ),
-    scopes: listOf(text('A scope.'), 'The scopes that the user granted.'),
-    missing_scope: orNull(text('The scope that the last refused call was missing.')),
-    linked_at: orNull(instant('When it was linked.')),
-    refreshed_at: orNull(instant('When its tokens were last refreshed.')),
-    link: orNull(
-      record('The last attempt to link an account, unless it succeeded.', {
-        id: text('Its id.'),
-        state: oneOf(['waiting', 'expired', 'denied', 'failed', 'cancelled'], 'Its status.'),
-        scopes: listOf(text('A scope.'), 'The requested scopes.'),
-        expires_at: instant('When it expires.'),
-      }),
-    ),
-  }),
-  SocialAccounts: record('The social accounts of all keys.', {
-    network: orNull(oneOf(['sandbox', 'x'], 'The social network of this gateway; null if none is configured.')),
-    scopes: listOf(
-      record('A scope.', { name: text('Its name.'), meaning: text('What it allows.') }),
-      'The scopes that can be requested.',
-    ),
-    accounts: listOf(ref('SocialAccount'), 'One per key. A rotated key is listed with its successor.'),
-  }),
-  OneSocialAccount: record('One account.', { account: ref('SocialAccount') }),
-  OwnerSocialLink: record('The approval page, for the dashboard.', {
-    auth_url: text('Open it in the browser of the user whose account you link.', { format: 'uri' }),
-    state: text('The state that the network sends back.'),
-    expires_at: instant('When the address expires.'),
-    scopes: listOf(text('A scope.'), 'The requested scopes.'),
-    link_id: text('Id of the attempt, to cancel it.'),
-  }),
 }
 
 function answer<P extends TProperties, O extends keyof P & string = never>(
@@ -192,24 +146,7 @@ export const SOCIAL_FAILURES: readonly FailureCode[] = [
   'social_session_required',
 ]
 
-const SCOPES = {
-  ...listOf(
-    oneOf(SOCIAL_SCOPES, SOCIAL_SCOPES.map((scope) => `\`${scope}\`: ${SCOPE_MEANINGS[scope]}`).join('. ')),
-    'The scopes to request. Defaults to all seven. `tweet.read`, `users.read` and `offline.access` are always added.',
-  ),
-  minItems: 1,
-}
-const LINK_BODY = {
-  type: 'object',
-  properties: {
-    scopes: SCOPES,
-    key_id: text(
-      'Only with an access token: the API key to link to. With an API key, omit it; the key links to itself.',
-    ),
-  },
-  additionalProperties: false,
-}
-const LINK_EXAMPLE = {
+const LINK_EXAMPLE: SocialLink = {
   auth_url: APPROVAL_PAGE + STATE,
   state: STATE,
   expires_at: '2026-11-21T09:06:28.490Z',
@@ -217,7 +154,7 @@ const LINK_EXAMPLE = {
 }
 
 const KEY_ID = 'key_01a1fdfa942070018c603d2632ddc21b'
-const ACCOUNT_EXAMPLE = {
+const ACCOUNT_EXAMPLE: SocialAccount = {
   key: { id: KEY_ID, name: 'My first key', prefix: 'gwk_3o', last4: 'UYRQ' },
   state: 'linked',
   network: 'sandbox',
@@ -240,12 +177,12 @@ export const SOCIAL_LINK_DOCS: EndpointDocs = {
   ].join('\n\n'),
   body: {
     description: 'What to request from the user. Optional.',
-    schema: LINK_BODY,
+    schema: NewSocialLink,
     required: false,
     examples: { narrow: { scopes: ['tweet.write'] }, all: {} },
   },
   answers: {
-    200: { description: 'The approval page.', schema: ref('SocialLink'), examples: { link: LINK_EXAMPLE } },
+    200: { description: 'The approval page.', schema: SocialLink, examples: { link: LINK_EXAMPLE } },
   },
   failures: [
     ...BODY_FAILURES,
@@ -267,7 +204,7 @@ export const OWNER_SOCIAL_DOCS = {
     answers: {
       200: {
         description: 'All keys.',
-        schema: ref('SocialAccounts'),
+        schema: SocialAccounts,
         examples: {
           one: {
             network: 'sandbox',
@@ -287,19 +224,14 @@ export const OWNER_SOCIAL_DOCS = {
     access: 'session',
     body: {
       description: 'The key and the scopes to request.',
-      schema: {
-        type: 'object',
-        properties: { key_id: text('Id of one of your keys.'), scopes: SCOPES },
-        required: ['key_id'],
-        additionalProperties: false,
-      },
+      schema: NewOwnerSocialLink,
       required: true,
       examples: { narrow: { key_id: KEY_ID, scopes: ['tweet.write'] } },
     },
     answers: {
       201: {
         description: 'The approval page.',
-        schema: ref('OwnerSocialLink'),
+        schema: OwnerSocialLink,
         examples: { link: { ...LINK_EXAMPLE, link_id: 'link_01a1fdfa942070018c603d2632ddc21c' } },
       },
     },
@@ -316,7 +248,7 @@ export const OWNER_SOCIAL_DOCS = {
     answers: {
       200: {
         description: 'The updated key.',
-        schema: ref('OneSocialAccount'),
+        schema: OneSocialAccount,
         examples: {
           none: {
             account: {

@@ -4,13 +4,22 @@ import type { CredentialStore } from '../../core/credentials/store'
 import { failure } from '../../core/failure'
 import { SCOPE_MEANINGS, SOCIAL_SCOPES } from '../../core/social/scopes'
 import { Failed, notFound } from '../middleware/failures'
-import { readJson } from '../middleware/json-body'
+import { readBody } from '../middleware/judge-body'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { OWNER_SOCIAL_DOCS } from './docs'
-import { linkWish } from './link-scopes'
-import { linkAnswer, NO_NETWORK, type Social, socialRecord, socialRecords } from './record'
+import {
+  linkAnswer,
+  NewOwnerSocialLink,
+  NO_NETWORK,
+  type OneSocialAccount,
+  type OwnerSocialLink,
+  type Social,
+  type SocialAccounts,
+  socialRecord,
+  socialRecords,
+} from './record'
 
 /** The social accounts of an owner's keys: see them, link one, unlink one. */
 export function ownerSocialRoutes(parts: {
@@ -24,7 +33,7 @@ export function ownerSocialRoutes(parts: {
   return routeGroup({ name: 'owner-social', prefix: '/api/social' })
     .get(
       '',
-      async ({ context }) => {
+      async ({ context }): Promise<SocialAccounts> => {
         const { accountId } = await owners.owner(context)
         return {
           network: social?.network.name ?? null,
@@ -36,17 +45,15 @@ export function ownerSocialRoutes(parts: {
     )
     .post(
       '',
-      async ({ context, set }) => {
+      async ({ context, set }): Promise<OwnerSocialLink> => {
         const owner = await owners.owner(context)
-        const body = await readJson(context)
-        const wish = body.ok ? linkWish(body.value, ['key_id']) : body
-        if (!wish.ok) throw new Failed(wish.error)
+        const { key_id: keyId, scopes = [] } = await readBody(NewOwnerSocialLink, context)
         if (!social) throw new Failed(NO_NETWORK)
-        const key = await keys.find(owner.accountId, wish.value.text['key_id'] ?? '')
+        const key = await keys.find(owner.accountId, keyId)
         if (!key) throw notFound('No such key.')
         if (keyState(key, now()) === 'revoked')
           throw new Failed(failure('invalid_state', 'A revoked key cannot act for anybody.'))
-        const started = await social.linking.start(key, wish.value.scopes, owner.actor)
+        const started = await social.linking.start(key, scopes, owner.actor)
         set.status = 201
         set.headers['cache-control'] = 'no-store'
         return { ...linkAnswer(started), link_id: started.link.id }
@@ -55,7 +62,7 @@ export function ownerSocialRoutes(parts: {
     )
     .delete(
       '/:id',
-      async ({ context, params }) => {
+      async ({ context, params }): Promise<OneSocialAccount> => {
         const owner = await owners.owner(context)
         const key = await keys.find(owner.accountId, params.id)
         if (!key || !social) throw notFound('No such key.')

@@ -1,13 +1,128 @@
+import type { Static } from '@sinclair/typebox'
 import { type ApiKey, keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import { failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import { type Approvals, CONFIRM_MS } from '../../core/social/approvals'
 import type { Linking, StartedLink } from '../../core/social/linking'
-import { OFFLINE_ACCESS } from '../../core/social/scopes'
+import {
+  isSocialScope,
+  OFFLINE_ACCESS,
+  SCOPE_MEANINGS,
+  SOCIAL_SCOPES,
+  type SocialScope,
+} from '../../core/social/scopes'
 import { type LinkAttempt, type SocialSession, sessionState } from '../../core/social/session'
 import type { SocialStore } from '../../core/social/store'
 import type { SocialParts } from '../../pipeline/social/social-actions'
+import { form, instant, judged, listOf, named, oneOf, orNull, partialForm, record, text } from '../openapi/json-schema'
+
+const MAX_SCOPES = 50
+
+const AskedScopes = judged<readonly SocialScope[]>(
+  {
+    ...listOf(
+      oneOf(SOCIAL_SCOPES, SOCIAL_SCOPES.map((scope) => `\`${scope}\`: ${SCOPE_MEANINGS[scope]}`).join('. ')),
+      'The scopes to request. Defaults to all seven. `tweet.read`, `users.read` and `offline.access` are always added.',
+    ),
+    minItems: 1,
+    maxItems: MAX_SCOPES,
+  },
+  brokenScopes,
+)
+
+/** What a caller sends to link an account. Without scopes it asks for all of them. */
+export const NewSocialLink = partialForm('What to request from the user.', {
+  scopes: AskedScopes,
+  key_id: text(
+    'Only with an access token: the API key to link to. With an API key, omit it; the key links to itself.',
+    {
+      minLength: 1,
+    },
+  ),
+})
+export type NewSocialLink = Static<typeof NewSocialLink>
+
+/** The same from an owner who is signed in. */
+export const NewOwnerSocialLink = form(
+  'The key and the scopes to request.',
+  { key_id: text('Id of one of your keys.', { minLength: 1 }), scopes: AskedScopes },
+  ['scopes'],
+)
+export type NewOwnerSocialLink = Static<typeof NewOwnerSocialLink>
+
+const LINK = {
+  auth_url: text('Open it in the browser of the user whose account you link.', { format: 'uri' }),
+  state: text('Identifies this approval when the browser returns. The gateway verifies it for you.'),
+  expires_at: instant('When the address expires: ten minutes after this response.'),
+  scopes: listOf(text('A scope.'), 'The requested scopes, including those that every call needs.'),
+}
+
+export const SocialLink = named('SocialLink', record('The approval page.', LINK))
+export type SocialLink = Static<typeof SocialLink>
+
+export const OwnerSocialLink = named(
+  'OwnerSocialLink',
+  record('The approval page, for the dashboard.', { ...LINK, link_id: text('Id of the attempt, to cancel it.') }),
+)
+export type OwnerSocialLink = Static<typeof OwnerSocialLink>
+
+const Scope = oneOf(SOCIAL_SCOPES, 'A scope.')
+const Network = oneOf(['sandbox', 'x'], 'The social network.')
+
+const LinkAttemptRecord = record('The last attempt to link an account, unless it succeeded.', {
+  id: text('Its id.'),
+  state: oneOf(['waiting', 'expired', 'denied', 'failed', 'cancelled'], 'Its status.'),
+  scopes: listOf(Scope, 'The requested scopes.'),
+  expires_at: instant('When it expires.'),
+})
+type LinkAttemptRecord = Static<typeof LinkAttemptRecord>
+
+export const SocialAccount = named(
+  'SocialAccount',
+  record('A key and its linked social account.', {
+    key: record('The key.', {
+      id: text('Its id.'),
+      name: text('Its name.'),
+      prefix: text('How its secret begins.'),
+      last4: text('How its secret ends.'),
+    }),
+    state: oneOf(
+      ['none', 'linked', 'expired', 'revoked'],
+      'State of the link. `revoked` means that the user withdrew access at the network.',
+    ),
+    network: orNull(Network),
+    account: orNull(
+      record('The linked account.', {
+        id: text('Its id at the network.'),
+        username: text('Its name without the @.'),
+        name: text('Its display name.'),
+      }),
+    ),
+    scopes: listOf(Scope, 'The scopes that the user granted.'),
+    missing_scope: orNull({ ...Scope, description: 'The scope that the last refused call was missing.' }),
+    linked_at: orNull(instant('When it was linked.')),
+    refreshed_at: orNull(instant('When its tokens were last refreshed.')),
+    link: orNull(LinkAttemptRecord),
+  }),
+)
+export type SocialAccount = Static<typeof SocialAccount>
+
+export const SocialAccounts = named(
+  'SocialAccounts',
+  record('The social accounts of all keys.', {
+    network: orNull({ ...Network, description: 'The social network of this gateway; null if none is configured.' }),
+    scopes: listOf(
+      record('A scope.', { name: Scope, meaning: text('What it allows.') }),
+      'The scopes that can be requested.',
+    ),
+    accounts: listOf(SocialAccount, 'One per key. A rotated key is listed with its successor.'),
+  }),
+)
+export type SocialAccounts = Static<typeof SocialAccounts>
+
+export const OneSocialAccount = named('OneSocialAccount', record('One account.', { account: SocialAccount }))
+export type OneSocialAccount = Static<typeof OneSocialAccount>
 
 /** Everything about linked accounts that routes need; null where no network is set up. */
 export interface Social extends SocialParts {
@@ -21,7 +136,7 @@ export interface Social extends SocialParts {
 export const NO_NETWORK = failure('upstream_unavailable', 'No social network is set up on this gateway.')
 
 /** A link that was started, as its caller sees it. The state is in no other answer. */
-export function linkAnswer({ link, state, authUrl }: StartedLink) {
+export function linkAnswer({ link, state, authUrl }: StartedLink): SocialLink {
   return {
     auth_url: authUrl,
     state,
@@ -31,11 +146,16 @@ export function linkAnswer({ link, state, authUrl }: StartedLink) {
 }
 
 /** One key with its account and its last try to link one. It holds no token, sealed or not. */
-export function socialRecord(key: ApiKey, session: SocialSession | null, link: LinkAttempt | null, now: number) {
+export function socialRecord(
+  key: ApiKey,
+  session: SocialSession | null,
+  link: LinkAttempt | null,
+  now: number,
+): SocialAccount {
   const { id, name, prefix, last4 } = key
   return {
     key: { id, name, prefix, last4 },
-    state: session ? sessionState(session, now) : ('none' as const),
+    state: session ? sessionState(session, now) : 'none',
     network: session?.network ?? null,
     account: session && { id: session.user.id, username: session.user.username, name: session.user.name },
     scopes: session?.scopes ?? [],
@@ -47,14 +167,14 @@ export function socialRecord(key: ApiKey, session: SocialSession | null, link: L
 }
 
 /** Null for a link that succeeded, or that was over before the account was linked. */
-function linkRecord(link: LinkAttempt, session: SocialSession | null, now: number) {
+function linkRecord(link: LinkAttempt, session: SocialSession | null, now: number): LinkAttemptRecord | null {
   const { id, scopes, expiresAt, createdAt, outcome, usedAt } = link
   if (outcome === 'linked' || (session && session.linkedAt > createdAt)) return null
   // After the approval at the network it waits for the button of the callback page.
   const open = now < (usedAt === null ? expiresAt : usedAt + CONFIRM_MS)
   return {
     id,
-    state: outcome ?? (open ? ('waiting' as const) : usedAt === null ? ('expired' as const) : ('failed' as const)),
+    state: outcome ?? (open ? 'waiting' : usedAt === null ? 'expired' : 'failed'),
     scopes: [...scopes],
     expires_at: new Date(expiresAt).toISOString(),
   }
@@ -66,7 +186,7 @@ export async function socialRecords(
   credentials: CredentialStore,
   account: AccountId,
   now: number,
-) {
+): Promise<readonly SocialAccount[]> {
   const [keys, all, links] = await Promise.all([
     credentials.byAccount(account),
     social.store.sessionsOf(account),
@@ -89,4 +209,13 @@ export async function socialRecords(
       now,
     ),
   )
+}
+
+function brokenScopes(value: unknown): string | null {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_SCOPES)
+    return `must be a list of one scope or more, at most ${MAX_SCOPES}`
+  const unknown = value.filter((scope) => typeof scope !== 'string' || !isSocialScope(scope))
+  if (unknown.length === 0) return null
+  const shown = unknown.slice(0, 10).map((scope) => String(scope).slice(0, 40))
+  return `must be some of ${SOCIAL_SCOPES.join(' ')}; unknown: ${shown.join(' ')}`
 }

@@ -1,9 +1,11 @@
+import { accepted } from '../../core/accounts/submitted'
 import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
 import { countedOn } from '../../pipeline/call'
 import { actingKey, SOCIAL_SALES } from '../../pipeline/social/social-actions'
 import { CALL_OPTIONS } from '../middleware/call-options'
 import { readJson } from '../middleware/json-body'
+import { judgeBody } from '../middleware/judge-body'
 import { askedBy, type PricedCalls } from '../middleware/priced'
 import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
@@ -11,9 +13,8 @@ import { freeEndpoint, type GatedCall, operationEndpoint, publicEndpoint, served
 import { dataDocs, routeParameters } from '../search/docs'
 import { CONFIRM_PATH, callbackPage } from './callback-page'
 import { SOCIAL_LINK_DOCS } from './docs'
-import { linkWish } from './link-scopes'
 import { endedCookie, pressed, proofCookie } from './proof-cookie'
-import { linkAnswer, NO_NETWORK, type Social } from './record'
+import { linkAnswer, NewSocialLink, NO_NETWORK, type Social } from './record'
 
 const LINK = freeEndpoint('social-link', 'social:write')
 const CALLBACK = publicEndpoint()
@@ -30,13 +31,14 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
           const { reply, address, ids } = context
           const { caller } = context.authenticated
           const body = await readJson(context)
-          const wish = body.ok ? linkWish(body.value, [], ['key_id']) : body
-          if (!wish.ok) return reply.refuse(wish.error)
+          const sent = body.ok ? accepted(judgeBody(NewSocialLink, body.value === undefined ? {} : body.value)) : body
+          if (!sent.ok) return reply.refuse(sent.error)
+          const { key_id: keyId, scopes = [] } = sent.value
           if (!social) return reply.refuse(NO_NETWORK)
-          const key = await actingKey(social, caller, wish.value.text['key_id'])
+          const key = await actingKey(social, caller, keyId)
           if (!key.ok) return reply.refuse(key.error)
           const actor = { kind: 'owner', id: countedOn(caller).id, address: formatAddress(address) } as const
-          const started = await social.linking.start(key.value, wish.value.scopes, actor)
+          const started = await social.linking.start(key.value, scopes, actor)
           return reply.free(linkAnswer(started), { 'cache-control': 'no-store', 'x-gateway-request-id': ids.own })
         },
         SOCIAL_LINK_DOCS,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { closeReconciled, type Owner, read } from './bench'
+import { closeReconciled, type Owner, read, refusalOf } from './bench'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=tower'
 
@@ -77,6 +77,13 @@ describe('a call by the session', () => {
       expect((await tried(id, { path })).status).toBe(400)
     expect((await tried(id, { method: 'DELETE' })).status).toBe(400)
     expect((await owner.api('/api/try', { path: SEARCH, method: 'GET' })).status).toBe(400)
+  })
+
+  test('names every member that is missing, wrong or unknown at once', async () => {
+    const refusal = await refusalOf(owner.api('/api/try', { key_id: 7, method: 'GET', headers: 'none', host: 'x' }))
+    expect(refusal.details?.map(({ param }) => param)).toEqual(['key_id', 'path', 'headers', 'host'])
+    const unknown = await refusalOf(owner.api('/api/try', { key_id: 7, method: 'GET', path: '/docs' }))
+    expect(unknown.details?.map(({ param }) => param)).toEqual(['key_id', 'path'])
   })
 
   test('needs the session, its own origin, and a key of the account', async () => {

@@ -1,3 +1,4 @@
+import type { TriedCall } from '../../../../server/http/playground/record.ts'
 import type { Sample } from '../../sample.ts'
 import { noResponse, parseFailure } from '../client/failure.ts'
 
@@ -59,13 +60,15 @@ const SHOWN =
 export function send(call: TryCall, signal: AbortSignal | null = null): Promise<Response> {
   const { method, path, headers, body, payer } = call
   const content = body === undefined ? {} : { body: JSON.stringify(body) }
-  if (payer.kind === 'account_key')
+  if (payer.kind === 'account_key') {
+    const tried: TriedCall = { key_id: payer.keyId, method, path, headers, ...(body !== undefined && { body }) }
     return fetch('/api/try', {
       method: 'POST',
       signal,
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ key_id: payer.keyId, method, path, headers, ...(body !== undefined && { body }) }),
+      body: JSON.stringify(tried),
     })
+  }
   const bearer = payer.kind === 'pasted_key' ? { authorization: `Bearer ${payer.secret}` } : {}
   return fetch(path, {
     method,
