@@ -7,13 +7,19 @@ import type { Ledger } from '../../core/ledger/ledger'
 import type { Limiter, Reading } from '../../core/limits/limiter'
 import { type Limits, limitsOf, lowered, tierOf } from '../../core/limits/tier'
 import { Failed, taken } from '../middleware/failures'
-import { judgeBody } from '../middleware/judge-body'
 import { readJson } from '../middleware/json-body'
+import { judgeBody } from '../middleware/judge-body'
 import { type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { ACCOUNT_DOCS } from './docs'
-import { type AccountRecord, type LimitsRecord, OperatorClaim, type OperatorClaimed, type ReadingRecord } from './record'
+import {
+  type AccountRecord,
+  type LimitsRecord,
+  OperatorClaim,
+  type OperatorClaimed,
+  type ReadingRecord,
+} from './record'
 
 /** The owner's account: who, how much, which limits (spec 2.2, 3, 8). */
 export function accountRoutes(parts: {
