@@ -178,9 +178,13 @@ function paidBefore({ quote: { most, version } }: Work, body: string): WorkResul
   return { kind: 'answer', body, charge: { charged: { cost: most, priceVersion: version, units: 1, unitPrice: most } } }
 }
 
-const NOT_PREPARED = failure('service_unavailable', 'The charge could not be prepared. You were not charged.', {
-  retryAfterSeconds: 1,
-})
+const NOT_PREPARED = failure(
+  'service_unavailable',
+  'The charge could not be prepared. You were not charged. Try again.',
+  {
+    retryAfterSeconds: 1,
+  },
+)
 
 /** What a payer is told whose payment went through before there was an answer: it is good for another try. */
 function stillGood(problem: Failure): Failure {
@@ -202,7 +206,7 @@ async function missingTopUp(ledger: Ledger, { authenticated }: PaidCall, what: s
   if (balance && balance.toppedUp > 0) return null
   return failure(
     'recharge_required',
-    `${what} needs a first top-up: signup credit pays for models with "recharge_required": false.`,
+    `${what} requires a first top-up. Signup credit pays only for models with "recharge_required": false.`,
   )
 }
 

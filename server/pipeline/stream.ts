@@ -179,7 +179,7 @@ class SettledStream {
   /** It lasted longer than any may: the caller is told, and then it is as one whose caller left. */
   private tooLong(): void {
     if (this.isEnding || this.isGone) return
-    this.give(this.sale.errorEvent(failure('upstream_timeout', 'The answer took longer than a stream may last.')))
+    this.give(this.sale.errorEvent(failure('upstream_timeout', 'The response took longer than a stream may last.')))
     this.closeCaller()
     this.callerGone()
   }
@@ -260,7 +260,7 @@ class SettledStream {
     if (this.stopped === 'shutdown') return SHUTTING_DOWN
     return failure(
       this.stopped === 'silent' ? 'upstream_timeout' : 'upstream_error',
-      'The model broke off in the middle of its answer.',
+      'The model stopped in the middle of its response.',
     )
   }
 
@@ -280,7 +280,7 @@ class SettledStream {
       return problem === 'uncharged' ? null : problem
     } catch (error) {
       this.deps.onTrouble('stream', error instanceof Error ? error.message : String(error))
-      return failure('internal_error', 'The charge could not be made.')
+      return failure('internal_error', 'The charge could not be recorded.')
     } finally {
       await this.open.close(end)
     }

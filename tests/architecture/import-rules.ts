@@ -77,7 +77,12 @@ const REACT = [
   'sonner',
 ]
 /** What every part of the dashboard says its words with, and follows values outside of React with. */
-const TEXT = ['dashboard/src/messages/**', 'dashboard/src/signal.ts', 'dashboard/src/sample.ts']
+const TEXT = [
+  'dashboard/src/messages/**',
+  'dashboard/src/signal.ts',
+  'dashboard/src/session-state.ts',
+  'dashboard/src/sample.ts',
+]
 
 export const RULES: readonly Rule[] = [
   // core: what the service means. No HTTP, no SQL, no packages.
@@ -406,6 +411,8 @@ export const RULES: readonly Rule[] = [
     may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT],
     packages: REACT,
   },
+  // What to do about a failure is said by its code: the compiler holds the list to the server's.
+  { files: ['dashboard/src/messages/failures.ts'], types: ['server/core/failure.ts'] },
   { files: ['dashboard/src/messages/**'] },
   // A model's stream is the answer of a POST, which a browser's own EventSource cannot send.
   {
@@ -415,6 +422,13 @@ export const RULES: readonly Rule[] = [
     packages: [...REACT, 'eventsource-parser'],
   },
   { files: ['dashboard/src/api/**'], may: [SELF, ...TEXT], types: ['server/app.ts', ...RECORDS], packages: REACT },
+  {
+    // The log keeps codes without messages: it shows what the documents say of a code.
+    files: ['dashboard/src/ui/requests/request-failure.tsx'],
+    may: ['dashboard/src/ui/**', ...TEXT, 'server/http/openapi/failure-meanings.ts'],
+    types: ['dashboard/src/api/client/failure.ts'],
+    packages: REACT,
+  },
   // Look and behaviour, never a question to the server: it knows what a failure is.
   {
     files: ['dashboard/src/ui/**'],

@@ -23,16 +23,16 @@ describe('billing', () => {
     const form = page.getByRole('dialog', { name: 'Top up' })
     await form.getByLabel('Amount in USD').fill('0.5')
     await form.getByRole('button', { name: 'Top up' }).click()
-    await form.getByText('Enter 1 to 10,000 USD, such as 10 or 25.50.').waitFor()
+    await form.getByText('Enter an amount from 1 to 10,000, such as 10 or 25.50.').waitFor()
     expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'billing-dialog')
     await form.getByLabel('Amount in USD').fill('25')
     await form.getByRole('button', { name: 'Top up' }).click()
-    const receipts = page.getByRole('table', { name: 'Money paid in' })
+    const receipts = page.getByRole('table', { name: 'Top-ups' })
     await receipts.getByText('Paid', { exact: true }).waitFor()
     await receipts.getByText('$25.00').waitFor()
     await page
-      .getByRole('table', { name: 'Movements of money' })
+      .getByRole('table', { name: 'Ledger entries' })
       .getByText(/Sandbox top-up, no money moved/)
       .waitFor()
     await page.getByRole('main').getByText('Starter', { exact: true }).waitFor()
@@ -51,7 +51,7 @@ describe('billing', () => {
     const { page } = await dashboard.visit('/billing')
     await page.getByText('No top-ups yet.').waitFor()
     await owner.api('/api/topups', { amount: '3.00', method: 'sandbox' })
-    await page.getByRole('table', { name: 'Money paid in' }).getByText('$3.00').waitFor()
+    await page.getByRole('table', { name: 'Top-ups' }).getByText('$3.00').waitFor()
     await page.close()
   })
 
@@ -59,9 +59,9 @@ describe('billing', () => {
     const owner = await dashboard.signedIn()
     const made = (await (await owner.api('/api/keys', { name: 'laptop' })).json()) as { secret: string }
     const { page } = await dashboard.visit('/billing')
-    await page.getByText('Nothing spent in the last 7 days').waitFor()
+    await page.getByText('No spend in the last 7 days').waitFor()
     await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')
-    await page.getByText('Known after 3 days of use').waitFor()
+    await page.getByText('Available after 3 days of use').waitFor()
     await page.getByText('$0.005 spent so far').waitFor()
     await page.close()
     // 0.40 USD four days ago and 0.005 today: 0.10 a day, of 1.995 USD.
@@ -70,7 +70,7 @@ describe('billing', () => {
     await dashboard.core.journal.append(charge(account, 400_000, { call: call(account, 400_000, { at }) }))
     const later = (await dashboard.visit('/billing')).page
     await later.getByText('Lasts about 19 days').waitFor()
-    await later.getByText('By the spend of the last 4 days').waitFor()
+    await later.getByText('Based on your spend in the last 4 days').waitFor()
     await later.close()
   })
 
@@ -85,7 +85,7 @@ describe('billing', () => {
     }
     await spend(1_300_000)
     const { page, complaints } = await dashboard.visit('/usage')
-    const notice = page.getByText(/^The balance is down to/)
+    const notice = page.getByText(/^Your balance is down to/)
     const shown = (balance: string) => page.getByText(balance).filter({ visible: true }).first()
     // Signup credit is there to be used up.
     await shown('$0.70').waitFor()
@@ -132,7 +132,7 @@ describe('billing', () => {
     await dashboard.signedIn()
     const { page } = await dashboard.visit('/billing')
     await page.getByRole('heading', { name: 'Ledger' }).waitFor()
-    expect(await page.getByRole('heading', { name: 'Payments for one request' }).count()).toBe(0)
+    expect(await page.getByRole('heading', { name: 'Pay-per-request payments' }).count()).toBe(0)
     await page.close()
   })
 

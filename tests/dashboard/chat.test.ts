@@ -30,7 +30,7 @@ const say = async (page: Page, text: string) => {
   await page.getByLabel('Your message').press('Control+Enter')
 }
 const said = (page: Page) => page.getByRole('log', { name: 'Conversation' })
-const cap = (page: Page) => page.getByLabel('Most output tokens')
+const cap = (page: Page) => page.getByLabel('Max output tokens')
 
 describe('the chat of the playground', () => {
   test('works on a fresh machine: a free model streams in each wire, remembers what was said, and costs nothing', async () => {
@@ -49,16 +49,16 @@ describe('the chat of the playground', () => {
       // What was asked, and the echo of it.
       await said(page).getByText(message).nth(1).waitFor()
       await page.getByText('Nothing charged', { exact: true }).waitFor()
-      await page.getByText('By the model: exact').waitFor()
+      await page.getByText('Reported by the model (exact)').waitFor()
     }
     expect(await said(page).getByRole('article').count()).toBe(6)
-    await page.getByLabel('Stream the answer').uncheck()
+    await page.getByLabel('Stream the response').uncheck()
     await say(page, 'All at once.')
     await said(page).getByText('All at once.').nth(1).waitFor()
     await page.getByText('Nothing charged', { exact: true }).waitFor()
     await fitsEverybody(page, 'chat')
     await page.getByRole('button', { name: 'Start over' }).click()
-    await page.getByText('Nothing said yet.').waitFor()
+    await page.getByText('No messages yet.').waitFor()
     await left(tab)
   })
 
@@ -69,14 +69,14 @@ describe('the chat of the playground', () => {
     await cap(page).fill('50')
     await page.getByLabel('System prompt').fill('Count.')
     await page.getByLabel('Temperature').fill('0.5')
-    const button = page.getByRole('button', { name: /^Send · at most \$0\.00/ })
+    const button = page.getByRole('button', { name: /^Send · up to \$0\.00/ })
     await button.waitFor()
     await page.getByLabel('Your message').fill('Go on.')
     await button.click()
     await said(page).getByText('One two').waitFor()
     await page.getByText('$0.000575 charged').waitFor()
     await page.getByText('100 in, 40 out').waitFor()
-    await page.getByText('60 read from a cache, 0 written to one').waitFor()
+    await page.getByText('60 read from cache, 0 written to cache').waitFor()
     await page.getByText('= 0.000575 USD').waitFor()
     expect(await spent()).toBe(575)
     expect(vendor.received.at(-1)?.body).toMatchObject({
@@ -89,7 +89,7 @@ describe('the chat of the playground', () => {
       temperature: 0.5,
       stream: true,
     })
-    await page.getByRole('link', { name: 'Show in the log' }).click()
+    await page.getByRole('link', { name: 'View in request log' }).click()
     await page.getByRole('table', { name: 'Request log' }).getByText('acme/large').waitFor()
     await left(tab)
   })
@@ -109,11 +109,11 @@ describe('the chat of the playground', () => {
     await cap(page).fill('100')
     await say(page, 'Talk for ever.')
     await said(page).getByText('y'.repeat(80)).waitFor()
-    await page.getByText('Stop ends what you see. The model goes on to its end, and all of it is charged.').waitFor()
+    await page.getByText('Stop hides the rest. The model still finishes, and the full response is charged.').waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
-    await page.getByText('Stopped. The model goes on to its end, and all of it is charged.').waitFor()
+    await page.getByText('Stopped. The model still finishes, and the full response is charged.').waitFor()
     stopped.resolve()
-    await page.getByText('By the model: exact').waitFor()
+    await page.getByText('Reported by the model (exact)').waitFor()
     await page.getByText(/^\$0\.00\d+ charged$/).waitFor()
     await page.getByText(/in, 90 out$/).waitFor()
     expect(await spent()).toBeGreaterThan(200)
@@ -124,10 +124,10 @@ describe('the chat of the playground', () => {
 
   test('says in plain words why there is no answer, charges nothing, and keeps the message', async () => {
     const { tab, page, owner, key, spent } = await atChat('/playground?view=chat&model=acme%2Ftop-up')
-    await page.getByText('Needs a first top-up').waitFor()
+    await page.getByText('Requires a first top-up').waitFor()
     await cap(page).fill('100')
     await say(page, 'Hello there.')
-    await page.getByText('This model needs a first top-up. Signup credit does not cover it.').waitFor()
+    await page.getByText('acme/top-up requires a first top-up.').waitFor()
     await page.getByText('Nothing charged', { exact: true }).waitFor()
     // What brought nothing is in its field again.
     const again = async () => {
@@ -137,14 +137,15 @@ describe('the chat of the playground', () => {
     await page.getByLabel('Model', { exact: true }).selectOption('acme/large')
     vendor.answer = () => openAi.error(500, {})
     await again()
-    await page.getByText('The source did not answer well. Nothing was charged.').waitFor()
+    await page.getByText('The upstream provider returned an error. You were not charged.').waitFor()
     vendor.answer = () => openAi.error(400, { message: 'Those words are not allowed.' })
     await again()
     await page.getByText('Those words are not allowed.').waitFor()
     await owner.api(`/api/keys/${key.id}`, { allowed_models: ['sandbox/echo'] }, 'PATCH')
-    await page.getByText("This model is not in the key's list of models.").waitFor()
+    await page.getByText("This model is not in the key's list of allowed models.").waitFor()
     await again()
-    await page.getByText("This model is not in the key's list.", { exact: true }).waitFor()
+    await page.getByText("acme/large is not in this key's list of allowed models.").waitFor()
+    await page.getByRole('link', { name: 'Edit key' }).waitFor()
     await cap(page).fill('5000')
     await page.getByText('Enter a whole number from 1 to 1,000.').waitFor()
     await page.getByLabel('Temperature').fill('3')
@@ -155,7 +156,7 @@ describe('the chat of the playground', () => {
 
   test('by a pasted key, which stands neither in the code nor in the address', async () => {
     const { tab, page, secret } = await atChat()
-    await page.getByLabel('A key I paste').check()
+    await page.getByLabel('Another key').check()
     await page.getByLabel('API key', { exact: true }).fill(secret)
     await say(page, 'Whoever pays.')
     await said(page).getByText('Whoever pays.').nth(1).waitFor()

@@ -62,7 +62,7 @@ describe('who is not signed in', () => {
     await page.getByLabel('Email').fill('ada@example.com')
     await page.getByLabel('Password', { exact: true }).fill('short')
     await page.getByRole('button', { name: 'Create account' }).click()
-    await page.getByText('Use 12 characters or more.').waitFor()
+    await page.getByText('Use at least 12 characters.').waitFor()
     await becomes(() => page.evaluate(() => document.activeElement?.getAttribute('name')), 'password')
     expect(await axeFindings(page)).toEqual([])
     await page.close()

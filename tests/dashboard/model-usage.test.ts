@@ -44,13 +44,10 @@ describe('usage by model', () => {
     const row = page.getByRole('row').filter({ hasText: 'acme/large' })
     await row.waitFor()
     // Requests, failed, input, cache read, cache write, output, cost, cache share.
-    await becomes(
-      () => row.getByRole('cell').allTextContents(),
-      ['2', '0', '200', '120', '0', '80', '$0.00115', '60 %'],
-    )
+    await becomes(() => row.getByRole('cell').allTextContents(), ['2', '0', '200', '120', '0', '80', '$0.00115', '60%'])
     await page.locator('dl > div').filter({ hasText: 'Spend on models' }).getByText('$0.00115').waitFor()
     await page.getByText('Show as table').click()
-    const chart = page.getByRole('table', { name: 'Tokens by kind' })
+    const chart = page.getByRole('table', { name: 'Tokens by type' })
     expect(await chart.getByRole('columnheader').allTextContents()).toEqual([
       ...['Time', 'Input', 'Cache read', 'Cache write', 'Output', 'Total'],
     ])
@@ -70,8 +67,8 @@ describe('usage by model', () => {
       .first()
       .click()
     const sheet = page.getByRole('dialog', { name: 'Request' })
-    await sheet.getByText('60 read from a cache, 0 written to one').waitFor()
-    await sheet.getByText('The vendor: exact').waitFor()
+    await sheet.getByText('60 read from cache, 0 written to cache').waitFor()
+    await sheet.getByText('Reported by the provider (exact)').waitFor()
     await left(tab)
   })
 
@@ -80,7 +77,7 @@ describe('usage by model', () => {
     await dashboard.as(secret, '/apis/v1/websearch/images/search?q=card')
     const tab = await dashboard.visit('/usage?range=24h&tab=models')
     const { page } = tab
-    await page.getByText('No model was called in this span.').waitFor()
+    await page.getByText('No model requests in this period.').waitFor()
     await page.getByRole('link', { name: 'Try a model' }).waitFor()
     expect(await chat('acme/large')).toBe(200)
     await page.getByRole('tab', { name: 'Chart' }).click()
@@ -103,13 +100,13 @@ describe("the operator's page", () => {
     await dashboard.browser.addCookies(signInCookies(operator.cookie, dashboard.origin))
     const tab = await dashboard.visit('/operator')
     const { page } = tab
-    const upstreams = page.getByRole('table', { name: 'How each upstream of the models is' })
+    const upstreams = page.getByRole('table', { name: 'Status of the model upstreams' })
     const acme = upstreams.getByRole('row').filter({ hasText: 'acme/large' })
-    await acme.getByText('Closed: gets calls').waitFor()
-    await upstreams.getByRole('row').filter({ hasText: 'sandbox/echo' }).getByText('Closed: gets calls').waitFor()
+    await acme.getByText('Healthy').waitFor()
+    await upstreams.getByRole('row').filter({ hasText: 'sandbox/echo' }).getByText('Healthy').waitFor()
     vendor.answer = () => openAi.error(500, {})
     for (let calls = 0; calls < 5; calls++) expect(await chat('acme/large')).toBe(502)
-    await acme.getByText(/^(Open: gets none|Half-open: one call finds out)$/).waitFor()
+    await acme.getByText(/^(Paused|Testing recovery)$/).waitFor()
     await becomes(async () => (await acme.getByRole('cell').allTextContents())[1], '5')
     await fitsEverybody(page, 'operator-upstreams')
     await left(tab)

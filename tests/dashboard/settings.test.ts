@@ -54,9 +54,9 @@ describe('Settings', () => {
     expect(again.status).toBe(200)
     await page.reload()
     await page.getByRole('row').filter({ hasText: 'curl' }).getByRole('button', { name: 'Sign out' }).click()
-    await page.getByText('Signed out there.').waitFor()
+    await page.getByText('Session signed out.').waitFor()
     await page.getByRole('row').filter({ hasText: 'curl' }).waitFor({ state: 'detached' })
-    await page.getByRole('row').filter({ hasText: 'This one' }).getByText('Chrome on Linux').waitFor()
+    await page.getByRole('row').filter({ hasText: 'This session' }).getByText('Chrome on Linux').waitFor()
     await left(watched, [REFUSED])
   })
 
@@ -76,24 +76,36 @@ describe('Settings', () => {
     const { page } = watched
     await page.getByLabel('Also disconnect the connected app').waitFor()
     const ask = async () => {
-      await page.getByRole('button', { name: 'Sign out all others' }).click()
-      return page.getByRole('alertdialog', { name: 'Sign out all others' })
+      await page.getByRole('button', { name: 'Sign out all other sessions' }).click()
+      return page.getByRole('alertdialog', { name: 'Sign out all other sessions' })
     }
     const kept = await ask()
     await kept.getByLabel('Also disconnect the connected app').uncheck()
     await fitsEverybody(page, 'settings-apps-too')
-    await kept.getByRole('button', { name: 'Sign out all others' }).click()
+    await kept.getByRole('button', { name: 'Sign out all other sessions' }).click()
     await page.getByText('One session signed out.', { exact: true }).waitFor()
     expect(await works()).toBe(200)
     await elsewhere()
     await page.reload()
     const ended = await ask()
     expect(await ended.getByLabel('Also disconnect the connected app').isChecked()).toBe(true)
-    await ended.getByRole('button', { name: 'Sign out all others' }).click()
+    await ended.getByRole('button', { name: 'Sign out all other sessions' }).click()
     await page.getByText('One session signed out. One app disconnected.').waitFor()
     expect(await works()).toBe(401)
     await page.getByLabel('Also disconnect the connected app').waitFor({ state: 'detached' })
     await left(watched)
+  })
+
+  test('an email address that another account uses is refused in the words of the server', async () => {
+    const { email: taken } = await dashboard.signedIn()
+    await dashboard.signedIn()
+    const watched = await dashboard.visit('/settings')
+    const { page } = watched
+    await page.getByLabel('New email address').fill(taken)
+    await page.getByRole('button', { name: 'Change email' }).click()
+    await page.getByText('Another account already uses this email address. Choose a different one.').waitFor()
+    await becomes(() => page.getByLabel('New email address').inputValue(), taken)
+    await left(watched, [/status of 409/])
   })
 
   test('asks for the password again when the sign-in is not recent, keeps what was typed, and goes on', async () => {
@@ -103,7 +115,7 @@ describe('Settings', () => {
     await page.getByLabel('New email address').fill('moved@example.com')
     await dashboard.core.stores.db.run('UPDATE identity_session SET created_at = created_at - 700000')
     await page.getByRole('button', { name: 'Change email' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Sign in again to do this' })
+    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
     await dialog.waitFor()
     expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'recent-sign-in')
@@ -128,10 +140,10 @@ describe('Settings', () => {
     expect(JSON.parse(await Bun.file(await file.path()).text())).toMatchObject({ account: { email: owner.email } })
     await page.getByRole('button', { name: 'Delete account' }).click()
     const dialog = page.getByRole('alertdialog', { name: 'Delete account' })
-    await dialog.getByText('Your balance of $2.00 is forfeited').waitFor()
+    await dialog.getByText('You forfeit your balance of $2.00').waitFor()
     await fitsEverybody(page, 'settings-delete')
     await dialog.getByRole('button', { name: 'Delete account' }).click()
-    await dialog.getByText('This is not your email address.').waitFor()
+    await dialog.getByText('This does not match your email address.').waitFor()
     await dialog.getByLabel(`Type ${owner.email} to confirm`).fill(owner.email)
     await dialog.getByRole('button', { name: 'Delete account' }).click()
     await heading(page, 'Sign in')
@@ -169,7 +181,7 @@ describe('a forgotten password', () => {
       await fitsEverybody(opened.page, `reset-password-${outcome}`)
       await opened.page.getByRole('button', { name: 'Set password' }).click()
       await opened.page
-        .getByText(outcome === 'set' ? 'Your new password is set.' : 'This link is over, or was used already.')
+        .getByText(outcome === 'set' ? 'Your new password is set.' : 'This link has expired or was already used.')
         .waitFor()
       await left(opened, [REFUSED])
     }
@@ -185,7 +197,7 @@ describe('a forgotten password', () => {
   test('a link without its token, and a confirmation that is not ours, say so', async () => {
     await dashboard.browser.clearCookies()
     const reset = await dashboard.visit('/reset-password')
-    await reset.page.getByText('This link is over, or was used already.').waitFor()
+    await reset.page.getByText('This link has expired or was already used.').waitFor()
     await left(reset)
     const confirm = await dashboard.visit('/confirm-email#token=made.up')
     await confirm.page.getByRole('button', { name: 'Confirm address' }).click()

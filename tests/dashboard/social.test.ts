@@ -64,7 +64,7 @@ async function looksWell(page: Page, name: string, shown: string, looks: readonl
 async function consentTab(page: Page): Promise<Page> {
   const [tab] = await Promise.all([
     page.context().waitForEvent('page'),
-    page.getByRole('button', { name: 'Continue to the social network' }).click(),
+    page.getByRole('button', { name: 'Continue to social network' }).click(),
   ])
   await tab.getByRole('heading', { name: 'Allow this gateway to use your account?' }).waitFor()
   return tab
@@ -170,7 +170,7 @@ describe('social accounts', () => {
     await denied.getByRole('button', { name: 'Deny' }).click()
     await denied.getByRole('heading', { name: 'Nothing was linked' }).waitFor()
     await denied.close()
-    await page.getByText('The access was refused. Nothing was linked.').waitFor()
+    await page.getByText('Access was denied. No account was linked.').waitFor()
     await page.getByRole('button', { name: 'Try again', exact: true }).click()
     for (const words of ['Like and unlike', 'Send messages', 'Read messages', 'Follow and unfollow'])
       await page.getByLabel(words).uncheck()
@@ -182,19 +182,19 @@ describe('social accounts', () => {
     await page.getByRole('button', { name: 'Done' }).click()
     await row(page, 'the app').getByText('3 of 7').waitFor()
     expect((await act(key.secret, 'like', { tweet_id: '1' })).error?.code).toBe('insufficient_scope')
-    await row(page, 'the app').getByText('A request needed "Like and unlike".').waitFor()
+    await row(page, 'the app').getByText('A request needed the permission "Like and unlike".').waitFor()
     await looksWell(page, 'social-missing', 'Missing permission', ALL_LOOKS)
 
     await page.getByRole('button', { name: 'Add permission: the app' }).click()
     const waitingTab = await consentTab(page)
     await waitingTab.close()
-    await page.getByRole('button', { name: 'Close and keep waiting' }).click()
-    await row(page, 'the app').getByText('Waiting').waitFor()
+    await page.getByRole('button', { name: 'Close and keep link' }).click()
+    await row(page, 'the app').getByText('Pending').waitFor()
 
     await page.getByRole('button', { name: 'Unlink the account of the app' }).click()
     const asked = page.getByRole('alertdialog', { name: 'Unlink @ada' })
     expect(await axeFindings(page)).toEqual([])
-    await asked.getByRole('button', { name: 'Keep account' }).click()
+    await asked.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: 'Unlink the account of the app' }).click()
     await asked.getByRole('button', { name: 'Unlink' }).click()
     await row(page, 'the app').getByText('Not linked').waitFor()

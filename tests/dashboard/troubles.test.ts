@@ -77,11 +77,18 @@ describe('what goes wrong', () => {
     await makeKey(owner, { name: 'there' })
     const { page } = await dashboard.visit('/')
     await page.getByText('Live', { exact: true }).waitFor()
-    const body = { error: { type: 'api_error', code: 'internal_error', message: 'x', request_id: 'req_tested' } }
+    const body = {
+      error: {
+        type: 'api_error',
+        code: 'internal_error',
+        message: 'The table of keys is on fire.',
+        request_id: 'req_tested',
+      },
+    }
     await page.route('**/api/keys?*', (route) => route.fulfill({ status: 500, json: body }))
     await page.getByRole('link', { name: 'API keys' }).click()
     await page.getByText('Request req_tested').first().waitFor()
-    await page.getByText('Something broke on our side. Nothing was charged.').first().waitFor()
+    await page.getByText('The table of keys is on fire.').first().waitFor()
     expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'keys-failed')
     await page.unroute('**/api/keys?*')
@@ -100,7 +107,7 @@ describe('what goes wrong', () => {
       await route.continue()
     })
     await page.getByRole('link', { name: 'API keys' }).click()
-    await page.getByText('Loading', { exact: true }).waitFor({ state: 'attached' })
+    await page.getByText('Loading…', { exact: true }).waitFor({ state: 'attached' })
     expect(await axeFindings(page)).toEqual([])
     held.resolve()
     await row(page, 'slow').waitFor()
@@ -130,7 +137,7 @@ describe('what goes wrong', () => {
     const { page } = await dashboard.visit('/favicon.svg')
     await page.route('**/api/account', (route) => route.abort())
     await page.goto(`${dashboard.origin}/keys`)
-    await page.getByRole('heading', { name: 'The gateway does not answer' }).waitFor()
+    await page.getByRole('heading', { name: "Can't reach the gateway" }).waitFor()
     expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'server-away')
     await page.unroute('**/api/account')
@@ -144,7 +151,7 @@ describe('what goes wrong', () => {
     const { page } = await dashboard.visit('/no-such-page')
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     expect(await axeFindings(page)).toEqual([])
-    await page.getByRole('link', { name: 'Go to the overview' }).click()
+    await page.getByRole('link', { name: 'Go to overview' }).click()
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
     await page.close()
   })
@@ -172,7 +179,7 @@ describe('a server that dies in the middle of a toggle', () => {
       await choose(page, 'survivor', 'Disable key')
       await row(page, 'survivor').getByText('Disabled').waitFor()
       await server.kill('SIGKILL')
-      await page.getByText('Not done: The server did not answer. Nothing was charged.').waitFor()
+      await page.getByText("Couldn't save: Couldn't reach the gateway. Check your connection and try again.").waitFor()
       await row(page, 'survivor').getByText('Active').waitFor()
       server = await startServer(folder, { PORT: port })
       await page.getByText('Live', { exact: true }).waitFor()

@@ -81,10 +81,10 @@ describe('a body judged by its schema', () => {
         param: 'colour',
         in: 'body',
         code: 'invalid_parameter',
-        rule: 'is not a member of this body',
+        rule: 'is not a known property',
         received: 'red',
       },
-      { param: 'wings', in: 'body', code: 'invalid_parameter', rule: 'is not a member of this body', received: '2' },
+      { param: 'wings', in: 'body', code: 'invalid_parameter', rule: 'is not a known property', received: '2' },
     ])
   })
 

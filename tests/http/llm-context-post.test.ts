@@ -125,7 +125,7 @@ describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec-answers 5)', () =>
       'an unknown member %p is a 400 that names it (spec-answers 2)',
       async (member) => {
         const refusal = await wrongIn(gateway, () => send(`{"q":"a",${JSON.stringify(member)}:"1"}`))
-        expect(refusal).toMatchObject({ param: member, in: 'body', rule: 'is not a member of this body' })
+        expect(refusal).toMatchObject({ param: member, in: 'body', rule: 'is not a known property' })
       },
     )
 

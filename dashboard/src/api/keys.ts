@@ -19,10 +19,10 @@ export interface KeysFilter {
   readonly order?: 'asc' | 'desc' | undefined
 }
 
-export const keysQuery = (asked: KeysFilter) =>
+export const keysQuery = (filter: KeysFilter) =>
   infiniteQueryOptions({
-    queryKey: ['keys', 'list', asked],
-    queryFn: ({ pageParam }) => fetchKeys(asked, pageParam),
+    queryKey: ['keys', 'list', filter],
+    queryFn: ({ pageParam }) => fetchKeys(filter, pageParam),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: (before) => before,
@@ -52,9 +52,9 @@ export const keyHistoryQuery = (id: string) =>
     getNextPageParam: (page) => page.next_cursor,
   })
 
-function fetchKeys(asked: KeysFilter, cursor: string | null) {
+function fetchKeys(filter: KeysFilter, cursor: string | null) {
   const query = Object.fromEntries(
-    Object.entries({ ...asked, cursor }).filter(([, value]) => value !== undefined && value !== null),
+    Object.entries({ ...filter, cursor }).filter(([, value]) => value !== undefined && value !== null),
   )
   return unwrap(api.keys.get({ query: { limit: PAGE_ROWS, ...query } }))
 }

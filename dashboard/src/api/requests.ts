@@ -14,10 +14,10 @@ export interface RequestsFilter {
 }
 
 /** The request log, newest first, without end. */
-export const requestsQuery = (asked: RequestsFilter) =>
+export const requestsQuery = (filter: RequestsFilter) =>
   infiniteQueryOptions({
-    queryKey: ['requests', 'log', asked],
-    queryFn: ({ pageParam }) => fetchRequests(asked, PAGE_ROWS, pageParam),
+    queryKey: ['requests', 'log', filter],
+    queryFn: ({ pageParam }) => fetchRequests(filter, PAGE_ROWS, pageParam),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: (before) => before,
@@ -30,16 +30,16 @@ export const newestRequestsQuery = (count: number, key?: string) =>
     queryFn: async () => (await fetchRequests({ key }, count, null)).requests,
   })
 
-function fetchRequests(asked: RequestsFilter, limit: number, cursor: string | null) {
-  return unwrap(api.requests.get({ query: { limit, ...given({ ...asked, cursor }) } }))
+function fetchRequests(filter: RequestsFilter, limit: number, cursor: string | null) {
+  return unwrap(api.requests.get({ query: { limit, ...defined({ ...filter, cursor }) } }))
 }
 
 /** The address of the whole filter as a file. */
-export function csvUrl(asked: RequestsFilter): string {
-  const query = new URLSearchParams(Object.entries(given(asked)).map(([name, value]) => [name, String(value)]))
+export function csvUrl(filter: RequestsFilter): string {
+  const query = new URLSearchParams(Object.entries(defined(filter)).map(([name, value]) => [name, String(value)]))
   return `/api/usage.csv?${query}`
 }
 
-function given(asked: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined && value !== null))
+function defined(filter: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined && value !== null))
 }

@@ -21,14 +21,14 @@ export type UsageFilter = Pick<UsageParams, 'key' | 'operation' | 'status' | 'mo
 
 export const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-export const usageQuery = (asked: UsageParams) =>
-  queryOptions({ queryKey: ['usage', asked], queryFn: () => fetchUsage(asked), placeholderData: keepPreviousData })
+export const usageQuery = (params: UsageParams) =>
+  queryOptions({ queryKey: ['usage', params], queryFn: () => fetchUsage(params), placeholderData: keepPreviousData })
 
 export type UsageReport = Awaited<ReturnType<typeof fetchUsage>>
 export type UsageSums = UsageReport['totals']
 
-function fetchUsage(asked: UsageParams) {
-  const query = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
+function fetchUsage(params: UsageParams) {
+  const query = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))
   return unwrap(api.usage.get({ query }))
 }
 

@@ -1,63 +1,108 @@
-/** What each failure code means to an owner, and what to do next. The server's own message stands where there is none. */
-export interface FailureWords {
-  readonly says: string
-  /** The page that mends it, and what its button says. */
-  readonly button?: { readonly says: string; readonly to: string }
+import type { FailureCode } from '../../../server/core/failure.ts'
+
+/** What an owner can do about a failure. What happened is the server's to say, in the message of the failure. */
+export type FailureAction =
+  | { readonly kind: 'link'; readonly label: string; readonly to: string }
+  | { readonly kind: 'sign_in'; readonly label: string }
+  | { readonly kind: 'reload'; readonly label: string }
+  /** A sentence, since the dashboard cannot reach an operator itself. */
+  | { readonly kind: 'contact_operator'; readonly text: string }
+
+/** Where the failure came up: in a call of the dashboard itself, or in a request that is charged to a key. */
+export type FailurePlace = 'dashboard' | 'request'
+
+type Actions = { readonly [P in FailurePlace]?: FailureAction }
+
+const SIGN_IN: FailureAction = { kind: 'sign_in', label: 'Sign in again' }
+const RELOAD: FailureAction = { kind: 'reload', label: 'Reload the page' }
+const CONTACT: FailureAction = {
+  kind: 'contact_operator',
+  text: 'If this keeps happening, contact the operator of this gateway.',
+}
+const CREATE_KEY: FailureAction = { kind: 'link', label: 'Create key', to: '/keys' }
+const ENABLE_KEY: FailureAction = { kind: 'link', label: 'Enable key', to: '/keys' }
+const EXTEND_KEY: FailureAction = { kind: 'link', label: 'Extend key', to: '/keys' }
+const EDIT_KEY: FailureAction = { kind: 'link', label: 'Edit key', to: '/keys' }
+const RAISE_LIMIT: FailureAction = { kind: 'link', label: 'Raise limit', to: '/keys' }
+const RAISE_BUDGET: FailureAction = { kind: 'link', label: 'Raise budget', to: '/keys' }
+const TOP_UP: FailureAction = { kind: 'link', label: 'Top up', to: '/billing' }
+const VIEW_LIMITS: FailureAction = { kind: 'link', label: 'View limits', to: '/limits' }
+const LINK_ACCOUNT: FailureAction = { kind: 'link', label: 'Link account', to: '/social' }
+const ADD_PERMISSION: FailureAction = { kind: 'link', label: 'Add permission', to: '/social' }
+
+/** The message says it all: correct the request, wait as long as Retry-After says, or send it again. */
+const NONE: Actions = {}
+
+/** By the server's codes; a new code without a row does not compile. The table is explained in docs/dashboard.md. */
+const ACTIONS: Readonly<Record<FailureCode, Actions>> = {
+  missing_parameter: NONE,
+  invalid_parameter: NONE,
+  json_parse_error: { dashboard: RELOAD },
+  invalid_request: NONE,
+  missing_session: { dashboard: SIGN_IN, request: SIGN_IN },
+  recent_sign_in_required: { dashboard: SIGN_IN },
+  missing_api_key: { request: CREATE_KEY },
+  invalid_api_key: { request: CREATE_KEY },
+  invalid_token: NONE,
+  api_key_disabled: { request: ENABLE_KEY },
+  expired_api_key: { request: EXTEND_KEY },
+  payment_required: { request: CREATE_KEY },
+  malformed_credential: NONE,
+  invalid_challenge: NONE,
+  payment_expired: NONE,
+  invalid_payload: NONE,
+  verification_failed: NONE,
+  payment_in_progress: NONE,
+  payment_pending: NONE,
+  payment_network_unavailable: NONE,
+  recharge_required: { request: TOP_UP },
+  insufficient_api_key_balance: { request: RAISE_LIMIT },
+  insufficient_balance: { request: TOP_UP },
+  ip_not_allowed: { request: EDIT_KEY },
+  insufficient_permissions: { request: EDIT_KEY },
+  insufficient_scope: { request: ADD_PERMISSION },
+  social_session_required: { request: LINK_ACCOUNT },
+  foreign_origin: NONE,
+  model_not_allowed: { request: EDIT_KEY },
+  unknown_endpoint: { dashboard: RELOAD },
+  unknown_model: NONE,
+  model_route_not_supported: NONE,
+  max_tokens_exceeded: { request: VIEW_LIMITS },
+  unsupported_parameter: NONE,
+  resource_not_found: { dashboard: RELOAD },
+  method_not_allowed: { dashboard: RELOAD },
+  not_acceptable: NONE,
+  payload_too_large: NONE,
+  request_timeout: NONE,
+  unsupported_media_type: { dashboard: RELOAD },
+  idempotency_conflict: NONE,
+  answer_not_kept: NONE,
+  outcome_unknown: NONE,
+  limit_reached: NONE,
+  invalid_state: NONE,
+  estimated_price_exceeds_max_price: NONE,
+  rate_limit_exceeded: { request: VIEW_LIMITS },
+  upstream_rate_limit: NONE,
+  quota_exceeded: { request: RAISE_BUDGET },
+  internal_error: { dashboard: CONTACT, request: CONTACT },
+  service_unavailable: NONE,
+  upstream_error: NONE,
+  upstream_unavailable: { request: CONTACT },
+  upstream_timeout: NONE,
 }
 
-const CREATE_KEY = { says: 'Create key', to: '/keys' }
-const SEE_KEYS = { says: 'View keys', to: '/keys' }
-const SEE_LIMITS = { says: 'View limits', to: '/limits' }
-const TOP_UP = { says: 'Top up', to: '/billing' }
-const LINK = { says: 'Link account', to: '/social' }
-
-const NO_SOURCE: FailureWords = { says: 'The source did not answer well. Nothing was charged.' }
-
-export const FAILURE_TEXT: Readonly<Record<string, FailureWords>> = {
-  no_answer: { says: 'The server did not answer. Nothing was charged.' },
-  missing_session: { says: 'Your session has ended. Sign in again.' },
-  recent_sign_in_required: { says: 'This needs a recent sign-in. Enter your password again.' },
-  invalid_api_key: { says: 'This key is not known. Check for a missing character.', button: CREATE_KEY },
-  missing_api_key: { says: 'No key was sent. Add one to the Authorization header.', button: CREATE_KEY },
-  api_key_disabled: { says: 'This key is switched off.', button: { says: 'Enable key', to: '/keys' } },
-  expired_api_key: { says: 'This key has expired.', button: { says: 'Rotate key', to: '/keys' } },
-  payment_required: {
-    says: 'No key was sent. Add one, or pay for this one request.',
-    button: { says: 'Add key', to: '/keys' },
-  },
-  insufficient_api_key_balance: {
-    says: 'The key has used up its own limit.',
-    button: { says: 'Raise limit', to: '/keys' },
-  },
-  insufficient_balance: { says: 'The balance is empty.', button: TOP_UP },
-  recharge_required: { says: 'This model needs a first top-up. Signup credit does not cover it.', button: TOP_UP },
-  ip_not_allowed: {
-    says: "The request came from an address that is not in this key's list.",
-    button: { says: 'Edit key', to: '/keys' },
-  },
-  insufficient_permissions: { says: "This is not in the key's list of allowed endpoints.", button: SEE_KEYS },
-  insufficient_scope: {
-    says: 'The linked account lacks a permission for this.',
-    button: { ...LINK, says: 'Add permission' },
-  },
-  social_session_required: { says: 'No social account is linked to this key.', button: LINK },
-  model_not_allowed: { says: "This model is not in the key's list.", button: SEE_KEYS },
-  rate_limit_exceeded: { says: 'Too many requests for this key in this minute.', button: SEE_LIMITS },
-  quota_exceeded: { says: "The key's budget for this period is used up.", button: SEE_KEYS },
-  upstream_rate_limit: { says: 'The source is busy, not you.', button: SEE_LIMITS },
-  foreign_origin: { says: 'This request came from another site and was refused.' },
-  invalid_state: { says: 'This cannot be done any more: the key has changed meanwhile.' },
-  resource_not_found: { says: 'It is not there any more.' },
-  internal_error: { says: 'Something broke on our side. Nothing was charged.' },
-  service_unavailable: { says: 'The server cannot take this now. Nothing was charged.' },
-  upstream_error: NO_SOURCE,
-  upstream_unavailable: NO_SOURCE,
-  upstream_timeout: { says: 'The source took too long. Nothing was charged.' },
-  estimated_price_exceeds_max_price: { says: 'The price is above the most you allowed. Nothing was charged.' },
-  invalid_email_or_password: { says: 'Email or password is wrong.' },
-  user_already_exists: { says: 'There is an account with this email. Sign in instead.' },
-  user_already_exists_use_another_email: { says: 'There is an account with this email. Sign in instead.' },
-  invalid_email: { says: 'This is not an email address.' },
-  password_too_short: { says: 'The password needs 12 characters or more.' },
-  password_too_long: { says: 'The password may have 256 characters at most.' },
+/** The action for a code at a place; null where there is none, also for a code that is not the gateway's own. */
+export function failureAction(code: string, place: FailurePlace): FailureAction | null {
+  const row: Actions | undefined = Object.hasOwn(ACTIONS, code) ? Reflect.get(ACTIONS, code) : undefined
+  return row?.[place] ?? null
 }
+
+export const FAILURE_TEXT = {
+  /** For want of a message of the server. */
+  noResponse: "Couldn't reach the gateway. Check your connection and try again.",
+  unreadable: (status: number) => `The gateway returned an unreadable response (status ${status}). Try again.`,
+  request: (id: string) => `Request ${id}`,
+  retryIn: (seconds: number) => `You can try again in ${seconds} s.`,
+  stale: 'The data shown is from before.',
+  couldNotSave: (message: string) => `Couldn't save: ${message}`,
+} as const

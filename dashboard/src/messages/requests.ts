@@ -18,32 +18,32 @@ export const REQUEST_TEXT = {
   },
   latency: (ms: number) => `${ms} ms`,
   tokens: (input: string, output: string) => `${input} in, ${output} out`,
-  cache: 'Of the input',
-  cached: (read: string, written: string) => `${read} read from a cache, ${written} written to one`,
-  counted: 'Counted by',
-  source: { exact: 'The vendor: exact', estimated: 'The gateway, from what went through: estimated' },
+  cache: 'Cached input',
+  cached: (read: string, written: string) => `${read} read from cache, ${written} written to cache`,
+  counted: 'Token count',
+  source: { exact: 'Reported by the provider (exact)', estimated: 'Estimated by the gateway' },
   details: 'Details',
-  detailsOf: (time: string) => `Details of the request of ${time}`,
+  detailsOf: (time: string) => `Details of the request at ${time}`,
   sheet: 'Request',
   copyId: 'Copy request ID',
-  clientId: "Caller's own ID",
+  clientId: 'Client request ID',
   none: 'No requests yet.',
-  noneMatch: 'No requests match.',
+  noneMatch: 'No matching requests.',
   clear: 'Clear filters',
-  noBodies: 'Neither parameters nor answers of requests are kept.',
+  noBodies: 'Request parameters and responses are not stored.',
   operations: {
     'image-search': 'Image search',
     'llm-context': 'LLM context',
     'social-dm': 'Social DM',
     'social-dm-threads': 'Social DM threads',
     usage: 'Usage',
-    'usage-request': 'Usage of a request',
+    'usage-request': 'Usage of one request',
     balance: 'Balance',
     none: 'Unknown endpoint',
   } as Readonly<Record<string, string>>,
 } as const
 
-/** What an operation is called; one that has no words yet is called by its name. */
+/** The display name of an operation; without one, its identifier in words. */
 export function operationName(name: string): string {
   return REQUEST_TEXT.operations[name] ?? name.replaceAll('-', ' ').replace(/^./, (first) => first.toUpperCase())
 }

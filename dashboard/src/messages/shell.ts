@@ -1,4 +1,4 @@
-/** What the frame around the pages says. */
+/** The shell around the pages. */
 export const SHELL_TEXT = {
   product: 'Gateway',
   skip: 'Skip to content',
@@ -13,20 +13,20 @@ export const SHELL_TEXT = {
   palette: 'Search pages and keys',
   createKey: 'Create key',
   keyNamed: (name: string) => `Key: ${name}`,
-  noneFound: 'Nothing of that name.',
+  noneFound: 'No results.',
   help: 'API docs',
   live: 'Live',
-  connecting: 'Connecting',
+  connecting: 'Connecting…',
   asOf: (time: string) => `As of ${time}`,
-  cut: 'Live updates are cut. Figures may be old; trying again.',
+  disconnected: 'Live updates are disconnected. Data may be out of date. Reconnecting…',
   notFound: 'Page not found',
-  notFoundText: 'There is no page at this address.',
-  toOverview: 'Go to the overview',
-  broken: 'This page could not be shown',
-  brokenText: 'Something in the page broke. Nothing was charged and nothing was changed.',
-  reload: 'Reload the page',
-  serverAway: 'The gateway does not answer',
-  serverAwayText: 'Check that it is running. The page comes back by itself once it does.',
+  notFoundText: 'This page does not exist.',
+  toOverview: 'Go to overview',
+  broken: 'Something went wrong',
+  brokenText: 'This page could not be displayed. Reload it to try again.',
+  reload: 'Reload page',
+  serverAway: "Can't reach the gateway",
+  serverAwayText: 'Check that it is running. This page reloads automatically when the gateway is back.',
   pagesOf: {
     overview: 'Overview',
     keys: 'API keys',
@@ -43,11 +43,12 @@ export const SHELL_TEXT = {
     signUp: 'Create your account',
   },
   banners: {
-    empty: 'Balance is empty. Keys stay active but paid requests get 402.',
-    low: (balance: string) => `The balance is down to ${balance}. When it is used up, paid requests get 402.`,
+    empty: 'Your balance is empty. Keys stay active, but paid requests fail with 402.',
+    low: (balance: string) => `Your balance is down to ${balance}. When it runs out, paid requests fail with 402.`,
     hide: 'Hide',
-    exhausted: (name: string) => `The key "${name}" has used up its spending limit. Its paid requests get 402.`,
-    exhaustedMany: (count: number) => `${count} keys have used up their spending limits. Their paid requests get 402.`,
+    exhausted: (name: string) => `The key "${name}" has used up its spending limit. Its paid requests fail with 402.`,
+    exhaustedMany: (count: number) =>
+      `${count} keys have used up their spending limits. Their paid requests fail with 402.`,
     seeKeys: 'View keys',
   },
 } as const

@@ -1,18 +1,16 @@
-/** What the shared parts of pages say. */
+/** Shared components. */
 export const UI_TEXT = {
   copyCommand: 'Copy command',
-  copyAnswer: 'Copy answer',
+  copyAnswer: 'Copy response',
   language: 'Language',
   code: 'The request as code',
   copied: 'Copied',
-  selected: 'Selected. Press Ctrl+C or Cmd+C.',
+  selected: 'Selected. Press Ctrl+C or Cmd+C to copy.',
   close: 'Close',
   cancel: 'Cancel',
   tryAgain: 'Try again',
-  loading: 'Loading',
+  loading: 'Loading…',
   loadMore: 'Load more',
-  allShown: (count: number) => `All ${count} shown.`,
-  noResponse: 'The server did not answer. Nothing was charged.',
   request: (id: string) => `Request ${id}`,
   never: 'Never',
   justNow: 'Just now',
@@ -28,6 +26,5 @@ export const UI_TEXT = {
   copyWorkspace: 'Copy workspace ID',
   actionsOf: (name: string) => `Actions for ${name}`,
   sortBy: (column: string) => `Sort by ${column}`,
-  summary: (count: number) => (count === 1 ? 'One field needs a change.' : `${count} fields need a change.`),
-  stale: 'Showing what was there before.',
+  summary: (count: number) => (count === 1 ? 'One field is invalid.' : `${count} fields are invalid.`),
 } as const

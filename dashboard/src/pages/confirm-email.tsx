@@ -5,6 +5,7 @@ import { failureFrom } from '../api/client/failure.ts'
 import { takeToken } from '../features/settings/link-token.ts'
 import { SETTINGS_TEXT as TEXT } from '../messages/settings.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
+import { FormFailure } from '../ui/feedback/failure.tsx'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
 /** `/confirm-email#token=`: a press and not the mere opening confirms, for mail scanners open links too. */
@@ -12,8 +13,7 @@ export function ConfirmEmail() {
   const [token] = useState(takeToken)
   const confirming = useMutation({ mutationFn: () => confirmEmail(token ?? '') })
   const failure = failureFrom(confirming)
-  const bad =
-    token === null ? TEXT.badLink : failure && (failure.code === 'invalid_state' ? failure.message : TEXT.badLink)
+  const bad = token === null ? TEXT.badLink : failure?.code === 'invalid_state' ? failure.message : null
   return (
     <AuthLayout title={TEXT.confirmEmail}>
       {confirming.data ? (
@@ -27,6 +27,7 @@ export function ConfirmEmail() {
       ) : (
         <>
           <p className="text-muted">{TEXT.confirmText}</p>
+          <FormFailure failure={failure} />
           <Button tone="primary" busy={confirming.isPending} onClick={() => confirming.mutate()}>
             {TEXT.confirm}
           </Button>

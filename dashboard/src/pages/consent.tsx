@@ -12,13 +12,13 @@ export function Consent() {
         <ConsentForm request={request} />
       </AuthLayout>
     )
-  const said = new URLSearchParams(window.location.search).get('error_description')
+  const description = new URLSearchParams(window.location.search).get('error_description')
   return (
     <AuthLayout title={TEXT.badRequest}>
       <p role="alert">{TEXT.badRequestText}</p>
-      {said && (
+      {description && (
         <p className="text-muted">
-          {TEXT.reason} <span className="code wrap-anywhere">{said.slice(0, 200)}</span>
+          {TEXT.reason} <span className="code wrap-anywhere">{description.slice(0, 200)}</span>
         </p>
       )}
     </AuthLayout>

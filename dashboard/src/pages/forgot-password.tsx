@@ -8,14 +8,14 @@ import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
 import { useCountdown } from '../ui/browser/use-countdown.ts'
 import { Button } from '../ui/button.tsx'
 import { CodeBlock } from '../ui/code/code-block.tsx'
-import { FormFailure } from '../ui/feedback/states.tsx'
+import { FormFailure } from '../ui/feedback/failure.tsx'
 import { Field } from '../ui/field.tsx'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
 /** Asks for a link that sets a new password; where no mail goes out, says how the operator makes one. */
 export function ForgotPassword() {
-  const [wrong, setWrong] = useState<string>()
-  const [asked, setAsked] = useState('')
+  const [error, setError] = useState<string>()
+  const [submittedEmail, setSubmittedEmail] = useState('')
   const countdown = useCountdown()
   const sending = useMutation({
     mutationFn: requestPasswordReset,
@@ -25,9 +25,9 @@ export function ForgotPassword() {
     event.preventDefault()
     const email = String(new FormData(event.currentTarget).get('email') ?? '').trim()
     const isAddress = email.includes('@')
-    setWrong(isAddress ? undefined : SIGN_IN_TEXT.emailNeeded)
+    setError(isAddress ? undefined : SIGN_IN_TEXT.emailNeeded)
     if (!isAddress) return event.currentTarget.querySelector<HTMLInputElement>('[name=email]')?.focus()
-    setAsked(email)
+    setSubmittedEmail(email)
     if (!sending.isPending && countdown.left === 0) sending.mutate(email)
   }
   const failure = failureFrom(sending)
@@ -41,22 +41,18 @@ export function ForgotPassword() {
       ) : (
         <form noValidate onSubmit={submit} className="grid gap-4">
           <p className="text-muted">{TEXT.forgotText}</p>
-          <Field label={SIGN_IN_TEXT.email} error={wrong}>
+          <Field label={SIGN_IN_TEXT.email} error={error}>
             {(control) => <input {...control} name="email" type="email" autoComplete="username" required />}
           </Field>
-          {countdown.left > 0 ? (
-            <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-              {SIGN_IN_TEXT.waitFor(countdown.left)}
-            </p>
-          ) : (
-            <FormFailure failure={noMail ? null : failure} />
-          )}
+          <FormFailure failure={noMail ? null : failure} />
           {noMail && (
             <div role="alert" className="grid min-w-0 gap-2">
-              <p>{TEXT.noMail}</p>
+              <p>
+                {failure.message} {TEXT.noMail}
+              </p>
               <CodeBlock
                 label={TEXT.reset}
-                code={`bun run gateway operator reset-link ${asked}`}
+                code={`bun run gateway operator reset-link ${submittedEmail}`}
                 copyLabel={TEXT.copyCommand}
               />
             </div>

@@ -16,7 +16,8 @@ import { KeyAccount } from '../features/social/key-account.tsx'
 import { KEY_TEXT as TEXT } from '../messages/keys.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
-import { Failed, Loading } from '../ui/feedback/states.tsx'
+import { Failed } from '../ui/feedback/failure.tsx'
+import { Loading } from '../ui/feedback/states.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 const KeyDialogs = lazy(() =>
@@ -26,8 +27,8 @@ const KeyDialogs = lazy(() =>
 /** One key: what it spent, what it may, what was done to it. */
 export function KeyPage() {
   const { id } = useParams({ from: '/shell/keys/$id' })
-  const asked = useQuery(keyQuery(id))
-  const { data, error } = asked
+  const query = useQuery(keyQuery(id))
+  const { data, error } = query
   return (
     <div className="grid gap-4">
       <Link to="/keys" className="inline-flex items-center gap-1 text-accent">
@@ -35,17 +36,17 @@ export function KeyPage() {
         {TEXT.back}
       </Link>
       {data ? (
-        <Shown apiKey={data.key} />
+        <KeyDetails apiKey={data.key} />
       ) : (
         <Page title={SHELL_TEXT.pagesOf.keys}>
-          {error ? <Failed failure={toFailure(error)} onRetry={() => void asked.refetch()} /> : <Loading />}
+          {error ? <Failed failure={toFailure(error)} onRetry={() => void query.refetch()} /> : <Loading />}
         </Page>
       )}
     </div>
   )
 }
 
-function Shown({ apiKey }: { apiKey: ApiKey }) {
+function KeyDetails({ apiKey }: { apiKey: ApiKey }) {
   const [dialog, setDialog] = useState<KeyDialog | null>(null)
   const actions = useKeyActions(setDialog)
   return (

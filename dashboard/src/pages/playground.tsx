@@ -7,7 +7,8 @@ import { TryOperation } from '../features/playground/try-operation.tsx'
 import { CHAT_TEXT } from '../messages/chat.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../messages/playground.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { Failed, Loading } from '../ui/feedback/states.tsx'
+import { Failed } from '../ui/feedback/failure.tsx'
+import { Loading } from '../ui/feedback/states.tsx'
 import { Select } from '../ui/field.tsx'
 import { Page } from '../ui/layout/page.tsx'
 import { Tabs } from '../ui/layout/tabs.tsx'
@@ -72,8 +73,8 @@ function Endpoints() {
         <TryOperation
           key={chosen.id}
           operation={chosen}
-          typed={view.values ?? (chosen.fields.some(({ name }) => name === 'q') ? FIRST : {})}
-          onTyped={(values) => void navigate({ search: { operation: chosen.id, values }, replace: true })}
+          values={view.values ?? (chosen.fields.some(({ name }) => name === 'q') ? FIRST : {})}
+          onValues={(values) => void navigate({ search: { operation: chosen.id, values }, replace: true })}
         />
       )}
     </>

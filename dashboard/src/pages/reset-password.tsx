@@ -7,7 +7,7 @@ import { takeToken } from '../features/settings/link-token.ts'
 import { SETTINGS_TEXT as TEXT } from '../messages/settings.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { FormFailure } from '../ui/feedback/states.tsx'
+import { FormFailure } from '../ui/feedback/failure.tsx'
 import { PasswordField } from '../ui/field.tsx'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
@@ -16,12 +16,12 @@ const MIN_PASSWORD_LENGTH = 12
 /** `/reset-password#token=`: sets a new password, once. */
 export function ResetPassword() {
   const [token] = useState(takeToken)
-  const [wrong, setWrong] = useState<string>()
+  const [error, setError] = useState<string>()
   const setting = useMutation({ mutationFn: (password: string) => resetPassword(token ?? '', password) })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const password = String(new FormData(event.currentTarget).get('password') ?? '')
-    setWrong(password.length < MIN_PASSWORD_LENGTH ? SIGN_IN_TEXT.passwordShort : undefined)
+    setError(password.length < MIN_PASSWORD_LENGTH ? SIGN_IN_TEXT.passwordShort : undefined)
     if (password.length < MIN_PASSWORD_LENGTH)
       return event.currentTarget.querySelector<HTMLInputElement>('[name=password]')?.focus()
     if (!setting.isPending) setting.mutate(password)
@@ -42,7 +42,7 @@ export function ResetPassword() {
       ) : isOver ? (
         <>
           <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-            {TEXT.badLink}
+            {failure?.message ?? TEXT.badLink}
           </p>
           <Link to="/forgot-password" className={buttonClass('primary')}>
             {TEXT.askAgain}
@@ -56,7 +56,7 @@ export function ResetPassword() {
             autoComplete="new-password"
             required
             hint={SIGN_IN_TEXT.passwordHint}
-            error={wrong}
+            error={error}
           />
           <FormFailure failure={failure} />
           <Button type="submit" tone="primary" busy={setting.isPending}>

@@ -25,7 +25,7 @@ type Open =
 
 /** The social accounts of all keys. */
 export function Social() {
-  const asked = useQuery(socialQuery)
+  const query = useQuery(socialQuery)
   const [open, setOpen] = useState<Open | null>(null)
   const queries = useQueryClient()
   // A link that only waits has nothing to lose: it is cancelled without a question.
@@ -34,7 +34,7 @@ export function Social() {
     onError: (error) => void toast(toFailure(error).message, { bad: true }),
     onSettled: () => queries.invalidateQueries({ queryKey: socialQuery.queryKey }),
   })
-  const { data } = asked
+  const { data } = query
   const close = () => setOpen(null)
   return (
     <Page
@@ -59,7 +59,7 @@ export function Social() {
         <SocialList
           state={{
             rows: data?.accounts,
-            ...listState(asked),
+            ...listState(query),
           }}
           scopes={data?.scopes ?? []}
           actions={{

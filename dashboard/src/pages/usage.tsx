@@ -28,13 +28,13 @@ export function Usage() {
   const onView = (part: Partial<UsageView>) =>
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true })
   const filter = viewFilter(view)
-  const asked = span && { ...filter, from: instant(span.start), to: instant(span.end) }
+  const logFilter = span && { ...filter, from: instant(span.start), to: instant(span.end) }
   return (
     <Page
       title={SHELL_TEXT.pagesOf.usage}
       actions={
-        asked && (
-          <a href={csvUrl(asked)} download className={buttonClass()}>
+        logFilter && (
+          <a href={csvUrl(logFilter)} download className={buttonClass()}>
             <Download size={16} aria-hidden />
             {TEXT.csv}
           </a>
@@ -42,19 +42,19 @@ export function Usage() {
       }
     >
       <UsageControls view={view} span={span} onView={onView} />
-      {!span || !asked ? (
+      {!span || !logFilter ? (
         <p role="status" className="text-muted">
           {TEXT.badSpan}
         </p>
       ) : (
         <>
-          <UsageFigures span={span} filter={filter} />
+          <UsageFigures span={span} range={view.range} filter={filter} />
           <Tabs label={TEXT.views} tabs={TABS} chosen={view.tab} onChoose={(tab) => onView({ tab })}>
             <div className="grid gap-6 pt-1">
               {view.tab === 'chart' && <UsageOverTime view={view} span={span} onView={onView} />}
               {view.tab === 'models' && <UsageModels view={view} span={span} onView={onView} />}
               {view.tab === 'requests' && (
-                <UsageRequests asked={asked} filtered={isFiltered(view)} onClear={() => onView(NO_FILTER)} />
+                <UsageRequests filter={logFilter} filtered={isFiltered(view)} onClear={() => onView(NO_FILTER)} />
               )}
             </div>
           </Tabs>

@@ -7,7 +7,8 @@ import { FirstRunSteps } from '../features/first-run/first-run-steps.tsx'
 import { FIRST_RUN_TEXT as TEXT } from '../messages/first-run.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { Failed, Loading } from '../ui/feedback/states.tsx'
+import { Failed } from '../ui/feedback/failure.tsx'
+import { Loading } from '../ui/feedback/states.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 const LeaveWithoutKey = lazy(() =>
@@ -18,16 +19,16 @@ const LeaveWithoutKey = lazy(() =>
 export function Welcome() {
   const names = useQuery(keyNamesQuery)
   const making = useMutation({ mutationFn: () => createKey({ name: TEXT.keyName }) })
-  const begun = useRef(false)
+  const started = useRef(false)
   const none = names.data?.names.length === 0
   const { mutate } = making
   useEffect(() => {
     // An account is given its first key once, also where effects run twice.
-    if (!none || begun.current) return
-    begun.current = true
+    if (!none || started.current) return
+    started.current = true
     mutate()
   }, [none, mutate])
-  if (making.data) return <Shown keyId={making.data.key.id} secret={making.data.secret} />
+  if (making.data) return <NewKey keyId={making.data.key.id} secret={making.data.secret} />
   const error = making.error ?? names.error
   if (error)
     return (
@@ -35,7 +36,7 @@ export function Welcome() {
         <Failed failure={toFailure(error)} onRetry={() => (making.error ? mutate() : void names.refetch())} />
       </Page>
     )
-  if (names.data && !none && !begun.current) return <Already />
+  if (names.data && !none && !started.current) return <AlreadyCreated />
   return (
     <Page title={SHELL_TEXT.pagesOf.welcome}>
       <Loading />
@@ -43,7 +44,7 @@ export function Welcome() {
   )
 }
 
-function Shown({ keyId, secret }: { keyId: string; secret: string }) {
+function NewKey({ keyId, secret }: { keyId: string; secret: string }) {
   const [saved, setSaved] = useState(false)
   const navigate = useNavigate()
   const blocker = useBlocker({ shouldBlockFn: () => !saved, enableBeforeUnload: () => !saved, withResolver: true })
@@ -65,7 +66,7 @@ function Shown({ keyId, secret }: { keyId: string; secret: string }) {
   )
 }
 
-function Already() {
+function AlreadyCreated() {
   return (
     <Page title={TEXT.alreadyTitle}>
       <p className="text-muted">{TEXT.already}</p>

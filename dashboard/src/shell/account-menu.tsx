@@ -6,7 +6,7 @@ import { toFailure } from '../api/client/failure.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { useSignal } from '../signal.ts'
 import { chooseTheme, type Theme, theme } from '../ui/browser/theme.ts'
-import { failureText } from '../ui/feedback/states.tsx'
+
 import { toast } from '../ui/feedback/toast.ts'
 import { Menu } from '../ui/menus/menu.tsx'
 import type { MenuEntry } from '../ui/menus/menu-entry.ts'
@@ -61,7 +61,7 @@ function useSignOut() {
         await navigate({ to: '/sign-in' })
         queries.clear()
       },
-      (error: unknown) => toast(failureText(toFailure(error)), { bad: true }),
+      (error: unknown) => toast(toFailure(error).message, { bad: true }),
     )
   }
 }

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { toFailure } from '../api/client/failure.ts'
+import { ApiFailure, toFailure } from '../api/client/failure.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { UI_TEXT } from '../messages/ui.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
@@ -13,7 +13,9 @@ const AGAIN_MS = 5_000
 export function ProblemPage({ error }: { error: unknown }) {
   const router = useRouter()
   const queries = useQueryClient()
-  const away = toFailure(error).status === 0 && !(error instanceof TypeError)
+  const failure = toFailure(error)
+  const away = failure.status === 0 && !(error instanceof TypeError)
+  const text = away ? SHELL_TEXT.serverAwayText : error instanceof ApiFailure ? failure.message : SHELL_TEXT.brokenText
   useTitle(away ? SHELL_TEXT.serverAway : SHELL_TEXT.broken)
   useEffect(() => {
     if (!away) return
@@ -23,7 +25,7 @@ export function ProblemPage({ error }: { error: unknown }) {
   return (
     <main className="mx-auto grid max-w-md justify-items-start gap-4 px-4 py-16">
       <h1>{away ? SHELL_TEXT.serverAway : SHELL_TEXT.broken}</h1>
-      <p className="text-muted">{away ? SHELL_TEXT.serverAwayText : SHELL_TEXT.brokenText}</p>
+      <p className="text-muted">{text}</p>
       {away ? (
         <Button onClick={() => void router.invalidate()}>{UI_TEXT.tryAgain}</Button>
       ) : (

@@ -86,7 +86,7 @@ function DisconnectedNotice() {
   if (live.state !== 'disconnected') return null
   return (
     <p role="status" className="small bg-warn-soft px-4 py-1 text-warn md:hidden">
-      {SHELL_TEXT.asOf(formatClock(live.since))}. {SHELL_TEXT.cut}
+      {SHELL_TEXT.asOf(formatClock(live.since))}. {SHELL_TEXT.disconnected}
     </p>
   )
 }
@@ -103,7 +103,7 @@ function LiveIndicator() {
   return (
     <p
       className="small flex items-center gap-2 px-1 text-muted"
-      title={live.state === 'disconnected' ? SHELL_TEXT.cut : undefined}
+      title={live.state === 'disconnected' ? SHELL_TEXT.disconnected : undefined}
     >
       <span
         aria-hidden

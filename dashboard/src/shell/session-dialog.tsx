@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react'
-import { recentSignInRequired, sessionEnded } from '../api/client/session-state.ts'
+import { recentSignInRequired, sessionEnded } from '../session-state.ts'
 import { useSignal } from '../signal.ts'
 
 const SignInAgain = lazy(() => import('./sign-in-again.tsx').then(({ SignInAgain }) => ({ default: SignInAgain })))

@@ -8,7 +8,7 @@ import { Dialog } from '../ui/dialogs/dialog.tsx'
 export function SignInAgain({ onGiveUp }: { onGiveUp?: () => void }) {
   const queries = useQueryClient()
   const before = useQuery({ ...accountQuery, enabled: false }).data
-  const goOn = async () => {
+  const resume = async () => {
     const after = await queries.fetchQuery({ ...accountQuery, staleTime: 0 })
     if (before && before.id !== after.id) window.location.assign('/')
     else await queries.invalidateQueries()
@@ -19,7 +19,7 @@ export function SignInAgain({ onGiveUp }: { onGiveUp?: () => void }) {
       <CredentialsForm
         purpose="sign-in"
         submit={signIn}
-        onDone={() => void goOn()}
+        onDone={() => void resume()}
         {...(before && { email: before.email })}
       />
     </Dialog>

@@ -33,6 +33,28 @@ const RENAMED: Readonly<Record<string, string>> = {
   BAD_REQUEST: 'invalid_request',
 }
 
+/** What the library says in words of its own, as this service says it: what happened, and what to do next. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  'Invalid email or password': 'Email or password is wrong.',
+  'Invalid password': 'The current password is wrong.',
+  'Invalid email': 'Enter a valid email address.',
+  'Password too short': 'The password is too short. Use at least 12 characters.',
+  'Password too long': 'The password is too long. Use at most 256 characters.',
+  'User already exists.': 'An account with this email address already exists. Sign in instead.',
+  'User already exists. Use another email.': 'An account with this email address already exists. Sign in instead.',
+  'Invalid token': 'This link has expired or was already used. Request a new one.',
+  'Token expired': 'This link has expired or was already used. Request a new one.',
+  'Session expired. Re-authenticate to perform this action.': 'Your session has expired. Sign in again.',
+  'Session is not fresh': 'This action requires a recent sign-in. Sign in again, then retry.',
+  'Invalid origin':
+    'This request was refused because it came from another site. Open the dashboard at its own address.',
+  'Missing or null Origin': 'This request was refused because the browser did not say which site it came from.',
+  'Invalid user code': 'This code is unknown, has expired or was already used. Get a new code on your device.',
+  'User code has expired': 'This code is unknown, has expired or was already used. Get a new code on your device.',
+  'Device code already processed': 'This code was already used. Get a new code on your device.',
+  'Access denied': 'This code belongs to another account. Get a new code on your device.',
+}
+
 interface StatusRow {
   readonly type: string
   readonly code: string
@@ -40,24 +62,28 @@ interface StatusRow {
 }
 
 const INVALID = 'invalid_request_error'
-const OTHER_CLIENT_ERROR: StatusRow = { type: INVALID, code: 'invalid_request', message: 'The request is not valid.' }
+const OTHER_CLIENT_ERROR: StatusRow = {
+  type: INVALID,
+  code: 'invalid_request',
+  message: 'The request is not valid. Check it and try again.',
+}
 const INTERNAL: StatusRow = {
   type: 'api_error',
   code: 'internal_error',
-  message: 'The request failed on our side. If you contact support, include the request ID.',
+  message: 'Something went wrong on our side. Contact the operator and quote the request ID.',
 }
 
 const BY_STATUS: ReadonlyMap<number, StatusRow> = new Map([
-  [401, { type: 'authentication_error', code: 'missing_session', message: 'Sign in first.' }],
   [
-    403,
-    { type: 'permission_error', code: 'insufficient_permissions', message: 'You do not have permission to do this.' },
+    401,
+    { type: 'authentication_error', code: 'missing_session', message: 'You are not signed in. Sign in and try again.' },
   ],
-  [404, { type: INVALID, code: 'unknown_endpoint', message: 'This endpoint does not exist.' }],
-  [405, { type: INVALID, code: 'method_not_allowed', message: 'This endpoint does not support this method.' }],
+  [403, { type: 'permission_error', code: 'insufficient_permissions', message: 'You are not allowed to do this.' }],
+  [404, { type: INVALID, code: 'unknown_endpoint', message: 'There is no such endpoint.' }],
+  [405, { type: INVALID, code: 'method_not_allowed', message: 'This endpoint does not accept this method.' }],
   [
     409,
-    { type: INVALID, code: 'invalid_state', message: 'The request conflicts with the current state of the resource.' },
+    { type: INVALID, code: 'invalid_state', message: 'This is not possible in the current state. Reload the page.' },
   ],
   [413, { type: INVALID, code: 'payload_too_large', message: 'The body is too large.' }],
   [415, { type: INVALID, code: 'unsupported_media_type', message: 'The body must be application/json.' }],
@@ -73,7 +99,7 @@ export function shapeError(refusal: Refusal, requestId: string): ShapedError {
   const row = status === 500 ? INTERNAL : (BY_STATUS.get(status) ?? OTHER_CLIENT_ERROR)
   const fixed = status === 500 || status === 429
   const code = fixed ? row.code : (publicCode(refusal.code) ?? row.code)
-  const message = fixed ? row.message : refusal.message || row.message
+  const message = fixed ? row.message : (MESSAGES[refusal.message ?? ''] ?? (refusal.message || row.message))
   const retryAfter = status === 429 ? Math.max(1, Math.ceil(refusal.retryAfterSeconds ?? 1)) : null
   return {
     status,
@@ -106,12 +132,16 @@ export function readRefusal(status: number, body: string, retryAfter: string | n
   return {
     status,
     code: typeof parsed.code === 'string' ? parsed.code : null,
-    message: typeof parsed.message === 'string' ? parsed.message : null,
+    message: [parsed.message, parsed.error_description].find((text) => typeof text === 'string') ?? null,
     retryAfterSeconds: Number.isFinite(seconds) ? seconds : null,
   }
 }
 
-function parseObject(body: string): { readonly code?: unknown; readonly message?: unknown } {
+function parseObject(body: string): {
+  readonly code?: unknown
+  readonly message?: unknown
+  readonly error_description?: unknown
+} {
   try {
     const value: unknown = JSON.parse(body)
     return typeof value === 'object' && value !== null ? value : {}

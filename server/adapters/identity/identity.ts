@@ -228,7 +228,7 @@ function refuseUnsafe({ secret, baseUrl, production }: IdentityOptions): void {
 const TAKEN_EMAIL: Refusal = {
   status: 422,
   code: 'USER_ALREADY_EXISTS',
-  message: 'User already exists. Use another email.',
+  message: 'An account with this email address already exists. Sign in instead.',
   retryAfterSeconds: null,
 }
 

@@ -185,7 +185,11 @@ async function onlyThisSession(ctx: SignInContext, { endOtherSessions: end }: Li
 
 async function signedIn(ctx: SignInContext) {
   const found = await getSessionFromCtx(ctx)
-  if (!found) throw new APIError('UNAUTHORIZED', { code: 'UNAUTHORIZED', message: 'Sign in first.' })
+  if (!found)
+    throw new APIError('UNAUTHORIZED', {
+      code: 'UNAUTHORIZED',
+      message: 'You are not signed in. Sign in and try again.',
+    })
   return found
 }
 
@@ -241,9 +245,12 @@ function judgeProfile(user: Readonly<Record<string, unknown>>): void {
     })
   }
   if (typeof email === 'string' && email.length > MAX_EMAIL_CHARACTERS) {
-    throw new APIError('BAD_REQUEST', { code: 'INVALID_EMAIL', message: 'Invalid email' })
+    throw new APIError('BAD_REQUEST', { code: 'INVALID_EMAIL', message: 'The email address is too long.' })
   }
   if (image !== undefined && image !== null) {
-    throw new APIError('BAD_REQUEST', { code: 'FIELD_NOT_ALLOWED', message: 'image is not supported.' })
+    throw new APIError('BAD_REQUEST', {
+      code: 'FIELD_NOT_ALLOWED',
+      message: 'Profile pictures are not supported. Remove image.',
+    })
   }
 }

@@ -46,7 +46,7 @@ export class EmailChanges {
    * is taken, so that it does not reveal who has an account.
    */
   async ask(owner: KeyOwner & { readonly email: string }, to: string): Promise<Result<'sent' | 'changed', Failure>> {
-    if (to === owner.email) return no(wrongParameters([wrong('email', 'is already your address', to)]))
+    if (to === owner.email) return no(wrongParameters([wrong('email', 'is already your email address', to)]))
     const change = { userId: owner.actor.id, from: owner.email, to }
     const { mailer, baseUrl } = this.parts
     if (mailer) {
@@ -72,7 +72,8 @@ export class EmailChanges {
   private async change(change: EmailChange, actor: Actor): Promise<Result<void, Failure>> {
     const { identity, accounts, audit, clock } = this.parts
     const outcome = await identity.changeEmail(change)
-    if (outcome === 'taken') return no(failure('invalid_state', 'Another account already uses this e-mail address.'))
+    if (outcome === 'taken')
+      return no(failure('invalid_state', 'Another account already uses this email address. Choose a different one.'))
     if (outcome === 'stale') return no(failure('invalid_state', LINK_EXPIRED))
     const at = clock.now()
     const account = await accounts.byUser(change.userId)

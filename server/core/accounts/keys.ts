@@ -92,7 +92,8 @@ export class Keys {
       const parsed = this.accepted(owner, sent, now)
       if (!parsed.ok) return parsed
       const form = parsed.value
-      if (keyState(key, now) === 'revoked') return no(failure('invalid_state', 'A revoked key cannot be changed.'))
+      if (keyState(key, now) === 'revoked')
+        return no(failure('invalid_state', 'This key was deleted and can no longer be changed.'))
       if (form.stopsAt !== undefined && key.stopsAt === null)
         return no(failure('invalid_state', 'Only a replaced key has a stops_at. Rotate the key first.'))
       const taken = form.name ? await this.nameTaken(owner.accountId, form.name, key, now) : null
@@ -122,7 +123,8 @@ export class Keys {
   /** Creates a successor with the same spend pool. The old key works until its grace period ends (spec 5.4). */
   rotate(owner: KeyOwner, id: string, graceSeconds: number): Outcome<{ key: ApiKey; secret: string }> {
     return this.onKey(owner, id, async (key, now) => {
-      if (keyState(key, now) === 'revoked') return no(failure('invalid_state', 'A revoked key cannot be rotated.'))
+      if (keyState(key, now) === 'revoked')
+        return no(failure('invalid_state', 'This key was deleted and cannot be rotated.'))
       if (key.replacedBy) return no(failure('invalid_state', `This key was already replaced by ${key.replacedBy}.`))
       const refusal = await this.limitReached(owner, 'replaced', now)
       if (refusal) return no(refusal)
@@ -200,7 +202,7 @@ export class Keys {
   private onKey<T>(owner: KeyOwner, id: string, change: (key: ApiKey, now: number) => Outcome<T>): Outcome<T> {
     return this.mutex.take(owner.accountId, async () => {
       const key = await this.find(owner.accountId, id)
-      return key ? change(key, this.clock.now()) : no(failure('resource_not_found', 'No such key.'))
+      return key ? change(key, this.clock.now()) : no(failure('resource_not_found', 'This key does not exist.'))
     })
   }
 

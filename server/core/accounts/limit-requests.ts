@@ -103,7 +103,7 @@ export class LimitRequests {
       if (!parsed.ok) return parsed
       const request = await this.store.byId(id as LimitRequestId) // safe for any text: an unknown id finds nothing
       const account = request && (await this.accounts.byId(request.accountId))
-      if (!request || !account) return no(failure('resource_not_found', 'No such request.'))
+      if (!request || !account) return no(failure('resource_not_found', 'This request does not exist.'))
       if (request.status !== 'pending')
         return no(failure('invalid_state', `This request was already ${request.status}.`))
       const changed = await change(account)

@@ -109,7 +109,7 @@ export function parseParameters<T extends ParameterTable>(
         param: shown(member),
         in: 'body',
         code: 'invalid_parameter',
-        rule: 'is not a member of this body',
+        rule: 'is not a known property',
         received: null,
       })
   return errors.length > 0 ? no(errors) : ok(values as Parameters<T>)

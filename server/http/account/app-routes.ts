@@ -40,7 +40,7 @@ export function appRoutes(parts: AppParts) {
       async ({ context, params }): Promise<OneApp> => {
         const owner = await owners.owner(context)
         const app = await grants.app(params.id)
-        if (!app) throw notFound('No such app.')
+        if (!app) throw notFound('This app does not exist or is no longer connected.')
         return { app: await appRecord(app, owner.accountId, parts) }
       },
       UNDOCUMENTED,

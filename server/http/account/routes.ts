@@ -63,7 +63,10 @@ export function accountRoutes(parts: {
         const { token = '' } = judgeBody(OperatorClaim, taken(await readJson(context))).form
         if (!setupToken.use(token))
           throw new Failed(
-            failure('insufficient_permissions', 'This is not the token that the start printed, or it was used.'),
+            failure(
+              'insufficient_permissions',
+              'This token is wrong or was already used. Restart the gateway to get a new one.',
+            ),
           )
         return { operator: taken(await operator.appoint(actor, account.id)).operator }
       },

@@ -104,7 +104,7 @@ export function settingsRoutes(parts: SettingsParts) {
       async ({ context, params }): Promise<EndedSessions> => {
         const { actor } = await owners.owner(context)
         const ended = await identity.endSessions(actor.id, { only: params.id })
-        if (ended === 0) throw notFound('No such session.')
+        if (ended === 0) throw notFound('This session has already ended.')
         return { ended }
       },
       UNDOCUMENTED,

@@ -38,7 +38,9 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
       const handle = async () => identity.handle(taken(await withTakenBody(context, MAX_BODY_BYTES)), caller)
       if (request.method !== 'POST') return handle()
       if (url.pathname === '/api/auth/request-password-reset' && !sendsMail)
-        throw new Failed(failure('invalid_state', 'This gateway sends no mail. Ask its operator for a link.'))
+        throw new Failed(
+          failure('invalid_state', 'This gateway does not send email. Ask its operator for a reset link.'),
+        )
       if (SIGN_OUTS.has(url.pathname)) {
         const { account, actor } = await owners.owner(context)
         const answer = await handle()

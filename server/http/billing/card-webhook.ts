@@ -35,7 +35,7 @@ export function cardMessageRoutes({ cards }: CardMessageParts) {
 async function bodyOf(request: Request): Promise<Uint8Array> {
   const isDeclaredLarger = Number(request.headers.get('content-length') ?? 0) > MAX_BYTES
   const body = isDeclaredLarger ? null : await boundedBytes(request.body, MAX_BYTES).catch(() => 'cut' as const)
-  if (body === 'cut') throw new Failed(failure('invalid_request', 'The body ended before its time.'))
+  if (body === 'cut') throw new Failed(failure('invalid_request', 'The body ended early.'))
   if (!body) throw new Failed(failure('payload_too_large', `The body may have at most ${MAX_BYTES} bytes.`))
   return body
 }

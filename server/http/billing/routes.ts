@@ -47,7 +47,8 @@ export function billingRoutes(parts: BillingParts) {
       async ({ context }): Promise<PaymentPage> => {
         const { account } = await owners.owner(context)
         const { limit, cursor } = queryOf(PAGE_QUERY, context)
-        if (!account.operator) throw new Failed(failure('insufficient_permissions', 'Only operators see payments.'))
+        if (!account.operator)
+          throw new Failed(failure('insufficient_permissions', 'Only operators of this gateway can see payments.'))
         const found = await claims.list({ account: null, purpose: 'call', state: null }, limit, cursor ?? null)
         if (!found) throw refuseCursor(cursor ?? '')
         return { payments: found.rows.map(paymentRecord), next_cursor: found.next }

@@ -75,7 +75,9 @@ function topUpsUnder<P extends string>(
         const claim = await topUps.payInSandbox(accountId, amount, id)
         if (!claim)
           throw new Failed(
-            failure('service_unavailable', 'The database did not take the top-up.', { retryAfterSeconds: 1 }),
+            failure('service_unavailable', 'The top-up could not be saved. You were not charged. Try again.', {
+              retryAfterSeconds: 1,
+            }),
           )
         return { topup: topUpRecord(claim), url: null }
       },

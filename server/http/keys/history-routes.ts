@@ -36,7 +36,7 @@ export function keyRecordRoutes(parts: {
         const { accountId } = await owners.owner(context)
         const query = queryOf(PAGE_QUERY, context)
         const key = await keys.find(accountId, params.id)
-        if (!key) throw notFound('No such key.')
+        if (!key) throw notFound('This key does not exist.')
         const page = await audit.ofKey(accountId, key.id, query.limit, query.cursor ?? null)
         if (!page) throw refuseCursor(query.cursor ?? '')
         return { history: page.rows.map(historyEntry), next_cursor: page.next }

@@ -83,7 +83,7 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Mirr
       '/:id',
       async ({ context, params }): Promise<OneKey> => {
         const key = await keys.find((await owners.owner(context)).accountId, params.id)
-        if (!key) throw notFound('No such key.')
+        if (!key) throw notFound('This key does not exist.')
         return { key: await record(key) }
       },
       docs('get'),

@@ -13,7 +13,7 @@ export async function appOwner(context: RequestContext, ledger: Ledger): Promise
     throw new Failed(
       failure(
         'insufficient_permissions',
-        'An API key makes no keys: use an access token with keys:write, or the dashboard.',
+        'API keys cannot manage keys. Use an access token with keys:write, or the dashboard.',
       ),
     )
   const { account, grant } = caller

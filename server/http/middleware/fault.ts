@@ -10,7 +10,7 @@ export function problemOf(error: unknown, requestId: string, onFault: OnFault): 
   if (error instanceof Failed) return error.failure
   onFault(requestId, error)
   if (isUnavailable(error))
-    return failure('service_unavailable', 'The database does not answer. Nothing was charged.', {
+    return failure('service_unavailable', 'The database is not responding. Nothing was charged. Try again.', {
       retryAfterSeconds: 1,
     })
   return failure('internal_error', `Something broke on our side. Nothing was charged. Request ${requestId}.`)

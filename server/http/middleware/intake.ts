@@ -140,7 +140,7 @@ class Arriving {
         chunks.push(value)
       }
     } catch {
-      return no(this.problem ?? failure('invalid_request', 'The body ended before its time.', { closes: true }))
+      return no(this.problem ?? failure('invalid_request', 'The body ended early.', { closes: true }))
     }
   }
 
@@ -186,8 +186,8 @@ function tooSlow(message: string): Failure {
 function noRoom(overfull: Overfull, owner: BodyOwner): Failure {
   const wait = { retryAfterSeconds: 1 }
   if (overfull === 'all')
-    return failure('service_unavailable', 'More bodies are being sent here than there is room for. Try again.', wait)
+    return failure('service_unavailable', 'The gateway is receiving too many large requests at once. Try again.', wait)
   const limitSource = owner.startsWith('account ') ? 'account' : 'address'
-  const message = `This ${limitSource} is sending more than may be under way at once. Wait for a call to end, then try again.`
+  const message = `This ${limitSource} is uploading too much data at once. Wait for a call to finish, then try again.`
   return failure('rate_limit_exceeded', message, { ...wait, limitSource })
 }

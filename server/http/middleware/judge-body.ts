@@ -27,7 +27,7 @@ export function judgeBody<T extends TObject>(schema: T, body: unknown): Submitte
   }
   for (const [name, value] of Object.entries(body))
     if (!Object.hasOwn(schema.properties, name))
-      errors.push(wrong(name.slice(0, MAX_NAME), 'is not a member of this body', value))
+      errors.push(wrong(name.slice(0, MAX_NAME), 'is not a known property', value))
   // Every member was judged by its own schema.
   return errors.length > 0 ? { isWhole: false, form, errors } : { isWhole: true, form: form as Static<T>, errors: [] }
 }

@@ -47,14 +47,16 @@ export class OwnerSessions {
     const { request, at, isFromThisMachine } = context
     if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
     const session = await this.identity.session(request.headers)
-    if (!session) throw new Failed(failure('missing_session', 'Sign in first: this route needs the session cookie.'))
+    if (!session) throw new Failed(failure('missing_session', 'You are not signed in. Sign in and try again.'))
     if (withinMs !== undefined && at - session.sessionCreatedAt > withinMs)
-      throw new Failed(failure('recent_sign_in_required', 'You signed in a while ago. Sign in again to do this.'))
+      throw new Failed(
+        failure('recent_sign_in_required', 'This action requires a recent sign-in. Sign in again, then retry.'),
+      )
     const address = formatAddress(context.address)
     const account = await this.signUp.openAccount(session.userId, { address, isFromThisMachine })
     if (!account)
       throw new Failed(
-        failure('service_unavailable', 'The account could not be opened. Try again.', { retryAfterSeconds: 1 }),
+        failure('service_unavailable', 'Your account could not be loaded. Try again.', { retryAfterSeconds: 1 }),
       )
     context.countBodyOn(account.id)
     const balance = await this.ledger.balance(account.id)
@@ -86,6 +88,12 @@ export class OwnerSessions {
     const site = headers.get('sec-fetch-site')
     const own =
       origin === null ? site === null || site === 'same-origin' || site === 'none' : this.ownOrigins.has(origin)
-    if (!own) throw new Failed(failure('foreign_origin', 'This request comes from another site.'))
+    if (!own)
+      throw new Failed(
+        failure(
+          'foreign_origin',
+          'This request was refused because it came from another site. Open the dashboard at its own address.',
+        ),
+      )
   }
 }

@@ -96,7 +96,7 @@ export class PricedCalls {
     const route = this.routes.get(name)
     if (!route) throw new Error(`nothing answers ${name}`)
     if (!admitsJson(asked.header('accept')))
-      return reply.refuse(failure('not_acceptable', 'This endpoint answers JSON only: accept application/json or */*.'))
+      return reply.refuse(failure('not_acceptable', 'This endpoint returns JSON only. Accept application/json or */*.'))
     const raw = await rawInput(asked)
     if (!raw.ok) return reply.refuse(raw.error)
     const { operation } = route

@@ -1,6 +1,6 @@
 import type { FailureCode } from '../../core/failure'
 import { FAILURES } from '../middleware/failures'
-import { FAILURE_MEANINGS } from './failure-documents'
+import { FAILURE_MEANINGS } from './failure-meanings'
 import { isLoose } from './mended-operation'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
 import type { OpenApiParameter } from './parameter-documents'

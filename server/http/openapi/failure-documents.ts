@@ -1,77 +1,10 @@
 import { type FailureCode, failure } from '../../core/failure'
 import { type Money, ZERO } from '../../core/money'
 import { FAILURES, failureBody, WAIT } from '../middleware/failures'
+import { FAILURE_MEANINGS } from './failure-meanings'
 import { ref } from './json-schema'
 import type { OpenApiExample, OpenApiResponse } from './open-api'
 import { headerRefs, type ResponseHeader } from './response-headers'
-
-/** What each code means to a caller. A new code without a line does not compile. */
-export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
-  missing_parameter: 'A required parameter is missing. `details` lists every invalid parameter.',
-  invalid_parameter: 'A parameter is invalid. `details` lists every invalid parameter and the rule it violates.',
-  json_parse_error: 'The body is not valid JSON in UTF-8.',
-  invalid_request: 'The request as a whole is not valid, for example because its body is not a JSON object.',
-  missing_session: 'Sign in first: this route needs the session cookie.',
-  recent_sign_in_required: 'This needs a recent sign-in. Sign in again.',
-  missing_api_key: 'This route needs an API key: send Authorization: Bearer <API_KEY>.',
-  invalid_api_key: 'This API key is unknown or was revoked.',
-  invalid_token: 'This access token is unknown, expired or revoked, or was issued for another resource of the gateway.',
-  api_key_disabled: 'This API key is disabled.',
-  expired_api_key: 'This API key has expired.',
-  payment_required: 'No key was sent. Send one, or answer the payment challenge. The price is in the body.',
-  malformed_credential: 'The payment credential cannot be read. This response carries a new challenge.',
-  invalid_challenge:
-    'The credential is not for this request, or was already used. This response carries a new challenge.',
-  payment_expired: 'The challenge has expired. This response carries a new one.',
-  invalid_payload: 'The credential does not have the format that its payment method requires.',
-  verification_failed: 'The payment cannot go through, or does not match the challenge. Nothing was charged.',
-  payment_in_progress:
-    'Another request with this payment is in progress. Send the request again with the same credential; do not pay a second time.',
-  payment_pending:
-    'It is not known yet whether this payment went through. Send the request again with the same credential; do not pay a second time.',
-  payment_network_unavailable:
-    'The payment network is not responding. Nothing was charged and the credential stays valid. Try again later.',
-  recharge_required: 'This model needs a first top-up: signup credit does not pay for it.',
-  insufficient_api_key_balance: "What is left of the key's spending limit is below the price. Raise the limit.",
-  insufficient_balance: 'The account balance is below the price. Top up.',
-  ip_not_allowed: "The caller's IP address is not in the key's allowlist.",
-  insufficient_permissions: 'The credential is valid but is not allowed to do this.',
-  insufficient_scope:
-    'The scope in `param` was not granted, by the owner to the app or by the linked social account to this gateway. Request it again.',
-  social_session_required: 'No social account is linked to this key, or its access was withdrawn. Link one.',
-  foreign_origin: 'A browser sent this request from another site.',
-  model_not_allowed: "The model is not in the key's allowlist.",
-  unknown_model: 'There is no model with this id. `GET /v1/models` lists all models.',
-  model_route_not_supported:
-    'The model is not available on this route; its `supported_endpoint_types` lists the routes it supports.',
-  max_tokens_exceeded: 'The input and the output cap together exceed the token limit per minute.',
-  unsupported_parameter: 'The vendor bills this parameter beyond tokens, so it is not supported.',
-  unknown_endpoint: 'There is no such endpoint.',
-  resource_not_found: 'No resource with this id exists, or the caller has no access to it.',
-  method_not_allowed: 'The endpoint does not support this method; `Allow` lists the supported ones.',
-  not_acceptable: 'The `Accept` header does not allow JSON.',
-  request_timeout: 'The body did not arrive in time. Send the request again.',
-  payload_too_large: 'The body is too large.',
-  unsupported_media_type: 'The body is not application/json.',
-  idempotency_conflict: 'This Idempotency-Key was already used for a different request.',
-  answer_not_kept:
-    'This request was served and charged, but its response cannot be replayed: it was too large to store, or broke off. For a payment: it went through, but no attempt got a response.',
-  outcome_unknown:
-    'A write or a stream with this Idempotency-Key started, but its outcome is unknown. It will not be retried; check whether it took effect.',
-  limit_reached: 'The account has reached its limit for this resource. Remove one, or ask the operator for more.',
-  invalid_state: 'The change is not possible in the current state, for example enabling a revoked key.',
-  estimated_price_exceeds_max_price: 'The request would cost more than X-Max-Price-USD. Nothing ran.',
-  rate_limit_exceeded: 'Too many requests this minute. Wait for Retry-After.',
-  upstream_rate_limit:
-    'The upstream provider is rate-limiting the gateway. Your own limits were not reached. Wait for Retry-After.',
-  quota_exceeded:
-    "What is left of the key's daily, weekly or monthly budget is below the price. The budget resets after Retry-After.",
-  internal_error: 'Something went wrong on our side. Contact support with the request id.',
-  service_unavailable: 'The database is not responding, or the server is shutting down. Try again.',
-  upstream_error: 'The upstream provider returned an error.',
-  upstream_unavailable: 'The upstream provider cannot be reached.',
-  upstream_timeout: 'The upstream provider did not respond in time.',
-}
 
 const REASONS: Readonly<Record<number, string>> = {
   400: 'Invalid input',

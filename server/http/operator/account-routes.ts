@@ -41,7 +41,7 @@ export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: 
       async ({ context, params }) => {
         await operator(context)
         const account = await accounts.byId(params.id as AccountId)
-        if (!account) throw notFound('No such account.')
+        if (!account) throw notFound('This account does not exist.')
         return { account: await describeAccount(parts, account) }
       },
       UNDOCUMENTED,

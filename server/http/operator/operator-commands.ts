@@ -131,7 +131,7 @@ async function findAccount({ accounts, identity }: OperatorParts, name: unknown)
   if (byId) return ok(byId)
   const user = text.includes('@') ? await identity.userByEmail(text) : null
   const account = user && (await accounts.byUser(user.id))
-  if (!account) return no(failure('resource_not_found', `No account ${text.slice(0, 100)}.`))
+  if (!account) return no(failure('resource_not_found', `There is no account ${text.slice(0, 100)}.`))
   if (user.emailConfirmed) return ok(account)
   const rule = 'Nobody has confirmed this e-mail address, so it does not show whose account this is'
   return wrong(`${rule}. If you know that ${account.id} is the right one, use that id.`, 'account')

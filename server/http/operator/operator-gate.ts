@@ -13,7 +13,7 @@ export function operatorGate(parts: OperatorParts, owners: OwnerSessions) {
     const writes = request.method !== 'GET' && request.method !== 'HEAD'
     const owner = await owners.owner(context, writes ? SIGNED_IN_TODAY : undefined)
     if (!owner.account.operator)
-      throw new Failed(failure('insufficient_permissions', 'Only an operator of this gateway may do this.'))
+      throw new Failed(failure('insufficient_permissions', 'Only operators of this gateway can do this.'))
     return owner
   }
   return {

@@ -32,7 +32,7 @@ export function tryRoutes(
       const { accountId } = await owners.owner(context)
       const { keyId, ...asked } = wanted(taken(await readJson(context)), context.url.origin, endpoints.table)
       const key = await keys.find(accountId, keyId)
-      if (!key) throw notFound('No such key.')
+      if (!key) throw notFound('This key does not exist.')
       // A model may think longer than a connection may be idle; what is called bounds its own time.
       context.allowSilence()
       const { address, request } = context

@@ -39,7 +39,9 @@ export class Thumbnails {
     if (kept) return ok(kept)
     const busy = this.underWay.get(account) ?? 0
     if (busy >= MAX_UNDER_WAY)
-      return no(failure('rate_limit_exceeded', 'Too many pictures at once.', { retryAfterSeconds: 1 }))
+      return no(
+        failure('rate_limit_exceeded', 'Too many images were requested at once. Try again.', { retryAfterSeconds: 1 }),
+      )
     this.underWay.set(account, busy + 1)
     try {
       return await this.fetched(url)
@@ -57,7 +59,7 @@ export class Thumbnails {
     })
     // One word for every reason: which addresses answer, and how, is nobody's business.
     if (!answer.ok || answer.value.status !== 200)
-      return no(failure('resource_not_found', 'There is no picture at this address.'))
+      return no(failure('resource_not_found', 'There is no image at this address.'))
     const { contentType, body } = answer.value
     this.keep(url, { contentType, body })
     return ok({ contentType, body })

@@ -50,9 +50,9 @@ export function ownerSocialRoutes(parts: {
         const { key_id: keyId, scopes = [] } = await readBody(NewOwnerSocialLink, context)
         if (!social) throw new Failed(NO_NETWORK)
         const key = await keys.find(owner.accountId, keyId)
-        if (!key) throw notFound('No such key.')
+        if (!key) throw notFound('This key does not exist.')
         if (keyState(key, now()) === 'revoked')
-          throw new Failed(failure('invalid_state', 'A revoked key cannot act for anybody.'))
+          throw new Failed(failure('invalid_state', 'This key was deleted and cannot be linked to a social account.'))
         const started = await social.linking.start(key, scopes, owner.actor)
         set.status = 201
         set.headers['cache-control'] = 'no-store'
@@ -65,7 +65,7 @@ export function ownerSocialRoutes(parts: {
       async ({ context, params }): Promise<OneSocialAccount> => {
         const owner = await owners.owner(context)
         const key = await keys.find(owner.accountId, params.id)
-        if (!key || !social) throw notFound('No such key.')
+        if (!key || !social) throw notFound('This key does not exist.')
         const session = await social.store.session(key.poolId)
         if (session) await social.accounts.unlink(session, owner.actor, AbortSignal.timeout(UNLINK_MS))
         const links = await social.store.newestLinks(owner.accountId)

@@ -133,7 +133,10 @@ export interface Social extends SocialParts {
   readonly store: SocialStore
 }
 
-export const NO_NETWORK = failure('upstream_unavailable', 'No social network is set up on this gateway.')
+export const NO_NETWORK = failure(
+  'upstream_unavailable',
+  'No social network is configured on this gateway. Ask its operator to set one up.',
+)
 
 /** A link that was started, as its caller sees it. The state is in no other answer. */
 export function linkAnswer({ link, state, authUrl }: StartedLink): SocialLink {

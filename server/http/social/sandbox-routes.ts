@@ -14,7 +14,7 @@ export interface SandboxSite {
 /** `/sandbox/social`: the sandbox social network, where it is switched on. It takes no key, and nothing of the gateway's. */
 export function sandboxRoutes(site: SandboxSite | null) {
   const answer = async ({ context }: { context: RequestContext }) => {
-    if (!site) throw notFound('The sandbox network is not switched on.')
+    if (!site) throw notFound('The sandbox network is not enabled.')
     return site.answer(taken(await withTakenBody(context, MAX_BODY_BYTES)))
   }
   const asItCame = { parse: 'none', ...UNDOCUMENTED } as const

@@ -36,7 +36,7 @@ export function eventRoutes(parts: EventParts) {
       const watcher = events.watch(accountId)
       if (!watcher)
         throw new Failed(
-          failure('rate_limit_exceeded', 'Too many pages listen to this account at once. Close some.', {
+          failure('rate_limit_exceeded', 'Too many pages are open for live updates of this account. Close some.', {
             retryAfterSeconds: 30,
           }),
         )

@@ -149,7 +149,7 @@ export function ownerUsageRoutes(parts: {
       async ({ context, params }) => {
         const { accountId } = await owners.owner(context)
         const call = await reports.request(accountId, null, params.id)
-        if (!call) throw notFound('No request of yours has that id.')
+        if (!call) throw notFound('You have no request with this ID.')
         return explainedCall(call)
       },
       documented(ACTIVITY_DOCS.request),

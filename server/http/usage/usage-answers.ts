@@ -49,7 +49,7 @@ export class UsageAnswers {
       throw new Failed(
         failure(
           'insufficient_permissions',
-          'The usage of the whole account needs an OAuth session; a key reads only its own.',
+          'An API key can read only its own usage. Use an OAuth access token to read the usage of the whole account.',
         ),
       )
     return usageReport(reports, asked, { scope: 'account', accountId, keyId: null }, null, now())

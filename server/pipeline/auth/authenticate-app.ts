@@ -57,7 +57,11 @@ export function scopeProblem({ scopes }: AppCaller, route: Route): Failure | nul
   if (route.kind === 'unmatched' || route.kind === 'public') return null
   const { scope } = route
   if (scope === 'any' || scopes.has(scope)) return null
-  return failure('insufficient_scope', `The owner did not allow this app ${scope}. Ask for it and come back.`, {
-    param: scope,
-  })
+  return failure(
+    'insufficient_scope',
+    `This app was not granted ${scope}. Request the scope and have the owner approve it.`,
+    {
+      param: scope,
+    },
+  )
 }

@@ -101,7 +101,9 @@ async function identify(auth: AuthDeps, { credential, address, route, at }: Inco
   }
   const key = await keyOf(auth, credential)
   if (!key || keyState(key, at) === 'revoked')
-    return anonymous(failure('invalid_api_key', 'This API key is not known.'))
+    return anonymous(
+      failure('invalid_api_key', 'This API key does not exist or was deleted. Check it for missing characters.'),
+    )
   const account = await auth.accounts.byId(key.accountId)
   const balance = await auth.ledger.balance(key.accountId)
   if (!account) throw new Error(`key ${key.id} belongs to no account`)
@@ -154,8 +156,9 @@ const NOT_IN_LIST = failure('insufficient_permissions', "This endpoint is not in
 
 function keyProblem(key: ApiKey, { at, address, route }: IncomingCall): Failure | null {
   const state = keyState(key, at)
-  if (state === 'disabled') return failure('api_key_disabled', 'This API key is switched off.')
-  if (state === 'expired') return failure('expired_api_key', 'This API key has expired.')
+  if (state === 'disabled') return failure('api_key_disabled', 'This API key is disabled. Enable it in the dashboard.')
+  if (state === 'expired')
+    return failure('expired_api_key', 'This API key has expired. Extend it or create a new one in the dashboard.')
   if (key.allowlist && !key.allowlist.includes(address))
     return failure('ip_not_allowed', `${formatAddress(address)} is not in this key's list of allowed addresses.`)
   return permits(key, route) ? null : NOT_IN_LIST

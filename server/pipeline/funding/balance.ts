@@ -36,7 +36,7 @@ export function balanceFunding(ledger: Ledger): Funding {
           const captured = await ledger.capture(amount, record, overrun, kept)
           if (captured.ok) return ok({ cost: amount, receipt: null })
           return no(
-            failure('service_unavailable', 'The charge could not be recorded. You were not charged.', {
+            failure('service_unavailable', 'The charge could not be recorded. You were not charged. Try again.', {
               retryAfterSeconds: 1,
             }),
           )
@@ -68,10 +68,18 @@ function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote)
   const price = fixed ? { price: most } : {}
   switch (reason) {
     case 'pool_exhausted':
-      return failure('insufficient_api_key_balance', `${cost}; the key's spending limit leaves less than that.`, price)
+      return failure(
+        'insufficient_api_key_balance',
+        `${cost}; the key's spending limit has less than that left. Raise the limit.`,
+        price,
+      )
     case 'insufficient_balance':
-      return failure('insufficient_balance', `${cost}; the account balance is below that.`, price)
+      return failure(
+        'insufficient_balance',
+        `${cost}; the account balance is lower than that. Top up the balance.`,
+        price,
+      )
     case 'insufficient_paid_balance':
-      return failure('insufficient_balance', `${cost}; signup credit does not pay for it. Top up the balance.`, price)
+      return failure('insufficient_balance', `${cost}; signup credit cannot be used for it. Top up the balance.`, price)
   }
 }

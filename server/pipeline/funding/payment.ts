@@ -85,9 +85,13 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
         if (!isUnavailable(error)) throw error
         // Our own database failed with the money under way: never "not charged", and never an invitation to pay again.
         return no(
-          failure('payment_pending', 'The payment could not be recorded. Ask again with the same credential.', {
-            retryAfterSeconds: RETRY_AFTER_SECONDS.payment_pending,
-          }),
+          failure(
+            'payment_pending',
+            'The payment could not be recorded. Send the request again with the same credential; do not pay a second time.',
+            {
+              retryAfterSeconds: RETRY_AFTER_SECONDS.payment_pending,
+            },
+          ),
         )
       }
     },

@@ -86,7 +86,10 @@ async function whole(deps: ModelDeps, asked: Asked, open: OpenCall, answer: Back
   const seen = seenIn(asked.validated, body.value)
   if (!seen) {
     deps.onTrouble(answer.upstream, 'an answer that is no JSON object, or nests too deep')
-    const problem = failure('upstream_error', 'The model gave an answer that cannot be read. You were not charged.')
+    const problem = failure(
+      'upstream_error',
+      'The model returned an unreadable response. You were not charged. Try again.',
+    )
     return { kind: 'failed', failure: problem, didNothing: true }
   }
   return {
@@ -129,5 +132,8 @@ async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<Array
 }
 
 const LATE = 'an answer that does not end'
-const TOO_LATE = failure('upstream_timeout', 'The model did not end its answer in time. You were not charged.')
-const BROKEN = failure('upstream_error', 'The model broke off in the middle of its answer. You were not charged.')
+const TOO_LATE = failure('upstream_timeout', 'The model did not finish its response in time. You were not charged.')
+const BROKEN = failure(
+  'upstream_error',
+  'The model stopped in the middle of its response. You were not charged. Try again.',
+)

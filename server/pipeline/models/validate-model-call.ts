@@ -67,7 +67,7 @@ function boundedCall(
     return no(
       failure(
         'unsupported_parameter',
-        `${model.id} cannot take files, sound or film here: its context_tokens are not configured, so the most they could cost is not known.`,
+        `${model.id} does not accept files, audio or video here: its context_tokens are not configured, so their maximum cost is unknown.`,
       ),
     )
   return ok({
@@ -103,20 +103,20 @@ function onRoute(model: Model, route: ModelRoute): Result<Model, Failure> {
   const routes = routesOf(model)
   if (routes.includes(route)) return ok(model)
   return no(
-    failure(
-      'model_route_not_supported',
-      `${model.id} is not available on this route. Call it by: ${routes.join(', ')}.`,
-      {
-        param: 'model',
-      },
-    ),
+    failure('model_route_not_supported', `${model.id} is not available on this route. Use ${routes.join(', ')}.`, {
+      param: 'model',
+    }),
   )
 }
 
 function unknownModel(id: string): Failure {
-  return failure('unknown_model', `There is no model "${id.slice(0, 80)}". GET /v1/models lists all.`, {
-    param: 'model',
-  })
+  return failure(
+    'unknown_model',
+    `There is no model "${id.slice(0, 80)}". GET /v1/models lists the available models.`,
+    {
+      param: 'model',
+    },
+  )
 }
 
 /** Whether there is such a model, be it not for this caller or on this route. A name that a caller made up is not written down. */

@@ -234,7 +234,7 @@ export class DeepResearch {
   }
 }
 
-const ENDED = failure('upstream_timeout', 'The research was ended before its time.')
+const ENDED = failure('upstream_timeout', 'The research was stopped before it finished.')
 
 /** What a job has come to, in money; never above what was held. */
 export function researchCost(state: ResearchState, most: Money): Money {

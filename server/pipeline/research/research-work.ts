@@ -178,7 +178,7 @@ class ResearchJob {
       end = await this.settled(await this.work())
     } catch (error) {
       this.parts.onTrouble('research', error instanceof Error ? error.message : String(error))
-      this.tell({ kind: 'failed', failure: failure('internal_error', 'The charge could not be made.') })
+      this.tell({ kind: 'failed', failure: failure('internal_error', 'The charge could not be recorded.') })
     } finally {
       await this.open.close(end)
     }

@@ -84,7 +84,15 @@ function sale<T extends ParameterTable>(
     ready: async () => social !== null,
     ...(social?.creditBuys === false && { onCredit: null }),
     async call(input, signal) {
-      if (!social) return no(refusal(failure('upstream_unavailable', 'No social network is set up on this gateway.')))
+      if (!social)
+        return no(
+          refusal(
+            failure(
+              'upstream_unavailable',
+              'No social network is configured on this gateway. Ask its operator to set one up.',
+            ),
+          ),
+        )
       if (caller.kind === 'anonymous') throw new Error('social operations are for known callers only')
       const key = await actingKey(social, caller, Reflect.get(input, 'key_id'))
       if (!key.ok) return no(refusal(key.error))
@@ -101,7 +109,7 @@ function sale<T extends ParameterTable>(
 
 const NO_KEY_NAMED = failure(
   'social_session_required',
-  'A linked social account hangs on an API key: with an access token, name a key of the account as key_id.',
+  'Social accounts are linked to API keys. With an access token, send the ID of one of your keys as key_id.',
 )
 
 /** The key whose account acts: a key's own; for an app the one that it names, of its owner's keys that still work (spec-answers 10). */
@@ -112,7 +120,9 @@ export async function actingKey(
 ): Promise<Result<LinkingKey, Failure>> {
   if (caller.kind === 'key') {
     if (named === undefined || named === caller.key.id) return ok(caller.key)
-    return no(failure('insufficient_permissions', 'An API key acts for itself: leave key_id out.', { param: 'key_id' }))
+    return no(
+      failure('insufficient_permissions', 'An API key can act only for itself. Remove key_id.', { param: 'key_id' }),
+    )
   }
   const key = typeof named === 'string' ? await keyOf(named) : null
   return key?.accountId === caller.account.id ? ok(key) : no(NO_KEY_NAMED)
@@ -139,7 +149,7 @@ function told(problem: UseFailure, isWrite: boolean): UpstreamFailure {
         reason: `outcome unknown: ${problem.reason}`,
         failure: failure(
           'upstream_timeout',
-          'The social network gave no answer that says whether it did this: it may have happened. It was sent once and is not repeated, and you were not charged. Look at the network before you repeat it.',
+          'The social network did not confirm this action, so it may have happened. It was sent once and will not be retried. You were not charged. Check the network before you send it again.',
         ),
       }
     case 'about_us':
@@ -149,7 +159,7 @@ function told(problem: UseFailure, isWrite: boolean): UpstreamFailure {
         reason: problem.reason,
         failure: failure(
           'upstream_unavailable',
-          "The social network does not let this gateway do this now: that is a matter of the gateway's own account there. You were not charged.",
+          "The social network is currently refusing this gateway's own account. You were not charged. Contact the operator.",
         ),
       }
     case 'unavailable':

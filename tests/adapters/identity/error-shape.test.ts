@@ -24,9 +24,18 @@ describe('the one error shape (spec-answers 2)', () => {
     expect(shaped.body.error.message.length).toBeGreaterThan(5)
   })
 
-  test('writes the code of the library in lower case and keeps its message', () => {
+  test('writes the code of the library in lower case, and its message in words of our own', () => {
     const { error } = shape(401, { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or password' }).body
-    expect(error).toMatchObject({ code: 'invalid_email_or_password', message: 'Invalid email or password' })
+    expect(error).toMatchObject({ code: 'invalid_email_or_password', message: 'Email or password is wrong.' })
+  })
+
+  test('keeps a message that it has no words for, and reads the description of an OAuth error', () => {
+    expect(shape(400, { code: 'SOME_NEW_CODE', message: 'Something new' }).body.error.message).toBe('Something new')
+    const oauth = { error: 'invalid_request', error_description: 'Invalid user code' }
+    expect(shape(400, oauth).body.error).toMatchObject({
+      code: 'invalid_request',
+      message: 'This code is unknown, has expired or was already used. Get a new code on your device.',
+    })
   })
 
   test.each(['INVALID_ORIGIN', 'MISSING_OR_NULL_ORIGIN', 'CROSS_SITE_NAVIGATION_LOGIN_BLOCKED'])(

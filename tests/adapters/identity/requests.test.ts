@@ -301,7 +301,7 @@ describe('500', () => {
         status: 500,
         type: 'api_error',
         code: 'internal_error',
-        message: 'The request failed on our side. If you contact support, include the request ID.',
+        message: 'Something went wrong on our side. Contact the operator and quote the request ID.',
         request_id: expect.stringMatching(/^req_\d$/) as unknown,
       })
     }

@@ -263,7 +263,7 @@ describe('409 and 404', () => {
         expect(await refusalOf(who.api(`/api/keys/${id}${tail}`, body, method))).toMatchObject({
           status: 404,
           code: 'resource_not_found',
-          message: 'No such key.',
+          message: 'This key does not exist.',
         })
     expect(await keys.get(key.id)).toEqual(key)
     expect(await callWith(gateway, secret)).toBe('200')

@@ -172,11 +172,11 @@ describe('400', () => {
     ['budget', { limit_usd: 1, period: 'day' }, /^timezone is required$/],
     ['budget', { limit_usd: 1, period: 'day', timezone: 'UTC', carry: true }, /^carry is not a member$/],
     ['budget', 5, /^must be null or an object$/],
-    ['stops_at', '2099-01-01T00:00:00Z', /is not a member of this body/],
-    ['status', 'active', /is not a member of this body/],
-    ['spent_micros_usd', 0, /is not a member of this body/],
-    ['__proto__x', 1, /is not a member of this body/],
-    ['constructor', 1, /is not a member of this body/],
+    ['stops_at', '2099-01-01T00:00:00Z', /is not a known property/],
+    ['status', 'active', /is not a known property/],
+    ['spent_micros_usd', 0, /is not a known property/],
+    ['__proto__x', 1, /is not a known property/],
+    ['constructor', 1, /is not a known property/],
   ])('names %s %j and its rule', async (member, value, rule) => {
     expect(await refused({ name: 'never made', [member]: value })).toMatchObject({
       status: 400,

@@ -59,7 +59,7 @@ describe('POST /apis/v1/social/auth_social (spec 4.3)', () => {
       ['{"scopes":[]}', 'scopes', 'one scope or more'],
       ['{"scopes":"tweet.write"}', 'scopes', 'must be a list'],
       ['{"scopes":[7]}', 'scopes', '7'],
-      ['{"scope":["tweet.write"]}', 'scope', 'not a member'],
+      ['{"scope":["tweet.write"]}', 'scope', 'not a known property'],
       ['[]', 'body', 'JSON object'],
       ['{', undefined, 'not valid JSON'],
     ])('%s is refused by name', async (body, param, words) => {

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
+import { recentSignInRequired, sessionEnded } from '../../session-state.ts'
 import { api, callJson, unwrap } from '../client/client.ts'
-import { recentSignInRequired, sessionEnded } from '../client/session-state.ts'
 import { pendingAppRequest } from './initial-query.ts'
 
 /** Below one dollar the balance is low. */
@@ -23,7 +23,7 @@ export async function signIn(email: string, password: string): Promise<void> {
   const answer = await callJson('/api/auth/sign-in/email', { body })
   sessionEnded.set(false)
   recentSignInRequired.set(false)
-  goOn(request, answer)
+  continueToApp(request, answer)
 }
 
 /** Makes an owner and signs them in. */
@@ -33,7 +33,7 @@ export async function signUp(email: string, password: string): Promise<void> {
   const body = { name, email, password, ...(request !== null && { oauth_query: request }) }
   const answer = await callJson('/api/auth/sign-up/email', { body })
   sessionEnded.set(false)
-  goOn(request, answer)
+  continueToApp(request, answer)
 }
 
 /** Whether a sign-in leads back to an app's request, by a load of the whole page, and not into the dashboard. */
@@ -41,7 +41,7 @@ export function isSignInForApp(): boolean {
   return pendingAppRequest() !== null
 }
 
-function goOn(request: string | null, answer: unknown): void {
+function continueToApp(request: string | null, answer: unknown): void {
   if (request === null) return
   const url: unknown = Reflect.get(Object(answer), 'url')
   // Without an address the request was too old: the consent page says so.

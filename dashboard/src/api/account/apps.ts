@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { ConnectedApp as ConnectedAppRecord } from '../../../../server/http/account/app-record.ts'
 import { api, callJson, unwrap } from '../client/client.ts'
+import { parseFailure } from '../client/failure.ts'
 
 /** Apps that hold live access, and the address that agents are given. */
 export const appsQuery = queryOptions({ queryKey: ['apps'], queryFn: () => fetchApps() })
@@ -51,6 +52,6 @@ export async function submitDeviceDecision(code: string, accept: boolean): Promi
 /** Where the server sends the browser next. */
 function redirectUrl(body: unknown): string {
   const url: unknown = Reflect.get(Object(body), 'url')
-  if (typeof url !== 'string') throw new Error('the server named no address')
+  if (typeof url !== 'string') throw parseFailure(200, body)
   return url
 }

@@ -26,7 +26,7 @@ export const ledgerQuery = infiniteQueryOptions({
   getNextPageParam: (page) => page.next_cursor,
 })
 
-export const topUp = (wish: { amount: string; method: 'card' | 'sandbox' }) => unwrap(api.topups.post({ ...wish }))
+export const topUp = (input: { amount: string; method: 'card' | 'sandbox' }) => unwrap(api.topups.post({ ...input }))
 
 export type TopUp = Awaited<ReturnType<typeof topUp>>['topup']
 export type LedgerLine = Awaited<ReturnType<typeof ledgerPage>>['transactions'][number]

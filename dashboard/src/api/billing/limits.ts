@@ -23,4 +23,4 @@ export interface LimitRequestInput {
   readonly use_case: string
 }
 
-export const submitLimitRequest = (wish: LimitRequestInput) => unwrap(api['limit-requests'].post({ ...wish }))
+export const submitLimitRequest = (input: LimitRequestInput) => unwrap(api['limit-requests'].post({ ...input }))

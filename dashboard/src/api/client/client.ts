@@ -10,9 +10,9 @@ export const api = treaty<App>(window.location.origin, { parseDate: false }).api
 
 /** The data of an answer; throws `ApiFailure` for every other one. */
 export async function unwrap<R extends { data: unknown; error: unknown }>(
-  asked: Promise<R>,
+  call: Promise<R>,
 ): Promise<NonNullable<R['data']>> {
-  const { data, error } = await asked.catch(() => {
+  const { data, error } = await call.catch(() => {
     throw noResponse()
   })
   if (error !== null && error !== undefined) {

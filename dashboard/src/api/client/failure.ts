@@ -1,3 +1,5 @@
+import { FAILURE_TEXT } from '../../messages/failures.ts'
+
 /** A wrong field of what was sent, as the server names it. */
 export interface FieldFailure {
   readonly param: string
@@ -38,9 +40,9 @@ export function parseFailure(status: number, body: unknown, retryAfter: string |
   const details = member(error, 'details')
   return new ApiFailure({
     status,
-    // A vendor's own refusal may have no code; its words stand then.
-    code: String(member(error, 'code') ?? (typeof message === 'string' ? 'refused' : 'no_answer')),
-    message: typeof message === 'string' ? message : `The server answered ${status}.`,
+    // An upstream's own refusal may have no code, but a message.
+    code: codeOf(error) ?? (typeof message === 'string' ? 'refused' : 'no_response'),
+    message: typeof message === 'string' ? message : FAILURE_TEXT.unreadable(status),
     requestId: typeof requestId === 'string' ? requestId : null,
     retryAfterSeconds: Number.isFinite(seconds) ? seconds : null,
     fields: Array.isArray(details) ? details.map(fieldOf) : [],
@@ -49,7 +51,7 @@ export function parseFailure(status: number, body: unknown, retryAfter: string |
 
 /** The failure of a call that got no answer: server away, network cut, answer unreadable. */
 export function noResponse(): ApiFailure {
-  return new ApiFailure({ status: 0, code: 'no_answer', message: 'The server did not answer.' })
+  return new ApiFailure({ status: 0, code: 'no_response', message: FAILURE_TEXT.noResponse })
 }
 
 /** What was thrown, as a failure. */
@@ -60,6 +62,14 @@ export function toFailure(error: unknown): ApiFailure {
 /** What became of a question or a change; null while nothing is wrong. */
 export function failureFrom({ error }: { readonly error: Error | null }): ApiFailure | null {
   return error && toFailure(error)
+}
+
+/** Google's form has the status as its code, and ours as the reason in its details. */
+function codeOf(error: unknown): string | null {
+  const [code, details] = [member(error, 'code'), member(error, 'details')]
+  if (typeof code === 'string') return code
+  const reasons: unknown[] = Array.isArray(details) ? details.map((detail) => member(detail, 'reason')) : []
+  return reasons.find((reason) => typeof reason === 'string') ?? null
 }
 
 function fieldOf(detail: unknown): FieldFailure {

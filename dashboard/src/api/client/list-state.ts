@@ -1,7 +1,7 @@
 import { type ApiFailure, failureFrom } from './failure.ts'
 
 /** What TanStack Query gives for a question; of one that is asked page by page, also how to go on. */
-interface Asked {
+interface QueryState {
   readonly error: Error | null
   readonly refetch: () => Promise<unknown>
   readonly hasNextPage?: boolean
@@ -17,11 +17,11 @@ interface ListState {
 }
 
 /** How a list stands beside its rows: what went wrong and how to ask again, and whether there is more of it. */
-export function listState(asked: Asked): ListState {
-  const { hasNextPage = false, isFetchingNextPage = false, fetchNextPage } = asked
+export function listState(query: QueryState): ListState {
+  const { hasNextPage = false, isFetchingNextPage = false, fetchNextPage } = query
   return {
-    failure: failureFrom(asked),
-    onRetry: () => void asked.refetch(),
+    failure: failureFrom(query),
+    onRetry: () => void query.refetch(),
     more: hasNextPage ? { busy: isFetchingNextPage, onMore: () => void fetchNextPage?.() } : null,
   }
 }

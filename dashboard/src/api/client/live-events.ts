@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
+import { sessionEnded } from '../../session-state.ts'
 import { Signal } from '../../signal.ts'
 import { accountQuery } from '../account/account.ts'
-import { sessionEnded } from './session-state.ts'
 
 const PATH = '/api/events'
 const FLUSH_MS = 1_000

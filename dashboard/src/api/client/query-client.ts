@@ -1,6 +1,6 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { recentSignInRequired, sessionEnded } from '../../session-state.ts'
 import { toFailure } from './failure.ts'
-import { recentSignInRequired, sessionEnded } from './session-state.ts'
 
 const MAX_RETRIES = 2
 

@@ -30,8 +30,8 @@ export interface ChatChunk {
 }
 
 interface ChatWire {
-  path(ask: ChatRequest): string
-  body(ask: ChatRequest): Readonly<Record<string, unknown>>
+  path(request: ChatRequest): string
+  body(request: ChatRequest): Readonly<Record<string, unknown>>
   text(json: unknown): string
   /** Why the answer ended; null where it goes on. */
   ending(json: unknown): unknown

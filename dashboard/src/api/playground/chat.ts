@@ -23,15 +23,15 @@ export interface ChatCompletion {
  */
 export async function sendChat(
   type: EndpointType,
-  ask: ChatRequest,
+  request: ChatRequest,
   payer: Payer,
   watch: { readonly signal: AbortSignal; readonly onText: (text: string) => void },
 ): Promise<ChatCompletion> {
   const wire = CHAT_WIRES[type]
   // Known before the answer is: a call that is stopped before it is found as well.
   const id = `playground-${crypto.randomUUID()}`
-  const begun = performance.now()
-  const elapsed = () => Math.round(performance.now() - begun)
+  const startedAt = performance.now()
+  const elapsed = () => Math.round(performance.now() - startedAt)
   const seen = { text: '', capped: false, failure: null as ApiFailure | null, firstMs: null as number | null }
   const take = ({ text, capped, failure }: ChatChunk) => {
     if (text !== '') seen.firstMs ??= elapsed()
@@ -43,9 +43,9 @@ export async function sendChat(
   try {
     const call = {
       method: 'POST',
-      path: wire.path(ask),
+      path: wire.path(request),
       headers: { 'x-request-id': id },
-      body: wire.body(ask),
+      body: wire.body(request),
       payer,
     } as const
     const response = await send(call, watch.signal)

@@ -1,6 +1,6 @@
 import type { TriedCall } from '../../../../server/http/playground/record.ts'
 import type { Sample } from '../../sample.ts'
-import { noResponse, parseFailure } from '../client/failure.ts'
+import { type ApiFailure, noResponse, parseFailure } from '../client/failure.ts'
 
 /** A call to try: where, with what, and who pays. */
 export interface TryCall {
@@ -28,28 +28,32 @@ export interface TryResponse {
   readonly text: string
   /** The body as JSON; undefined when it is none. */
   readonly json: unknown
+  /** Null for a success. */
+  readonly failure: ApiFailure | null
 }
 
 /** Makes the call. Every answer is an answer, refusals too; throws only when there was none. */
 export async function tryCall(call: TryCall): Promise<TryResponse> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   const response = await send(call).catch(() => {
     throw noResponse()
   })
   const text = await response.text().catch(() => {
     throw noResponse()
   })
+  const json = parsed(text)
   const cost = response.headers.get('x-cost-micros-usd')
   const retryAfter = response.headers.get('retry-after')
   return {
     status: response.status,
-    ms: Math.round(performance.now() - begun),
+    ms: Math.round(performance.now() - startedAt),
     costMicros: cost === null ? null : Number(cost),
     requestId: response.headers.get('x-gateway-request-id'),
     retryAfterSeconds: retryAfter === null ? null : Number(retryAfter),
     headers: [...response.headers].filter(([name]) => SHOWN.test(name)),
     text,
-    json: parsed(text),
+    json,
+    failure: response.ok ? null : parseFailure(response.status, json, retryAfter),
   }
 }
 

@@ -5,7 +5,7 @@ import { limitApp } from '../../api/account/apps.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Button } from '../../ui/button.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { LimitField, parseLimit } from './limit-field.tsx'
 
 /** What is asked for, the most it may spend, and yes or no. The limit stands before the access does. */

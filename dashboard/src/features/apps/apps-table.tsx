@@ -39,8 +39,8 @@ function columnsOf(onAction: (act: AppAction) => void): readonly Column<Connecte
     { id: 'spent', head: columns.spent, numeric: true, cell: (app) => costUsd(app.spent_micros_usd) },
     { id: 'limit', head: columns.limit, numeric: true, cell: (app) => limitOf(app) },
     {
-      id: 'acts',
-      head: columns.acts,
+      id: 'actions',
+      head: columns.actions,
       silent: true,
       numeric: true,
       cell: (app) => <RowActions app={app} onAction={onAction} />,

@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { appQuery, submitConsent } from '../../api/account/apps.ts'
+import { failureFrom } from '../../api/client/failure.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Loading } from '../../ui/feedback/states.tsx'
 import { AccessDecision } from './access-decision.tsx'
 
@@ -11,7 +13,9 @@ export function ConsentForm({ request }: { request: string }) {
   const scopes = (query.get('scope') ?? '').split(' ').filter(Boolean)
   const app = useQuery(appQuery(clientId))
   if (app.isPending) return <Loading rows={4} />
-  if (!app.data) return <p role="alert">{TEXT.expired}</p>
+  const failure = failureFrom(app)
+  if (failure?.status === 404) return <p role="alert">{TEXT.expired}</p>
+  if (!app.data) return <FormFailure failure={failure} />
   const known = app.data.app
   return (
     <div className="grid gap-5">

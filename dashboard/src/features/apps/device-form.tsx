@@ -1,16 +1,17 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { appQuery, type DeviceRequest, fetchDeviceRequest, submitDeviceDecision } from '../../api/account/apps.ts'
-import { toFailure } from '../../api/client/failure.ts'
+import { failureFrom } from '../../api/client/failure.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Button } from '../../ui/button.tsx'
-import { FormFailure, Loading } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
+import { Loading } from '../../ui/feedback/states.tsx'
 import { Field } from '../../ui/field.tsx'
 import { AccessDecision } from './access-decision.tsx'
 
 type Step =
   | { kind: 'code' }
-  | { kind: 'asked'; code: string; request: DeviceRequest }
+  | { kind: 'decision'; code: string; request: DeviceRequest }
   | { kind: 'done'; allowed: boolean }
 
 /** The code of a device, then what it asks for, then the answer. */
@@ -18,25 +19,29 @@ export function DeviceForm({ code: given }: { code: string }) {
   const [step, setStep] = useState<Step>({ kind: 'code' })
   const looking = useMutation({
     mutationFn: async (code: string) => ({ code, request: await fetchDeviceRequest(code) }),
-    onSuccess: ({ code, request }) => request.clientId && request.isOpen && setStep({ kind: 'asked', code, request }),
+    onSuccess: ({ code, request }) =>
+      request.clientId && request.isOpen && setStep({ kind: 'decision', code, request }),
   })
   if (step.kind === 'done') return <p role="status">{step.allowed ? TEXT.allowed : TEXT.denied}</p>
-  if (step.kind === 'asked') return <DeviceAnswer {...step} onDone={(allowed) => setStep({ kind: 'done', allowed })} />
+  if (step.kind === 'decision')
+    return <DeviceAnswer {...step} onDone={(allowed) => setStep({ kind: 'done', allowed })} />
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     looking.mutate(String(new FormData(event.currentTarget).get('code')).replace(/[\s-]/g, '').toUpperCase())
   }
-  const isWrong = looking.data !== undefined || (looking.error !== null && toFailure(looking.error).status === 400)
+  const failure = failureFrom(looking)
+  // A code that was answered already is a success without a request to decide.
+  const wrong = looking.data ? TEXT.wrongCode : failure?.status === 400 ? failure.message : undefined
   return (
     <form onSubmit={onSubmit} className="grid gap-4">
       <p className="text-muted">{TEXT.deviceLead}</p>
       <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.phishing}</p>
-      <Field label={TEXT.code} hint={TEXT.codeHint} error={isWrong ? TEXT.wrongCode : undefined}>
+      <Field label={TEXT.code} hint={TEXT.codeHint} error={wrong}>
         {(control) => (
           <input {...control} name="code" required autoComplete="off" defaultValue={given} spellCheck={false} />
         )}
       </Field>
-      <FormFailure failure={looking.error && !isWrong ? toFailure(looking.error) : null} />
+      <FormFailure failure={wrong === undefined ? failure : null} />
       <Button type="submit" tone="primary" busy={looking.isPending}>
         {TEXT.next}
       </Button>
@@ -48,7 +53,7 @@ function DeviceAnswer({ code, request, onDone }: DeviceAnswerProps) {
   const clientId = request.clientId ?? ''
   const app = useQuery(appQuery(clientId))
   if (app.isPending) return <Loading rows={4} />
-  if (!app.data) return <p role="alert">{TEXT.wrongCode}</p>
+  if (!app.data) return <FormFailure failure={failureFrom(app)} />
   const known = app.data.app
   const answer = async (accept: boolean) => {
     await submitDeviceDecision(code, accept)

@@ -6,7 +6,8 @@ import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
 import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Failed, Loading } from '../../ui/feedback/states.tsx'
+import { Failed } from '../../ui/feedback/failure.tsx'
+import { Loading } from '../../ui/feedback/states.tsx'
 import { balanceUsd, costUsd } from '../../ui/format/money.ts'
 import { Figure, Figures } from '../../ui/layout/card.tsx'
 
@@ -76,13 +77,13 @@ function Notice({ available, debt }: { available: number; debt: number }) {
 function useLasting(available: number | undefined): { readonly value: string; readonly text: string } {
   // Whole hours, so that the question stays the same one while the page is open.
   const end = Math.ceil(Date.now() / 3_600_000) * 3600
-  const asked = {
+  const params = {
     start_time: end - DAYS * DAY_SECONDS,
     end_time: end,
     bucket_width: '1h',
     timezone: TIME_ZONE,
   } as const
-  const usage = useQuery(usageQuery(asked)).data
+  const usage = useQuery(usageQuery(params)).data
   const first = usage?.buckets.find((bucket) => bucket.charged_micros_usd > 0)
   if (available === undefined || !usage || !first) return { value: TEXT.lastsUnknown, text: TEXT.lastsText(DAYS) }
   const spent = usage.totals.charged_micros_usd

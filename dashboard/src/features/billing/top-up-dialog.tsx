@@ -5,7 +5,7 @@ import { failureFrom } from '../../api/client/failure.ts'
 import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
 import { balanceUsd, typedUsd } from '../../ui/format/money.ts'
@@ -29,7 +29,7 @@ export function TopUpButton() {
 function TopUpDialog({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const methods = useQuery(billingQuery).data?.topup_methods ?? []
-  const [wrong, setWrong] = useState<string>()
+  const [error, setError] = useState<string>()
   const paying = useMutation({
     mutationFn: topUp,
     onSuccess: async ({ topup, url }) => {
@@ -45,7 +45,7 @@ function TopUpDialog({ onClose }: { onClose: () => void }) {
     const micros = typedUsd(String(data.get('amount') ?? ''))
     const method = methods.find((name) => name === data.get('method'))
     const bad = micros === null || micros < LEAST || micros > MOST
-    setWrong(bad ? TEXT.amountWrong : undefined)
+    setError(bad ? TEXT.amountWrong : undefined)
     if (bad || !method) return event.currentTarget.querySelector<HTMLElement>('[name=amount]')?.focus()
     if (!paying.isPending) paying.mutate({ amount: (micros / 1_000_000).toFixed(2), method })
   }
@@ -55,7 +55,7 @@ function TopUpDialog({ onClose }: { onClose: () => void }) {
         <p>{TEXT.none}</p>
       ) : (
         <form noValidate onSubmit={submit} className="grid gap-4">
-          <Field label={TEXT.amount} hint={TEXT.amountHint} error={wrong}>
+          <Field label={TEXT.amount} hint={TEXT.amountHint} error={error}>
             {(control) => <input {...control} name="amount" inputMode="decimal" defaultValue="10" required />}
           </Field>
           <Choices legend={TEXT.method} hint={methods.includes('sandbox') ? TEXT.sandboxText : undefined}>

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useId } from 'react'
 import { accountQuery } from '../../api/account/account.ts'
+import { failureFrom } from '../../api/client/failure.ts'
 import { runSample } from '../../api/playground/try-call.ts'
 import { newestRequestsQuery } from '../../api/requests.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
@@ -10,13 +11,14 @@ import { Button } from '../../ui/button.tsx'
 import { Meter } from '../../ui/charts/meter.tsx'
 import { KeyReveal } from '../../ui/code/key-reveal.tsx'
 import { SampleTabs } from '../../ui/code/sample-tabs.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { costUsd } from '../../ui/format/money.ts'
 import { useNow } from '../../ui/format/time.tsx'
 import { FirstRequestStatus } from '../../ui/requests/first-request-status.tsx'
 
 /** Save the key, run a request, see it arrive: from a key to live usage on one screen. */
 export function FirstRunSteps({ keyId, secret, onSaved }: { keyId: string; secret: string; onSaved: () => void }) {
-  const arrived = useQuery(newestRequestsQuery(1, keyId)).data?.[0] ?? null
+  const newest = useQuery(newestRequestsQuery(1, keyId)).data?.[0] ?? null
   const sample = firstRequest({ secret })
   const running = useMutation({ mutationFn: () => runSample(sample) })
   return (
@@ -30,9 +32,10 @@ export function FirstRunSteps({ keyId, secret, onSaved }: { keyId: string; secre
             {running.isPending ? TEXT.running : TEXT.runHere}
           </Button>
         </SampleTabs>
+        {newest === null && <FormFailure failure={failureFrom(running)} />}
       </Step>
       <Step number={3} title={TEXT.seeIt}>
-        <FirstRequestStatus arrived={arrived}>
+        <FirstRequestStatus request={newest}>
           <ThisHour />
         </FirstRequestStatus>
       </Step>
@@ -60,8 +63,8 @@ const HOUR_SECONDS = 3_600
 /** What this hour cost, beside what there is to spend. */
 function ThisHour() {
   const start = Math.floor(useNow() / 1000 / HOUR_SECONDS) * HOUR_SECONDS
-  const asked = { start_time: start, end_time: start + HOUR_SECONDS, bucket_width: '1h', timezone: TIME_ZONE } as const
-  const totals = useQuery(usageQuery(asked)).data?.totals
+  const params = { start_time: start, end_time: start + HOUR_SECONDS, bucket_width: '1h', timezone: TIME_ZONE } as const
+  const totals = useQuery(usageQuery(params)).data?.totals
   const balance = useQuery(accountQuery).data?.balance_micros_usd ?? 0
   if (!totals) return null
   const { requests, charged_micros_usd: cost } = totals

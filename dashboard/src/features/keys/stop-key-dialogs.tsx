@@ -4,7 +4,7 @@ import { failureFrom } from '../../api/client/failure.ts'
 import { type ApiKey, changeKey, revokeKey } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Field } from '../../ui/field.tsx'
 import { useKeysRefresh } from './use-key-actions.ts'
@@ -14,7 +14,7 @@ const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 /** Deletes a key for good. One that was used lately is named once more, by typing. */
 export function DeleteKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const [typed, setTyped] = useState('')
-  const lately = apiKey.last_used_at !== null && Date.now() - Date.parse(apiKey.last_used_at) < WEEK_MS
+  const recentlyUsed = apiKey.last_used_at !== null && Date.now() - Date.parse(apiKey.last_used_at) < WEEK_MS
   const deleting = useMutation({
     mutationFn: () => revokeKey(apiKey.id),
     onSuccess: () => {
@@ -23,7 +23,7 @@ export function DeleteKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: 
     },
     ...useKeysRefresh(),
   })
-  const named = !lately || typed.trim() === apiKey.name
+  const named = !recentlyUsed || typed.trim() === apiKey.name
   return (
     <ConfirmDialog
       title={TEXT.deleteTitle(apiKey.name)}
@@ -34,7 +34,7 @@ export function DeleteKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: 
       onCancel={onClose}
       onConfirm={() => deleting.mutate()}
     >
-      {lately && (
+      {recentlyUsed && (
         <Field label={TEXT.deleteName} hint={TEXT.deleteType(apiKey.name)}>
           {(control) => (
             <input {...control} autoComplete="off" value={typed} onChange={(event) => setTyped(event.target.value)} />

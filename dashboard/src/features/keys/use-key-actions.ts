@@ -2,8 +2,9 @@ import { type InfiniteData, useMutation, useQueryClient } from '@tanstack/react-
 import { useNavigate } from '@tanstack/react-router'
 import { toFailure } from '../../api/client/failure.ts'
 import { type ApiKey, changeKey, disableKey, enableKey } from '../../api/keys.ts'
+import { FAILURE_TEXT } from '../../messages/failures.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
-import { failureText } from '../../ui/feedback/states.tsx'
+
 import { toast } from '../../ui/feedback/toast.ts'
 import type { KeyActions, KeyDialog } from './key-actions.ts'
 
@@ -19,8 +20,8 @@ export function useKeyActions(open: (dialog: KeyDialog) => void): KeyActions {
   const toggle = useToggle()
   const later = useMutation({
     mutationFn: (key: ApiKey) => changeKey(key.id, { stops_at: new Date(Date.now() + WEEK_MS).toISOString() }),
-    onSuccess: () => toast(TEXT.kept),
-    onError: (error) => toast(TEXT.notDone(failureText(toFailure(error))), { bad: true }),
+    onSuccess: () => toast(TEXT.keptLonger),
+    onError: (error) => toast(FAILURE_TEXT.couldNotSave(toFailure(error).message), { bad: true }),
     ...useKeysRefresh(),
   })
   return {
@@ -59,7 +60,7 @@ function useToggle() {
     },
     onError: (error, _asked, context) => {
       for (const [queryKey, data] of context?.before ?? []) queries.setQueryData(queryKey, data)
-      void toast(TEXT.notDone(failureText(toFailure(error))), { bad: true })
+      void toast(FAILURE_TEXT.couldNotSave(toFailure(error).message), { bad: true })
     },
     onSuccess: (_answer, { key, off, withUndo }) => {
       const undo = { label: TEXT.undo, onClick: () => mutation.mutate({ key, off: !off, withUndo: false }) }

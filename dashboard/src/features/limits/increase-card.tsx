@@ -3,7 +3,8 @@ import { type LimitRequest, limitRequestsQuery } from '../../api/billing/limits.
 import { toFailure } from '../../api/client/failure.ts'
 import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Failed, Loading } from '../../ui/feedback/states.tsx'
+import { Failed } from '../../ui/feedback/failure.tsx'
+import { Loading } from '../../ui/feedback/states.tsx'
 import { grouped } from '../../ui/format/money.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
@@ -13,17 +14,17 @@ const TONES = { pending: 'warn', approved: 'ok', declined: 'bad' } as const
 
 /** Asks for more, one request at a time, and shows what became of those before. */
 export function IncreaseCard() {
-  const asked = useQuery(limitRequestsQuery)
-  const requests = asked.data?.requests
+  const query = useQuery(limitRequestsQuery)
+  const requests = query.data?.requests
   return (
     <Card title={TEXT.request}>
-      {asked.error && <Failed failure={toFailure(asked.error)} onRetry={() => void asked.refetch()} />}
-      {requests === undefined && !asked.error && <Loading />}
+      {query.error && <Failed failure={toFailure(query.error)} onRetry={() => void query.refetch()} />}
+      {requests === undefined && !query.error && <Loading />}
       {requests && !requests.some(({ status }) => status === 'pending') && <LimitRequestForm />}
       {requests && requests.length > 0 && (
         <ul aria-label={TEXT.history} className="grid gap-3">
           {requests.map((request) => (
-            <Asked key={request.id} request={request} />
+            <PastRequest key={request.id} request={request} />
           ))}
         </ul>
       )}
@@ -31,13 +32,13 @@ export function IncreaseCard() {
   )
 }
 
-function Asked({ request }: { request: LimitRequest }) {
+function PastRequest({ request }: { request: LimitRequest }) {
   const { status, reason, use_case: useCase, created_at: at } = request
   return (
     <li className="grid gap-1 border-t border-line pt-3 first:border-t-0 first:pt-0">
       <div className="flex flex-wrap items-center gap-2">
         <Badge tone={TONES[status]}>{TEXT.states[status]}</Badge>
-        <span className="font-medium">{TEXT.asked(grouped(request.peak_rpm), grouped(request.peak_tpm))}</span>
+        <span className="font-medium">{TEXT.requested(grouped(request.peak_rpm), grouped(request.peak_tpm))}</span>
         <span className="small text-muted">
           <TimeAgo at={at} />
         </span>

@@ -16,7 +16,7 @@ function GrantDialog({ account, onClose }: DialogProps) {
   // One reference per dialog: pressed twice, or again after a cut, it is booked once.
   const [reference] = useState(() => crypto.randomUUID())
   const action = useOperatorAction(
-    (typed: { usd: string; note: string }) => grant(account.id, { ...typed, reference }),
+    (values: { usd: string; note: string }) => grant(account.id, { ...values, reference }),
     ({ usd }) => TEXT.granted(usd),
     onClose,
   )
@@ -31,7 +31,7 @@ function GrantDialog({ account, onClose }: DialogProps) {
           ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) || Number(usd) === 0 ? { usd: TEXT.amountWrong } : {}),
           ...(note === '' && { note: TEXT.noteNeeded }),
         }
-        return Object.keys(wrong).length > 0 ? { wrong } : { typed: { usd, note } }
+        return Object.keys(wrong).length > 0 ? { wrong } : { values: { usd, note } }
       }}
     >
       {(errors) => (
@@ -50,7 +50,7 @@ function GrantDialog({ account, onClose }: DialogProps) {
 }
 
 function LimitsDialog({ account, onClose }: DialogProps) {
-  const [own, setOwn] = useState(true)
+  const [custom, setCustom] = useState(true)
   const action = useOperatorAction(
     (limits: RateLimits | null) => setLimits(account.id, limits),
     TEXT.limitsSet,
@@ -61,15 +61,27 @@ function LimitsDialog({ account, onClose }: DialogProps) {
       title={TEXT.limits}
       action={action}
       onClose={onClose}
-      read={(form) => (own ? readRateLimits(form) : { typed: null })}
+      read={(form) => (custom ? readRateLimits(form) : { values: null })}
     >
       {(errors) => (
         <>
           <Choices legend={TEXT.limitsText(account.email ?? account.id)}>
-            <Choice name="how" value="own" checked={own} onChange={() => setOwn(true)} label={TEXT.ownLimits} />
-            <Choice name="how" value="tier" checked={!own} onChange={() => setOwn(false)} label={TEXT.tierLimits} />
+            <Choice
+              name="how"
+              value="custom"
+              checked={custom}
+              onChange={() => setCustom(true)}
+              label={TEXT.ownLimits}
+            />
+            <Choice
+              name="how"
+              value="tier"
+              checked={!custom}
+              onChange={() => setCustom(false)}
+              label={TEXT.tierLimits}
+            />
           </Choices>
-          {own && <RateLimitFields caps={account.limits} errors={errors} />}
+          {custom && <RateLimitFields values={account.limits} errors={errors} />}
         </>
       )}
     </ActionForm>

@@ -21,14 +21,14 @@ const AccountDialog = lazy(() =>
 
 const { accountColumns: HEADS } = TEXT
 const MICROS = 1_000_000
-type Doing = { what: 'grant' | 'limits'; account: AccountLine } | null
+type OpenDialog = { what: 'grant' | 'limits'; account: AccountLine } | null
 
 /** Every account, found by a part of its address, with what an operator may do to it. */
 export function AccountsCard() {
   const [search, setSearch] = useState('')
-  const [doing, setDoing] = useState<Doing>(null)
+  const [dialog, setDialog] = useState<OpenDialog>(null)
   const accounts = useInfiniteQuery(accountsQuery(search))
-  const menu = (account: AccountLine) => <AccountMenu account={account} onChoose={setDoing} />
+  const menu = (account: AccountLine) => <AccountMenu account={account} onChoose={setDialog} />
   return (
     <Card title={TEXT.accounts} flush aside={<Search onSearch={setSearch} search={search} />}>
       <Table
@@ -52,9 +52,9 @@ export function AccountsCard() {
         )}
         empty={<Empty action={<Button onClick={() => setSearch('')}>{TEXT.clear}</Button>}>{TEXT.noAccounts}</Empty>}
       />
-      {doing && (
+      {dialog && (
         <Suspense>
-          <AccountDialog what={doing.what} account={doing.account} onClose={() => setDoing(null)} />
+          <AccountDialog what={dialog.what} account={dialog.account} onClose={() => setDialog(null)} />
         </Suspense>
       )}
     </Card>
@@ -96,7 +96,7 @@ function Who({ account }: { account: AccountLine }) {
   )
 }
 
-function AccountMenu({ account, onChoose }: { account: AccountLine; onChoose: (doing: Doing) => void }) {
+function AccountMenu({ account, onChoose }: { account: AccountLine; onChoose: (dialog: OpenDialog) => void }) {
   return (
     <Menu
       entries={[

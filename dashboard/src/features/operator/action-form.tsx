@@ -5,11 +5,11 @@ import { failureFrom } from '../../api/client/failure.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 
 /** What was typed, or what is wrong with it by the name of the control. */
-export type FormResult<T> = { readonly typed: T } | { readonly wrong: Readonly<Record<string, string>> }
+export type FormResult<T> = { readonly values: T } | { readonly wrong: Readonly<Record<string, string>> }
 
 /** A dialog with a form of one action. `read` judges what was typed; the first wrong control gets the focus. */
 export function ActionForm<T>({ title, action, read, onClose, children }: ActionFormProps<T>) {
@@ -24,7 +24,7 @@ export function ActionForm<T>({ title, action, read, onClose, children }: Action
     if (!('wrong' in result)) {
       if (sending.current) return
       sending.current = true
-      action.mutate(result.typed, { onSettled: () => (sending.current = false) })
+      action.mutate(result.values, { onSettled: () => (sending.current = false) })
       return
     }
     const [first] = Object.keys(result.wrong)
@@ -61,15 +61,15 @@ export function readText(form: FormData, name: string): string {
 
 /** An operator's change: says that it is done, renews what the page shows, and closes what asked for it. */
 export function useOperatorAction<T>(
-  act: (typed: T) => Promise<unknown>,
-  done: string | ((typed: T) => string),
+  act: (values: T) => Promise<unknown>,
+  done: string | ((values: T) => string),
   onDone: () => void,
 ) {
   const queries = useQueryClient()
   return useMutation({
     mutationFn: act,
-    onSuccess: (_answer, typed) => {
-      void toast(typeof done === 'string' ? done : done(typed))
+    onSuccess: (_answer, values) => {
+      void toast(typeof done === 'string' ? done : done(values))
       onDone()
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ['operator'] }),

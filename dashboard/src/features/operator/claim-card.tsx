@@ -4,7 +4,7 @@ import { accountQuery, claimOperator } from '../../api/account/account.ts'
 import { toFailure } from '../../api/client/failure.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Button } from '../../ui/button.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 
@@ -24,7 +24,7 @@ export function ClaimCard() {
   return (
     <Card title={TEXT.claim}>
       <form onSubmit={onSubmit} className="grid max-w-md gap-4">
-        <Field label={TEXT.claimToken} hint={TEXT.claimText} error={isWrong ? TEXT.claimWrong : undefined}>
+        <Field label={TEXT.claimToken} hint={TEXT.claimText} error={isWrong ? failure.message : undefined}>
           {(control) => <input {...control} name="token" required autoComplete="off" spellCheck={false} />}
         </Field>
         <FormFailure failure={isWrong ? null : failure} />

@@ -13,7 +13,7 @@ export function DecisionDialog({ how, ...rest }: DialogProps & { how: 'approve' 
 }
 
 function ApproveDialog({ request, onClose }: DialogProps) {
-  const [own, setOwn] = useState(false)
+  const [custom, setCustom] = useState(false)
   const action = useOperatorAction(
     (body: { reason?: string; limits?: RateLimits }) => approve(request.id, body),
     TEXT.approved,
@@ -26,21 +26,36 @@ function ApproveDialog({ request, onClose }: DialogProps) {
       onClose={onClose}
       read={(form) => {
         const reason = readText(form, 'reason')
-        const said = reason === '' ? {} : { reason }
-        if (!own) return { typed: said }
-        const caps = readRateLimits(form)
-        return 'wrong' in caps ? caps : { typed: { ...said, limits: caps.typed } }
+        const optionalReason = reason === '' ? {} : { reason }
+        if (!custom) return { values: optionalReason }
+        const values = readRateLimits(form)
+        return 'wrong' in values ? values : { values: { ...optionalReason, limits: values.values } }
       }}
     >
       {(errors) => (
         <>
-          <Asked request={request} />
+          <RequestSummary request={request} />
           <Choices legend={TEXT.approveText}>
-            <Choice name="how" value="growth" checked={!own} onChange={() => setOwn(false)} label={TEXT.toGrowth} />
-            <Choice name="how" value="own" checked={own} onChange={() => setOwn(true)} label={TEXT.ownLimits} />
+            <Choice
+              name="how"
+              value="growth"
+              checked={!custom}
+              onChange={() => setCustom(false)}
+              label={TEXT.toGrowth}
+            />
+            <Choice
+              name="how"
+              value="custom"
+              checked={custom}
+              onChange={() => setCustom(true)}
+              label={TEXT.ownLimits}
+            />
           </Choices>
-          {own && (
-            <RateLimitFields errors={errors} caps={{ rpm: request.peak_rpm, tpm: request.peak_tpm, concurrency: 50 }} />
+          {custom && (
+            <RateLimitFields
+              errors={errors}
+              values={{ rpm: request.peak_rpm, tpm: request.peak_tpm, concurrency: 50 }}
+            />
           )}
           <Field label={TEXT.reasonOptional} hint={TEXT.reasonHint}>
             {(control) => <input {...control} name="reason" maxLength={1000} />}
@@ -60,12 +75,12 @@ function DeclineDialog({ request, onClose }: DialogProps) {
       onClose={onClose}
       read={(form) => {
         const reason = readText(form, 'reason')
-        return reason === '' ? { wrong: { reason: TEXT.reasonNeeded } } : { typed: reason }
+        return reason === '' ? { wrong: { reason: TEXT.reasonNeeded } } : { values: reason }
       }}
     >
       {(errors) => (
         <>
-          <Asked request={request} />
+          <RequestSummary request={request} />
           <Field label={TEXT.reason} hint={TEXT.reasonHint} error={errors['reason']}>
             {({ className, ...control }) => (
               <textarea {...control} className={`${className} h-auto py-2`} name="reason" rows={3} maxLength={1000} />
@@ -77,7 +92,7 @@ function DeclineDialog({ request, onClose }: DialogProps) {
   )
 }
 
-function Asked({ request }: { request: PendingLimitRequest }) {
+function RequestSummary({ request }: { request: PendingLimitRequest }) {
   return (
     <div className="grid gap-1 rounded-md bg-sunken px-3 py-2">
       <p className="font-medium wrap-anywhere">{request.email ?? request.workspace_id}</p>

@@ -8,7 +8,7 @@ import { ActionForm, readText, useOperatorAction } from './action-form.tsx'
 export function PriceDialog({ operations, onClose }: { operations: readonly string[]; onClose: () => void }) {
   const [one, setOne] = useState(false)
   const action = useOperatorAction(
-    (typed: { operation: string; usd: string; account?: string }) => setPrice(typed),
+    (values: { operation: string; usd: string; account?: string }) => setPrice(values),
     TEXT.priceSet,
     onClose,
   )
@@ -27,7 +27,7 @@ export function PriceDialog({ operations, onClose }: { operations: readonly stri
           ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) && { usd: TEXT.amountWrong }),
           ...(one && account === '' && { account: TEXT.accountNeeded }),
         }
-        return Object.keys(wrong).length > 0 ? { wrong } : { typed: { operation, usd, ...(one && { account }) } }
+        return Object.keys(wrong).length > 0 ? { wrong } : { values: { operation, usd, ...(one && { account }) } }
       }}
     >
       {(errors) => (

@@ -6,7 +6,7 @@ import { pricesQuery, setPrice } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
 import { useOperatorAction } from './action-form.tsx'
@@ -17,7 +17,7 @@ interface Row {
   readonly operation: string
   readonly account: string | null
   readonly usd: string
-  readonly own: boolean
+  readonly isCustom: boolean
 }
 
 const { priceColumns: HEADS } = TEXT
@@ -47,7 +47,9 @@ export function PricesCard() {
     {
       id: 'from',
       head: HEADS.from,
-      cell: ({ own }) => <Badge tone={own ? 'accent' : 'neutral'}>{own ? TEXT.yours : TEXT.catalogue}</Badge>,
+      cell: ({ isCustom }) => (
+        <Badge tone={isCustom ? 'accent' : 'neutral'}>{isCustom ? TEXT.yours : TEXT.catalogue}</Badge>
+      ),
     },
     {
       id: 'act',
@@ -55,7 +57,7 @@ export function PricesCard() {
       silent: true,
       numeric: true,
       cell: (row) =>
-        row.own ? (
+        row.isCustom ? (
           <Button
             aria-label={`${TEXT.takeBack}: ${row.operation}, ${row.account ?? TEXT.everybody}`}
             busy={resetting.isPending}
@@ -81,7 +83,7 @@ export function PricesCard() {
       <Table
         caption={TEXT.priceTable}
         columns={columns}
-        rowKey={({ operation, account, own }) => `${operation} ${account} ${own}`}
+        rowKey={({ operation, account, isCustom }) => `${operation} ${account} ${isCustom}`}
         state={{
           rows,
           ...listState(prices),
@@ -102,10 +104,10 @@ export function PricesCard() {
 
 /** The newest word on each operation and account counts; a price that was taken back is none. */
 function rowsOf({ catalogue, prices }: NonNullable<ReturnType<typeof usePrices>>): Row[] {
-  const own = prices.flatMap(({ operation, account, usd }) =>
-    usd === null ? [] : [{ operation, account, usd, own: true }],
+  const isCustom = prices.flatMap(({ operation, account, usd }) =>
+    usd === null ? [] : [{ operation, account, usd, isCustom: true }],
   )
-  return [...own, ...catalogue.map(({ operation, usd }) => ({ operation, account: null, usd, own: false }))]
+  return [...isCustom, ...catalogue.map(({ operation, usd }) => ({ operation, account: null, usd, isCustom: false }))]
 }
 
 function usePrices() {

@@ -6,12 +6,12 @@ import { type FormResult, readText } from './action-form.tsx'
 const NAMES = ['rpm', 'tpm', 'concurrency'] as const
 
 /** Three whole numbers: what a key may do. */
-export function RateLimitFields({ caps, errors }: { caps: RateLimits; errors: Readonly<Record<string, string>> }) {
+export function RateLimitFields({ values, errors }: { values: RateLimits; errors: Readonly<Record<string, string>> }) {
   return (
     <div className="grid gap-4 sm:grid-cols-3">
       {NAMES.map((name) => (
         <Field key={name} label={TEXT[name]} error={errors[name]}>
-          {(control) => <input {...control} name={name} inputMode="numeric" defaultValue={caps[name]} required />}
+          {(control) => <input {...control} name={name} inputMode="numeric" defaultValue={values[name]} required />}
         </Field>
       ))}
     </div>
@@ -23,5 +23,5 @@ export function readRateLimits(form: FormData): FormResult<RateLimits> {
   const wrong = NAMES.filter((_, at) => !(Number.isSafeInteger(counts[at]) && Number(counts[at]) > 0))
   if (wrong.length > 0) return { wrong: Object.fromEntries(wrong.map((name) => [name, TEXT.countWrong])) }
   const [rpm = 0, tpm = 0, concurrency = 0] = counts
-  return { typed: { rpm, tpm, concurrency } }
+  return { values: { rpm, tpm, concurrency } }
 }

@@ -59,27 +59,27 @@ function noticesOf(key: ApiKey, now: number): readonly Notice[] {
   if (status !== 'active') return []
   const most = limit === null ? null : limit * MICROS
   const soon = (at: string) => Date.parse(at) - now < 7 * DAY_MS
-  const lately = key.last_used_at !== null && now - Date.parse(key.last_used_at) < DAY_MS
+  const recentlyUsed = key.last_used_at !== null && now - Date.parse(key.last_used_at) < DAY_MS
   return [
     ...(most !== null && spent >= most * NEAR_LIMIT
       ? [notice('near', TEXT.nearLimit(name, percent(spent, most)))]
       : []),
     ...(expires !== null && soon(expires) ? [notice('expires', TEXT.expiring(name, formatUntil(expires, now)))] : []),
-    ...(stops !== null && lately ? [notice('old', TEXT.oldInUse(name, formatUntil(stops, now)))] : []),
+    ...(stops !== null && recentlyUsed ? [notice('old', TEXT.oldInUse(name, formatUntil(stops, now)))] : []),
   ]
 }
 
 /** Told when many requests of the last hour were refused for limits or money. */
 function useRefusedShare(now: number): readonly Notice[] {
   const end = (Math.floor(now / 1000 / HOUR_SECONDS) + 1) * HOUR_SECONDS
-  const asked = {
+  const params = {
     start_time: end - 2 * HOUR_SECONDS,
     end_time: end,
     bucket_width: '1h',
     timezone: TIME_ZONE,
     group_by: 'status',
   } as const
-  const { data } = useQuery(usageQuery(asked))
+  const { data } = useQuery(usageQuery(params))
   const refused = (data?.groups ?? [])
     .filter(({ name }) => String(name) === '402' || String(name) === '429')
     .reduce((sum, { requests }) => sum + requests, 0)

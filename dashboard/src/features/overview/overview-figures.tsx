@@ -43,11 +43,11 @@ function failedLabel(failed: number, all: number): string {
 
 function useToday() {
   const now = useNow()
-  const asked = {
+  const params = {
     start_time: midnight(now, 0),
     end_time: midnight(now, 1),
     bucket_width: '1d',
     timezone: TIME_ZONE,
   } as const
-  return useQuery(usageQuery(asked)).data?.totals
+  return useQuery(usageQuery(params)).data?.totals
 }

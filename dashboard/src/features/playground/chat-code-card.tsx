@@ -10,7 +10,7 @@ import { type ChatLanguage, chatCode } from './chat-code.ts'
 const LANGUAGES = (['curl', 'python', 'typescript'] as const).map((value) => ({ value, text: TEXT.languages[value] }))
 
 /** The call that the form describes, as code, always in step. */
-export function ChatCodeCard({ type, ask }: { type: EndpointType; ask: ChatRequest }) {
+export function ChatCodeCard({ type, request }: { type: EndpointType; request: ChatRequest }) {
   const [language, setLanguage] = useState<ChatLanguage>('curl')
   return (
     <Card title={TEXT.code}>
@@ -18,7 +18,7 @@ export function ChatCodeCard({ type, ask }: { type: EndpointType; ask: ChatReque
       <Tabs label={UI_TEXT.language} tabs={LANGUAGES} chosen={language} onChoose={setLanguage}>
         <CodeBlock
           label={UI_TEXT.code}
-          code={chatCode(language, type, ask, window.location.origin)}
+          code={chatCode(language, type, request, window.location.origin)}
           copyLabel={UI_TEXT.copyCommand}
         />
       </Tabs>

@@ -9,17 +9,17 @@ const NODE_KEY = ['process', 'env', KEY].join('.')
 const PYTHON_KEY = `os.environ[${JSON.stringify(KEY)}]`
 
 /** A call of a model as code to paste and run: a shell with curl, or the official client of its wire. The key is a variable. */
-export function chatCode(language: ChatLanguage, type: EndpointType, ask: ChatRequest, origin: string): string {
-  if (language === 'curl') return curl(type, ask, origin)
-  const { model, ...body } = { model: ask.model, ...CHAT_WIRES[type].body({ ...ask, stream: false }) }
-  return (language === 'python' ? PYTHON : TYPESCRIPT)[type]({ model, body, stream: ask.stream, origin })
+export function chatCode(language: ChatLanguage, type: EndpointType, request: ChatRequest, origin: string): string {
+  if (language === 'curl') return curl(type, request, origin)
+  const { model, ...body } = { model: request.model, ...CHAT_WIRES[type].body({ ...request, stream: false }) }
+  return (language === 'python' ? PYTHON : TYPESCRIPT)[type]({ model, body, stream: request.stream, origin })
 }
 
-function curl(type: EndpointType, ask: ChatRequest, origin: string): string {
+function curl(type: EndpointType, request: ChatRequest, origin: string): string {
   const wire = CHAT_WIRES[type]
-  const sample = { method: 'POST', url: origin + wire.path(ask), body: wire.body(ask), key: { variable: KEY } }
+  const sample = { method: 'POST', url: origin + wire.path(request), body: wire.body(request), key: { variable: KEY } }
   // Without it curl keeps what comes until its buffer is full.
-  return ask.stream ? snippet('curl', sample).replace('curl ', 'curl --no-buffer ') : snippet('curl', sample)
+  return request.stream ? snippet('curl', sample).replace('curl ', 'curl --no-buffer ') : snippet('curl', sample)
 }
 
 interface Call {
@@ -86,7 +86,7 @@ const TYPESCRIPT: Readonly<Record<EndpointType, Writer>> = {
       "import OpenAI from 'openai'",
       '',
       `const client = new OpenAI({ baseURL: ${literal(`${origin}/v1`)}, apiKey: ${NODE_KEY} })`,
-      `const answer = await client.chat.completions.create(${typed({ model, ...body, ...(stream && { stream }) })})`,
+      `const answer = await client.chat.completions.create(${objectLiteral({ model, ...body, ...(stream && { stream }) })})`,
       ...(stream
         ? ["for await (const chunk of answer) process.stdout.write(chunk.choices[0]?.delta.content ?? '')"]
         : ['console.log(answer.choices[0]?.message.content)']),
@@ -98,12 +98,12 @@ const TYPESCRIPT: Readonly<Record<EndpointType, Writer>> = {
       `const client = new Anthropic({ baseURL: ${literal(origin)}, apiKey: ${NODE_KEY} })`,
       ...(stream
         ? [
-            `const answer = client.messages.stream(${typed({ model, ...body })})`,
+            `const answer = client.messages.stream(${objectLiteral({ model, ...body })})`,
             "answer.on('text', (text) => process.stdout.write(text))",
             'await answer.done()',
           ]
         : [
-            `const answer = await client.messages.create(${typed({ model, ...body })})`,
+            `const answer = await client.messages.create(${objectLiteral({ model, ...body })})`,
             "for (const block of answer.content) if (block.type === 'text') console.log(block.text)",
           ]),
     ),
@@ -114,11 +114,11 @@ const TYPESCRIPT: Readonly<Record<EndpointType, Writer>> = {
       `const client = new GoogleGenAI({ apiKey: ${NODE_KEY}, httpOptions: { baseUrl: ${literal(origin)} } })`,
       ...(stream
         ? [
-            `const answer = await client.models.generateContentStream(${typed({ model, ...googleCall(body) })})`,
+            `const answer = await client.models.generateContentStream(${objectLiteral({ model, ...googleCall(body) })})`,
             "for await (const chunk of answer) process.stdout.write(chunk.text ?? '')",
           ]
         : [
-            `const answer = await client.models.generateContent(${typed({ model, ...googleCall(body) })})`,
+            `const answer = await client.models.generateContent(${objectLiteral({ model, ...googleCall(body) })})`,
             'console.log(answer.text)',
           ]),
     ),
@@ -136,7 +136,7 @@ function keywords(members: Readonly<Record<string, unknown>>, stream = false): s
   return lines('', ...given, ...(stream ? ['    stream=True,'] : []), '')
 }
 
-function typed(members: Readonly<Record<string, unknown>>): string {
+function objectLiteral(members: Readonly<Record<string, unknown>>): string {
   const given = Object.entries(members).map(([name, value]) => `  ${name}: ${indented(literal(value), 2)},`)
   return lines('{', ...given, '}')
 }

@@ -2,34 +2,32 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { RecordedCall } from '../../api/playground/chat.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
-import { FAILURE_TEXT } from '../../messages/failures.ts'
 import { REQUEST_TEXT } from '../../messages/requests.ts'
 import { CopyButton } from '../../ui/code/copy-button.tsx'
-import { CodeFailure, FormFailure } from '../../ui/feedback/states.tsx'
 import { costUsd, grouped } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
+import { RequestFailure } from '../../ui/requests/request-failure.tsx'
 import type { ChatOutcome } from './use-chat.ts'
 
 /** How the last call ended: why it stopped, what it took, what it cost and how that came about. */
 export function ChatResult({ outcome }: { outcome: ChatOutcome }) {
-  const { end, recorded } = outcome
-  const { failure } = end
+  const { completion, recorded } = outcome
+  const { failure } = completion
   return (
     <Card title={TEXT.result}>
-      {failure &&
-        (FAILURE_TEXT[failure.code]?.button ? <CodeFailure code={failure.code} /> : <FormFailure failure={failure} />)}
-      {end.stopped && <p>{end.text === '' ? TEXT.stoppedEarly : TEXT.stopped}</p>}
-      {end.capped && <p>{TEXT.capped}</p>}
+      {failure && <RequestFailure failure={failure} />}
+      {completion.stopped && <p>{completion.text === '' ? TEXT.stoppedEarly : TEXT.stopped}</p>}
+      {completion.capped && <p>{TEXT.capped}</p>}
       {recorded === undefined && <p role="status">{TEXT.asking}</p>}
-      {recorded === null && <p role="status">{failure && end.text === '' ? TEXT.nothing : TEXT.unknown}</p>}
+      {recorded === null && <p role="status">{failure && completion.text === '' ? TEXT.nothing : TEXT.unknown}</p>}
       {recorded && <CallDetails outcome={outcome} call={recorded} />}
     </Card>
   )
 }
 
-function CallDetails({ outcome: { end }, call }: { outcome: ChatOutcome; call: RecordedCall }) {
+function CallDetails({ outcome: { completion }, call }: { outcome: ChatOutcome; call: RecordedCall }) {
   const { input_tokens: input, output_tokens: output, cache_read_tokens: read, cache_write_tokens: written } = call
-  const first = end.firstMs === null || end.firstMs === end.ms ? null : grouped(end.firstMs)
+  const first = completion.firstMs === null || completion.firstMs === completion.ms ? null : grouped(completion.firstMs)
   const facts: readonly (readonly [string, ReactNode] | null)[] = [
     [
       TEXT.cost,
@@ -40,7 +38,7 @@ function CallDetails({ outcome: { end }, call }: { outcome: ChatOutcome; call: R
     [TEXT.tokens, TEXT.inOut(grouped(input), grouped(output))],
     read + written === 0 ? null : [REQUEST_TEXT.cache, TEXT.cached(grouped(read), grouped(written))],
     call.usage_source === null ? null : [TEXT.counted, TEXT.source[call.usage_source]],
-    [TEXT.time, TEXT.took(grouped(end.ms), first)],
+    [TEXT.time, TEXT.took(grouped(completion.ms), first)],
     call.charge === null
       ? null
       : [

@@ -39,16 +39,16 @@ export function typeOf(model: OfferedModel, chosen: EndpointType): EndpointType 
 }
 
 /** What is wrong with a typed setting, or null. The server judges once more. */
-export function temperatureProblem(typed: string): string | null {
-  const value = Number(typed)
-  return typed.trim() === '' || (value >= 0 && value <= MAX_TEMPERATURE) ? null : TEXT.temperatureWrong
+export function temperatureProblem(values: string): string | null {
+  const value = Number(values)
+  return values.trim() === '' || (value >= 0 && value <= MAX_TEMPERATURE) ? null : TEXT.temperatureWrong
 }
 
-export function maxTokensProblem(typed: string, model: OfferedModel): string | null {
-  const value = Number(typed)
+export function maxTokensProblem(values: string, model: OfferedModel): string | null {
+  const value = Number(values)
   const most = model.max_output_tokens
   const fits = Number.isSafeInteger(value) && value >= 1 && (most === null || value <= most)
-  return typed.trim() === '' || fits ? null : TEXT.maxTokensWrong(maxTokensLabel(model))
+  return values.trim() === '' || fits ? null : TEXT.maxTokensWrong(maxTokensLabel(model))
 }
 
 export function maxTokensLabel({ max_output_tokens: most }: OfferedModel): string | null {
@@ -61,8 +61,8 @@ export function chatRequest(
   settings: ChatSettings,
   messages: readonly ChatMessage[],
 ): ChatRequest {
-  const number = (typed: string, problem: string | null) =>
-    typed.trim() === '' || problem !== null ? null : Number(typed)
+  const number = (values: string, problem: string | null) =>
+    values.trim() === '' || problem !== null ? null : Number(values)
   return {
     model: model.id,
     system: settings.system.trim(),

@@ -4,7 +4,8 @@ import { toFailure } from '../../api/client/failure.ts'
 import { CHAT_WIRES, type ChatRequest, type EndpointType } from '../../api/playground/chat-wires.ts'
 import { estimateQuery, modelsQuery, type OfferedModel } from '../../api/playground/models.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
-import { Failed, Loading } from '../../ui/feedback/states.tsx'
+import { Failed } from '../../ui/feedback/failure.tsx'
+import { Loading } from '../../ui/feedback/states.tsx'
 import { costUsd } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
 import { ChatCodeCard } from './chat-code-card.tsx'
@@ -45,8 +46,8 @@ function Conversation({ models, model, onModel }: ConversationProps) {
   const key = usePayerKeys(payerChoice).chosen
   const payer = toPayer(payerChoice, key?.id ?? null)
   const type = typeOf(model, settings.type)
-  const ask = chatRequest(model, settings, [...chat.messages, { role: 'user', text: draft.trim() || NO_MESSAGE }])
-  const most = useMostCost(type, ask)
+  const request = chatRequest(model, settings, [...chat.messages, { role: 'user', text: draft.trim() || NO_MESSAGE }])
+  const most = useMostCost(type, request)
   const busy = chat.writing !== null
   const isWrong =
     draft.trim() === '' ||
@@ -58,9 +59,9 @@ function Conversation({ models, model, onModel }: ConversationProps) {
     const message = draft
     setDraft('')
     setShown(false)
-    const taken = await chat.ask(type, ask, payer)
+    const accepted = await chat.send(type, request, payer)
     // What brought nothing is to be sent again, unless something else was written meanwhile.
-    if (!taken) setDraft((now) => (now === '' ? message : now))
+    if (!accepted) setDraft((now) => (now === '' ? message : now))
   }
   const forbidden =
     payerChoice.kind === 'account_key' && key && key.allowed_models.length > 0 && !key.allowed_models.includes(model.id)
@@ -90,7 +91,7 @@ function Conversation({ models, model, onModel }: ConversationProps) {
       <div className="grid min-w-0 grid-cols-1 content-start gap-6">
         <ChatConversation messages={chat.messages} writing={chat.writing} model={model.id} onClear={chat.clear} />
         {chat.outcome && <ChatResult outcome={chat.outcome} />}
-        <ChatCodeCard type={type} ask={ask} />
+        <ChatCodeCard type={type} request={request} />
       </div>
     </div>
   )
@@ -101,11 +102,11 @@ type ConversationProps = { models: readonly OfferedModel[]; model: OfferedModel;
 const SETTLE_MS = 400
 
 /** The most that the call can cost, in micro-USD, asked once nothing was typed for a moment; null while it is not known. */
-function useMostCost(type: EndpointType, ask: ChatRequest): number | null {
-  const body = CHAT_WIRES[type].body(ask)
-  const asked = JSON.stringify([type, ask.model, body])
-  const enabled = useDebounced(asked, SETTLE_MS) === asked
-  return useQuery({ ...estimateQuery(type, ask.model, body), enabled }).data?.most_micros_usd ?? null
+function useMostCost(type: EndpointType, request: ChatRequest): number | null {
+  const body = CHAT_WIRES[type].body(request)
+  const requestKey = JSON.stringify([type, request.model, body])
+  const enabled = useDebounced(requestKey, SETTLE_MS) === requestKey
+  return useQuery({ ...estimateQuery(type, request.model, body), enabled }).data?.most_micros_usd ?? null
 }
 
 /** A value once it has not changed for so long; until then the one before. */

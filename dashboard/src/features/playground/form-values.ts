@@ -3,7 +3,7 @@ import type { TryCall } from '../../api/playground/try-call.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 
 /** What was typed, by the name of the field; nothing for a field that is not sent. */
-export type Typed = Readonly<Record<string, string>>
+export type FormValues = Readonly<Record<string, string>>
 
 export function countWords(text: string): number {
   return text.trim() === '' ? 0 : text.trim().split(/\s+/).length
@@ -21,20 +21,24 @@ export function validateField(field: OperationField, value: string | undefined):
   if (type === 'integer' || type === 'number') {
     const number = Number(value)
     if (!Number.isFinite(number) || (type === 'integer' && !Number.isInteger(number))) return TEXT.notNumber
-    if ((min !== null && number < min) || (max !== null && number > max)) return TEXT.between(min, max)
+    if ((min !== null && number < min) || (max !== null && number > max)) return TEXT.outOfRange(min, max)
   }
   if (maxLength !== null && countCharacters(value) > maxLength) return TEXT.tooLong
   return maxWords !== null && countWords(value) > maxWords ? TEXT.tooLong : null
 }
 
 /** The call that the form describes; null while its body is no JSON. */
-export function buildCall(operation: GatewayOperation, typed: Typed, body: string): Omit<TryCall, 'payer'> | null {
+export function buildCall(
+  operation: GatewayOperation,
+  values: FormValues,
+  body: string,
+): Omit<TryCall, 'payer'> | null {
   const query = new URLSearchParams()
   const headers: Record<string, string> = {}
   const members: Record<string, unknown> = {}
   let path = operation.path
   for (const field of operation.fields) {
-    const value = typed[field.name]
+    const value = values[field.name]
     if (value === undefined || value.trim() === '') continue
     if (field.location === 'path') path = path.replace(`{${field.name}}`, encodeURIComponent(value))
     else if (field.location === 'header') headers[field.name] = value

@@ -8,12 +8,12 @@ import { Field } from '../../ui/field.tsx'
 import { costUsd } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
 import { FieldInput } from './field-input.tsx'
-import type { Typed } from './form-values.ts'
+import type { FormValues } from './form-values.ts'
 import { type PayerChoice, PayerField } from './payer-field.tsx'
 
 /** The fields of an operation, who pays, and the button that says what it costs. Ctrl or Cmd with Enter sends too. */
 export function TryForm(props: TryFormProps) {
-  const { operation, typed, body, bodyWrong, payerChoice, shown, busy, waitSeconds } = props
+  const { operation, values, body, bodyWrong, payerChoice, shown, busy, waitSeconds } = props
   const price = usePrice(operation, payerChoice)
   const first = operation.fields.filter(({ required }) => required)
   const more = operation.fields.filter(({ required }) => !required)
@@ -28,9 +28,9 @@ export function TryForm(props: TryFormProps) {
     <FieldInput
       key={field.name}
       field={field}
-      value={typed[field.name]}
+      value={values[field.name]}
       shown={shown}
-      onChange={(value) => props.onTyped({ ...typed, [field.name]: value })}
+      onChange={(value) => props.onValues({ ...values, [field.name]: value })}
     />
   )
   return (
@@ -79,7 +79,7 @@ function plainWords(markdown: string): string {
 
 type TryFormProps = {
   operation: GatewayOperation
-  typed: Typed
+  values: FormValues
   body: string
   bodyWrong: boolean
   payerChoice: PayerChoice
@@ -87,7 +87,7 @@ type TryFormProps = {
   shown: boolean
   busy: boolean
   waitSeconds: number
-  onTyped: (typed: Typed) => void
+  onValues: (values: FormValues) => void
   onBody: (body: string) => void
   onPayerChoice: (payerChoice: PayerChoice) => void
   onSend: () => void

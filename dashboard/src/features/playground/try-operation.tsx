@@ -8,25 +8,25 @@ import type { Sample } from '../../sample.ts'
 import { useCountdown } from '../../ui/browser/use-countdown.ts'
 import { SampleTabs } from '../../ui/code/sample-tabs.tsx'
 import { Card } from '../../ui/layout/card.tsx'
-import { buildCall, type Typed, validateField } from './form-values.ts'
+import { buildCall, type FormValues, validateField } from './form-values.ts'
 import { DEFAULT_PAYER, type PayerChoice, toPayer, usePayerKeys } from './payer-field.tsx'
 import { TryForm } from './try-form.tsx'
 import { TryResult } from './try-result.tsx'
 
 /** One operation to try: its form, its result, and the same request as code, always in step. */
-export function TryOperation({ operation, typed, onTyped }: TryOperationProps) {
+export function TryOperation({ operation, values, onValues }: TryOperationProps) {
   const [body, setBody] = useState(operation.exampleBody ?? '')
   const [payerChoice, setCharging] = useState(DEFAULT_PAYER)
   const [shown, setShown] = useState(false)
   const { chosen } = usePayerKeys(payerChoice)
   const countdown = useCountdown()
-  const call = buildCall(operation, typed, body)
+  const call = buildCall(operation, values, body)
   const payer = toPayer(payerChoice, chosen?.id ?? null)
   const trying = useMutation({
     mutationFn: tryCall,
-    onSuccess: (answer) => countdown.start(answer.status === 429 ? (answer.retryAfterSeconds ?? 0) : 0),
+    onSuccess: (response) => countdown.start(response.status === 429 ? (response.retryAfterSeconds ?? 0) : 0),
   })
-  const wrong = operation.fields.some((field) => validateField(field, typed[field.name]) !== null)
+  const wrong = operation.fields.some((field) => validateField(field, values[field.name]) !== null)
   const send = () => {
     setShown(true)
     if (wrong || !call || !payer || trying.isPending || countdown.left > 0) return
@@ -36,20 +36,20 @@ export function TryOperation({ operation, typed, onTyped }: TryOperationProps) {
     <div className="grid min-w-0 grid-cols-1 gap-6 xl:grid-cols-2">
       <TryForm
         operation={operation}
-        typed={typed}
+        values={values}
         body={body}
         bodyWrong={call === null}
         payerChoice={payerChoice}
         shown={shown}
         busy={trying.isPending}
         waitSeconds={countdown.left}
-        onTyped={onTyped}
+        onValues={onValues}
         onBody={setBody}
         onPayerChoice={setCharging}
         onSend={send}
       />
       <div className="grid min-w-0 grid-cols-1 content-start gap-6">
-        <TryResult answer={trying.data ?? null} failure={failureFrom(trying)} />
+        <TryResult response={trying.data ?? null} failure={failureFrom(trying)} />
         {call && (
           <Card title={TEXT.code}>
             <p className="text-muted">{TEXT.codeText}</p>
@@ -61,7 +61,7 @@ export function TryOperation({ operation, typed, onTyped }: TryOperationProps) {
   )
 }
 
-type TryOperationProps = { operation: GatewayOperation; typed: Typed; onTyped: (typed: Typed) => void }
+type TryOperationProps = { operation: GatewayOperation; values: FormValues; onValues: (values: FormValues) => void }
 
 /** The key is never in the code: it stands in a variable. */
 function sampleOf(call: NonNullable<ReturnType<typeof buildCall>>, { kind }: PayerChoice): Sample {

@@ -5,30 +5,30 @@ import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { CodeBlock } from '../../ui/code/code-block.tsx'
-import { CodeFailure, FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { costUsd } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
 import { Tabs } from '../../ui/layout/tabs.tsx'
+import { RequestFailure } from '../../ui/requests/request-failure.tsx'
 import { findImages, ImageGrid } from './image-grid.tsx'
 
 type View = 'images' | 'json' | 'headers'
 
 /** How the call ended: status, time, cost, headers in words, and the answer. */
-export function TryResult({ answer, failure }: { answer: TryResponse | null; failure: ApiFailure | null }) {
+export function TryResult({ response, failure }: { response: TryResponse | null; failure: ApiFailure | null }) {
   return (
     <Card title={TEXT.result}>
       <FormFailure failure={failure} />
-      {answer === null && failure === null && <p className="text-muted">{TEXT.none}</p>}
-      {answer && <Shown answer={answer} />}
+      {response === null && failure === null && <p className="text-muted">{TEXT.none}</p>}
+      {response && <ResponseDetails response={response} />}
     </Card>
   )
 }
 
-function Shown({ answer }: { answer: TryResponse }) {
-  const images = findImages(answer.json)
+function ResponseDetails({ response }: { response: TryResponse }) {
+  const images = findImages(response.json)
   const [chosen, setChosen] = useState<View>('images')
   const view = chosen === 'images' && images.length === 0 ? 'json' : chosen
-  const code = Reflect.get(Object(Reflect.get(Object(answer.json), 'error')), 'code')
   const tabs = [
     ...(images.length > 0 ? [{ value: 'images' as const, text: `${TEXT.image} ${images.length}` }] : []),
     { value: 'json' as const, text: TEXT.json },
@@ -37,23 +37,25 @@ function Shown({ answer }: { answer: TryResponse }) {
   return (
     <div className="grid min-w-0 gap-4">
       <p role="status" className="flex flex-wrap items-center gap-3">
-        <Badge tone={answer.status < 400 ? 'ok' : answer.status < 500 ? 'warn' : 'bad'}>{answer.status}</Badge>
-        <span>{TEXT.latency(answer.ms)}</span>
-        <span>{answer.costMicros ? TEXT.cost(costUsd(answer.costMicros)) : TEXT.free}</span>
-        {answer.requestId && <span className="code text-muted wrap-anywhere">{UI_TEXT.request(answer.requestId)}</span>}
+        <Badge tone={response.status < 400 ? 'ok' : response.status < 500 ? 'warn' : 'bad'}>{response.status}</Badge>
+        <span>{TEXT.latency(response.ms)}</span>
+        <span>{response.costMicros ? TEXT.cost(costUsd(response.costMicros)) : TEXT.free}</span>
+        {response.requestId && (
+          <span className="code text-muted wrap-anywhere">{UI_TEXT.request(response.requestId)}</span>
+        )}
       </p>
-      {typeof code === 'string' && <CodeFailure code={code} />}
+      {response.failure && <RequestFailure failure={response.failure} />}
       <Tabs label={TEXT.views} tabs={tabs} chosen={view} onChoose={setChosen}>
         {view === 'images' && <ImageGrid images={images} />}
         {view === 'json' && (
           <CodeBlock
             label={TEXT.answer}
-            code={answer.json === undefined ? answer.text : JSON.stringify(answer.json, null, 2)}
+            code={response.json === undefined ? response.text : JSON.stringify(response.json, null, 2)}
             copyLabel={UI_TEXT.copyAnswer}
             tall
           />
         )}
-        {view === 'headers' && <Headers headers={answer.headers} />}
+        {view === 'headers' && <Headers headers={response.headers} />}
       </Tabs>
     </div>
   )

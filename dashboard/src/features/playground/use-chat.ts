@@ -5,7 +5,7 @@ import type { Payer } from '../../api/playground/try-call.ts'
 
 /** How the last call ended; `recorded` is undefined while the gateway is still recording it, null when no record was found. */
 export interface ChatOutcome {
-  readonly end: ChatCompletion
+  readonly completion: ChatCompletion
   readonly recorded: RecordedCall | null | undefined
 }
 
@@ -22,29 +22,31 @@ export function useChat() {
   useEffect(() => () => abortController.current?.abort(), [])
 
   /** Gives back whether the message was taken: one that brought nothing is to be sent again. */
-  const ask = async (type: EndpointType, question: ChatRequest, payer: Payer): Promise<boolean> => {
+  const send = async (type: EndpointType, request: ChatRequest, payer: Payer): Promise<boolean> => {
     const abort = new AbortController()
     abortController.current = abort
-    setTurns(question.messages)
+    setTurns(request.messages)
     setWriting('')
     setOutcome(null)
     const onText = (text: string) => {
       if (abortController.current === abort) setWriting(text)
     }
-    const end = await sendChat(type, question, payer, { signal: abort.signal, onText })
+    const completion = await sendChat(type, request, payer, { signal: abort.signal, onText })
     // Another conversation was begun meanwhile: this one's end is of no interest.
     if (abortController.current !== abort) return true
     abortController.current = null
     setWriting(null)
-    const taken = end.text !== '' || (end.failure === null && !end.stopped)
-    setTurns(taken ? [...question.messages, { role: 'assistant', text: end.text }] : question.messages.slice(0, -1))
+    const accepted = completion.text !== '' || (completion.failure === null && !completion.stopped)
+    setTurns(
+      accepted ? [...request.messages, { role: 'assistant', text: completion.text }] : request.messages.slice(0, -1),
+    )
     // What was refused cost nothing, and a wrong key could not even ask.
-    const isRefused = end.text === '' && (end.failure?.status ?? 0) >= 400
-    setOutcome({ end, recorded: isRefused ? null : undefined })
-    if (isRefused) return taken
-    const recorded = await findRecordedCall(payer, end.id)
-    setOutcome((now) => (now?.end === end ? { end, recorded } : now))
-    return taken
+    const isRefused = completion.text === '' && (completion.failure?.status ?? 0) >= 400
+    setOutcome({ completion, recorded: isRefused ? null : undefined })
+    if (isRefused) return accepted
+    const recorded = await findRecordedCall(payer, completion.id)
+    setOutcome((now) => (now?.completion === completion ? { completion, recorded } : now))
+    return accepted
   }
 
   const stop = () => abortController.current?.abort()
@@ -55,5 +57,5 @@ export function useChat() {
     setWriting(null)
     setOutcome(null)
   }
-  return { messages, writing, outcome, ask, stop, clear }
+  return { messages, writing, outcome, send, stop, clear }
 }

@@ -13,7 +13,7 @@ const DeleteAccount = lazy(() =>
 /** Taking everything along, and leaving. */
 export function DataCard() {
   const account = useQuery(accountQuery).data
-  const [leaving, setLeaving] = useState(false)
+  const [isDeleting, setDeleting] = useState(false)
   return (
     <Card title={TEXT.data}>
       <p>{TEXT.exportText}</p>
@@ -21,15 +21,15 @@ export function DataCard() {
         {TEXT.exportData}
       </a>
       <p className="border-t border-line pt-4">{TEXT.deleteText}</p>
-      <Button onClick={() => setLeaving(true)} className="justify-self-start">
+      <Button onClick={() => setDeleting(true)} className="justify-self-start">
         {TEXT.deleteAccount}
       </Button>
-      {leaving && account && (
+      {isDeleting && account && (
         <Suspense>
           <DeleteAccount
             email={account.email}
             balance={account.balance_micros_usd}
-            onCancel={() => setLeaving(false)}
+            onCancel={() => setDeleting(false)}
           />
         </Suspense>
       )}

@@ -5,7 +5,7 @@ import { closeAccount } from '../../api/account/settings.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Field } from '../../ui/field.tsx'
 import { balanceUsd } from '../../ui/format/money.ts'
 
@@ -14,7 +14,7 @@ export function DeleteAccount({ email, balance, onCancel }: { email: string; bal
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [typed, setTyped] = useState('')
-  const [wrong, setWrong] = useState<string>()
+  const [error, setError] = useState<string>()
   const closing = useMutation({
     mutationFn: closeAccount,
     onSuccess: async () => {
@@ -24,7 +24,7 @@ export function DeleteAccount({ email, balance, onCancel }: { email: string; bal
   })
   const act = () => {
     const matches = typed.trim().toLowerCase() === email.toLowerCase()
-    setWrong(matches ? undefined : TEXT.deleteMismatch)
+    setError(matches ? undefined : TEXT.deleteMismatch)
     if (matches) closing.mutate(typed)
   }
   return (
@@ -40,7 +40,7 @@ export function DeleteAccount({ email, balance, onCancel }: { email: string; bal
       <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">
         {balance > 0 ? TEXT.deleteForfeits(balanceUsd(balance)) : TEXT.deleteNothing}
       </p>
-      <Field label={TEXT.deleteConfirm(email)} error={wrong}>
+      <Field label={TEXT.deleteConfirm(email)} error={error}>
         {(control) => (
           <input
             {...control}

@@ -4,7 +4,7 @@ import { changeEmail, settingsQuery } from '../../api/account/settings.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Field } from '../../ui/field.tsx'
 import { Card } from '../../ui/layout/card.tsx'
@@ -13,7 +13,7 @@ import { Card } from '../../ui/layout/card.tsx'
 export function EmailCard() {
   const queries = useQueryClient()
   const settings = useQuery(settingsQuery).data
-  const [wrong, setWrong] = useState<string>()
+  const [error, setError] = useState<string>()
   const changing = useMutation({
     mutationFn: changeEmail,
     onSuccess: async ({ outcome }) => {
@@ -27,7 +27,7 @@ export function EmailCard() {
     const form = event.currentTarget
     const email = String(new FormData(form).get('email') ?? '').trim()
     const isAddress = /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email)
-    setWrong(isAddress ? undefined : TEXT.emailNeeded)
+    setError(isAddress ? undefined : TEXT.emailNeeded)
     if (!isAddress) return form.querySelector<HTMLInputElement>('[name=email]')?.focus()
     if (!changing.isPending) changing.mutate(email, { onSuccess: () => form.reset() })
   }
@@ -37,7 +37,7 @@ export function EmailCard() {
     <Card title={TEXT.email}>
       <p className="wrap-anywhere">{TEXT.emailNow(settings.email)}</p>
       <form noValidate onSubmit={submit} className="grid max-w-lg gap-4">
-        <Field label={TEXT.newEmail} hint={settings.sends_mail ? TEXT.emailConfirmed : TEXT.emailAtOnce} error={wrong}>
+        <Field label={TEXT.newEmail} hint={settings.sends_mail ? TEXT.emailConfirmed : TEXT.emailAtOnce} error={error}>
           {(control) => <input {...control} name="email" type="email" autoComplete="email" required />}
         </Field>
         <p role="status" className={sent ? 'rounded-md bg-ok-soft px-3 py-2 text-ok' : 'sr-only'}>

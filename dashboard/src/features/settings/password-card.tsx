@@ -5,7 +5,7 @@ import { changePassword } from '../../api/account/settings.ts'
 import { failureFrom, toFailure } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { PasswordField } from '../../ui/field.tsx'
 import { Card } from '../../ui/layout/card.tsx'
@@ -31,7 +31,8 @@ export function PasswordCard() {
       await queries.invalidateQueries({ queryKey: ['apps'] })
     },
     onError: (error) => {
-      if (toFailure(error).code === 'invalid_password') setErrors({ current: TEXT.wrongPassword })
+      const { code, message } = toFailure(error)
+      if (code === 'invalid_password') setErrors({ current: message })
     },
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {

@@ -5,7 +5,8 @@ import { failureFrom, toFailure } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
 import { WorkspaceId } from '../../ui/code/workspace-id.tsx'
-import { Failed, FormFailure, Loading } from '../../ui/feedback/states.tsx'
+import { Failed, FormFailure } from '../../ui/feedback/failure.tsx'
+import { Loading } from '../../ui/feedback/states.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Field, Select } from '../../ui/field.tsx'
 import { Card } from '../../ui/layout/card.tsx'
@@ -31,7 +32,7 @@ export function ProfileCard() {
 
 function ProfileForm({ name, timezone, workspace_id: workspace }: ProfileProps) {
   const queries = useQueryClient()
-  const [wrong, setWrong] = useState<string>()
+  const [error, setError] = useState<string>()
   const saving = useMutation({
     mutationFn: changeSettings,
     onSuccess: async (saved) => {
@@ -45,14 +46,14 @@ function ProfileForm({ name, timezone, workspace_id: workspace }: ProfileProps) 
     const form = new FormData(event.currentTarget)
     const typed = String(form.get('name') ?? '').trim()
     const zone = String(form.get('timezone') ?? '')
-    setWrong(typed === '' ? TEXT.nameNeeded : undefined)
+    setError(typed === '' ? TEXT.nameNeeded : undefined)
     if (typed === '') return event.currentTarget.querySelector<HTMLInputElement>('[name=name]')?.focus()
     if (!saving.isPending) saving.mutate({ name: typed, timezone: zone === '' ? null : zone })
   }
   const known = timezone !== null && !ZONES.includes(timezone) ? [timezone, ...ZONES] : ZONES
   return (
     <form noValidate onSubmit={submit} className="grid max-w-lg gap-4">
-      <Field label={TEXT.name} error={wrong}>
+      <Field label={TEXT.name} error={error}>
         {(control) => (
           <input {...control} name="name" defaultValue={name} autoComplete="name" maxLength={200} required />
         )}

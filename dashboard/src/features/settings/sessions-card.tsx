@@ -7,7 +7,7 @@ import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
-import { failureText } from '../../ui/feedback/states.tsx'
+
 import { toast } from '../../ui/feedback/toast.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
@@ -100,7 +100,7 @@ type SignOutOthersProps = { apps: number; busy: boolean; onCancel: () => void; o
 function useSessionActions() {
   const queries = useQueryClient()
   const after = {
-    onError: (error: unknown) => void toast(failureText(toFailure(error)), { bad: true }),
+    onError: (error: unknown) => void toast(toFailure(error).message, { bad: true }),
     onSettled: async () => {
       await queries.invalidateQueries({ queryKey: sessionsQuery.queryKey })
       await queries.invalidateQueries({ queryKey: ['apps'] })

@@ -4,7 +4,7 @@ import { failureFrom, toFailure } from '../../api/client/failure.ts'
 import { SIGN_IN_TEXT as TEXT } from '../../messages/sign-in.ts'
 import { useCountdown } from '../../ui/browser/use-countdown.ts'
 import { Button } from '../../ui/button.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Field, PasswordField } from '../../ui/field.tsx'
 
 const MIN_PASSWORD_LENGTH = 12
@@ -46,13 +46,7 @@ export function CredentialsForm({ purpose, submit, onDone, email = '', children 
         hint={signingUp ? TEXT.passwordHint : undefined}
         error={errors.password}
       />
-      {countdown.left > 0 ? (
-        <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-          {TEXT.waitFor(countdown.left)}
-        </p>
-      ) : (
-        <FormFailure failure={failureFrom(sending)} />
-      )}
+      <FormFailure failure={failureFrom(sending)} />
       <Button type="submit" tone="primary" busy={sending.isPending || countdown.left > 0}>
         {signingUp ? TEXT.signUp : TEXT.signIn}
       </Button>

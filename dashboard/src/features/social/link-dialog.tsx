@@ -5,7 +5,7 @@ import { type SocialAccount, type SocialAccounts, type StartedLink, socialQuery,
 import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
 import { WaitForApproval } from './wait-for-approval.tsx'
 
@@ -14,9 +14,9 @@ const ALWAYS: readonly string[] = ['tweet.read', 'users.read']
 
 /** Links an account to a key: which key, which permissions, then the wait for the approval in another tab. */
 export function LinkDialog({ social, chosen, onClose }: LinkDialogProps) {
-  const [asked, setAsked] = useState<{ keyId: string; link: StartedLink } | null>(null)
-  if (asked) return <WaitForApproval asked={asked} onAgain={() => setAsked(null)} onClose={onClose} />
-  return <LinkForm social={social} chosen={chosen} onStarted={setAsked} onClose={onClose} />
+  const [started, setStarted] = useState<{ keyId: string; link: StartedLink } | null>(null)
+  if (started) return <WaitForApproval started={started} onAgain={() => setStarted(null)} onClose={onClose} />
+  return <LinkForm social={social} chosen={chosen} onStarted={setStarted} onClose={onClose} />
 }
 
 type LinkDialogProps = { social: SocialAccounts; chosen: SocialAccount | null; onClose: () => void }
@@ -78,7 +78,7 @@ function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
         <DialogButtons>
           <Button onClick={onClose}>{TEXT.cancel}</Button>
           <Button type="submit" tone="primary" busy={starting.isPending}>
-            {TEXT.goOn}
+            {TEXT.continue}
           </Button>
         </DialogButtons>
       </form>
@@ -86,4 +86,4 @@ function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
   )
 }
 
-type LinkFormProps = LinkDialogProps & { onStarted: (asked: { keyId: string; link: StartedLink }) => void }
+type LinkFormProps = LinkDialogProps & { onStarted: (started: { keyId: string; link: StartedLink }) => void }

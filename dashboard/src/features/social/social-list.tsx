@@ -124,10 +124,10 @@ function Status({ account, scopes }: CellProps) {
 
 function RowActions({ account, actions }: CellProps) {
   const { name } = account.key
-  const act = TEXT.mend[socialState(account)]
+  const act = TEXT.statusAction[socialState(account)]
   return (
     <div className="flex flex-wrap justify-end gap-2 max-sm:justify-start">
-      <Button aria-label={TEXT.mendOf(act, name)} onClick={() => actions.link(account)}>
+      <Button aria-label={TEXT.statusActionFor(act, name)} onClick={() => actions.link(account)}>
         {act}
       </Button>
       {(account.account !== null || account.link?.state === 'waiting') && (

@@ -3,7 +3,7 @@ import { failureFrom } from '../../api/client/failure.ts'
 import { type SocialAccount, socialQuery, unlink } from '../../api/social.ts'
 import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 
 /** Asks once more before a key acts as nobody. */

@@ -8,10 +8,10 @@ import { useCountdown } from '../../ui/browser/use-countdown.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/code/copy-button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../ui/feedback/states.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 
 /** Waits until the person in the other tab has decided; the list of accounts, kept fresh by events, tells how. */
-export function WaitForApproval({ asked: { keyId, link }, onAgain, onClose }: WaitProps) {
+export function WaitForApproval({ started: { keyId, link }, onAgain, onClose }: WaitProps) {
   const { data } = useQuery(socialQuery)
   const account = data?.accounts.find(({ key }) => key.id === keyId)
   const end = endOf(account, link)
@@ -21,7 +21,7 @@ export function WaitForApproval({ asked: { keyId, link }, onAgain, onClose }: Wa
 }
 
 type WaitProps = {
-  asked: { keyId: string; link: StartedLink }
+  started: { keyId: string; link: StartedLink }
   onAgain: () => void
   onClose: () => void
 }
@@ -108,7 +108,7 @@ function Ended({ end, onAgain, onClose }: { end: keyof typeof TEXT.ends; onAgain
       <DialogButtons>
         <Button onClick={onClose}>{TEXT.cancel}</Button>
         <Button tone="primary" onClick={onAgain}>
-          {end === 'expired' ? TEXT.mend.expired : TEXT.mend.refused}
+          {end === 'expired' ? TEXT.statusAction.expired : TEXT.statusAction.refused}
         </Button>
       </DialogButtons>
     </Dialog>

@@ -108,8 +108,8 @@ function useSeen(
   by: 'operation' | 'status' | 'model',
   chosen: string | undefined,
 ): readonly string[] {
-  const asked = { ...usageParams(span ?? NO_SPAN), group_by: by }
-  const groups = useQuery({ ...usageQuery(asked), enabled: span !== null }).data?.groups ?? []
+  const params = { ...usageParams(span ?? NO_SPAN), group_by: by }
+  const groups = useQuery({ ...usageQuery(params), enabled: span !== null }).data?.groups ?? []
   const names = groups.map(({ name }) => String(name)).filter((name) => name !== NO_MODEL)
   return [...new Set([...names, ...(chosen === undefined ? [] : [chosen])])].sort()
 }

@@ -8,8 +8,8 @@ import { Empty } from '../../ui/feedback/states.tsx'
 import { RequestLog } from '../../ui/requests/request-log.tsx'
 
 /** The request log of a filter, page by page, without end. */
-export function UsageRequests({ asked, filtered, onClear }: UsageRequestsProps) {
-  const log = useInfiniteQuery(requestsQuery(asked))
+export function UsageRequests({ filter, filtered, onClear }: UsageRequestsProps) {
+  const log = useInfiniteQuery(requestsQuery(filter))
   const keyLabel = useKeyLabels()
   return (
     <section className="min-w-0 rounded-xl border border-line bg-surface pt-2">
@@ -32,4 +32,4 @@ export function UsageRequests({ asked, filtered, onClear }: UsageRequestsProps) 
   )
 }
 
-type UsageRequestsProps = { asked: RequestsFilter; filtered: boolean; onClear: () => void }
+type UsageRequestsProps = { filter: RequestsFilter; filtered: boolean; onClear: () => void }

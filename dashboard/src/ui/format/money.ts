@@ -34,7 +34,7 @@ export function grouped(count: number): string {
 export function percent(part: number, whole: number): string {
   if (whole === 0) return '-'
   const share = (part / whole) * 100
-  return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)} %`
+  return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)}%`
 }
 
 function tenth(value: number): string {

@@ -5,7 +5,8 @@ import type { ApiFailure } from '../../api/client/failure.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
 import { useIsPhone } from '../browser/use-is-phone.ts'
 import { Button } from '../button.tsx'
-import { Failed, Loading } from '../feedback/states.tsx'
+import { Failed } from '../feedback/failure.tsx'
+import { Loading } from '../feedback/states.tsx'
 
 export interface Column<Row> {
   readonly id: string

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { FIRST_RUN_TEXT as TEXT } from '../../messages/first-run.ts'
-import { CodeFailure } from '../feedback/states.tsx'
 import { costUsd } from '../format/money.ts'
+import { FailureCodeMeaning } from './request-failure.tsx'
 
 export interface FirstRequestOutcome {
   readonly status: number
@@ -10,22 +10,22 @@ export interface FirstRequestOutcome {
   readonly latency_ms: number
 }
 
-/** Waits for a request, then tells how it ended. Read out once, not for each request. */
+/** Waits for the first request, then shows its outcome. Announced once, not for each request. */
 export function FirstRequestStatus({
-  arrived,
+  request,
   children,
 }: {
-  arrived: FirstRequestOutcome | null
+  request: FirstRequestOutcome | null
   children?: ReactNode
 }) {
-  if (arrived === null)
+  if (request === null)
     return (
       <p role="status" className="flex items-center gap-2 text-muted">
         <span aria-hidden className="size-2 rounded-full bg-line-strong" />
         {TEXT.waiting}
       </p>
     )
-  const { status, code, cost_micros_usd: cost, latency_ms: ms } = arrived
+  const { status, code, cost_micros_usd: cost, latency_ms: ms } = request
   if (code === null)
     return (
       <div role="status" className="grid gap-1">
@@ -39,7 +39,7 @@ export function FirstRequestStatus({
   return (
     <div role="status" className="grid gap-2">
       <p className="font-medium text-bad">{TEXT.failed(status, code)}</p>
-      <CodeFailure code={code} />
+      <FailureCodeMeaning code={code} />
     </div>
   )
 }

@@ -2,9 +2,9 @@ import type { ReactNode } from 'react'
 import { operationName, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { CopyButton } from '../code/copy-button.tsx'
 import { Dialog } from '../dialogs/dialog.tsx'
-import { CodeFailure } from '../feedback/states.tsx'
 import { costUsd, grouped } from '../format/money.ts'
 import { formatDateTime } from '../format/time.tsx'
+import { FailureCodeMeaning } from '../requests/request-failure.tsx'
 import { type RequestRow, StatusBadge } from './request-row.tsx'
 
 /** Everything that is known of one call. */
@@ -27,7 +27,7 @@ export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
   ]
   return (
     <Dialog side title={TEXT.sheet} onClose={onClose}>
-      {row.code !== null && <CodeFailure code={row.code} />}
+      {row.code !== null && <FailureCodeMeaning code={row.code} />}
       <dl className="grid gap-3">
         {facts.map(([name, value]) => (
           <div key={name} className="grid gap-x-4 border-b border-line pb-3 sm:grid-cols-[10rem_minmax(0,1fr)]">

@@ -81,9 +81,9 @@ export function readBody(
   }
   if (!isJson(json)) return no(failure('invalid_request', 'The body must be a JSON object.'))
   if (Object.keys(json).length > MAX_OWN_MEMBERS)
-    return no(failure('invalid_request', `The body has more than ${MAX_OWN_MEMBERS} members of its own.`))
+    return no(failure('invalid_request', `The body has more than ${MAX_OWN_MEMBERS} properties.`))
   const members = objectMembers(bytes)
-  if (!members) return no(failure('invalid_request', 'A member of the body stands there twice.'))
+  if (!members) return no(failure('invalid_request', 'The body contains a duplicate property.'))
   return ok({ json, members })
 }
 
@@ -107,7 +107,7 @@ export function unsold(request: ModelRequest, model: Model): Failure | null {
   if (param === undefined) return null
   return failure(
     'unsupported_parameter',
-    `${param} is not available for ${model.id}: its price per token does not cover it. Remove it and send the request again.`,
+    `${param} is not available for ${model.id}: its price per token does not include it. Remove it and send the request again.`,
     { param },
   )
 }

@@ -13,7 +13,7 @@ const HOUR_SECONDS = 3_600
 /** What a key spent, may still spend, did in a day, and has left of this minute. */
 export function KeyFigures({ apiKey }: { apiKey: ApiKey }) {
   const end = (Math.floor(useNow() / 1000 / HOUR_SECONDS) + 1) * HOUR_SECONDS
-  const asked = {
+  const params = {
     start_time: end - 24 * HOUR_SECONDS,
     end_time: end,
     bucket_width: '1h',
@@ -21,7 +21,7 @@ export function KeyFigures({ apiKey }: { apiKey: ApiKey }) {
     key: apiKey.id,
   } as const
   const left = useKeyRemaining(apiKey)
-  const day = useQuery(usageQuery(asked)).data?.totals
+  const day = useQuery(usageQuery(params)).data?.totals
   const live = useQuery(limitsQuery).data?.keys.find(({ id }) => id === apiKey.id)
   const rates = live && [
     { name: TEXT.rates.requests, used: live.requests.limit - live.requests.remaining, most: live.requests.limit },

@@ -10,10 +10,10 @@ export function OldKeyNotice({ apiKey }: { apiKey: ApiKey }) {
   const now = useNow()
   if (!isReplaced(apiKey)) return null
   const used = apiKey.last_used_at
-  const quiet = used === null || now - Date.parse(used) > HOUR_MS
+  const isQuiet = used === null || now - Date.parse(used) > HOUR_MS
   return (
-    <p className={quiet ? 'rounded-xl bg-ok-soft px-4 py-3 text-ok' : 'rounded-xl bg-warn-soft px-4 py-3 text-warn'}>
-      {quiet ? (
+    <p className={isQuiet ? 'rounded-xl bg-ok-soft px-4 py-3 text-ok' : 'rounded-xl bg-warn-soft px-4 py-3 text-warn'}>
+      {isQuiet ? (
         TEXT.oldQuiet
       ) : (
         <>

@@ -30,7 +30,7 @@ export function AdvancedFields(props: KeyFieldsProps) {
   )
 }
 
-function EndpointFields({ typed, errors, onChange }: KeyFieldsProps) {
+function EndpointFields({ values, errors, onChange }: KeyFieldsProps) {
   return (
     <Choices legend={TEXT.endpoints} hint={TEXT.endpointsHint} error={errors.endpoints}>
       <div className="grid gap-x-3 gap-y-2 sm:grid-cols-2">
@@ -40,10 +40,10 @@ function EndpointFields({ typed, errors, onChange }: KeyFieldsProps) {
             type="checkbox"
             name="endpoints"
             label={operationName(name)}
-            checked={typed.endpoints.includes(name)}
+            checked={values.endpoints.includes(name)}
             onChange={({ target }) =>
               onChange({
-                endpoints: ENDPOINTS.filter((one) => (one === name ? target.checked : typed.endpoints.includes(one))),
+                endpoints: ENDPOINTS.filter((one) => (one === name ? target.checked : values.endpoints.includes(one))),
               })
             }
           />
@@ -53,7 +53,7 @@ function EndpointFields({ typed, errors, onChange }: KeyFieldsProps) {
   )
 }
 
-function ModelsField({ typed, errors, onChange, onFieldBlur }: KeyFieldsProps) {
+function ModelsField({ values, errors, onChange, onFieldBlur }: KeyFieldsProps) {
   return (
     <Field label={TEXT.models} hint={TEXT.modelsHint} error={errors.models}>
       {(control) => (
@@ -63,7 +63,7 @@ function ModelsField({ typed, errors, onChange, onFieldBlur }: KeyFieldsProps) {
           rows={2}
           spellCheck={false}
           className={`${control.className} code py-2`}
-          value={typed.models}
+          value={values.models}
           onChange={(event) => onChange({ models: event.target.value })}
           onBlur={() => onFieldBlur('models')}
         />
@@ -72,7 +72,7 @@ function ModelsField({ typed, errors, onChange, onFieldBlur }: KeyFieldsProps) {
   )
 }
 
-function CapField({ typed, errors, cap, onChange, onFieldBlur }: KeyFieldsProps & { cap: 'rpm' | 'tpm' }) {
+function CapField({ values, errors, cap, onChange, onFieldBlur }: KeyFieldsProps & { cap: 'rpm' | 'tpm' }) {
   return (
     <Field label={TEXT[cap]} hint={TEXT.capHint} error={errors[cap]}>
       {(control) => (
@@ -80,7 +80,7 @@ function CapField({ typed, errors, cap, onChange, onFieldBlur }: KeyFieldsProps 
           {...control}
           name={cap}
           inputMode="numeric"
-          value={typed[cap]}
+          value={values[cap]}
           onChange={(event) => onChange({ [cap]: event.target.value })}
           onBlur={() => onFieldBlur(cap)}
         />

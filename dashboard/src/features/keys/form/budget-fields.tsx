@@ -5,7 +5,7 @@ import { BUDGET_PERIODS } from './key-form-values.ts'
 import { useBudgetTimezone } from './use-budget-timezone.ts'
 
 /** An amount per day, week or month. */
-export function BudgetFields({ typed, errors, apiKey, onChange, onFieldBlur }: KeyFieldsProps) {
+export function BudgetFields({ values, errors, apiKey, onChange, onFieldBlur }: KeyFieldsProps) {
   const zone = useBudgetTimezone(apiKey)
   const periods = BUDGET_PERIODS.map((value) => ({ value, text: TEXT.budgetPeriods[value] }))
   return (
@@ -16,23 +16,23 @@ export function BudgetFields({ typed, errors, apiKey, onChange, onFieldBlur }: K
             {...control}
             name="budgetPeriod"
             options={[{ value: '', text: TEXT.budgetNone }, ...periods]}
-            value={typed.budgetPeriod}
+            value={values.budgetPeriod}
             onChange={(event) =>
               onChange({ budgetPeriod: BUDGET_PERIODS.find((period) => period === event.target.value) ?? '' })
             }
           />
         )}
       </Field>
-      {typed.budgetPeriod !== '' && (
+      {values.budgetPeriod !== '' && (
         <Field label={TEXT.budgetAmount} error={errors.budget}>
           {(control) => (
             <input
               {...control}
               name="budget"
               inputMode="decimal"
-              value={typed.budget}
+              value={values.budget}
               onChange={(event) => onChange({ budget: event.target.value })}
-              onBlur={() => typed.budget !== '' && onFieldBlur('budget')}
+              onBlur={() => values.budget !== '' && onFieldBlur('budget')}
             />
           )}
         </Field>

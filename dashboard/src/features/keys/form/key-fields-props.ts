@@ -3,7 +3,7 @@ import type { KeyErrors, KeyFormValues } from './key-form-values.ts'
 
 /** What every part of a key's form is given. */
 export interface KeyFieldsProps {
-  typed: KeyFormValues
+  values: KeyFormValues
   errors: KeyErrors
   apiKey: ApiKey | null
   /** The address that this computer calls from. */

@@ -9,7 +9,7 @@ import { excludesAddress, parseIps } from './key-form-values.ts'
 
 /** The fields of a key's form. */
 export function KeyFields(props: KeyFieldsProps) {
-  const { typed, errors, onChange, onFieldBlur } = props
+  const { values, errors, onChange, onFieldBlur } = props
   return (
     <>
       <Field label={TEXT.name} hint={TEXT.nameHint} error={errors.name}>
@@ -18,9 +18,9 @@ export function KeyFields(props: KeyFieldsProps) {
             {...control}
             name="name"
             autoComplete="off"
-            value={typed.name}
+            value={values.name}
             onChange={(event) => onChange({ name: event.target.value })}
-            onBlur={() => typed.name !== '' && onFieldBlur('name')}
+            onBlur={() => values.name !== '' && onFieldBlur('name')}
           />
         )}
       </Field>
@@ -32,8 +32,8 @@ export function KeyFields(props: KeyFieldsProps) {
   )
 }
 
-function LimitFields({ typed, errors, apiKey, focus, onChange, onFieldBlur }: KeyFieldsProps) {
-  const amount = typed.limited ? typedUsd(typed.limit) : null
+function LimitFields({ values, errors, apiKey, focus, onChange, onFieldBlur }: KeyFieldsProps) {
+  const amount = values.limited ? typedUsd(values.limit) : null
   const spent = apiKey?.spent_micros_usd ?? 0
   const below = apiKey !== null && amount !== null && amount <= spent && spent > 0
   return (
@@ -41,16 +41,16 @@ function LimitFields({ typed, errors, apiKey, focus, onChange, onFieldBlur }: Ke
       <Choice
         name="limited"
         label={TEXT.limitNone}
-        checked={!typed.limited}
+        checked={!values.limited}
         onChange={() => onChange({ limited: false })}
       />
       <Choice
         name="limited"
         label={TEXT.limitStop}
-        checked={typed.limited}
+        checked={values.limited}
         onChange={() => onChange({ limited: true })}
       />
-      {typed.limited && (
+      {values.limited && (
         <Field label={TEXT.limitAmount} error={errors.limit}>
           {(control) => (
             <input
@@ -59,9 +59,9 @@ function LimitFields({ typed, errors, apiKey, focus, onChange, onFieldBlur }: Ke
               inputMode="decimal"
               // biome-ignore lint/a11y/noAutofocus: the dialog was opened to change this very field.
               autoFocus={focus === 'limit'}
-              value={typed.limit}
+              value={values.limit}
               onChange={(event) => onChange({ limit: event.target.value })}
-              onBlur={() => typed.limit !== '' && onFieldBlur('limit')}
+              onBlur={() => values.limit !== '' && onFieldBlur('limit')}
             />
           )}
         </Field>
@@ -75,8 +75,8 @@ function LimitFields({ typed, errors, apiKey, focus, onChange, onFieldBlur }: Ke
   )
 }
 
-function IpField({ typed, errors, ip, onChange, onFieldBlur }: KeyFieldsProps) {
-  const entries = parseIps(typed.ips)
+function IpField({ values, errors, ip, onChange, onFieldBlur }: KeyFieldsProps) {
+  const entries = parseIps(values.ips)
   return (
     <div className="grid gap-2">
       <Field label={TEXT.ips} hint={TEXT.ipsHint} error={errors.ips}>
@@ -87,7 +87,7 @@ function IpField({ typed, errors, ip, onChange, onFieldBlur }: KeyFieldsProps) {
             rows={2}
             spellCheck={false}
             className={`${control.className} code py-2`}
-            value={typed.ips}
+            value={values.ips}
             onChange={(event) => onChange({ ips: event.target.value })}
             onBlur={() => onFieldBlur('ips')}
           />
@@ -107,7 +107,7 @@ function IpField({ typed, errors, ip, onChange, onFieldBlur }: KeyFieldsProps) {
   )
 }
 
-function ExpiryFields({ typed, errors, apiKey, focus, onChange, onFieldBlur }: KeyFieldsProps) {
+function ExpiryFields({ values, errors, apiKey, focus, onChange, onFieldBlur }: KeyFieldsProps) {
   const at = apiKey?.expires_at ?? null
   const options = [
     ...(at === null ? [] : [{ value: 'keep', text: TEXT.expiresKeep(formatDay(at)) }]),
@@ -125,19 +125,19 @@ function ExpiryFields({ typed, errors, apiKey, focus, onChange, onFieldBlur }: K
             autoFocus={focus === 'expires'}
             name="expires"
             options={options}
-            value={typed.expires}
+            value={values.expires}
             onChange={(event) => onChange({ expires: event.target.value })}
           />
         )}
       </Field>
-      {typed.expires === 'date' && (
+      {values.expires === 'date' && (
         <Field label={TEXT.expiresDate} error={errors.expiresDate}>
           {(control) => (
             <input
               {...control}
               name="expiresDate"
               type="date"
-              value={typed.expiresDate}
+              value={values.expiresDate}
               onChange={(event) => onChange({ expiresDate: event.target.value })}
               onBlur={() => onFieldBlur('expiresDate')}
             />

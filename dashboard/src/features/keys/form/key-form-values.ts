@@ -43,21 +43,22 @@ function splitEntries(text: string): string[] {
 }
 
 /** What is wrong, by field, in the words of the form. The rules of addresses are the server's own. */
-export function validateKey(typed: KeyFormValues): KeyErrors {
-  const name = typed.name.trim()
+export function validateKey(values: KeyFormValues): KeyErrors {
+  const name = values.name.trim()
   const errors: KeyErrors = {}
   if (name === '') errors.name = TEXT.nameNeeded
   else if ([...name].length > 64) errors.name = TEXT.nameLong
-  if (typed.limited && !isAmount(typed.limit)) errors.limit = TEXT.limitWrong
-  const ips = parseIps(typed.ips)
+  if (values.limited && !isAmount(values.limit)) errors.limit = TEXT.limitWrong
+  const ips = parseIps(values.ips)
   const parsed = Allowlist.parse(ips)
   if (ips.length > MAX_ALLOWED_IPS) errors.ips = TEXT.ipsMany
   else if (!parsed.ok) errors.ips = TEXT.ipWrong(parsed.error.entry, parsed.error.rule)
-  if (typed.expires === 'date' && !(Date.parse(typed.expiresDate) > Date.now())) errors.expiresDate = TEXT.expiresWrong
-  if (typed.budgetPeriod !== '' && !isAmount(typed.budget)) errors.budget = TEXT.budgetWrong
+  if (values.expires === 'date' && !(Date.parse(values.expiresDate) > Date.now()))
+    errors.expiresDate = TEXT.expiresWrong
+  if (values.budgetPeriod !== '' && !isAmount(values.budget)) errors.budget = TEXT.budgetWrong
   for (const cap of ['rpm', 'tpm'] as const)
-    if (typed[cap].trim() !== '' && !/^[1-9]\d{0,8}$/.test(typed[cap].trim())) errors[cap] = TEXT.capWrong
-  if (splitEntries(typed.models).length > MAX_MODELS) errors.models = TEXT.modelsMany
+    if (values[cap].trim() !== '' && !/^[1-9]\d{0,8}$/.test(values[cap].trim())) errors[cap] = TEXT.capWrong
+  if (splitEntries(values.models).length > MAX_MODELS) errors.models = TEXT.modelsMany
   return errors
 }
 
@@ -69,20 +70,20 @@ export function excludesAddress(ips: readonly string[], own: string | null): boo
 }
 
 /** What is sent; of a key that is there, only what differs from it. */
-export function toSettings(typed: KeyFormValues, key: ApiKey | null, zone: string): KeySettings {
+export function toSettings(values: KeyFormValues, key: ApiKey | null, zone: string): KeySettings {
   const wanted: KeySettings = {
-    name: typed.name.trim(),
-    spending_limit: typed.limited ? toUsd(typed.limit) : null,
-    allowed_ips: parseIps(typed.ips),
-    ...(typed.expires !== 'keep' && { expires_at: expiryOf(typed) }),
+    name: values.name.trim(),
+    spending_limit: values.limited ? toUsd(values.limit) : null,
+    allowed_ips: parseIps(values.ips),
+    ...(values.expires !== 'keep' && { expires_at: expiryOf(values) }),
     budget:
-      typed.budgetPeriod === ''
+      values.budgetPeriod === ''
         ? null
-        : { limit_usd: toUsd(typed.budget), period: typed.budgetPeriod, timezone: key?.budget?.timezone ?? zone },
-    rpm_limit: toRateLimit(typed.rpm),
-    tpm_limit: toRateLimit(typed.tpm),
-    allowed_endpoints: [...typed.endpoints],
-    allowed_models: splitEntries(typed.models),
+        : { limit_usd: toUsd(values.budget), period: values.budgetPeriod, timezone: key?.budget?.timezone ?? zone },
+    rpm_limit: toRateLimit(values.rpm),
+    tpm_limit: toRateLimit(values.tpm),
+    allowed_endpoints: [...values.endpoints],
+    allowed_models: splitEntries(values.models),
   }
   if (key === null) return wanted
   const differs = ([name, value]: [string, unknown]) => canonical(value) !== canonical(Reflect.get(key, name))

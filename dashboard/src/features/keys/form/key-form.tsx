@@ -7,7 +7,7 @@ import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { UI_TEXT } from '../../../messages/ui.ts'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../../ui/feedback/states.tsx'
+import { FormFailure } from '../../../ui/feedback/failure.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { useKeysRefresh } from '../use-key-actions.ts'
 import { KeyFields } from './key-fields.tsx'
@@ -21,13 +21,13 @@ export interface CreatedKey {
 
 /** Makes a key or changes one: the same form. What was typed is never cleared by a refusal. */
 export function KeyForm({ apiKey, focus, onClose, onCreated }: KeyFormProps) {
-  const [typed, setTyped] = useState<KeyFormValues>(() => openingValues(apiKey, focus))
+  const [values, setTyped] = useState<KeyFormValues>(() => openingValues(apiKey, focus))
   const [errors, setErrors] = useState<KeyErrors>({})
   const timezone = useBudgetTimezone(apiKey)
   const ip = useQuery(accountQuery).data?.ip ?? null
   const saving = useMutation({
     mutationFn: async () => {
-      const settings = toSettings(typed, apiKey, timezone)
+      const settings = toSettings(values, apiKey, timezone)
       if (apiKey === null) return { made: await createKey(settings) }
       return { changed: (await changeKey(apiKey.id, settings)).key }
     },
@@ -36,12 +36,12 @@ export function KeyForm({ apiKey, focus, onClose, onCreated }: KeyFormProps) {
       void toast(TEXT.changed(changed.name))
       onClose()
     },
-    onError: (error) => setErrors(fieldErrors(toFailure(error), typed)),
+    onError: (error) => setErrors(fieldErrors(toFailure(error))),
     ...useKeysRefresh(),
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    const wrong = validateKey(typed)
+    const wrong = validateKey(values)
     setErrors(wrong)
     const form = event.currentTarget
     const first = [...form.querySelectorAll<HTMLElement>('[name]')].find(
@@ -57,13 +57,13 @@ export function KeyForm({ apiKey, focus, onClose, onCreated }: KeyFormProps) {
     <Dialog title={title} onClose={onClose}>
       <form noValidate onSubmit={submit} className="grid gap-4">
         <KeyFields
-          typed={typed}
+          values={values}
           errors={errors}
           apiKey={apiKey}
           ip={ip}
           focus={focus}
           onChange={(part) => setTyped((before) => ({ ...before, ...part }))}
-          onFieldBlur={(field) => setErrors((before) => revalidateField(before, field, typed))}
+          onFieldBlur={(field) => setErrors((before) => revalidateField(before, field, values))}
         />
         <p role="status" className="sr-only">
           {wrongCount > 0 && UI_TEXT.summary(wrongCount)}
@@ -89,19 +89,19 @@ type KeyFormProps = {
 
 /** A form that was opened to raise a limit or to extend stands ready for it. */
 function openingValues(apiKey: ApiKey | null, focus: 'limit' | 'expires' | undefined): KeyFormValues {
-  const typed = initialValues(apiKey)
-  return focus === 'expires' ? { ...typed, expires: '30' } : typed
+  const values = initialValues(apiKey)
+  return focus === 'expires' ? { ...values, expires: '30' } : values
 }
 
 /** Judges one field that was left; the others keep what they said. */
-function revalidateField(before: KeyErrors, field: keyof KeyFormValues, typed: KeyFormValues): KeyErrors {
+function revalidateField(before: KeyErrors, field: keyof KeyFormValues, values: KeyFormValues): KeyErrors {
   const { [field]: _old, ...rest } = before
-  const now = validateKey(typed)[field]
+  const now = validateKey(values)[field]
   return now === undefined ? rest : { ...rest, [field]: now }
 }
 
 /** The server's refusal, at the fields that it names. */
-function fieldErrors(failure: ApiFailure, typed: KeyFormValues): KeyErrors {
+function fieldErrors(failure: ApiFailure): KeyErrors {
   const places: Readonly<Record<string, keyof KeyFormValues>> = {
     name: 'name',
     spending_limit: 'limit',
@@ -116,7 +116,7 @@ function fieldErrors(failure: ApiFailure, typed: KeyFormValues): KeyErrors {
   const errors: KeyErrors = {}
   for (const { param, rule } of failure.fields) {
     const field = places[param]
-    if (field) errors[field] = rule.includes('another key') ? TEXT.nameTaken(typed.name.trim()) : `${param} ${rule}.`
+    if (field) errors[field] = TEXT.refused(TEXT.settingNames[param] ?? param, rule)
   }
   return errors
 }

@@ -1,0 +1,98 @@
+import { Link, useLocation, useMatches, useRouter } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import type { ApiFailure } from '../../api/client/failure.ts'
+import { type FailureAction, type FailurePlace, failureAction, FAILURE_TEXT as TEXT } from '../../messages/failures.ts'
+import { UI_TEXT } from '../../messages/ui.ts'
+import { recentSignInRequired } from '../../session-state.ts'
+import { useCountdown } from '../browser/use-countdown.ts'
+import { Button, buttonClass } from '../button.tsx'
+
+/** A failed list or card: the server's message, and what to do next. Without an action of its own the way on is to try again. */
+export function Failed({ failure, onRetry, isStale = false }: FailedProps) {
+  return (
+    <div className="grid justify-items-start gap-2 bg-bad-soft px-4 py-3 text-bad sm:px-6">
+      <div className="flex w-full flex-wrap items-center justify-between gap-3">
+        <p role="alert" className="min-w-0">
+          <Message failure={failure} /> {isStale && TEXT.stale}
+        </p>
+        {onRetry && <Button onClick={onRetry}>{UI_TEXT.tryAgain}</Button>}
+      </div>
+      <NextStep failure={failure} place="dashboard" />
+    </div>
+  )
+}
+
+type FailedProps = {
+  failure: ApiFailure
+  onRetry?: () => void
+  /** Data from before the failure is still shown. */
+  isStale?: boolean
+}
+
+/** A failed form: the server's message, and what to do next. */
+export function FormFailure({ failure }: { failure: ApiFailure | null }) {
+  if (failure === null) return null
+  return (
+    <div className="grid justify-items-start gap-2 rounded-md bg-bad-soft px-3 py-2 text-bad">
+      <p role="alert">
+        <Message failure={failure} />
+      </p>
+      <NextStep failure={failure} place="dashboard" />
+    </div>
+  )
+}
+
+/** The server's message, with the id of the request for the operator unless the message already has it. */
+function Message({ failure: { message, requestId } }: { failure: ApiFailure }) {
+  if (requestId === null || message.includes(requestId)) return message
+  return (
+    <>
+      {message} <span className="code wrap-anywhere">{TEXT.request(requestId)}</span>
+    </>
+  )
+}
+
+/** How long to wait, and the action of the code. */
+export function NextStep({ failure, place }: { failure: ApiFailure; place: FailurePlace }) {
+  const { left, start } = useCountdown()
+  // A new failure starts the wait anew, also one of the same length.
+  useEffect(() => start(failure.retryAfterSeconds ?? 0), [failure])
+  return (
+    <>
+      {left > 0 && <p>{TEXT.retryIn(left)}</p>}
+      <ActionOf code={failure.code} place={place} />
+    </>
+  )
+}
+
+/** The action of a code, unless it leads to the page that is open. */
+export function ActionOf({ code, place }: { code: string; place: FailurePlace }) {
+  const { routesByPath } = useRouter()
+  const here = useLocation({ select: ({ pathname }) => pathname })
+  const action = failureAction(code, place)
+  if (action === null || (action.kind === 'link' && (action.to === here || !(action.to in routesByPath)))) return null
+  return <Action action={action} />
+}
+
+function Action({ action }: { action: FailureAction }) {
+  // The dialog to sign in with belongs to the shell; a page outside of it leads to the sign-in page when it is loaded.
+  const inShell = useMatches({ select: (matches) => matches.some(({ routeId }) => routeId === '/shell') })
+  switch (action.kind) {
+    case 'link':
+      return (
+        <Link to={action.to} className={buttonClass()}>
+          {action.label}
+        </Link>
+      )
+    case 'sign_in':
+      return (
+        <Button onClick={() => (inShell ? recentSignInRequired.set(true) : window.location.reload())}>
+          {action.label}
+        </Button>
+      )
+    case 'reload':
+      return <Button onClick={() => window.location.reload()}>{action.label}</Button>
+    case 'contact_operator':
+      return <p>{action.text}</p>
+  }
+}

@@ -1,0 +1,31 @@
+import { FAILURE_MEANINGS } from '../../../../server/http/openapi/failure-meanings.ts'
+import type { ApiFailure } from '../../api/client/failure.ts'
+import { ActionOf, NextStep } from '../feedback/failure.tsx'
+
+/** Why a request of a key failed, in the server's words, and what to do next. */
+export function RequestFailure({ failure }: { failure: ApiFailure }) {
+  return (
+    <div className="grid justify-items-start gap-3">
+      <p role="alert" className="text-bad wrap-anywhere">
+        {failure.message}
+      </p>
+      <NextStep failure={failure} place="request" />
+    </div>
+  )
+}
+
+/** The documented meaning of a code, for the log, which keeps no messages; and what to do next. */
+export function FailureCodeMeaning({ code }: { code: string }) {
+  return (
+    <div className="grid justify-items-start gap-3">
+      <p>{meaningOf(code)}</p>
+      <ActionOf code={code} place="request" />
+    </div>
+  )
+}
+
+/** The meanings are written in Markdown; its marks are left out. An upstream's own code has none. */
+function meaningOf(code: string): string | null {
+  const meaning: unknown = Object.hasOwn(FAILURE_MEANINGS, code) ? Reflect.get(FAILURE_MEANINGS, code) : null
+  return typeof meaning === 'string' ? meaning.replaceAll('`', '') : null
+}
