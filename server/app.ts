@@ -64,7 +64,7 @@ import { usageRoutes } from './http/usage/routes'
 import type { UsageAnswers } from './http/usage/usage-answers'
 import type { ModelBackend } from './pipeline/models/model-backend'
 
-/** What the routes are made of. Each group of routes takes the parts that it needs. */
+/** The dependencies of all routes. Each group takes the parts it needs. */
 export interface AppParts
   extends RequestHookOptions,
     CallParts,
@@ -73,7 +73,7 @@ export interface AppParts
     MoneyParts,
     OperatorGroup,
     OpenParts {
-  // Two groups need these, each another side of them.
+  // Two groups use different sides of these.
   readonly limitRequests: LimitRequests
   readonly cards: CardMessageParts['cards']
 }
@@ -82,7 +82,7 @@ export interface AppParts
 export function app(parts: AppParts) {
   const endpoints = new Endpoints()
   const built = Promise.withResolvers<(request: Request) => Promise<Response>>()
-  // Strict: a path with a slash at its end is another path (spec-answers 2).
+  // Strict: a path with a trailing slash is a different path (spec-answers 2).
   const web = new Elysia({ strictPath: true })
     .use(requestHooks(parts, endpoints))
     .use(callRoutes(parts, endpoints))
@@ -116,7 +116,7 @@ interface CallParts {
   readonly now: () => number
 }
 
-/** What is called with a key, an access token or a payment. */
+/** Routes called with a key, an access token or a payment. */
 function callRoutes(parts: CallParts, endpoints: Endpoints) {
   return group('calls')
     .use(dataRoutes(parts.priced))
@@ -145,7 +145,7 @@ interface OwnerParts {
   readonly pingMs?: number
 }
 
-/** What the dashboard shows and changes of keys and their use. */
+/** Keys and usage, for the dashboard. */
 function ownerRoutes(parts: OwnerParts) {
   return group('owner')
     .use(keyRoutes(parts))
@@ -171,7 +171,7 @@ interface AccountParts extends SettingsParts, SignInParts {
   readonly baseUrl: string
 }
 
-/** Signing in, the account, its settings and the apps that it let in. */
+/** Sign-in, the account, its settings and its connected apps. */
 function accountGroup(parts: AccountParts) {
   return group('accounts')
     .use(signInRoutes(parts.identity, parts))
@@ -190,7 +190,7 @@ interface MoneyParts extends BillingParts {
   readonly prices: PriceStore
 }
 
-/** The balance, and how money comes in. */
+/** The balance, top-ups and payments. */
 function moneyRoutes(parts: MoneyParts) {
   return group('money')
     .use(walletRoutes(parts))
@@ -207,7 +207,7 @@ interface OperatorGroup extends OperatorParts {
   readonly upstreams: ModelBackend['states']
 }
 
-/** What only operators of this gateway see and do. */
+/** Routes for operators only. */
 function operatorGroup(parts: OperatorGroup) {
   return group('operators').use(operatorRoutes(parts)).use(operatorAccountRoutes(parts))
 }
@@ -215,14 +215,14 @@ function operatorGroup(parts: OperatorGroup) {
 interface OpenParts {
   readonly readiness: Readiness
   readonly owners: OwnerSessions
-  /** Where the sandbox social network serves. */
+  /** The sandbox social network; null if disabled. */
   readonly sandbox: SandboxSite | null
   readonly icons: MediaFiles
   readonly identity: Identity
   readonly baseUrl: string
 }
 
-/** What anybody may ask for. */
+/** Public routes. */
 function openRoutes(parts: OpenParts) {
   return group('open')
     .use(healthRoutes(parts))
@@ -231,7 +231,7 @@ function openRoutes(parts: OpenParts) {
     .use(wellKnownRoutes(parts))
 }
 
-/** The compiler gives up on the types of an app that uses too many parts in a row. */
+/** Groups the routes, because the compiler gives up on the types of too many chained `use` calls. */
 function group(name: string) {
   return new Elysia({ name: `group ${name}`, strictPath: true })
 }

@@ -9,18 +9,18 @@ const REQUEST_ID = {
     required: true,
     min: 1,
     max: 128,
-    description: 'The id of a call, as its answer told it, or your own.',
+    description: 'The request id from the response (X-Gateway-Request-ID), or your own X-Request-ID.',
   },
 } as const satisfies ParameterTable
 
-/** What an agent may know of its own spending; free. `usageQuery` is the table that the route judges by. */
+/** Free tools for an agent's own spending. `usageQuery` is the validation table of the usage route. */
 export function accountTools(usageQuery: ParameterTable): Tool[] {
   return [
     {
       name: 'balance',
       title: 'Balance',
       description:
-        'What is left to spend: the account’s balance, and what this key or app has used and may still use. Free.',
+        'Returns the remaining balance of the account, and what this key or app has spent and can still spend. Free.',
       inputSchema: { type: 'object', properties: {}, additionalProperties: false },
       ...READS,
       route: { kind: 'free', name: 'balance', scope: 'usage:read' },
@@ -30,7 +30,7 @@ export function accountTools(usageQuery: ParameterTable): Tool[] {
       name: 'usage',
       title: 'Usage',
       description:
-        'Requests and charges over a range of time, of this key or app, or of the whole account (scope=account, for apps only). Free.',
+        'Returns requests and charges over a time range for this key or app, or for the whole account (scope=account, apps only). Free.',
       inputSchema: { ...bodySchema(usageQuery), type: 'object' },
       ...READS,
       route: { kind: 'free', name: 'usage', scope: 'usage:read' },
@@ -43,14 +43,14 @@ export function accountTools(usageQuery: ParameterTable): Tool[] {
     {
       name: 'explain_charge',
       title: 'Explain a charge',
-      description: 'How the charge of one call came about: price version, units, arithmetic. Free.',
+      description: 'Explains how the charge of one call was calculated: price version, units and arithmetic. Free.',
       inputSchema: { ...bodySchema(REQUEST_ID), type: 'object' },
       ...READS,
       route: { kind: 'free', name: 'usage-request', scope: 'usage:read' },
       call: ({ request_id: id }) =>
         typeof id === 'string' && /^[A-Za-z0-9._:-]{1,128}$/.test(id)
           ? get(`/v1/usage/${encodeURIComponent(id)}`)
-          : 'request_id must be the id of a call',
+          : 'request_id must be the id of a request: 1 to 128 characters of A-Z a-z 0-9 . _ : -',
     },
   ]
 }

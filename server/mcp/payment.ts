@@ -13,16 +13,16 @@ const PAYMENT_REFUSED = -32043
 const INVALID_PARAMS = -32602
 
 /**
- * The payment that a `tools/call` brings along, in the wire form that HTTP has of it: so that what it is bound to, its one use and
- * its fate are judged in one place. Null when it brings none; what is not a credential is judged malformed there.
+ * The payment in a `tools/call`, converted to its HTTP form so that one place checks its binding, single use and outcome. Null if
+ * there is none. Anything that is not a credential is refused there as malformed.
  */
 export function paymentIn(message: unknown): ShownPayment | null {
   const shown = Object(member(Object(member(message, 'params')), '_meta'))
   return Object.hasOwn(shown, CREDENTIAL) ? { scheme: 'payment', text: wireText(Reflect.get(shown, CREDENTIAL)) } : null
 }
 
-/** What the client must do about money before the call can be served; null when nothing is offered to it. */
-export class PaymentAsked {
+/** The payment that a client must make before its call can be served. `by` returns null if the response offers none. */
+export class PaymentRequired {
   private readonly code: number
   private readonly message: string
   private readonly data: Readonly<Record<string, unknown>>
@@ -33,26 +33,26 @@ export class PaymentAsked {
     this.data = data
   }
 
-  static by({ status, headers, body }: ToolAnswer): PaymentAsked | null {
+  static by({ status, headers, body }: ToolAnswer): PaymentRequired | null {
     const challenges = status === 402 ? challengesIn(headers.get('www-authenticate') ?? '') : []
     if (challenges.length === 0) return null
     const { error: _ours, ...problem } = isJson(body) ? body : {}
     const data = { httpStatus: 402, challenges, problem }
-    return new PaymentAsked(codeOf(member(member(body, 'error'), 'code')), String(problem['detail']), data)
+    return new PaymentRequired(codeOf(member(member(body, 'error'), 'code')), String(problem['detail']), data)
   }
 
-  /** To a caller that pays by the call: the error of the protocol. */
+  /** The protocol error, for callers that pay per call. */
   error(): McpError {
     return new McpError(this.code, this.message, this.data)
   }
 
-  /** To a caller with an account, beside the failure that its model reads. */
+  /** The `_meta` for callers with an account, next to the failure that their model reads. */
   meta(): Record<string, unknown> {
     return { [REQUIRED]: this.data }
   }
 }
 
-/** The receipt of a call that was paid for by itself, for the `_meta` of its result. */
+/** The receipt of a pay-per-request call, for the `_meta` of its result. */
 export function receiptMeta(
   { headers }: Pick<ToolAnswer, 'headers'>,
   shown: ShownPayment | null,
@@ -68,12 +68,12 @@ function codeOf(code: unknown): number {
   return code === 'payment_required' || String(code).startsWith('insufficient_') ? PAYMENT_REQUIRED : PAYMENT_REFUSED
 }
 
-/** What is judged malformed, as its sender's would be. */
-const TOO_MUCH = ''
+/** A credential that is refused as malformed, used in place of an oversized one. */
+const OVERSIZED = ''
 
-/** In the header the terms are base64url of their JSON, in the message they are the JSON. */
+/** HTTP headers carry the terms as base64url of their JSON; messages carry the JSON itself. */
 function wireText(credential: unknown): string {
-  if (!isValueWithin(credential, CREDENTIAL_BOUNDS)) return TOO_MUCH
+  if (!isValueWithin(credential, CREDENTIAL_BOUNDS)) return OVERSIZED
   if (!isJson(credential) || !isJson(credential['challenge'])) return encoded(credential)
   const { challenge, payload, source } = credential
   const { request, meta, opaque = isJson(meta) ? encoded(meta) : undefined, ...terms } = challenge
@@ -81,7 +81,7 @@ function wireText(credential: unknown): string {
   return encoded({ challenge: wire, payload, ...(source !== undefined && { source }) })
 }
 
-/** One text per value, whatever the order of its members: the same credential again must be the same to the letter. */
+/** Encodes equal values equally, whatever the order of their properties: a repeated credential must be identical byte for byte. */
 function encoded(value: unknown): string {
   return Buffer.from(JSON.stringify(value ?? null, inOrder)).toString('base64url')
 }
@@ -99,7 +99,7 @@ function decoded(text: string): unknown {
   }
 }
 
-/** The challenges of the scheme `Payment` in the values of `WWW-Authenticate` (RFC 9110 11.6.1); others are passed over. */
+/** The challenges of the scheme `Payment` in the values of `WWW-Authenticate` (RFC 9110 11.6.1); others are ignored. */
 function challengesIn(header: string): Record<string, unknown>[] {
   const found: Record<string, unknown>[] = []
   for (const [, scheme = '', parameters = ''] of header.matchAll(CHALLENGE)) {

@@ -1,12 +1,11 @@
 /**
- * Calls under way, so that a cancel, which comes as a request of its own, finds the call it means: by who called and the id that
- * they gave the request. Two clients of one key may use the same id at once; then nobody can tell which is meant, and none is
- * cancelled.
+ * Calls in progress, so that a cancel, which arrives as a separate request, can find its call by caller and request id. If two
+ * clients of one key use the same id at once, the cancel is ambiguous and nothing is cancelled.
  */
 export class RunningCalls {
   private readonly calls = new Map<string | symbol, Set<AbortController>>()
 
-  /** A signal that aborts when the call is cancelled, or when `hangUp` does. `end` must be called once. Nobody's call is found by none. */
+  /** Returns a signal that aborts when the call is cancelled or `hangUp` aborts. Call `end` once. Anonymous calls cannot be cancelled. */
   begin(
     caller: string | null,
     id: string | number,
@@ -29,7 +28,7 @@ export class RunningCalls {
     }
   }
 
-  /** Whether a call was found and told to stop. */
+  /** Cancels a call; returns whether it was found. */
   cancel(caller: string, id: string | number): boolean {
     const [only, ...others] = this.calls.get(nameOf(caller, id)) ?? []
     if (!only || others.length > 0) return false
@@ -42,7 +41,7 @@ export class RunningCalls {
   }
 }
 
-/** `1` and `"1"` are two ids in JSON-RPC. */
+/** `1` and `"1"` are different ids in JSON-RPC. */
 function nameOf(caller: string, id: string | number): string {
   return `${caller} ${typeof id} ${id}`
 }

@@ -5,7 +5,7 @@ import { formatUsd, type Money } from '../core/money'
 import { bodySchema } from '../http/openapi/parameter-documents'
 import type { Route } from '../pipeline/call'
 
-/** The call of a route of the gateway that a tool runs, in the words of HTTP: what it binds and how it fails is the same. */
+/** The gateway request that a tool makes, in HTTP terms, so that validation and failures are the same as over HTTP. */
 export interface ToolCall {
   readonly method: 'GET' | 'POST'
   readonly path: string
@@ -13,63 +13,63 @@ export interface ToolCall {
   readonly body: unknown
 }
 
-/** One tool of the MCP server: what a model is told, and the call that it makes. */
+/** One tool of the MCP server: its description for the model, and the call that it makes. */
 export interface Tool {
   readonly name: string
   readonly title: string
   readonly description: string
   readonly inputSchema: { readonly type: 'object' } & Readonly<Record<string, unknown>>
   readonly isReadOnly: boolean
-  /** Whether its results hold what strangers wrote. */
+  /** Whether its results contain third-party content. */
   readonly isFromOutside: boolean
-  /** Answers by a stream with progress: streaming and long-running operations. */
+  /** Streams progress: for streaming and long-running operations. */
   readonly isLong: boolean
   readonly route: Route
-  /** The call with these arguments, or the rule that they break before any route can judge them. */
+  /** The call for these arguments, or an error message if they cannot form a request. */
   call(input: Readonly<Record<string, unknown>>): ToolCall | string
 }
 
-/** What every priced tool takes beside its own parameters: the headers of HTTP, by names that fit an argument. */
+/** Arguments of every priced tool in addition to its own, each sent as an HTTP header. */
 const CALL_OPTIONS = {
   max_price_usd: {
     header: 'x-max-price-usd',
     schema: {
       type: 'string',
-      description: 'Refuse, before anything runs, when the call would cost more USD than this, such as "0.01".',
+      description: 'Maximum price in USD, such as "0.01". A call that would cost more is refused before anything runs.',
     },
   },
   idempotency_key: {
     header: 'idempotency-key',
     schema: {
       type: 'string',
-      description: 'A name of your own for this call: a repeat under the same name is not done twice.',
+      description: 'A unique key for this call. Repeating the call with the same key does not run or charge it twice.',
     },
   },
 } as const
 
-/** Headers that are about HTTP itself, not about what is asked. */
-const NOT_ASKED = new Set(['api-version', 'cache-control', 'user-agent'])
+/** Headers that concern HTTP itself and are not tool arguments. */
+const HTTP_ONLY = new Set(['api-version', 'cache-control', 'user-agent'])
 
-/** One tool for each operation of the catalogue, from the table that makes its route (spec 4); a new operation is a new tool. */
+/** One tool per catalogue operation, from the same table as its route (spec 4). A new operation becomes a new tool. */
 export function catalogueTools(priceOf: (operation: Operation) => Money): Tool[] {
   return Object.values(OPERATIONS).map((operation: Operation) => {
     const price = priceOf(operation)
-    const known = MADE.get(operation)
-    if (known?.price === price) return known.tool
+    const cached = TOOLS.get(operation)
+    if (cached?.price === price) return cached.tool
     const tool = operationTool(operation, price)
-    MADE.set(operation, { price, tool })
+    TOOLS.set(operation, { price, tool })
     return tool
   })
 }
 
-/** The last tool made of an operation: prices differ between few accounts, and a schema is more work than the call of it. */
-const MADE = new Map<Operation, { readonly price: Money; readonly tool: Tool }>()
+/** Caches the latest tool of each operation: few accounts have their own prices, and building a schema is expensive. */
+const TOOLS = new Map<Operation, { readonly price: Money; readonly tool: Tool }>()
 
 function operationTool(operation: Operation, price: Money): Tool {
   const { name, title, description, path, methods, parameters, takesConcurrency, payable, scope } = operation
   const method = methods.includes('POST') ? 'POST' : 'GET'
   const isSocial = path.startsWith('/apis/v1/social/')
-  const schema = bodySchema(askable(parameters))
+  const schema = bodySchema(argumentsOf(parameters))
   const properties = { ...Object(schema['properties']), ...callOptionSchemas() }
   return {
     name: name.replaceAll('-', '_'),
@@ -84,11 +84,11 @@ function operationTool(operation: Operation, price: Money): Tool {
   }
 }
 
-/** Query parameters and the caller's place; a tool's arguments have one name space, and the names do not meet. */
-function askable(table: ParameterTable): ParameterTable {
+/** Query parameters and the location headers as one set of arguments; their names do not collide. */
+function argumentsOf(table: ParameterTable): ParameterTable {
   return Object.fromEntries(
     Object.entries(table)
-      .filter(([name, rule]) => rule.in === 'query' || !NOT_ASKED.has(name))
+      .filter(([name, rule]) => rule.in === 'query' || !HTTP_ONLY.has(name))
       .map(([name, rule]) => [name, { ...rule, in: 'query' as const }]),
   )
 }
@@ -101,7 +101,7 @@ function costs({ unit, metering }: Operation, price: Money): string {
   if (price === 0) return 'Free.'
   const usd = `${formatUsd(price)} USD`
   return metering
-    ? `Costs ${usd} for each ${unit}; some cost more. Ask with max_price_usd to set a bound.`
+    ? `Costs ${usd} for each ${unit}; some cost more. Set max_price_usd to limit the cost.`
     : `Costs ${usd} for each successful call; a failure costs nothing.`
 }
 
@@ -115,20 +115,20 @@ function routed(
   const body: Record<string, unknown> = {}
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(input)) {
-    const wish = Object.hasOwn(CALL_OPTIONS, name) ? CALL_OPTIONS[name as keyof typeof CALL_OPTIONS] : null
+    const option = Object.hasOwn(CALL_OPTIONS, name) ? CALL_OPTIONS[name as keyof typeof CALL_OPTIONS] : null
     const rule = Object.hasOwn(table, name) ? table[name] : undefined
-    if (!wish && (!rule || NOT_ASKED.has(name))) return `${name.slice(0, 60)} is not an argument of this tool`
-    const header = wish ? wish.header : rule?.in === 'header' ? name : null
+    if (!option && (!rule || HTTP_ONLY.has(name))) return `${name.slice(0, 60)} is not an argument of this tool`
+    const header = option ? option.header : rule?.in === 'header' ? name : null
     if (header !== null || method === 'GET') {
       const values = Array.isArray(value) ? value : [value]
       if (!values.every((one) => ['string', 'number', 'boolean'].includes(typeof one)))
-        return `${name} must be a plain value`
+        return `${name} must be a string, number, boolean or list of these`
       if (header !== null) headers[header] = values.join(',')
       else for (const one of values) query.append(name, String(one))
     } else body[name] = value
   }
   if (Object.values(headers).some((value) => !/^[\x20-\x7e]*$/.test(value)))
-    return 'a place, a price and an idempotency key must be plain ASCII text'
+    return 'Location arguments, max_price_usd and idempotency_key must be plain ASCII text'
   const search = query.size > 0 ? `?${query}` : ''
   return { method, path: path + search, headers, body: method === 'POST' ? body : undefined }
 }

@@ -1,6 +1,7 @@
 import type { AccountSettingsStore } from '../../core/accounts/account-settings'
 import type { LimitRequestStore } from '../../core/accounts/limit-request'
 import type { AuditTrail } from '../../core/audit'
+import { isoTime } from '../../core/clock'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountStatements } from '../../core/ledger/account-statement'
 import type { Ledger } from '../../core/ledger/ledger'
@@ -25,7 +26,7 @@ export interface ExportParts {
 
 const PAGE = 200
 
-/** Everything that is kept of an owner, as one JSON object, read page by page as it is taken. No secret is in it: none is kept. */
+/** All data stored about an owner as one JSON object, streamed page by page. It contains no secrets, because none are stored. */
 export function accountExport(parts: ExportParts, owner: Owner): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const pieces = exported(parts, owner)
@@ -46,10 +47,10 @@ async function* exported(parts: ExportParts, owner: Owner): AsyncGenerator<strin
   const { credentials, ledger, reports, statements, audit, limitRequests } = parts
   const balance = await ledger.balance(accountId)
   const head = {
-    exported_at: new Date(parts.now()).toISOString(),
+    exported_at: isoTime(parts.now()),
     account: {
       ...{ id: accountId, email, name, operator: account.operator },
-      ...{ created_at: new Date(account.createdAt).toISOString(), balance_micros_usd: balance?.posted ?? 0 },
+      ...{ created_at: isoTime(account.createdAt), balance_micros_usd: balance?.posted ?? 0 },
       ...(await parts.settings.of(accountId)),
     },
   }

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { LimitRequest, LimitRequestForm } from '../../core/accounts/limit-request'
 import type { Submitted } from '../../core/accounts/submitted'
+import { isoTime } from '../../core/clock'
 import { judgeBody } from '../middleware/judge-body'
 import {
   form,
@@ -20,12 +21,12 @@ import {
 const PER_MINUTE = { minimum: 1, maximum: 1_000_000_000 }
 const MAX_ENDPOINTS = 50
 
-const NEED = {
+const REQUESTED = {
   peak_rpm: whole('Requests per minute at your peak.', PER_MINUTE),
   peak_tpm: whole('Tokens per minute at your peak.', PER_MINUTE),
   endpoints: saying(
     `must be a list of 1 to ${MAX_ENDPOINTS} endpoints, each a name of at most 64 characters`,
-    listOf(text('A name.', { pattern: '^[\\w/.:-]{1,64}$' }), 'The endpoints concerned.', {
+    listOf(text('Name of an endpoint.', { pattern: '^[\\w/.:-]{1,64}$' }), 'The endpoints you will call.', {
       minItems: 1,
       maxItems: MAX_ENDPOINTS,
     }),
@@ -35,7 +36,7 @@ const NEED = {
 
 export const NewLimitRequest = named(
   'LimitRequestForm',
-  form('At least one of the two peaks is above what the account has.', NEED),
+  form('At least one of the two peaks must be above the current limits of the account.', REQUESTED),
 )
 export type NewLimitRequest = Static<typeof NewLimitRequest>
 
@@ -43,12 +44,12 @@ export const LimitRequestRecord = named(
   'LimitRequest',
   record('A request for higher limits.', {
     id: text('Id of the request.'),
-    workspace_id: text('Id of the account that it is for.'),
-    status: oneOf(['pending', 'approved', 'declined'], 'What became of it.'),
-    ...NEED,
+    workspace_id: text('Id of the account that asked.'),
+    status: oneOf(['pending', 'approved', 'declined'], 'The status of the request.'),
+    ...REQUESTED,
     reason: orNull(text('What the operator said to it.')),
-    created_at: instant('Sent at.'),
-    decided_at: orNull(instant('Decided at; null while it waits.')),
+    created_at: instant('When it was sent.'),
+    decided_at: orNull(instant('When it was decided; null while it is pending.')),
   }),
 )
 export type LimitRequestRecord = Static<typeof LimitRequestRecord>
@@ -88,7 +89,7 @@ export function limitRequestRecord(request: LimitRequest): LimitRequestRecord {
     endpoints: request.endpoints,
     use_case: request.useCase,
     reason: request.reason,
-    created_at: new Date(request.at).toISOString(),
-    decided_at: request.decidedAt === null ? null : new Date(request.decidedAt).toISOString(),
+    created_at: isoTime(request.at),
+    decided_at: request.decidedAt === null ? null : isoTime(request.decidedAt),
   }
 }

@@ -14,7 +14,7 @@ import {
   type OneLimitRequest,
 } from './limit-request-record'
 
-/** Owners ask for higher limits, and see what became of it (spec 8). */
+/** Owners request higher limits and follow the status of their requests (spec 8). */
 export function limitRequestRoutes(parts: { owners: OwnerSessions; limitRequests: LimitRequests }) {
   const { owners, limitRequests } = parts
   return routeGroup({ name: 'limit-requests', prefix: '/api/limit-requests' })

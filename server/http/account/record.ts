@@ -8,16 +8,16 @@ export const AccountRecord = named(
   'Account',
   record('The account of the owner who is signed in.', {
     id: text('Id of the account.'),
-    email: text("The owner's e-mail address."),
+    email: text("The owner's email address."),
     name: text("The owner's name."),
-    operator: yesOrNo('Whether the owner operates this gateway.'),
+    operator: yesOrNo('Whether the owner is an operator of this gateway.'),
     tier: Tier,
     balance_micros_usd: microsUsd('The balance.'),
-    held_micros_usd: microsUsd('Of it, held by calls under way.', { minimum: 0 }),
+    held_micros_usd: microsUsd('The part of it held by calls in progress.', { minimum: 0 }),
     credit_micros_usd: microsUsd('Of the balance, signup credit and grants. Spent first.'),
-    topped_up_micros_usd: microsUsd('Paid in so far.', { minimum: 0 }),
-    created_at: instant('Opened at.'),
-    ip: orNull(text('The address that this request came from, as an IP allowlist would see it.')),
+    topped_up_micros_usd: microsUsd('Total topped up.', { minimum: 0 }),
+    created_at: instant('When the account was created.'),
+    ip: orNull(text('The IP address of this request, as an IP allowlist would see it.')),
   }),
 )
 export type AccountRecord = Static<typeof AccountRecord>
@@ -30,22 +30,22 @@ export type OperatorClaimed = Static<typeof OperatorClaimed>
 
 export const ReadingRecord = named(
   'Reading',
-  record('A counter of this minute.', {
-    limit: whole('The cap.'),
-    remaining: whole('Left.'),
-    reset: whole('UNIX time in seconds at which it starts anew.'),
+  record('A counter of the current minute.', {
+    limit: whole('The limit.'),
+    remaining: whole('What is left.'),
+    reset: whole('UNIX time in seconds when it resets.'),
   }),
 )
 export type ReadingRecord = Static<typeof ReadingRecord>
 
 export const LimitsRecord = named(
   'Limits',
-  record('Limits of the account, and live readings of each key.', {
+  record('Limits of the account, and live counters of each key.', {
     tier: Tier,
-    limits: record("The tier's numbers, per key.", {
+    limits: record("The tier's limits, per key.", {
       requests_per_minute: whole('Requests per minute.'),
       tokens_per_minute: whole('Tokens per minute.'),
-      concurrency: whole('Streaming and long-running requests at once.'),
+      concurrency: whole('Concurrent streaming and long-running requests.'),
     }),
     keys: listOf(
       record('One key.', {
@@ -53,9 +53,9 @@ export const LimitsRecord = named(
         name: text('Its name.'),
         requests: ReadingRecord,
         tokens: ReadingRecord,
-        concurrency: record('Requests under way.', { limit: whole('The cap.'), remaining: whole('Left.') }),
+        concurrency: record('Requests in progress.', { limit: whole('The limit.'), remaining: whole('What is left.') }),
       }),
-      'Every key that is not revoked.',
+      'All keys that are not revoked.',
     ),
   }),
 )

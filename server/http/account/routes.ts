@@ -1,5 +1,6 @@
 import type { Operator } from '../../core/accounts/operator'
 import type { SetupToken } from '../../core/accounts/setup-token'
+import { isoTime } from '../../core/clock'
 import { keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import { failure } from '../../core/failure'
@@ -21,7 +22,7 @@ import {
   type ReadingRecord,
 } from './record'
 
-/** The owner's account: who, how much, which limits (spec 2.2, 3, 8). */
+/** The owner's account, its balance and its limits (spec 2.2, 3, 8). */
 export function accountRoutes(parts: {
   owners: OwnerSessions
   credentials: CredentialStore
@@ -49,7 +50,7 @@ export function accountRoutes(parts: {
           held_micros_usd: balance.held,
           credit_micros_usd: balance.credit,
           topped_up_micros_usd: balance.toppedUp,
-          created_at: new Date(account.createdAt).toISOString(),
+          created_at: isoTime(account.createdAt),
           ip: actor.address,
         }
       },

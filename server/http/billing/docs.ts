@@ -34,7 +34,7 @@ export const BILLING_DOCS = {
     id: 'billing',
     tag: 'Account',
     summary: 'Balance and ways to top up',
-    description: 'The balance in its parts, and which ways to top up this gateway offers.',
+    description: 'The balance with its breakdown, and the top-up methods of this gateway.',
     access: 'session',
     answers: {
       200: {
@@ -65,14 +65,14 @@ export const BILLING_DOCS = {
       'By `card`: answers the address of a page to pay on; the balance follows when it is paid. By `sandbox` (development only): money that is worth nothing, at once. The first paid top-up makes the account Starter, 500 USD in all make it Growth.',
     access: 'session',
     body: {
-      description: 'How much, and how.',
+      description: 'The amount and the method.',
       schema: NewTopUp,
       required: true,
       examples: { sandbox: { amount: '10.00', method: 'sandbox' } },
     },
     answers: {
       201: {
-        description: 'The top-up; by card with the page to pay on.',
+        description: 'The top-up; for `card` with the address of the payment page.',
         schema: StartedTopUp,
         examples: { sandbox: { topup: TOP_UP_EXAMPLE, url: null } },
       },
@@ -83,7 +83,7 @@ export const BILLING_DOCS = {
     id: 'listTopUps',
     tag: 'Account',
     summary: 'Top-ups and receipts',
-    description: 'Newest first. A paid one is its own receipt.',
+    description: 'Newest first. A paid top-up serves as its receipt.',
     access: 'session',
     answers: {
       200: {
@@ -99,7 +99,7 @@ export const BILLING_DOCS = {
     tag: 'Account',
     summary: 'Payments for one request (operators)',
     description:
-      'Calls that were paid for by themselves, over all payers, newest first. Failed payment records do not imply an on-chain refund.',
+      'Pay-per-request calls of all payers, newest first. A failed payment does not imply an on-chain refund.',
     access: 'session',
     answers: {
       200: {
@@ -114,7 +114,7 @@ export const BILLING_DOCS = {
     id: 'ledgerCsv',
     tag: 'Activity',
     summary: 'Movements of money as CSV',
-    description: 'All of them, newest first.',
+    description: 'All transactions, newest first.',
     access: 'session',
     answers: {
       200: {
@@ -132,13 +132,14 @@ export const BILLING_DOCS = {
   stripe: {
     id: 'stripeWebhook',
     tag: 'Account',
-    summary: "Messages of the card processor (Stripe's servers only)",
-    description: 'Signed by Stripe. The figures of a message are never believed: they are read again from Stripe.',
+    summary: "Stripe webhook (Stripe's servers only)",
+    description:
+      'Must be signed by Stripe. The amounts in the message are not trusted: the gateway reads them again from Stripe.',
     access: 'anybody',
     answers: {
       200: {
-        description: 'Taken in.',
-        schema: record('The verdict.', { received: yesOrNo('Always true.') }),
+        description: 'Received.',
+        schema: record('The result.', { received: yesOrNo('Always true.') }),
         examples: { received: { received: true } },
       },
     },

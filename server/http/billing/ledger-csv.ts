@@ -1,3 +1,4 @@
+import { isoTime } from '../../core/clock'
 import type { AccountStatements } from '../../core/ledger/account-statement'
 import { formatUsd } from '../../core/money'
 import { csvFile, csvLine } from '../middleware/csv'
@@ -9,7 +10,7 @@ import { BILLING_DOCS } from './docs'
 const HEAD = ['time_utc', 'transaction_id', 'kind', 'description', 'amount_usd', 'balance_after_usd', 'request_id']
 const PAGE = 200
 
-/** The movements of money of an account as a file. */
+/** The transactions of an account as a CSV file. */
 export function ledgerCsvRoutes({ owners, statements }: { owners: OwnerSessions; statements: AccountStatements }) {
   return routeGroup({ name: 'ledger-csv' }).get(
     '/api/transactions.csv',
@@ -21,7 +22,7 @@ export function ledgerCsvRoutes({ owners, statements }: { owners: OwnerSessions;
         (cursor) => statements.transactions(accountId, PAGE, cursor),
         (row) =>
           csvLine([
-            new Date(row.at).toISOString(),
+            isoTime(row.at),
             row.id,
             row.kind,
             row.description,

@@ -6,7 +6,7 @@ import { documented } from '../openapi/documented'
 import { PRICE_DOCS } from './price-docs'
 import type { PriceList } from './record'
 
-/** What each operation costs the owner's account now (spec 1.3: account-specific pricing may differ). */
+/** The current price of each operation for the owner's account (spec 1.3: account-specific pricing may differ). */
 export function priceRoutes({ owners, prices }: { owners: OwnerSessions; prices: PriceStore }) {
   return routeGroup({ name: 'prices', prefix: '/api' }).get(
     '/prices',

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import { parseTopUp } from '../../core/accounts/top-ups'
 import { PRICE_NAMES } from '../../core/catalogue/operations'
+import { isoTime } from '../../core/clock'
 import { TIERS } from '../../core/limits/tier'
 import type { Claim } from '../../core/payments/claim'
 import {
@@ -34,7 +35,7 @@ const amount = judged<string>(
 
 export const NewTopUp = form('A top-up.', { amount, method: oneOf(TOP_UP_METHODS, 'How to pay.') })
 
-/** The amount alone: the challenge says how to pay. */
+/** Only the amount; the challenge says how to pay. */
 export const NewWalletTopUp = form('A top-up.', { amount })
 
 export const TopUp = named(
@@ -43,23 +44,26 @@ export const TopUp = named(
     id: text('Id of the top-up.'),
     state: oneOf(
       ['pending', 'paid', 'failed'],
-      '`pending`: not paid yet, or not known yet. `paid`: in the balance. `failed`: no money moved.',
+      '`pending`: not paid, or not confirmed yet. `paid`: added to the balance. `failed`: no money moved.',
     ),
-    method: text('`card`, `tempo` or `sandbox` (money that is worth nothing).'),
+    method: text('`card`, `tempo` or `sandbox` (worthless money).'),
     amount_micros_usd: microsUsd('The amount.'),
-    reference: orNull(text('What the payment network calls it.')),
-    created_at: instant('Begun at.'),
-    updated_at: instant('Changed at.'),
+    reference: orNull(text('Its id at the payment network.')),
+    created_at: instant('When it was started.'),
+    updated_at: instant('When it last changed.'),
   }),
 )
 export type TopUp = Static<typeof TopUp>
 
-export const StartedTopUp = record('The top-up.', { topup: TopUp, url: orNull(text('Where to pay.')) })
+export const StartedTopUp = record('The top-up.', {
+  topup: TopUp,
+  url: orNull(text('The payment page; null if none is needed.')),
+})
 export type StartedTopUp = Static<typeof StartedTopUp>
 
 export const PaidTopUp = record('The top-up.', {
   topup: TopUp,
-  balance_micros_usd: orNull(microsUsd('The balance now.')),
+  balance_micros_usd: orNull(microsUsd('The new balance.')),
 })
 export type PaidTopUp = Static<typeof PaidTopUp>
 
@@ -67,7 +71,7 @@ export const TopUpPage = named(
   'TopUpPage',
   record('A page of top-ups, newest first.', {
     topups: listOf(TopUp, 'The top-ups.'),
-    topup_methods: listOf(oneOf(TOP_UP_METHODS, 'A way.'), 'How a top-up can be begun here.'),
+    topup_methods: listOf(oneOf(TOP_UP_METHODS, 'A method.'), 'The top-up methods of this gateway.'),
     next_cursor: nextCursor(),
   }),
 )
@@ -75,23 +79,23 @@ export type TopUpPage = Static<typeof TopUpPage>
 
 export const Payment = named(
   'Payment',
-  record('A payment for one request, also one that failed. A failed one does not imply a refund on chain.', {
+  record('A pay-per-request payment, including failed ones. A failed payment does not imply an on-chain refund.', {
     id: text('Id of the payment.'),
     state: oneOf(
       ['working', 'released', 'settling', 'settled', 'served', 'paid_unserved'],
-      '`released`: not paid. `served`: paid and answered. `paid_unserved`: paid, its answer is still owed.',
+      '`released`: not paid. `served`: paid and answered. `paid_unserved`: paid, but the response was not delivered yet.',
     ),
     method: text('Payment method.'),
-    operation: text('What was called.'),
-    payer: text('Who paid, as the signature says.'),
+    operation: text('The operation that was called.'),
+    payer: text('The payer, as signed.'),
     amount_micros_usd: microsUsd('The price.'),
-    reference: orNull(text('What the payment network calls it: the receipt.')),
-    request_id: text('Our id of the latest request.'),
+    reference: orNull(text('Its id at the payment network, as on the receipt.')),
+    request_id: text("The gateway's id of the latest request."),
     client_request_id: orNull(text("The caller's X-Request-ID.")),
-    attempts: whole('How often it was tried.', { minimum: 1 }),
-    error: orNull(text('Why it failed last.')),
-    created_at: instant('First shown at.'),
-    updated_at: instant('Changed at.'),
+    attempts: whole('Number of attempts.', { minimum: 1 }),
+    error: orNull(text('The last error.')),
+    created_at: instant('When the payment was first sent.'),
+    updated_at: instant('When it last changed.'),
   }),
 )
 export type Payment = Static<typeof Payment>
@@ -107,31 +111,31 @@ export type PaymentPage = Static<typeof PaymentPage>
 
 export const Billing = named(
   'Billing',
-  record('The balance and its parts.', {
+  record('The balance and its breakdown.', {
     balance_micros_usd: microsUsd('The balance.'),
     available_micros_usd: microsUsd('What can be spent now.'),
-    held_micros_usd: microsUsd('Held by calls under way.'),
+    held_micros_usd: microsUsd('Held by calls in progress.'),
     credit_micros_usd: microsUsd('Signup credit and grants. Spent first.'),
-    paid_micros_usd: microsUsd('Of what was paid in, still there.'),
+    paid_micros_usd: microsUsd('Remaining paid-in money.'),
     debt_micros_usd: microsUsd(
-      'What a refund took back that was spent already. Nothing can be spent until it is paid back.',
+      'Refunded money that had already been spent. Nothing can be spent until it is paid back.',
     ),
-    topped_up_micros_usd: microsUsd('Paid in so far, refunds taken off.'),
+    topped_up_micros_usd: microsUsd('Total topped up, minus refunds.'),
     tier: oneOf(TIERS, 'The tier that sets the limits.'),
-    topup_methods: listOf(oneOf(TOP_UP_METHODS, 'A way.'), 'Ways to top up here.'),
+    topup_methods: listOf(oneOf(TOP_UP_METHODS, 'A method.'), 'The top-up methods of this gateway.'),
   }),
 )
 export type Billing = Static<typeof Billing>
 
 export const PriceList = record('The prices.', {
   prices: listOf(
-    record('What one unit of an operation costs.', {
-      operation: oneOf(PRICE_NAMES, 'The operation, or a price of it that depends on the input.'),
+    record('The price of one unit of an operation.', {
+      operation: oneOf(PRICE_NAMES, 'The operation, or one of its input-dependent prices.'),
       unit: text('What is counted: a request, or what of an answer is charged one by one.'),
-      amount_micros_usd: microsUsd('What it costs this account now.'),
-      catalogue_micros_usd: microsUsd('What the catalogue says.'),
+      amount_micros_usd: microsUsd('The current price for this account.'),
+      catalogue_micros_usd: microsUsd('The catalogue price.'),
       price_version: text(
-        'Stands in every charge at this price: the catalogue version, or the id of the price of the operator.',
+        "Recorded with every charge: the catalogue version, or the id of the operator's price override.",
       ),
     }),
     'The prices.',
@@ -139,7 +143,7 @@ export const PriceList = record('The prices.', {
 })
 export type PriceList = Static<typeof PriceList>
 
-/** A top-up as owners and agents see it: also its receipt. */
+/** A top-up as owners and agents see it. */
 export function topUpRecord(claim: Claim): TopUp {
   return {
     id: claim.id,
@@ -147,19 +151,19 @@ export function topUpRecord(claim: Claim): TopUp {
     method: claim.method,
     amount_micros_usd: claim.amount,
     reference: claim.reference,
-    created_at: new Date(claim.createdAt).toISOString(),
-    updated_at: new Date(claim.updatedAt).toISOString(),
+    created_at: isoTime(claim.createdAt),
+    updated_at: isoTime(claim.updatedAt),
   }
 }
 
-/** What has become of a top-up, in words that an owner reads. */
+/** The state of a top-up in the owner's terms. */
 function topUpState({ state, paid }: Pick<Claim, 'state' | 'paid'>): TopUp['state'] {
   if (state === 'released') return 'failed'
-  // The money is ours and the balance has it once it is served; until then it will be.
+  // The balance includes the money once the claim is served; until then the top-up is pending.
   return state === 'served' && paid ? 'paid' : 'pending'
 }
 
-/** A payment for one request, as operators see it. */
+/** A pay-per-request payment as operators see it. */
 export function paymentRecord(claim: Claim): Payment {
   return {
     id: claim.id,
@@ -173,7 +177,7 @@ export function paymentRecord(claim: Claim): Payment {
     client_request_id: claim.clientRequestId,
     attempts: claim.attempts,
     error: claim.lastError,
-    created_at: new Date(claim.createdAt).toISOString(),
-    updated_at: new Date(claim.updatedAt).toISOString(),
+    created_at: isoTime(claim.createdAt),
+    updated_at: isoTime(claim.updatedAt),
   }
 }

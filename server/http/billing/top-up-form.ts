@@ -7,24 +7,27 @@ import { readable, readBody } from '../middleware/judge-body'
 import type { RequestContext } from '../middleware/request-context'
 import { NewTopUp } from './record'
 
-/** How money can come in on a page, where it can. */
+/** The ways to top up on a page, as configured. */
 export interface TopUpPages {
-  /** Where a card processor is configured. */
+  /** Null if no card processor is configured. */
   readonly cards: { readonly topUps: CardTopUps } | null
-  /** Whether money that is worth nothing may be topped up, for development. */
+  /** Whether sandbox money may be topped up, for development. */
   readonly sandboxTopUps: boolean
 }
 
-/** The ways to top up that a person has, beside the payment challenge. */
+/** The top-up methods for people; agents can also answer a payment challenge. */
 export function topUpMethods({ cards, sandboxTopUps }: TopUpPages) {
   return [...(cards ? ['card' as const] : []), ...(sandboxTopUps ? ['sandbox' as const] : [])]
 }
 
-/** How much to top up, and how; throws what is wrong with the body. */
+/** The amount and method of a top-up. Throws if the body is invalid. */
 export async function wantedTopUp<M extends string>(context: RequestContext, methods: readonly M[]) {
   const { amount, method } = await readBody(NewTopUp, context)
   const chosen = methods.find((name) => name === method)
   if (chosen) return { amount: readable(parseTopUp(amount)), method: chosen }
-  const rule = methods.length > 0 ? `must be one of ${methods.join(', ')}` : 'cannot be chosen: none is configured'
+  const rule =
+    methods.length > 0
+      ? `must be one of ${methods.join(', ')}`
+      : 'cannot be used: this gateway has no top-up method configured'
   throw new Failed(wrongParameters([wrong('method', rule, method)]))
 }

@@ -6,23 +6,23 @@ export const WALLET_DOCS = {
   topUp: {
     id: 'walletTopUp',
     tag: 'Usage',
-    summary: 'Top up by the payment challenge',
+    summary: 'Top up with a payment challenge',
     description:
       'For agents with a wallet. Without a payment it answers 402 with a challenge for the amount; the credential comes in `Payment-Authorization` beside the key, or alone in `Authorization: Payment`; a payment of x402 comes in `PAYMENT-SIGNATURE` beside the key. The same credential again answers the same top-up and books nothing more. The first top-up makes the account Starter.',
     body: {
-      description: 'How much.',
+      description: 'The amount.',
       schema: NewWalletTopUp,
       required: true,
       examples: { ten: { amount: '10.00' } },
     },
     answers: {
       201: {
-        description: 'Paid and in the balance. `Payment-Receipt` proves it.',
+        description: 'Paid and added to the balance. `Payment-Receipt` is the proof.',
         schema: PaidTopUp,
         examples: { paid: { topup: { ...TOP_UP_EXAMPLE, method: 'tempo' }, balance_micros_usd: 12_000_000 } },
       },
       200: {
-        description: 'It was paid by an earlier request with the same credential.',
+        description: 'Already paid by an earlier request with the same credential.',
         schema: PaidTopUp,
         examples: { before: { topup: { ...TOP_UP_EXAMPLE, method: 'tempo' }, balance_micros_usd: 12_000_000 } },
       },

@@ -24,7 +24,7 @@ interface WalletParts {
 
 const TOP_UP = paidInEndpoint('wallet-topup', 'wallet:topup')
 
-/** Tops up the balance by the payment challenge: for agents that have a wallet and no card (spec 3). */
+/** Tops up the balance with a payment challenge, for agents with a wallet and no card (spec 3). */
 export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
   return routeGroup({ name: 'wallet' }).post(
     '/v1/wallet/topups',
@@ -50,7 +50,7 @@ export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
           reply.refuse(withOffers(problem, await topUps.offers(payments, asked)))
         if (!shown)
           return challenged(
-            failure('payment_required', `A top-up of ${formatUsd(amount.value)} USD. Answer the payment challenge.`),
+            failure('payment_required', `Top up ${formatUsd(amount.value)} USD: answer the payment challenge.`),
           )
         const paid = await topUps.pay(payments, asked, shown)
         if (!paid.ok) {
@@ -78,7 +78,7 @@ async function amountOf(context: GatedContext) {
   return sent.ok ? ok(readable(parseTopUp(sent.value.amount))) : sent
 }
 
-/** Beside a key the credential has a header of its own, x402's always; without one it is the authorization. */
+/** With a key, the credential has its own header (x402 always has); without a key, it is the `Authorization`. */
 function shownPayment({ incoming }: AuthenticatedCall, headers: Headers): ShownPayment | null {
   if (incoming.credential.kind === 'payment') return incoming.credential.shown
   const text = /^payment +(\S+) *$/i.exec(headers.get('payment-authorization') ?? '')?.[1]
@@ -87,7 +87,7 @@ function shownPayment({ incoming }: AuthenticatedCall, headers: Headers): ShownP
   return x402 ? { scheme: 'x402', text: x402 } : null
 }
 
-/** The account of the key or app; without either the one that the challenge is bound to, which only we can have written. */
+/** The account of the key or app; without either, the account in the challenge, which only the gateway can have signed. */
 async function accountOf(
   { authenticated: { caller } }: GatedContext,
   payments: Payments,
@@ -95,13 +95,16 @@ async function accountOf(
 ): Promise<Result<AccountId, Failure>> {
   if (caller.kind !== 'anonymous') return ok(caller.account.id)
   const named = shown ? await payments.accountIn(shown) : null
-  if (named === null) return no(failure('missing_api_key', 'A top-up needs an API key: whose wallet is it?'))
-  return ok(named as AccountId) // whether it is one is judged by the signature of the challenge
+  if (named === null)
+    return no(
+      failure('missing_api_key', 'A top-up needs an API key, so that the gateway knows which account to top up.'),
+    )
+  return ok(named as AccountId) // verified later by the signature of the challenge
 }
 
 function withOffers(problem: Failure, offers: readonly Offer[]): Failure {
   const [first] = offers
-  if (!first) return { ...problem, message: `${problem.message} No payment method can be used here now.` }
+  if (!first) return { ...problem, message: `${problem.message} No payment method is available right now.` }
   return {
     ...problem,
     offers: {

@@ -2,7 +2,7 @@ import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { Keys } from '../../core/accounts/keys'
 import type { AuditTrail } from '../../core/audit'
 import type { CredentialStore } from '../../core/credentials/store'
-import { payersOf } from '../middleware/callers'
+import { callersOf } from '../middleware/callers'
 import { notFound } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
@@ -11,7 +11,7 @@ import { documented } from '../openapi/documented'
 import { KEY_DOCS } from './docs'
 import { historyEntry, type KeyHistory, type KeyNames } from './key-history'
 
-/** What an owner can look up about keys beside what they are now: what they were called, and what was done to them. */
+/** The names and the history of an owner's keys, including revoked ones. */
 export function keyRecordRoutes(parts: {
   owners: OwnerSessions
   keys: Keys
@@ -25,8 +25,8 @@ export function keyRecordRoutes(parts: {
       '/names',
       async ({ context }): Promise<KeyNames> => {
         const { accountId } = await owners.owner(context)
-        const payers = await payersOf(accountId, parts)
-        return { names: payers.map(({ endedAt, ...payer }) => ({ ...payer, revoked: endedAt !== null })) }
+        const callers = await callersOf(accountId, parts)
+        return { names: callers.map(({ endedAt, ...caller }) => ({ ...caller, revoked: endedAt !== null })) }
       },
       documented(KEY_DOCS.names),
     )

@@ -5,14 +5,14 @@ import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { PAGE_QUERY, refuseCursor } from '../middleware/list-query'
 
-/** What a list of keys can be asked (spec-answers 3); searching and sorting go over all keys, not over the page. */
+/** The query of the key list (spec-answers 3). Search and sort apply to all keys, not only to the page. */
 export const KEY_LIST_QUERY = {
   ...PAGE_QUERY,
   status: {
     in: 'query',
     kind: 'enum',
     values: KEY_STATUSES,
-    description: 'Only keys with this status. Revoked keys are listed only when asked for.',
+    description: 'Only keys with this status. Revoked keys are listed only with `revoked`.',
   },
   q: {
     in: 'query',
@@ -29,7 +29,7 @@ export const KEY_LIST_QUERY = {
     default: 'created',
     description: 'What the list is sorted by.',
   },
-  order: { in: 'query', kind: 'enum', values: ['desc', 'asc'], default: 'desc', description: 'Which end comes first.' },
+  order: { in: 'query', kind: 'enum', values: ['desc', 'asc'], default: 'desc', description: 'The sort order.' },
 } as const satisfies ParameterTable
 
 interface ListedKey {
@@ -39,7 +39,7 @@ interface ListedKey {
   readonly lastUsedAt: number | null
 }
 
-export interface KeysAsked {
+export interface KeyListOptions {
   readonly limit: number
   readonly cursor?: string
   readonly status?: KeyStatus
@@ -48,21 +48,21 @@ export interface KeysAsked {
   readonly order: 'asc' | 'desc'
 }
 
-/** One page of an account's keys, and how many there are of each status among those that were searched for. */
+/** One page of an account's keys, with counts per status over all keys that match the search. */
 export async function keyPage(
   accountId: AccountId,
-  asked: KeysAsked,
+  asked: KeyListOptions,
   parts: { credentials: CredentialStore; ledger: Ledger; now: number },
 ): Promise<{ keys: readonly ApiKey[]; next: string | null; counts: Record<KeyStatus, number> }> {
-  const found = (await parts.credentials.byAccount(accountId)).filter((key) => isSearched(key, asked.q))
+  const found = (await parts.credentials.byAccount(accountId)).filter((key) => matchesSearch(key, asked.q))
   const listed = await Promise.all(found.map((key) => listedKey(key, parts)))
   const counts: Record<KeyStatus, number> = { active: 0, disabled: 0, expired: 0, exhausted: 0, revoked: 0 }
   for (const { status } of listed) counts[status]++
   const shown = listed.filter(({ status }) => (asked.status ? status === asked.status : status !== 'revoked'))
   const compare = ORDERS[asked.sort]
-  const turn = asked.order === 'asc' ? 1 : -1
-  // Equal ones by id, which is their order of making, so that a page follows a page.
-  shown.sort((one, other) => turn * (compare(one, other) || (one.key.id < other.key.id ? -1 : 1)))
+  const direction = asked.order === 'asc' ? 1 : -1
+  // Ties are broken by id (creation order), so that pages do not overlap.
+  shown.sort((one, other) => direction * (compare(one, other) || (one.key.id < other.key.id ? -1 : 1)))
   const start = asked.cursor === undefined ? 0 : shown.findIndex(({ key }) => key.id === asked.cursor) + 1
   if (asked.cursor !== undefined && start === 0) throw refuseCursor(asked.cursor)
   const keys = shown.slice(start, start + asked.limit).map(({ key }) => key)
@@ -78,13 +78,13 @@ async function listedKey(
   return { key, pool, status: keyStatus(key, pool, now), lastUsedAt }
 }
 
-function isSearched({ name, last4 }: ApiKey, q: string | undefined): boolean {
+function matchesSearch({ name, last4 }: ApiKey, q: string | undefined): boolean {
   return q === undefined || last4 === q || name.toLowerCase().includes(q.toLowerCase())
 }
 
 type Comparison = (one: ListedKey, other: ListedKey) => number
 
-const ORDERS: Record<KeysAsked['sort'], Comparison> = {
+const ORDERS: Record<KeyListOptions['sort'], Comparison> = {
   created: (one, other) => one.key.createdAt - other.key.createdAt,
   name: (one, other) => one.key.name.localeCompare(other.key.name, 'en'),
   status: (one, other) => KEY_STATUSES.indexOf(one.status) - KEY_STATUSES.indexOf(other.status),

@@ -4,6 +4,7 @@ import type { KeyForm, NewKeyForm } from '../../core/accounts/key-form'
 import { DEFAULT_GRACE_SECONDS, MAX_GRACE_SECONDS } from '../../core/accounts/keys'
 import type { Submitted } from '../../core/accounts/submitted'
 import { SOLD } from '../../core/catalogue/operations'
+import { isoTime } from '../../core/clock'
 import { Allowlist, MAX_ALLOWED_IPS } from '../../core/credentials/allowlist'
 import { type ApiKey, KEY_STATUSES, keyStatus } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
@@ -34,36 +35,43 @@ import {
 const MAX_NAME = 64
 const MAX_LIST = 100
 
-/** What an owner may set on a key: what is sent, and what is answered. */
+/** The settings of a key, both in requests and in responses. */
 const SETTINGS = {
-  name: line('Your name for it; unique among your live keys.', MAX_NAME),
+  name: line('A name; unique among your keys that are not revoked.', MAX_NAME),
   spending_limit: orNull(
     usd(
-      'US dollars the key may spend in all, with at most 6 decimals; null is Unlimited. The key stops at this amount.',
+      'Total US dollars the key may spend, with at most 6 decimals; null means unlimited. The key stops at this amount.',
     ),
     'no limit',
   ),
   allowed_ips: judged<readonly string[]>(
     {
-      ...listOf(text('An IPv4 or IPv6 address, or a CIDR range.'), 'Where calls may come from. Empty: anywhere.'),
+      ...listOf(
+        text('An IPv4 or IPv6 address, or a CIDR range.'),
+        'The addresses calls may come from. If empty, any address is allowed.',
+      ),
       maxItems: MAX_ALLOWED_IPS,
     },
     brokenAllowlist,
   ),
-  expires_at: orNull(instant('When it stops; null is never. In the future.'), 'never'),
+  expires_at: orNull(instant('When it expires, in the future; null means never.'), 'never'),
   allowed_endpoints: saying(
     `must be a list of any of ${SOLD.join(', ')}`,
-    listOf(oneOf(SOLD, 'An operation.'), 'What it may call. Empty: everything.', { maxItems: MAX_LIST }),
+    listOf(oneOf(SOLD, 'An operation.'), 'The operations it may call. If empty, all are allowed.', {
+      maxItems: MAX_LIST,
+    }),
   ),
   allowed_models: saying(
     `must be a list of at most ${MAX_LIST} model ids`,
-    listOf(line('A model id.', 200), 'Models it may call. Empty: all.', { maxItems: MAX_LIST }),
+    listOf(line('A model id.', 200), 'The models it may call. If empty, all are allowed.', { maxItems: MAX_LIST }),
   ),
-  rpm_limit: orNull(whole("Requests per minute, at most the tier's; null is the tier's.", { minimum: 1 })),
-  tpm_limit: orNull(whole("Tokens per minute, at most the tier's; null is the tier's.", { minimum: 1 })),
-  note: orNull(prose('Your note on it, such as who uses it. Nobody else sees it.', 500), 'no note'),
+  rpm_limit: orNull(
+    whole("Requests per minute, at most the tier's limit; null means the tier's limit.", { minimum: 1 }),
+  ),
+  tpm_limit: orNull(whole("Tokens per minute, at most the tier's limit; null means the tier's limit.", { minimum: 1 })),
+  note: orNull(prose('A note, such as who uses the key. Visible only to you.', 500), 'no note'),
   budget: orNull(
-    form('A spending limit per period, in a time zone. Null: none.', {
+    form('A spending limit per period, in a time zone. Null means none.', {
       limit_usd: usd('US dollars per period, with at most 6 decimals.'),
       period: oneOf(['day', 'week', 'month'], 'The period.'),
       timezone: timeZone('An IANA time zone.'),
@@ -81,17 +89,17 @@ export type NewKey = Static<typeof NewKey>
 
 export const KeyChange = named(
   'KeyChange',
-  partialForm('What to change; the rest stays.', {
+  partialForm('The settings to change. The others stay unchanged.', {
     ...SETTINGS,
-    stops_at: instant('When a key that was replaced stops. A time in the past is now.'),
+    stops_at: instant('When a rotated key stops. A time in the past stops it immediately.'),
   }),
 )
 export type KeyChange = Static<typeof KeyChange>
 
 export const Rotation = named(
   'Rotation',
-  partialForm('How long the old key goes on working.', {
-    grace_period_seconds: whole(`Seconds; 0 for a key that leaked. Default: ${DEFAULT_GRACE_SECONDS}.`, {
+  partialForm('How long the old key keeps working.', {
+    grace_period_seconds: whole(`Seconds. Use 0 for a leaked key. Default: ${DEFAULT_GRACE_SECONDS}.`, {
       minimum: 0,
       maximum: MAX_GRACE_SECONDS,
     }),
@@ -103,21 +111,21 @@ export const KeyRecord = named(
   'KeyRecord',
   record('An API key. Its secret is shown once, when it is created.', {
     id: text('Id of the key.'),
-    prefix: text('How its secret begins.'),
-    last4: text('How its secret ends.'),
-    status: oneOf(KEY_STATUSES, 'Computed from the facts below. `exhausted`: the spending limit is used up.'),
+    prefix: text('The first characters of its secret.'),
+    last4: text('The last four characters of its secret.'),
+    status: oneOf(KEY_STATUSES, 'The status. `exhausted` means that the spending limit is used up.'),
     ...SETTINGS,
-    spent_micros_usd: microsUsd('Spent so far, with the keys it replaces.', { minimum: 0 }),
-    remaining_micros_usd: orNull(microsUsd('Left of its limit; null without one.', { minimum: 0 })),
-    created_at: instant('Created at.'),
+    spent_micros_usd: microsUsd('Spent so far, including the keys it replaces.', { minimum: 0 }),
+    remaining_micros_usd: orNull(microsUsd('What is left of its limit; null without one.', { minimum: 0 })),
+    created_at: instant('When it was created.'),
     last_used_at: orNull(instant('Last used at; null is never.')),
-    stops_at: orNull(instant('When a replaced key stops by itself.')),
+    stops_at: orNull(instant('When a rotated key stops working.')),
     budget_window: orNull(
       record('The current period of the budget; null without a budget.', {
-        spent_micros_usd: microsUsd('Spent in it.', { minimum: 0 }),
-        remaining_micros_usd: microsUsd('Left of it.', { minimum: 0 }),
-        starts_at: instant('Its first moment.'),
-        ends_at: instant('The first moment of the next.'),
+        spent_micros_usd: microsUsd('Spent in this period.', { minimum: 0 }),
+        remaining_micros_usd: microsUsd('What is left in this period.', { minimum: 0 }),
+        starts_at: instant('When the period starts.'),
+        ends_at: instant('When the next period starts.'),
       }),
     ),
     replaces: orNull(text('Id of the key it replaces.')),
@@ -158,30 +166,30 @@ export const KeyWithSecret = named(
   'KeyWithSecret',
   record('A key that was just created.', {
     key: KeyRecord,
-    secret: text('The key itself. Keep it now: it is never shown again.', { pattern: '^gwk_[0-9A-Za-z]{49}$' }),
+    secret: text('The secret key. Store it now: it is never shown again.', { pattern: '^gwk_[0-9A-Za-z]{49}$' }),
   }),
 )
 export type KeyWithSecret = Static<typeof KeyWithSecret>
 
-const keysThatAre = (status: string) => whole(`Keys that are ${status}.`, { minimum: 0 })
+const keysWithStatus = (status: string) => whole(`Keys that are ${status}.`, { minimum: 0 })
 
 export const KeyPage = named(
   'KeyPage',
   record('A page of keys.', {
     keys: listOf(KeyRecord, 'The keys.'),
     counts: record('How many keys there are of each status.', {
-      active: keysThatAre('active'),
-      disabled: keysThatAre('disabled'),
-      expired: keysThatAre('expired'),
-      exhausted: keysThatAre('exhausted'),
-      revoked: keysThatAre('revoked'),
+      active: keysWithStatus('active'),
+      disabled: keysWithStatus('disabled'),
+      expired: keysWithStatus('expired'),
+      exhausted: keysWithStatus('exhausted'),
+      revoked: keysWithStatus('revoked'),
     }),
     next_cursor: nextCursor(),
   }),
 )
 export type KeyPage = Static<typeof KeyPage>
 
-/** The record of a key, with what it has spent. */
+/** A key as owners see it, with what it has spent. */
 export async function keyRecord(
   key: ApiKey,
   parts: { credentials: CredentialStore; ledger: Ledger; now: number },
@@ -205,15 +213,15 @@ export async function keyRecord(
     remaining_micros_usd: limit === null ? null : minus(limit, least(spent, limit)),
     allowed_ips: key.allowedIps,
     expires_at: isoOf(key.expiresAt),
-    created_at: new Date(key.createdAt).toISOString(),
+    created_at: isoTime(key.createdAt),
     last_used_at: isoOf(lastUsedAt),
     stops_at: isoOf(key.stopsAt),
     budget: budget && { limit_usd: budget.limitUsd, period: budget.period, timezone: budget.timezone },
     budget_window: window && {
       spent_micros_usd: window.spent,
       remaining_micros_usd: minus(window.limit, least(window.spent, window.limit)),
-      starts_at: new Date(window.startsAt).toISOString(),
-      ends_at: new Date(window.endsAt).toISOString(),
+      starts_at: isoTime(window.startsAt),
+      ends_at: isoTime(window.endsAt),
     },
     allowed_endpoints: key.allowedEndpoints,
     allowed_models: key.allowedModels,
@@ -239,7 +247,7 @@ export function keyChangeForm(body: unknown): Submitted<KeyForm> {
   return { ...sent, form: keyFormOf(sent.form) }
 }
 
-/** What was sent and is right, in the words of core. */
+/** The valid settings that were sent, in the types of core. */
 function keyFormOf(sent: KeyChange): KeyForm {
   const { name, spending_limit, allowed_ips, expires_at, allowed_endpoints, allowed_models, budget, stops_at } = sent
   return {
@@ -274,5 +282,5 @@ function canonicalIp(entry: string): string {
 }
 
 function isoOf(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
+  return at === null ? null : isoTime(at)
 }

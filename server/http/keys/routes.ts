@@ -20,7 +20,7 @@ import { KEY_LIST_QUERY, keyPage } from './key-list'
 import { type KeyPage, type KeyWithSecret, keyChangeForm, keyRecord, newKeyForm, type OneKey, Rotation } from './record'
 
 export interface KeyRouteParts {
-  /** `within`: how long ago the sign-in may be. An app's word is as good as its token. */
+  /** `within`: the maximum age of the sign-in, in milliseconds. Ignored for apps, which act with their token. */
   readonly owners: { owner(context: RequestContext, within?: number): Promise<KeyOwner> }
   readonly keys: Keys
   readonly credentials: CredentialStore
@@ -31,12 +31,12 @@ export interface KeyRouteParts {
 const SCOPE = 'keys:write'
 const APP_KEYS = freeEndpoint('keys', SCOPE, { appsOnly: true })
 
-/** Owners make and change keys (spec 2.1, 5.4, spec-answers 3). A secret is answered once, and never stored by a cache. */
+/** Owners create and change keys (spec 2.1, 5.4, spec-answers 3). A secret is returned once and never cached. */
 export function keyRoutes(parts: KeyRouteParts) {
   return keysUnder('/api/keys', parts, (name, ...tables) => documented(KEY_DOCS[name], ...tables))
 }
 
-/** The same for apps that may make keys (spec-answers 10), never for a key. Gated: their answers carry the limit headers. */
+/** The same for apps with `keys:write` (spec-answers 10), never for API keys. Gated, so responses carry the limit headers. */
 export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'>) {
   const owners = { owner: (context: RequestContext) => appOwner(context, parts.ledger) }
   return routeGroup({ name: 'app-keys' })
@@ -48,7 +48,7 @@ export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'>) {
     )
 }
 
-/** What each route says of itself: of the owner's, or of the app's under the same name. */
+/** The documentation of each route, in the owner's or the app's version. */
 type MirroredDocs = (name: Mirrored, ...tables: readonly ParameterTable[]) => ReturnType<typeof documented>
 
 function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: MirroredDocs) {

@@ -24,8 +24,8 @@ export interface ToolCallParts {
 }
 
 /**
- * Runs the calls behind tools, each as its own route does: the same authorization, input, pipeline and answer, with an id and a row of
- * its own. Nothing goes through the router.
+ * Runs the calls behind tools as their routes do: the same authorization, input validation, pipeline and response, with its own
+ * request id and log row. It bypasses the router.
  */
 export class ToolCalls {
   private readonly parts: ToolCallParts
@@ -36,7 +36,7 @@ export class ToolCalls {
     this.endpoints = endpoints
   }
 
-  /** In the name of the caller of `context`, or paid for by what its message brought. Never rejects. */
+  /** Runs a call as the caller of `context`, or paid for by `payment`. Never rejects. */
   async answer(
     context: GatedContext,
     call: ToolCall,
@@ -92,7 +92,7 @@ function askedBy(
     readonly hangUp: AbortSignal
   },
 ): AskedCall {
-  // As a header would carry it: an operation may read the agent's name.
+  // An operation may read the agent's name.
   const sent = new Headers(headers)
   const userAgent = request.headers.get('user-agent')
   if (userAgent !== null) sent.set('user-agent', userAgent)

@@ -6,7 +6,7 @@ import { ZERO } from '../../core/money'
 import { Failed } from './failures'
 import type { RequestContext } from './request-context'
 
-/** The owner in whose name an app changes keys. The audit names the app's connection. Throws for a caller that is no app. */
+/** The owner on whose behalf an app changes keys. The audit log names the app grant. Throws if the caller is not an app. */
 export async function appOwner(context: RequestContext, ledger: Ledger): Promise<KeyOwner> {
   const caller = context.authenticated?.caller
   if (caller?.kind !== 'app')

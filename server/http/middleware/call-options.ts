@@ -5,7 +5,7 @@ import type { CallOptions } from '../../pipeline/call'
 
 const PRICE_RULE = 'must be an amount of USD such as 0.01, with at most 6 decimals'
 
-/** What a caller may ask of any priced call (spec-answers 5). */
+/** The options of every priced call (spec-answers 5). */
 export const CALL_OPTIONS = {
   'x-max-price-usd': {
     in: 'header',
@@ -14,7 +14,7 @@ export const CALL_OPTIONS = {
     max: 20,
     pattern: { source: /^\d{1,10}(\.\d{1,6})?$/, rule: PRICE_RULE },
     check: (text) => (parseUsd(text) === null ? PRICE_RULE : null),
-    description: 'USD. Refuse, before anything runs, when the request would cost more than this.',
+    description: 'Maximum price in USD. A request that would cost more is refused before anything runs.',
     example: '0.5',
   },
   'idempotency-key': {
@@ -31,19 +31,19 @@ export const CALL_OPTIONS = {
     in: 'header',
     kind: 'enum',
     values: ['quote'],
-    description: '`quote` answers what the request would cost; nothing runs, nothing is charged.',
+    description: '`quote` returns what the request would cost. Nothing runs and nothing is charged.',
   },
 } as const satisfies ParameterTable
 
-/** What the headers of a priced call ask for, or everything that is wrong with them. */
+/** Reads the options from the headers of a priced call, or lists everything wrong with them. */
 export function readCallOptions(
   header: (name: string) => string | null,
 ): Result<CallOptions, readonly ParameterError[]> {
   const read = parseParameters(CALL_OPTIONS, { query: () => [], header })
   if (!read.ok) return read
-  const most = read.value['x-max-price-usd']
+  const maxPrice = read.value['x-max-price-usd']
   return ok({
-    maxPrice: most === undefined ? null : parseUsd(most),
+    maxPrice: maxPrice === undefined ? null : parseUsd(maxPrice),
     quote: read.value['x-cost-mode'] === 'quote',
     idempotencyKey: read.value['idempotency-key'] ?? null,
   })

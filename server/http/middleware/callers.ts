@@ -2,22 +2,22 @@ import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId } from '../../core/ids'
 
-/** A key or an app of an account, by the id that the request log has of it. */
-export interface Payer {
+/** A key or an app of an account, with the id used in the request log. */
+export interface AccountCaller {
   readonly id: string
   readonly kind: 'key' | 'app'
   readonly name: string
-  /** Of a key's secret. */
+  /** The last four characters of a key's secret. */
   readonly last4: string | null
-  /** When it was revoked or disconnected. */
+  /** When it was revoked or disconnected; null while it works. */
   readonly endedAt: number | null
 }
 
-/** Everything that ever called in the account's name, keys first: what the ids of reports mean. */
-export async function payersOf(
+/** All keys and apps that ever called on behalf of the account, keys first, to resolve the ids in reports. */
+export async function callersOf(
   account: AccountId,
   { credentials, apps }: { readonly credentials: CredentialStore; readonly apps: Pick<AppGrantStore, 'byAccount'> },
-): Promise<readonly Payer[]> {
+): Promise<readonly AccountCaller[]> {
   const [keys, appGrants] = await Promise.all([credentials.byAccount(account), apps.byAccount(account)])
   return [
     ...keys.map(({ id, name, last4, revokedAt }) => ({ id, kind: 'key' as const, name, last4, endedAt: revokedAt })),

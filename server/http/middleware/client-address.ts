@@ -2,27 +2,27 @@ import { type Address, type KnownAddress, parseAddress, UNKNOWN_ADDRESS } from '
 import type { Allowlist } from '../../core/credentials/allowlist'
 import { parseForwarded } from './forwarded-header'
 
-/** The two headers in which a proxy reports whose call it passes on. */
+/** The headers in which a proxy reports the client address. */
 export const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded'] as const
 export type ForwardingHeader = (typeof FORWARDING_HEADERS)[number]
 
-/** Which proxies are believed, and in which header. */
+/** The trusted proxies, and the header they write. */
 export interface ProxyTrust {
   readonly addresses: Allowlist | null
-  /** Null when the operator named none: `x-forwarded-for` is read. */
+  /** Null if not configured: `x-forwarded-for` is read. */
   readonly header: ForwardingHeader | null
 }
 
-/** Where a call came from; `problem` says why that is unknown, in words for the log. */
+/** Where a call came from. `problem` is a log message that says why the address is unknown. */
 export interface ClientAddress {
   readonly address: Address
   readonly problem: string | null
 }
 
 /**
- * The address a call came from: the socket's, or, only when the socket is a trusted proxy, the right-most hop that is no trusted
- * proxy itself, of the one header that `TRUSTED_PROXY_HEADER` names (spec-answers 3). Whatever a caller writes further left is
- * never believed. Where the header that is read may be the caller's own, the address is unknown, never the proxy's.
+ * The address a call came from: the socket's, or, if the socket is a trusted proxy, the right-most hop that is not a trusted proxy
+ * itself, from the header that `TRUSTED_PROXY_HEADER` names (spec-answers 3). Anything a caller writes further left is ignored.
+ * If the caller may have written the header, the address is unknown; it is never the proxy's.
  */
 export function clientAddress(socket: Address, headers: Headers, trust: ProxyTrust): ClientAddress {
   const { addresses } = trust
@@ -31,13 +31,13 @@ export function clientAddress(socket: Address, headers: Headers, trust: ProxyTru
   const other = header === 'forwarded' ? 'x-forwarded-for' : 'forwarded'
   const value = headers.get(header)
   if (headers.has(other)) {
-    const remedy = 'set TRUSTED_PROXY_HEADER to the one that your proxy writes'
+    const remedy = 'set TRUSTED_PROXY_HEADER to the header that your proxy writes'
     if (value === null) return unknown(`a trusted proxy sends ${other} without ${header}; ${remedy}`)
     if (trust.header === null) return unknown(`a trusted proxy sends both ${header} and ${other}; ${remedy}`)
   }
   if (!value?.trim()) return known(socket)
   const hops = header === 'forwarded' ? forwardedHops(value) : value.split(',').map((hop) => parseHop(hop.trim()))
-  if (!hops) return unknown('a trusted proxy sends a Forwarded header that is not well formed (RFC 7239)')
+  if (!hops) return unknown('a trusted proxy sends a malformed Forwarded header (RFC 7239)')
   let nearest: Address = socket
   for (const hop of hops.reverse()) {
     if (!hop) return unknown(`a trusted proxy reports a hop in ${header} that is not an IP address`)
@@ -55,7 +55,7 @@ function unknown(problem: string): ClientAddress {
   return { address: UNKNOWN_ADDRESS, problem }
 }
 
-/** The `for` of each element, in their order; null for one that is missing, `unknown` or obfuscated (RFC 7239 section 6). */
+/** The `for` of each element, in order; null if it is missing, `unknown` or obfuscated (RFC 7239 section 6). */
 function forwardedHops(header: string): (KnownAddress | null)[] | null {
   return parseForwarded(header)?.map((element) => parseHop(element.get('for') ?? '')) ?? null
 }

@@ -1,8 +1,8 @@
 import type { Page } from '../../core/page'
 
 /**
- * A CSV line (RFC 4180). A cell that a spreadsheet would take for a formula gets a leading quote, for it may hold what a
- * caller sent.
+ * A CSV line (RFC 4180). A cell that a spreadsheet would treat as a formula gets a leading quote, because it may contain what
+ * a caller sent.
  */
 export function csvLine(cells: readonly (string | number | null)[]): string {
   return `${cells.map(cell).join(',')}\r\n`
@@ -16,8 +16,8 @@ function cell(value: string | number | null): string {
 }
 
 /**
- * Rows as a file to download, page by page as the reader takes it, so that its length costs no memory. `page`: what follows a cursor;
- * null begins.
+ * Streams rows as a file to download, page by page as the client reads, so that a long file costs no memory. `page` returns the
+ * page after a cursor; null starts at the beginning.
  */
 export function csvFile<T>(
   name: string,
@@ -36,7 +36,7 @@ export function csvFile<T>(
     start: (controller) => controller.enqueue(encoder.encode(csvLine(head))),
     async pull(controller) {
       let lines = ''
-      // A pull that brings nothing is not asked again, and a page may be empty though more follow.
+      // A page may be empty although more follow, and a pull that enqueues nothing is not repeated.
       do {
         const next: Page<T> | null = await page(cursor)
         lines = next?.rows.map(line).join('') ?? ''

@@ -13,7 +13,7 @@ export type FailureType =
   | 'api_error'
   | 'upstream_error'
 
-/** The one table from failure to status and type (spec 7, spec-answers 2). A new code without a row does not compile. */
+/** Maps each failure code to its status and type (spec 7, spec-answers 2). A new code without a row does not compile. */
 export const FAILURES: Record<FailureCode, { readonly status: number; readonly type: FailureType }> = {
   missing_parameter: { status: 400, type: 'invalid_request_error' },
   invalid_parameter: { status: 400, type: 'invalid_request_error' },
@@ -71,7 +71,7 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   upstream_timeout: { status: 504, type: 'upstream_error' },
 }
 
-/** Codes beside 429 that promise `Retry-After`. */
+/** Codes other than those of 429 whose responses carry `Retry-After`. */
 export const WAIT: ReadonlySet<FailureCode> = new Set([
   'service_unavailable',
   'payment_in_progress',
@@ -79,13 +79,13 @@ export const WAIT: ReadonlySet<FailureCode> = new Set([
   'payment_network_unavailable',
 ])
 
-/** No retry mends these: the SDKs of OpenAI and Anthropic would try a 409 again, and heed `x-should-retry`. */
+/** Retrying cannot fix these. The SDKs of OpenAI and Anthropic retry a 409 unless `x-should-retry` forbids it. */
 const FINAL: ReadonlySet<FailureCode> = new Set(['idempotency_conflict', 'answer_not_kept', 'outcome_unknown'])
 
-/** Seconds to wait where a failure that promises `Retry-After` does not know better. */
+/** Default `Retry-After` in seconds, for failures that give no better value. */
 const DEFAULT_RETRY_AFTER = 1
 
-/** Thrown by the owner's routes; the error handler answers it. */
+/** Thrown by routes; the error handler turns it into a response. */
 export class Failed extends Error {
   readonly failure: Failure
 
@@ -95,7 +95,7 @@ export class Failed extends Error {
   }
 }
 
-/** The value of an outcome; throws its failure, for the error handler. */
+/** Returns the value of a result, or throws its failure for the error handler. */
 export function taken<T>(outcome: Result<T, Failure>): T {
   if (!outcome.ok) throw new Failed(outcome.error)
   return outcome.value
@@ -107,12 +107,12 @@ export function notFound(what: string): Failed {
 
 const JSON_TYPE = /^application\/([a-z0-9.-]+\+)?json\s*(;\s*charset=[a-z0-9-]+\s*)?$/i
 
-/** An upstream's body is JSON or plain text here, whatever it says: its page or script must not run on our origin. */
+/** Upstream bodies are sent as JSON or plain text, whatever their declared type, so that no page or script runs on our origin. */
 function passedType(contentType: string): string {
   return JSON_TYPE.test(contentType) ? contentType : 'text/plain; charset=utf-8'
 }
 
-/** The answer to a failure: its body in the shape of the route's SDK, and the headers that belong to it. */
+/** The response to a failure: its body in the format of the route's SDK, and its headers. */
 export function failureResponse(
   problem: Failure,
   requestId: string,
@@ -133,7 +133,7 @@ export function failureResponse(
   if (FINAL.has(problem.code)) headers.set('x-should-retry', 'false')
   headers.set('content-type', problem.offers ? 'application/problem+json' : 'application/json')
   if (problem.allow) headers.set('allow', problem.allow.join(', '))
-  if (status === 402 || (status === 401 && !OF_SESSIONS.has(problem.code))) setChallenge(headers, problem)
+  if (status === 402 || (status === 401 && !SESSION_FAILURES.has(problem.code))) setChallenge(headers, problem)
   if (origin !== null && asksForToken(problem, path))
     headers.set('www-authenticate', tokenChallenge(problem, path, origin))
   for (const [name, value] of Object.entries(problem.offers?.headers ?? {})) headers.set(name, value)
@@ -144,7 +144,7 @@ export function failureResponse(
   })
 }
 
-/** What clients of the `Payment` scheme read, beside our own shape (RFC 9457). */
+/** The problem members that clients of the `Payment` scheme read, next to our own `error` (RFC 9457). */
 function problemDetails({ code, message, offers }: Failure): Record<string, unknown> {
   const name = code.startsWith('insufficient_') ? 'payment_required' : code
   return {
@@ -156,7 +156,7 @@ function problemDetails({ code, message, offers }: Failure): Record<string, unkn
   }
 }
 
-/** `/v1/messages` answers the Anthropic way and `/v1beta/*` the Google way, so that their SDKs can read it (spec-answers 2). */
+/** The body in Anthropic's format on `/v1/messages` and Google's on `/v1beta/*`, so that their SDKs can read it (spec-answers 2). */
 export function failureBody(problem: Failure, requestId: string, path: string): unknown {
   const { status, type } = FAILURES[problem.code]
   const wait = retryAfter(problem, status)
@@ -204,7 +204,7 @@ function retryAfter(problem: Failure, status: number): number | null {
   return problem.retryAfterSeconds ?? (promises ? DEFAULT_RETRY_AFTER : null)
 }
 
-/** Failures of a key that was sent. */
+/** Failures of a key that the caller sent. */
 const BEARER_ERRORS: ReadonlySet<FailureCode> = new Set([
   'invalid_api_key',
   'api_key_disabled',
@@ -214,23 +214,23 @@ const BEARER_ERRORS: ReadonlySet<FailureCode> = new Set([
   'insufficient_balance',
 ])
 
-/** What the dashboard is told of its session; no credential of the Authorization header mends it. */
-const OF_SESSIONS: ReadonlySet<FailureCode> = new Set(['missing_session', 'recent_sign_in_required'])
+/** Failures of the dashboard's session, which no `Authorization` header can fix. */
+const SESSION_FAILURES: ReadonlySet<FailureCode> = new Set(['missing_session', 'recent_sign_in_required'])
 
-/** Without a credential it is the way in; to a key it also says what is wrong (spec-answers 2). */
+/** Says how to authenticate and, if a key was sent, what is wrong with it (spec-answers 2). */
 function setChallenge(headers: Headers, problem: Failure): void {
   const bare = !BEARER_ERRORS.has(problem.code)
   for (const challenge of problem.offers?.challenges ?? []) headers.append('www-authenticate', challenge)
   headers.append('www-authenticate', `Bearer realm="gateway"${bare ? '' : `, error="${problem.code}"`}`)
 }
 
-/** Whether an access token would help, or a better one: always of the MCP server, elsewhere when one was shown. */
+/** Whether a new access token would help: always on the MCP server, elsewhere only if a token was sent. */
 function asksForToken({ code }: Failure, path: string): boolean {
   if (code === 'invalid_token' || code === 'insufficient_scope') return true
   return audienceOf(path) === '/mcp' && FAILURES[code].status === 401
 }
 
-/** Where an app finds who gives tokens, and what to ask for (RFC 6750 3, RFC 9728 5.1). */
+/** Points an app to the authorization server and the scopes to request (RFC 6750 3, RFC 9728 5.1). */
 function tokenChallenge({ code, param }: Failure, path: string, origin: string): string {
   const resource = audienceOf(path)
   const scope = code === 'insufficient_scope' && param ? param : FIRST_SCOPES
@@ -244,7 +244,7 @@ function tokenChallenge({ code, param }: Failure, path: string, origin: string):
   return parts.join(', ')
 }
 
-/** What an agent needs to begin with; without `offline_access` it would be back in an hour. */
+/** The initial scopes of an agent. Without `offline_access` it would have to ask again within an hour. */
 const FIRST_SCOPES = 'data:read usage:read offline_access'
 
 function googleStatus(status: number): string {

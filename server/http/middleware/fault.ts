@@ -2,10 +2,10 @@ import { type Failure, failure } from '../../core/failure'
 import { isUnavailable } from '../../core/unavailable'
 import { Failed } from './failures'
 
-/** Told of every exception behind a 500 or 503, with the request id. */
+/** Called with every exception behind a 500 or 503, and its request id. */
 export type OnFault = (requestId: string, error: unknown) => void
 
-/** What a caller is told of an exception: of ours no more than the id of its request. */
+/** The failure to return for an exception. An internal one reveals nothing but the request id. */
 export function problemOf(error: unknown, requestId: string, onFault: OnFault): Failure {
   if (error instanceof Failed) return error.failure
   onFault(requestId, error)

@@ -1,15 +1,15 @@
-/** One element of a `Forwarded` header: its parameters by lower-case name, quotes and escapes taken off. */
+/** One element of a `Forwarded` header: its parameters by lower-case name, with quotes and escapes removed. */
 type ForwardedElement = ReadonlyMap<string, string>
 
 const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/y
-/** What RFC 7239 wants quoted, and many proxies write bare: an address with brackets or a port. It holds no delimiter. */
+/** An address with brackets or a port, which RFC 7239 wants quoted but many proxies write bare. Contains no delimiter. */
 const BARE_VALUE = /[!#$%&'*+\-.^_`|~0-9A-Za-z:[\]]+/y
 const QUOTED = /"((?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*)"/y
 const SPACE = /[ \t]*/y
 
 /**
- * Reads the value of one `Forwarded` header, or of several joined by commas (RFC 7239 section 4). Null when any part of it is not
- * well formed: a quote that a caller leaves open must never choose where a trusted proxy's own element begins.
+ * Parses one `Forwarded` header, or several joined by commas (RFC 7239 section 4). Null if any part is malformed: a caller's
+ * unclosed quote must not move the start of a trusted proxy's element.
  */
 export function parseForwarded(header: string): readonly ForwardedElement[] | null {
   const elements: ForwardedElement[] = []

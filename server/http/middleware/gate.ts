@@ -18,7 +18,7 @@ export interface GateOptions {
 
 const NO_HEADERS = new Headers()
 
-/** Authenticates the requests of gated paths, before the router sees them. */
+/** Authenticates requests to gated paths before they are routed. */
 export class Gate {
   private readonly options: GateOptions
 
@@ -27,8 +27,8 @@ export class Gate {
   }
 
   /**
-   * Authenticates a request for its route. A call that passes has its reply on its context from then on; one that is refused is
-   * answered with the reply's `refusal`.
+   * Authenticates a request for its route. If it passes, its reply and caller are set on the context; if not, the reply has a
+   * `refusal` to return.
    */
   async open(context: RequestContext, route: Route): Promise<Reply> {
     const { auth } = this.options
@@ -57,14 +57,14 @@ export class Gate {
     return reply
   }
 
-  /** Counts a request on its address that was let in uncounted, because what pays might be in its body (`paymentInBody`). */
+  /** Counts a request against its address that was not counted before, because its payment might be in the body (`paymentInBody`). */
   count(context: RequestContext): Promise<Reply> {
     return this.open(context, { kind: 'public' })
   }
 
   /**
-   * Opens a call that is a part of another, as a tool call of MCP is: in the name of the caller that was authenticated there, who is
-   * neither looked up nor counted again, or by a payment of its own, which is judged like any other.
+   * Opens a call inside another, such as an MCP tool call: as the caller that is already authenticated, who is neither looked up
+   * nor counted again, or with its own payment, which is verified like any other.
    */
   async openWithin(
     { address, authenticated }: GatedContext,

@@ -4,14 +4,14 @@ import { no, ok, type Result } from '../../core/result'
 import { type ArrivedBody, SHORT_BODY_BYTES } from '../../pipeline/models/body-reader'
 import { type BodySource, type BodyTerms, type TakenBody, takeBody } from './intake'
 
-/** Most bytes of a JSON body (spec-answers 2). */
+/** Maximum size of a JSON body (spec-answers 2). */
 const MAX_JSON_BYTES = SHORT_BODY_BYTES
-/** Of a body that says that it is long: who parses it, off this thread, scans the whole of it. */
+/** How much of a declared long body to scan here; the worker that parses it scans the rest. */
 const LONG_BODY_SCAN_BYTES = 64 * 1024
 
 /**
- * Reads a JSON body: undefined when there is none, 415 when it is not declared as JSON, 413 over the limit (also when the
- * caller lies about its length), 400 when it cannot be parsed, or when it is made of more than a parser should be given.
+ * Reads a JSON body: undefined if there is none, 415 if it is not declared as JSON, 413 over the limit (even if the caller lies
+ * about its length), 400 if it cannot be parsed or its structure exceeds the bounds for safe parsing.
  */
 export async function readJson(source: BodySource): Promise<Result<unknown, Failure>> {
   const { judge } = jsonJudge(source.request.headers, SERVED_BODY_BOUNDS)
@@ -28,8 +28,8 @@ export async function readJson(source: BodySource): Promise<Result<unknown, Fail
 }
 
 /**
- * The chunks of a body that is declared as JSON, unparsed; none when there is none. A short one keeps to the bounds; the rest of a
- * long one is looked at by who parses it, off this thread.
+ * The unparsed chunks of a body that is declared as JSON; none if there is no body. A short body has been checked against the
+ * bounds; the rest of a long one is checked by the worker that parses it.
  */
 export async function readJsonChunks(
   source: BodySource,
@@ -41,7 +41,7 @@ export async function readJsonChunks(
   return taken.ok ? ok({ ...taken.value, parts: parts() }) : taken
 }
 
-/** The request with its body read, for whoever reads and judges it in another shape. JSON in it keeps to the bounds. */
+/** The request with its body read into memory, for handlers that parse it themselves. JSON is checked against the bounds. */
 export async function withTakenBody(source: BodySource, mostBytes: number): Promise<Result<Request, Failure>> {
   const { request } = source
   if (!request.body) return ok(request)
@@ -57,7 +57,7 @@ export async function withTakenBody(source: BodySource, mostBytes: number): Prom
 
 interface JsonJudge {
   readonly judge: BodyTerms['judge']
-  /** Of all that came; null when not all of it was looked at. */
+  /** Number of JSON parts in the body; null if it was not scanned to the end. */
   parts(): number | null
 }
 
@@ -72,7 +72,7 @@ function jsonJudge(headers: Headers, bounds: JsonBounds): JsonJudge {
     judge: (chunk) => {
       isDeclared ||= isJsonType(headers.get('content-type'))
       if (!isDeclared) return NOT_DECLARED
-      // A chunk may be many mebibytes: of a long body only its beginning is looked at here.
+      // A chunk may be many mebibytes, so only the beginning of a long body is scanned here.
       const part = chunk.subarray(0, Math.max(0, mostScanned - came))
       came += chunk.byteLength
       return scan.push(part) ? null : tooMuch

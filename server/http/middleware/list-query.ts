@@ -5,11 +5,18 @@ import type { RequestContext } from './request-context'
 
 /** The query of every list: 1 to 200 rows a page, 50 by default (spec-answers 3). */
 export const PAGE_QUERY = {
-  limit: { in: 'query', kind: 'integer', min: 1, max: 200, default: 50, description: 'Most rows of the page.' },
-  cursor: { in: 'query', kind: 'text', min: 1, max: 200, description: '`next_cursor` of the page before.' },
+  limit: {
+    in: 'query',
+    kind: 'integer',
+    min: 1,
+    max: 200,
+    default: 50,
+    description: 'Maximum number of rows per page.',
+  },
+  cursor: { in: 'query', kind: 'text', min: 1, max: 200, description: '`next_cursor` of the previous page.' },
 } as const satisfies ParameterTable
 
-/** The query of a route that has no headers or body to judge; throws the one failure that lists every wrong parameter. */
+/** Parses the query of a route that has no other input. Throws one failure that lists every invalid parameter. */
 export function queryOf<T extends ParameterTable>(table: T, { url }: Pick<RequestContext, 'url'>): Parameters<T> {
   const query = url.searchParams
   const parsed = parseParameters(table, { query: (name) => query.getAll(name), header: () => null })
@@ -18,7 +25,7 @@ export function queryOf<T extends ParameterTable>(table: T, { url }: Pick<Reques
 }
 
 export function refuseCursor(cursor: string): Failed {
-  const rule = 'must be the next_cursor of the page before'
+  const rule = 'must be the next_cursor of the previous page'
   return new Failed(
     wrongParameters([
       { param: 'cursor', in: 'query', code: 'invalid_parameter', rule, received: cursor.slice(0, 100) },
@@ -26,7 +33,7 @@ export function refuseCursor(cursor: string): Failed {
   )
 }
 
-/** Cuts rows, of which one more was read than goes out, to a page with the id to go on from. */
+/** Cuts rows to a page. One row more than `limit` must have been read, which tells whether another page follows. */
 export function pageOf<Row extends { readonly id: string }>(
   rows: readonly Row[],
   limit: number,

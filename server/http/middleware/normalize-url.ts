@@ -1,11 +1,11 @@
-/** A request whose URL the router could not read as it came. */
+/** A request whose original URL the router could not parse. */
 export class NormalizedRequest extends Request {
-  /** As it came. */
+  /** As received. */
   readonly original: Request
-  /** Whether it named a host that is none: a 400 by RFC 9112 3.2. HTTP/1.0 may name none. */
+  /** Whether its Host is invalid: a 400 by RFC 9112 3.2. HTTP/1.0 may omit the Host. */
   readonly hasBadHost: boolean
 
-  /** `url`: path and query, on a host of our own. */
+  /** `url`: the path and query on a placeholder host. */
   constructor(url: string, original: Request, hasBadHost: boolean) {
     const { method, headers, body, signal } = original
     super(url, { method, headers, body, signal })
@@ -14,13 +14,12 @@ export class NormalizedRequest extends Request {
   }
 }
 
-/** The shortest authority behind which the router finds the path: it looks for it from the 11th character of the URL on. */
+/** URLs that the router can parse: it looks for the path from the 11th character on. */
 const ROUTABLE = /^https?:\/\/[^/?#]{4,}\/[^#]*$/
 
 /**
- * The request as the router can read it; nearly always the one that came. Bun hands over a path alone where there is no usable
- * `Host`; Elysia takes another part of the URL for the path where the host has under four characters (`http://gw/...`), and keeps
- * a fragment in it.
+ * The request in a form that the router can parse; usually unchanged. Without a usable `Host`, Bun passes a bare path; for hosts
+ * with fewer than four characters (`http://gw/...`), Elysia mistakes another part of the URL for the path, and it keeps fragments.
  */
 export function normalizeUrl(request: Request): Request {
   const { url } = request
@@ -30,9 +29,9 @@ export function normalizeUrl(request: Request): Request {
   return new NormalizedRequest(`http://localhost${pathname}${search}`, request, !usable && request.headers.has('host'))
 }
 
-/** Whether the request named a host that is none. */
+/** Whether the request has an invalid Host. */
 export function hasBadHost(request: Request): boolean {
-  // Two Host headers reach us as one, joined by a comma (RFC 9112 section 3.2).
+  // Two Host headers arrive as one, joined by a comma (RFC 9112 section 3.2).
   if (request.headers.get('host')?.includes(',')) return true
   return request instanceof NormalizedRequest && request.hasBadHost
 }

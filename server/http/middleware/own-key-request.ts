@@ -2,8 +2,8 @@ import type { Address } from '../../core/credentials/address'
 import type { KeyId } from '../../core/ids'
 
 /**
- * A request that the playground makes for an owner who is signed in: it goes by one of the owner's keys, whose secret nobody has, and
- * comes from where the owner is.
+ * A request that the playground makes for a signed-in owner. It uses one of the owner's keys without its secret (which is not
+ * stored), and carries the owner's own address.
  */
 export class OwnKeyRequest extends Request {
   readonly key: KeyId

@@ -21,21 +21,21 @@ import type { GatedContext } from './request-context'
 
 const NONE: readonly string[] = []
 
-/** What is sold behind one route, and the headers that its successes carry. */
+/** What one route sells, and the headers of its successful responses. */
 export interface PricedRoute<T extends ParameterTable = ParameterTable> {
   readonly operation: Operation<T>
-  /** A provider, or what makes the one of a call that acts for its key. */
+  /** A provider, or a function that makes one for the key of the call. */
   readonly provider: Provider<Parameters<T>> | ((authenticated: AuthenticatedCall) => Provider<Parameters<T>>)
   headers?(input: Parameters<T>): Record<string, string>
 }
 
-/** Sources of the data endpoints. */
+/** Providers of the data endpoints. */
 export interface DataProviders {
   readonly images: Provider<ImageSearchInput>
   readonly context: Provider<LlmContextInput>
 }
 
-/** All operations of the catalogue, each with what answers it: for HTTP and MCP alike. */
+/** All catalogue operations with their providers, for HTTP and MCP alike. */
 export function pricedRoutes(
   { images, context }: DataProviders,
   social: SocialParts | null,
@@ -57,7 +57,7 @@ export function pricedRoutes(
   return new Map(all.map((route) => [route.operation.name, route]))
 }
 
-/** A priced call as it was asked for: by a request, or by a tool call of MCP. */
+/** The input of a priced call, from an HTTP request or an MCP tool call. */
 export interface AskedCall {
   readonly reply: Reply
   readonly authenticated: AuthenticatedCall
@@ -65,7 +65,7 @@ export interface AskedCall {
   readonly url: URL
   readonly hangUp: AbortSignal
   header(name: string): string | null
-  /** The JSON body; undefined when there is none. */
+  /** The JSON body; undefined if there is none. */
   body(): Promise<Result<unknown, Failure>>
 }
 
@@ -80,7 +80,7 @@ export function askedBy(context: GatedContext): AskedCall {
   }
 }
 
-/** Sells the operations of the catalogue: the whole input is validated, then the pipeline runs the call, then it is answered. */
+/** Sells the catalogue operations: validates the whole input, runs the call through the pipeline, and replies. */
 export class PricedCalls {
   private readonly deps: PipelineDeps
   private readonly routes: ReadonlyMap<OperationName, PricedRoute>
@@ -90,7 +90,7 @@ export class PricedCalls {
     this.routes = routes
   }
 
-  /** Answers a call that was authenticated. Everything wrong with its input is told at once. */
+  /** Answers an authenticated call. Lists all input errors at once. */
   async answer(asked: AskedCall, name: OperationName): Promise<Response> {
     const { reply, authenticated, hangUp } = asked
     const route = this.routes.get(name)
@@ -134,6 +134,7 @@ async function rawInput({ method, url, header, body }: AskedCall): Promise<Resul
   const read = await body()
   if (!read.ok) return read
   const parameters = read.value === undefined ? {} : read.value
-  if (!isJson(parameters)) return no(failure('invalid_request', 'The body must be a JSON object of parameters.'))
+  if (!isJson(parameters))
+    return no(failure('invalid_request', 'The body must be a JSON object that contains the parameters.'))
   return ok({ ...wire, body: parameters })
 }

@@ -4,10 +4,10 @@ import { isGooglePath } from '../routing/google-path'
 import { audienceOf } from './audience'
 
 /**
- * What the caller showed (spec 5.1, 5.3): `Authorization: Bearer`, a key or an app's access token; on `/v1/messages` also `x-api-key`, on Google's paths also
- * `x-goog-api-key`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` pay for one request. The clients of x402 leave the key of the request that was
- * answered 402 beside it: where a payment is taken, it is the payment that pays then.
- * An `Authorization` of another scheme is a credential that nobody knows, never "none".
+ * The caller's credential (spec 5.1, 5.3). `Authorization: Bearer` carries a key or an app's access token; `/v1/messages` also takes
+ * `x-api-key`, and Google's paths `x-goog-api-key`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` pay for one request.
+ * After a 402, x402 clients send the payment along with the original key; where payments are accepted, the payment wins.
+ * An `Authorization` with another scheme is an unknown credential, never "none".
  */
 export function readCredential(headers: Headers, path: string, route: Route): Credential {
   const authorization = headers.get('authorization')

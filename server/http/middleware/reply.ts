@@ -11,12 +11,12 @@ import { idHeaders, type RequestIds } from './request-ids'
 
 type Ended<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
 
-/** Bodies above this go out as one direct stream: Bun sends a larger one with a system call per header (facts/performance). */
+/** Larger bodies are sent as one direct stream; otherwise Bun makes a system call per header (facts/performance). */
 const CORKED_BYTES = 15_000
 
 /**
- * The answer to one gated request, whether it was authenticated or refused. Every answer carries the request ids and
- * the limit headers, and every call of a known caller leaves its row.
+ * Builds the response to one gated request, authenticated or refused. Every response carries the request ids and limit headers,
+ * and every call of a known caller is logged.
  */
 export class Reply {
   readonly incoming: IncomingCall
@@ -35,7 +35,7 @@ export class Reply {
     path: string
     journal: Pick<Journal, 'note'>
     now: () => number
-    /** Public origin, for what tells an app where to get a token. */
+    /** Public origin, to tell apps where to get a token. */
     origin: string
   }) {
     this.verdict = parts.verdict
@@ -52,17 +52,17 @@ export class Reply {
     return 'failure' in this.verdict ? this.verdict.failure : null
   }
 
-  /** Names the model that the call is of, for its row where nobody else writes one. */
+  /** Sets the model of the call, for its log row. */
   about(model: string): void {
     this.model = model
   }
 
-  /** Names the betas of the caller that the vendor does not get, in every answer to the call. */
+  /** Lists the caller's betas that are not forwarded to the vendor, in every response to the call. */
   removedBetas(names: readonly string[]): void {
     if (names.length > 0) this.more['x-gateway-removed-betas'] = names.join(', ')
   }
 
-  /** The answer to a priced call, however it ended. */
+  /** The response to a priced call, whatever its outcome. */
   outcome(outcome: Outcome): Response {
     switch (outcome.kind) {
       case 'served':
@@ -78,7 +78,7 @@ export class Reply {
     }
   }
 
-  /** The body of a failure that comes behind the headers of a stream. */
+  /** The JSON of a failure that occurs after a stream has started. */
   failureJson(problem: Failure): string {
     return JSON.stringify(failureBody(problem, this.ids.own, this.path))
   }
@@ -94,22 +94,22 @@ export class Reply {
     return new Response(body, { status, headers: { ...this.headers(), ...headers } })
   }
 
-  /** A failure; on a priced route it says that it cost nothing. `hasRow`: its row is written. */
+  /** A failure. On a priced route it states a cost of 0. `hasRow`: the log row is already written. */
   refuse(problem: Failure, readings?: Readings, hasRow = false): Response {
     const status = problem.passThrough?.status ?? FAILURES[problem.code].status
-    // When the database takes no writes, a row about it would only queue behind them, and its id may be taken.
+    // If the database accepts no writes, a log row would only queue behind them, and its id may already exist.
     if (!hasRow && problem.code !== 'service_unavailable') this.note(status, problem.code)
     const headers = new Headers(this.headers(readings))
     if (this.incoming.route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
     return failureResponse(problem, this.ids.own, this.path, headers, this.origin)
   }
 
-  /** Why this caller may not go there either, or null. */
+  /** Why this caller may not call that route, or null. */
   forbids(route: Route): Failure | null {
     return forbidden(this.verdict.caller, route)
   }
 
-  /** An answer that another part of the service made. It is in the log under its own name when `isLogged`. */
+  /** A response that another part of the gateway made. `isLogged`: its log row is already written. */
   passed(answer: Response, isLogged: boolean): Response {
     if (!isLogged) this.note(answer.status, null)
     const headers = new Headers(answer.headers)
@@ -118,39 +118,39 @@ export class Reply {
     return new Response(answer.body, { status: answer.status, headers })
   }
 
-  /** A success that was charged: its row went down with the charge. */
+  /** A charged success. Its log row was written with the charge. */
   private served({ body, headers, cost, receipt, readings }: Ended<'served'>): Response {
-    // An answer that was paid for by itself is the payer's alone.
+    // A pay-per-request response belongs to the payer alone, so shared caches must not keep it.
     const paid = receipt ? { ...receipt.headers, 'cache-control': 'private' } : {}
     return this.send(200, body, { 'x-cost-micros-usd': String(cost), ...paid, ...headers }, readings)
   }
 
-  /** A success whose cost is not known yet: the stream charges it, and leaves its row. */
+  /** A success whose cost is not known yet. The stream charges it and writes its log row. */
   private streaming({ body, headers, readings }: Ended<'streaming'>): Response {
     const all = {
       ...this.headers(readings),
       ...headers,
       'cache-control': 'no-store',
-      // Or nginx keeps events until its buffer is full.
+      // Otherwise nginx buffers the events.
       'x-accel-buffering': 'no',
     }
     return new Response(body, { headers: all })
   }
 
-  /** What a call would cost, which is not run. */
+  /** The price of a call that is not run. */
   private quoted({ quote, balance }: Quoted): Response {
     const { most, fixed, version } = quote
-    const told = {
+    const body = {
       operation: operationOf(this.incoming.route),
       price: { mode: fixed ? 'fixed' : 'most', currency: 'USD', amount: formatUsd(most) },
       cost_micros_usd: most,
       price_version: version,
       available_micros_usd: balance,
     }
-    return this.free({ quote: told }, { 'x-cost-micros-usd': '0', 'cache-control': 'no-store' })
+    return this.free({ quote: body }, { 'x-cost-micros-usd': '0', 'cache-control': 'no-store' })
   }
 
-  /** The answer of an earlier request under the same `Idempotency-Key`: charged then, not now. */
+  /** The response to an earlier request with the same `Idempotency-Key`, which was charged then. */
   private repeated({ body, headers }: Ended<'repeated'>): Response {
     this.note(200, null)
     return this.send(200, body, { ...headers, 'x-cost-micros-usd': '0', 'idempotency-replayed': 'true' })
@@ -187,7 +187,7 @@ function operationOf(route: Route): string {
 }
 
 function corked(body: string | Uint8Array<ArrayBuffer>): ReadableStream {
-  // Bun's own kind of source; the DOM's types do not know it.
+  // A source type of Bun's that the DOM types do not include.
   const direct = {
     type: 'direct',
     async pull(controller: { write(chunk: string | Uint8Array): void; close(): void }) {

@@ -11,25 +11,25 @@ import { OwnKeyRequest } from './own-key-request'
 import type { Reply } from './reply'
 import { type RequestIds, requestIds } from './request-ids'
 
-/** The part of Bun's server that a request needs. Null for a call that came over no socket. */
+/** The part of Bun's server that a request needs. Null for an in-process call. */
 export type BunServer = {
   requestIP(request: Request): { readonly address: string } | null
   timeout(request: Request, seconds: number): void
 } | null
 
-/** What is known of one request. It is on Elysia's own context as `context`, from `onRequest` to `onError`. */
+/** The state of one request. Available on Elysia's context as `context`, from `onRequest` to `onError`. */
 export class RequestContext implements BodySource {
   readonly request: Request
   readonly intake: Intake
   readonly ids: RequestIds
-  /** Of the client, behind the proxies that are trusted. */
+  /** The client's address, behind trusted proxies. */
   readonly address: Address
   /** When it arrived. */
   readonly at: number
   readonly url: URL
-  /** Whether it was made on this machine and came past no proxy. */
+  /** Whether it came from this machine without a proxy. */
   readonly isFromThisMachine: boolean
-  /** Set once the call was authenticated; never for a path that is not gated. */
+  /** Set once the call is authenticated; never for a path that is not gated. */
   reply: Reply | null = null
   authenticated: AuthenticatedCall | null = null
   private account: AccountId | null = null
@@ -54,39 +54,39 @@ export class RequestContext implements BodySource {
     return this.account === null ? `address ${limitSubject(this.address)}` : `account ${this.account}`
   }
 
-  /** Counts the body on this account, once the account is known to be the one that sends it. */
+  /** Counts the body against this account, once it is known who sends it. */
   countBodyOn(account: AccountId): void {
     this.account = account
   }
 
-  /** Lets the connection be silent for as long as it takes: for calls that have deadlines of their own. */
+  /** Disables the idle timeout of the connection, for calls that have their own deadlines. */
   allowSilence(): void {
     this.server?.timeout(original(this.request), 0)
   }
 }
 
-/** The context of a call that was authenticated. */
+/** The context of an authenticated call. */
 export interface GatedContext<C extends Caller = Caller> extends RequestContext {
   reply: Reply
   authenticated: AuthenticatedCall & { readonly caller: C }
 }
 
-/** What every context is made with. */
+/** Dependencies of every context. */
 export interface ContextDeps {
   readonly clock: Clock
   readonly intake: Intake
-  /** The client's address, of the socket's and of what trusted proxies say. */
+  /** The client's address, from the socket's and the headers of trusted proxies. */
   readonly addressOf: (socket: Address, headers: Headers) => Address
 }
 
 const IN_PROCESS: Address = { family: 4, bits: 0x7f000001 }
 
-/** The request as it came, which is the one that Bun's server knows. */
+/** The original request, which is the one that Bun's server knows. */
 function original(request: Request): Request {
   return request instanceof NormalizedRequest ? request.original : request
 }
 
-/** Tells client addresses; `onUnknown` hears once of each reason why one is unknown. */
+/** Determines client addresses. `onUnknown` is called once for each reason why one is unknown. */
 export function addressReader(proxies: ProxyTrust, onUnknown: (problem: string) => void): ContextDeps['addressOf'] {
   const known = new Set<string>()
   return (socket, headers) => {
@@ -99,10 +99,10 @@ export function addressReader(proxies: ProxyTrust, onUnknown: (problem: string) 
   }
 }
 
-// Its type is the promise of the hooks: every request has a context before its route runs.
+// A placeholder for the type: the request hooks set a context before any route runs.
 const NOT_YET = {} as RequestContext
 
-/** A group of routes, whose handlers find the request's context as `context`. */
+/** A group of routes whose handlers get the request's context as `context`. */
 export function routeGroup<const Prefix extends string = ''>(config: ElysiaConfig<Prefix> & { readonly name: string }) {
   return new Elysia(config).decorate('context', NOT_YET)
 }

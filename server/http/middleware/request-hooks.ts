@@ -17,8 +17,8 @@ export interface RequestHookOptions {
 }
 
 /**
- * What happens to every request before its route and after its failure: its context, and ids on every answer; on gated paths
- * authentication, whose verdict and headers reach every answer, a 404 and a 405 included; one shape for every failure.
+ * Runs around every request. Creates its context, sets request ids on every response, authenticates gated paths (so that even
+ * their 404 and 405 carry the limit headers), and gives all failures one shape.
  */
 export function requestHooks(options: RequestHookOptions, endpoints: Endpoints) {
   const { contexts, gate, dashboard, isDraining, onFault } = options
@@ -34,7 +34,7 @@ export function requestHooks(options: RequestHookOptions, endpoints: Endpoints) 
       elysia.context = context
       const path = context.url.pathname
       const closed = hasBadHost(request)
-        ? failure('invalid_request', 'The Host header does not name a host.')
+        ? failure('invalid_request', 'The Host header is not a valid host name.')
         : isDraining() && !isProbe(path)
           ? failure('service_unavailable', 'This server is shutting down. Try again.', { retryAfterSeconds: 1 })
           : null

@@ -1,14 +1,14 @@
-/** What a page may ask the browser for: nothing that the dashboard does not use. */
+/** Browser features that no page may use. */
 const PERMISSIONS = ['camera', 'display-capture', 'geolocation', 'microphone', 'midi', 'payment', 'serial', 'usb']
 const PERMISSIONS_POLICY = PERMISSIONS.map((name) => `${name}=()`).join(', ')
 const YEAR_SECONDS = 31_536_000
 
-/** Pages that an app may open in a window of its own, which it then has to hear back from: isolated, it would not (OAuth). */
+/** Pages that apps open in a popup during OAuth. They are not isolated, or the app could not communicate with the popup. */
 const OPENED_BY_APPS: ReadonlySet<string> = new Set(['/sign-in', '/sign-up', '/consent'])
 
 /**
- * Adds to an answer what every browser must be told, whatever route made it: that its type is as stated, on https that this host is
- * https only (its subdomains are not ours to bind), and of pages that no other site shares their window or their sensors.
+ * Adds the security headers of every response: no type sniffing; on https, HSTS for this host (not its subdomains, which are not
+ * ours); and for pages, isolation from other sites' windows and no access to sensors.
  */
 export function securedResponse(response: Response, path: string, isHttps: boolean): Response {
   const { headers } = response

@@ -12,20 +12,20 @@ import { readCallOptions } from '../middleware/call-options'
 import { readJsonChunks } from '../middleware/json-body'
 import type { GatedContext } from '../middleware/request-context'
 
-/** Most bytes of a model call's body (spec-answers 2). */
+/** Maximum size of a model call's body (spec-answers 2). */
 const MAX_BODY_BYTES = 32 * 1024 * 1024
 const BODY_DEADLINE_MS = 300_000
-/** What vendors read of a caller's headers. */
-const PASSED_ON = ['anthropic-version', 'anthropic-beta']
+/** Caller headers that are forwarded to vendors. */
+const FORWARDED_HEADERS = ['anthropic-version', 'anthropic-beta']
 
-/** What is called behind one path. */
+/** The operation and wire format behind one path. */
 export interface ModelTarget {
   readonly operation: ModelOperationName
   readonly wire: ModelWire
   readonly path: WirePath
 }
 
-/** The way of a model call through HTTP: its body as bytes, then the pipeline, then the answer, plain or streamed. */
+/** Handles model calls over HTTP: reads the body as bytes, runs the pipeline, and replies in one piece or as a stream. */
 export class ModelCalls {
   private readonly pipeline: PipelineDeps
   private readonly deps: ModelDeps
@@ -37,15 +37,15 @@ export class ModelCalls {
     this.bodies = bodies
   }
 
-  /** What a call with this body would come to at most. Nobody is asked, and nothing is taken or written down. */
+  /** The maximum cost of a call with this body. Calls no vendor, charges nothing and records nothing. */
   estimate(call: Parameters<typeof estimateModelCall>[1]) {
     return estimateModelCall(this.deps, call)
   }
 
-  /** Answers a call that was authenticated: one place, then the body, then the rest of the way. */
+  /** Answers an authenticated call: takes a concurrency slot, reads the body, then runs the call. */
   async answer(context: GatedContext, target: ModelTarget): Promise<Response> {
     const { request, reply, authenticated } = context
-    // A long body, and a model that thinks for minutes, are no idle connections: our own clocks bound both.
+    // Long uploads and slow models are not idle connections; both have their own deadlines.
     context.allowSilence()
     const options = readCallOptions((name) => request.headers.get(name))
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
@@ -55,7 +55,7 @@ export class ModelCalls {
       if (!taken.ok) return taken
       const { byteLength, giveBack } = taken.value
       place?.with(giveBack)
-      if (byteLength === 0) return no(failure('invalid_request', 'The body is missing.'))
+      if (byteLength === 0) return no(failure('invalid_request', 'The body is missing. Send a JSON object.'))
       const read = await this.bodies.read(target.wire, taken.value, target.path)
       return read.ok ? modelWork(this.deps, this.call(context, target, read.value)) : read
     })
@@ -68,7 +68,7 @@ export class ModelCalls {
     { request: body, digest }: ReadModelBody,
   ): ModelCall {
     const headers = Object.fromEntries(
-      PASSED_ON.flatMap((name) => {
+      FORWARDED_HEADERS.flatMap((name) => {
         const value = request.headers.get(name)
         return value === null ? [] : [[name, value]]
       }),
@@ -81,7 +81,7 @@ export class ModelCalls {
       path,
       request: body,
       headers,
-      // Byte for byte: what vendors have in their bodies is not ours to judge equal.
+      // Compared byte for byte: the gateway cannot know which vendor bodies are equivalent.
       fingerprint: () =>
         fingerprintOf({
           method,

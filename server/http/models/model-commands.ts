@@ -12,7 +12,7 @@ export interface ModelCommandParts {
 
 type Command = (body: Readonly<Record<string, unknown>>) => Promise<Result<unknown, Failure>>
 
-/** What an operator can order of models, over the control socket (`bun run gateway operator model ...`). */
+/** Operator commands for models, over the control socket (`bun run gateway operator model ...`). */
 export function modelCommands(
   { models, modelAdmin }: ModelCommandParts,
   actor: Actor,

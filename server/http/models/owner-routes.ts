@@ -13,7 +13,7 @@ import { type CallEstimate, type ModelList, NewCallEstimate, wireModel } from '.
 
 const WIRES = { chat_completions: CHAT_COMPLETIONS, messages: MESSAGES, generate_content: GENERATE_CONTENT }
 
-/** Models as an owner looks at them before a call: what there is, and what a call would cost at most. */
+/** For owners: the available models, and the maximum cost of a call. */
 export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCatalogue; modelCalls: ModelCalls }) {
   const { owners, models, modelCalls } = parts
   return routeGroup({ name: 'owner-models', prefix: '/api' })

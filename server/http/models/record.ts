@@ -24,49 +24,51 @@ const RATE = opaque<number>({ type: 'number', description: 'USD per million toke
 export const ModelRecord = named(
   'Model',
   record('One model.', {
-    id: text('What a call names.'),
+    id: text('The id to send as `model`.'),
     object: oneOf(['model'], 'Always `model`.'),
     created: whole('UNIX time in seconds.'),
-    owned_by: text('Who makes it.'),
-    recharge_required: yesOrNo('Whether only accounts that topped up may call it; signup credit pays for the others.'),
+    owned_by: text('The vendor of the model.'),
+    recharge_required: yesOrNo(
+      'Whether an account must have topped up before it can call this model. If false, signup credit is enough.',
+    ),
     supported_endpoint_types: listOf(oneOf(ENDPOINT_TYPES, 'A route.'), 'The routes it can be called on.'),
     pricing: record(
       'Prices. `cache_write_1h` is of what a cache keeps for an hour, where that has a price of its own.',
       { input: RATE, output: RATE, cache_read: RATE, cache_write: RATE, cache_write_1h: RATE },
       ['cache_write_1h'],
     ),
-    price_version: text('Names this price in every charge made at it.'),
-    context_tokens: orNull(whole('Most tokens of input; null when not known.')),
-    max_output_tokens: orNull(whole('Most tokens of output; null when not known.')),
+    price_version: text('The price version, recorded with every charge.'),
+    context_tokens: orNull(whole('Maximum input tokens; null when unknown.')),
+    max_output_tokens: orNull(whole('Maximum output tokens; null when unknown.')),
   }),
 )
 export type ModelRecord = Static<typeof ModelRecord>
 
 export const ModelList = named(
   'ModelList',
-  record('All models.', { object: oneOf(['list'], 'Always `list`.'), data: listOf(ModelRecord, 'By id.') }),
+  record('All models.', {
+    object: oneOf(['list'], 'Always `list`.'),
+    data: listOf(ModelRecord, 'The models, sorted by id.'),
+  }),
 )
 export type ModelList = Static<typeof ModelList>
 
-/** A call whose price is asked. */
-export const NewCallEstimate = form('A call to judge.', {
+/** A call to estimate. */
+export const NewCallEstimate = form('A call to estimate.', {
   endpoint_type: oneOf(ENDPOINT_TYPES, 'The route.'),
-  model: saying(
-    'must be the id of a model',
-    text('The model; it stands in the body too where the route has it there.'),
-  ),
+  model: saying('must be the id of a model', text('The model. Repeat it in the body if the route expects it there.')),
   body: anyObject("The vendor's own body."),
 })
 
 export const CallEstimate = named(
   'CallEstimate',
-  record('What a call of a model comes to at most.', {
+  record('The maximum cost of a model call.', {
     model: text('The model.'),
     price_version: text('The version of its price.'),
-    most_micros_usd: microsUsd('The most that it can cost: so much is held while it runs.', { minimum: 0 }),
+    most_micros_usd: microsUsd('The maximum cost of the call. This amount is held while it runs.', { minimum: 0 }),
     likely_input_tokens: whole('Input tokens as they usually come.', { minimum: 0 }),
-    most_input_tokens: whole('Most input tokens that the body can be.', { minimum: 0 }),
-    most_output_tokens: whole('The output cap times the number of answers.', { minimum: 0 }),
+    most_input_tokens: whole('The maximum number of input tokens in the body.', { minimum: 0 }),
+    most_output_tokens: whole('The output cap multiplied by the number of completions.', { minimum: 0 }),
   }),
 )
 export type CallEstimate = Static<typeof CallEstimate>

@@ -24,7 +24,7 @@ export class ResearchCalls {
     this.parts = parts
   }
 
-  /** Answers a call that was authenticated: one place, then the body, then the job. */
+  /** Answers an authenticated call: takes a concurrency slot, reads the body, then runs the job. */
   async answer({ reply, authenticated, hangUp, header, body }: AskedCall): Promise<Response> {
     const options = readCallOptions(header)
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
@@ -57,8 +57,8 @@ function askedOf(body: unknown): Result<Asked, Failure> {
   if (query !== undefined && messages !== undefined) return wrong('messages', 'cannot be sent together with query')
   const question = typeof query === 'string' ? query : lastUserText(messages)
   if (query === undefined && messages === undefined)
-    return no(failure('missing_parameter', 'query, or messages, is required', { param: 'query' }))
-  if (question.trim() === '') return wrong(query === undefined ? 'messages' : 'query', 'must hold a question')
+    return no(failure('missing_parameter', 'query or messages is required', { param: 'query' }))
+  if (question.trim() === '') return wrong(query === undefined ? 'messages' : 'query', 'must contain a question')
   if (Buffer.byteLength(question) > MAX_QUESTION_BYTES)
     return wrong(query === undefined ? 'messages' : 'query', `must have at most ${MAX_QUESTION_BYTES} bytes`)
   if (typeof stream !== 'boolean') return wrong('stream', 'must be true or false')
@@ -82,7 +82,7 @@ function lastUserText(messages: unknown): string {
     .join('\n')
 }
 
-/** A job as a chat completion, or as chunks of one; what it is at stands beside them under `research`. */
+/** A job as a chat completion, or as its chunks, with progress under `research`. */
 function completionWire(reply: Reply, model: string, now: number): ResearchWire {
   const frame = { id: `research-${reply.incoming.id}`, created: Math.floor(now / 1000), model }
   const chunk = (delta: object, more: object = {}, finish: string | null = null) => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Settings of Scalar: nothing but our own document, no fonts, no telemetry, nothing of its maker's services (facts 1.5). */
+/** Settings of Scalar: only our own document, no web fonts, no telemetry, none of its vendor's services (facts 1.5). */
 export function scalarSettings(url: string) {
   return {
     url,
@@ -15,7 +15,7 @@ export function scalarSettings(url: string) {
   }
 }
 
-/** Answers the page that the plugin wrote, with a language and our icon, closed against everything that is not our own. */
+/** The plugin's page with a language, our icon, and a policy that allows only our own origin. */
 export function docsPage(written: string): Response {
   const html = written
     .replace('<html>', '<html lang="en">')
@@ -24,12 +24,12 @@ export function docsPage(written: string): Response {
   return page(html, `script-src ${["'self'", ...hashes].join(' ')}`)
 }
 
-/** What `/docs` says where the file of its UI was not built. The document is there all the same. */
+/** What `/docs` shows if its UI was not built. The OpenAPI document is available regardless. */
 export function missingDocsPage(): Response {
   return page(NOT_BUILT, "script-src 'none'", 'no-store')
 }
 
-/** The plugin keeps its settings in a script element without code; by its hash it may stand there. */
+/** The plugin keeps its settings in an inline script without code, which the policy allows by its hash. */
 function inlineScripts(html: string): string[] {
   return [...html.matchAll(/<script\b([^>]*)>([\s\S]*?)<\/script>/g)]
     .filter(([, attributes]) => !/\ssrc=/.test(attributes ?? ''))
@@ -54,12 +54,12 @@ const NOT_BUILT = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>API documents</title>
+<title>API documentation</title>
 <body style="max-width: 40rem; margin: 3rem auto; padding: 0 1rem; font: 14px/21px system-ui, sans-serif">
-<h1 style="font-size: 22px">The reader of the API documents is not installed</h1>
-<p>The documents themselves are here: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1) and
+<h1 style="font-size: 22px">The API documentation viewer is not installed</h1>
+<p>The API documentation is available as <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1) and
 <a href="/llms.txt">llms.txt</a> (text).</p>
-<p>To read them on this page, start the gateway with <code>bun run up</code>, which installs the reader.</p>
+<p>To read it on this page, start the gateway with <code>bun run up</code>, which installs the viewer.</p>
 </body>
 </html>
 `

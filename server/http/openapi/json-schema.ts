@@ -44,7 +44,7 @@ type Members<P extends TProperties, O extends keyof P> = {
 
 TypeRegistry.Set<TJudged<unknown>>(JUDGED, (schema, value) => schema[JUDGE](value) === null)
 
-/** An object whose members are all there, but for those named in `optional`. */
+/** An object whose properties are all required, except those in `optional`. */
 export function record<P extends TProperties, O extends keyof P & string = never>(
   description: string,
   members: P,
@@ -90,7 +90,7 @@ export function judged<T>(schema: JsonSchema, judge: (value: unknown) => string 
   return { ...schema, [Kind]: JUDGED, [JUDGE]: judge, [RULE]: undefined } as unknown as TJudged<T>
 }
 
-/** Documents a value that the gateway neither makes nor reads, such as a body of a vendor. */
+/** Documents a value that the gateway neither creates nor reads, such as a vendor's body. */
 export function opaque<T = unknown>(schema: JsonSchema): TUnsafe<T> {
   return Type.Unsafe<T>(schema)
 }
@@ -202,9 +202,9 @@ export function orNull<T extends TSchema>(schema: T, meaning?: string): TJudged<
   )
 }
 
-/** What every page of a list ends with. */
+/** The cursor at the end of every page of a list. */
 export function nextCursor() {
-  return orNull(text('Ask for the next page with it as `cursor`; null on the last page.'))
+  return orNull(text('Send it as `cursor` to get the next page; null on the last page.'))
 }
 
 /** A schema of `components.schemas`. */

@@ -14,9 +14,9 @@ import type { OpenApiDocument, OpenApiOperation } from './open-api'
 import { RESPONSE_HEADERS } from './response-headers'
 
 const TITLE = 'Paid data API gateway'
-const SUMMARY = 'Data APIs, paid per successful request, under a spending cap that holds.'
+const SUMMARY = 'Data APIs, paid per successful request, with enforced spending limits.'
 
-/** What @elysiajs/swagger is told. Its `info` goes into the page unescaped, so it is short and plain. */
+/** The `info` for @elysiajs/swagger, which inserts it into the page unescaped, so it must be short and plain. */
 export const GENERATOR_INFO = { title: TITLE, version: CATALOGUE_VERSION, description: SUMMARY }
 
 /** Schemas, headers and security schemes that operations refer to. */
@@ -38,18 +38,18 @@ export const COMPONENTS = {
       type: 'http',
       scheme: 'bearer',
       description:
-        "An app's access token: `Authorization: Bearer gwat_...`, got from an owner by OAuth 2.1 (see Apps). Good wherever a key is, at the address that it was issued for.",
+        "An app's access token: `Authorization: Bearer gwat_...`, granted by an owner with OAuth 2.1 (see Apps). Works wherever a key works, on the resource it was issued for.",
     },
     session: {
       type: 'apiKey',
       in: 'cookie',
       name: 'better-auth.session_token',
-      description: 'The cookie that sign-up and sign-in set. On https its name begins with `__Secure-`.',
+      description: 'The cookie set by sign-up and sign-in. Over https its name starts with `__Secure-`.',
     },
   },
 }
 
-/** The document of @elysiajs/swagger, made a valid OpenAPI 3.1 document, with samples for the gateway at `origin`. */
+/** Turns the output of @elysiajs/swagger into a valid OpenAPI 3.1 document with samples for the gateway at `origin`. */
 export function openApiDocument(generated: Loose, origin: string): OpenApiDocument {
   const { node, schemas: named } = extractNamed(generated)
   const paths = isLoose(node['paths']) ? node['paths'] : {}
@@ -77,7 +77,7 @@ export function openApiDocument(generated: Loose, origin: string): OpenApiDocume
 function pathItem(path: string, item: Loose, origin: string): Readonly<Record<string, OpenApiOperation>> {
   return Object.fromEntries(
     Object.entries(item).map(([method, raw]) => {
-      // What has no documents of its own has no samples either; the mending makes it valid all the same.
+      // Undocumented operations get no samples, but are still made valid.
       const operation = normalizedOperation(isLoose(raw) ? raw : {}) as unknown as OpenApiOperation
       const samples = operation.security ? { 'x-codeSamples': curlSamples(origin, method, path, operation) } : {}
       return [method, { ...operation, ...samples }]
@@ -85,7 +85,7 @@ function pathItem(path: string, item: Loose, origin: string): Readonly<Record<st
   )
 }
 
-/** Paths stand in the order of their tags; within one, as the routes do. */
+/** Orders paths by tag, and within a tag by mounting order. */
 function placeOf(item: unknown): number {
   const [first] = isLoose(item) ? Object.values(item) : []
   const tags = isLoose(first) && Array.isArray(first['tags']) ? first['tags'] : []
@@ -102,19 +102,19 @@ function introduction(origin: string): string {
     ([name, { rpm, tpm, concurrency }]) => `| ${name} | ${rpm} | ${tpm} | ${concurrency} |`,
   )
   return [
-    `${SUMMARY} Only a success is charged; every answer says what it cost in \`X-Cost-Micros-USD\`.`,
+    `${SUMMARY} Only successful requests are charged; every response states its cost in \`X-Cost-Micros-USD\`.`,
     '## Start',
     `1. [Sign up](#tag/sign-in) (${formatUsd(SIGNUP_CREDIT)} USD of credit, no card) or open the [dashboard](${origin}/).`,
-    '2. [Create a key](#tag/keys), with a spending limit that nothing passes.',
+    '2. [Create a key](#tag/keys), with a spending limit.',
     '3. Call with `Authorization: Bearer <API_KEY>`. Samples read the key from `$GATEWAY_API_KEY` and the session from `cookies.txt`.',
     '## Prices of the catalogue',
     prices.join('\n'),
     'Your account may have different prices, set by the operator. `X-Cost-Mode: quote` returns what a request would cost you, and `X-Max-Price-USD` refuses a request that would cost more than you allow.',
     '## Limits',
-    'Per key and minute; every answer below `/apis` and `/v1` carries the counters. After a 429 wait `Retry-After` seconds, then back off exponentially with jitter, at most 30 s.',
+    'Per key and minute; every response under `/apis` and `/v1` carries the counters. After a 429, wait `Retry-After` seconds, then back off exponentially with jitter, at most 30 s.',
     ['| tier | requests | tokens | at once |', '|---|---|---|---|', ...tiers].join('\n'),
     '## Errors',
-    'Every failure of the gateway has one shape: `{"error": {"type", "code", "message", "request_id", ...}}`. Programs read `code`. An unknown path is 404 `unknown_endpoint`, a wrong method 405 `method_not_allowed` with `Allow`; HEAD never runs a GET.',
+    'Every failure of the gateway has one shape: `{"error": {"type", "code", "message", "request_id", ...}}`. Programs should read `code`. An unknown path returns 404 `unknown_endpoint`, a wrong method 405 `method_not_allowed` with `Allow`. HEAD never runs a GET.',
     `For agents: [llms.txt](${origin}/llms.txt).`,
   ].join('\n\n')
 }

@@ -22,8 +22,8 @@ interface DocsParts {
 }
 
 /**
- * Documents for callers: `/docs` to read, `/openapi.json` for programs, `/llms.txt` for agents. @elysiajs/swagger gathers
- * what the routes carry; its answers are mended before they go out (facts/dashboard.md 1.5).
+ * API documentation: `/docs` for people, `/openapi.json` for programs, `/llms.txt` for agents. @elysiajs/swagger collects it from
+ * the routes; its output is corrected before it is served (facts/dashboard.md 1.5).
  */
 export function docsRoutes({ baseUrl, dashboard, payments }: DocsParts) {
   const script = scriptAddress(dashboard)
@@ -32,7 +32,7 @@ export function docsRoutes({ baseUrl, dashboard, payments }: DocsParts) {
     specPath: DOCUMENT,
     excludeStaticFile: false,
     scalarCDN: script ?? SCRIPT,
-    // The types of the plugin are of an older Scalar, and of OpenAPI 3.0.
+    // The plugin's types are for an older Scalar and OpenAPI 3.0.
     scalarConfig: scalarSettings(DOCUMENT) as object,
     documentation: { info: GENERATOR_INFO, components: COMPONENTS, paths: signInPaths() } as object,
   })
@@ -41,7 +41,7 @@ export function docsRoutes({ baseUrl, dashboard, payments }: DocsParts) {
   const generate = handlerOf(DOCUMENT)
   if (!(html instanceof Response) || typeof generate !== 'function') throw new Error('@elysiajs/swagger has changed')
   let made: Promise<{ readonly document: OpenApiDocument; readonly text: string }> | null = null
-  // Made at the first question: only then are all routes there, and the ways to pay open.
+  // Built on first use, when all routes are mounted and the payment methods are known.
   const document = () => {
     made ??= (async () => {
       const generated: unknown = generate()
@@ -71,7 +71,7 @@ function text(body: string, contentType: string): Response {
   })
 }
 
-/** The address of the reader's script, with what tells its bytes apart so that it can be kept for good; null when it was not built. */
+/** The address of the docs script, with a content hash so that it can be cached forever; null if it was not built. */
 function scriptAddress(dashboard: DashboardFiles): string | null {
   const file = dashboard.answer(new Request(`http://localhost${SCRIPT}`, { method: 'HEAD' }))
   const version = /[\w-]+/.exec(file?.headers.get('etag') ?? '')?.[0]

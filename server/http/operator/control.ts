@@ -8,16 +8,16 @@ import { type ModelCommandParts, modelCommands } from '../models/model-commands'
 import type { Readiness } from '../system/readiness'
 import { type Command, type OperatorParts, operatorCommands } from './operator-commands'
 
-/** The file of a data folder that operators' commands speak to: only who may read the folder is an operator here. */
+/** The control socket in the data folder. Access to the folder is what makes a user an operator here. */
 export const CONTROL_SOCKET = 'control.sock'
 
 const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
-/** Answers the operator's commands (`bun run gateway operator ...`), which reach the running server over its control socket. */
+/** Handles operator commands (`bun run gateway operator ...`), which reach the running server over its control socket. */
 export function controlDesk(
   parts: OperatorParts &
     ModelCommandParts & {
-      /** What a wallet on this machine must know; null where there is no way to pay. */
+      /** Network details for a wallet on this machine; null if no payment method is configured. */
       readonly network: () => Promise<unknown>
       readonly intake: Intake
       readonly readiness: Readiness
@@ -26,7 +26,7 @@ export function controlDesk(
   const commands = new Map(
     Object.entries<Command>({ ...operatorCommands(parts, CONSOLE), ...modelCommands(parts, CONSOLE) }),
   )
-  // Not an operator's order: only who may open the socket is told, and only over it.
+  // Not operator commands over HTTP: available only over the socket.
   commands.set('payments', async () => ok({ network: await parts.network() }))
   commands.set('ready', async () =>
     ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),

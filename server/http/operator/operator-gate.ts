@@ -5,9 +5,9 @@ import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/o
 import type { RequestContext } from '../middleware/request-context'
 import { type CommandBody, type OperatorCommand, type OperatorParts, operatorCommands } from './operator-commands'
 
-/** Lets operators alone through to what the Operator page does, and names them in the audit. */
+/** Restricts the actions of the Operator page to operators, and records them in the audit log. */
 export function operatorGate(parts: OperatorParts, owners: OwnerSessions) {
-  /** Throws for who is no operator, and for a write of a session that is not from today. */
+  /** Throws if the owner is not an operator, or for a write without a recent sign-in. */
   const operator = async (context: RequestContext): Promise<Owner> => {
     const { request } = context
     const writes = request.method !== 'GET' && request.method !== 'HEAD'
@@ -18,7 +18,7 @@ export function operatorGate(parts: OperatorParts, owners: OwnerSessions) {
   }
   return {
     operator,
-    /** Runs one command with the request's body; `more` goes before what the body says. */
+    /** Runs one command with the request's body; `more` overrides the body. */
     async order(context: RequestContext, name: OperatorCommand, more: CommandBody) {
       const { actor } = await operator(context)
       const body: unknown = taken(await readJson(context)) ?? {}

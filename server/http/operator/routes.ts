@@ -1,5 +1,6 @@
 import { OPERATIONS } from '../../core/catalogue/operations'
 import type { ParameterTable } from '../../core/catalogue/parameters'
+import { isoTime } from '../../core/clock'
 import type { LimitRequestId } from '../../core/ids'
 import type { ModelCatalogue } from '../../core/models/catalogue'
 import { formatUsd } from '../../core/money'
@@ -28,8 +29,8 @@ type Parts = OperatorParts & {
 }
 
 /**
- * Requests for higher limits, and prices, as an operator decides them (spec-answers 4), and how the upstreams of the models are.
- * Only for operators; audited.
+ * For operators: decides requests for higher limits, sets prices (spec-answers 4), and shows the state of the model upstreams. Every
+ * change is audited.
  */
 export function operatorRoutes(parts: Parts) {
   const { limitRequests, prices, models, upstreams } = parts
@@ -67,7 +68,7 @@ export function operatorRoutes(parts: Parts) {
           catalogue: Object.values(OPERATIONS).map(({ name, price }) => ({ operation: name, usd: formatUsd(price) })),
           prices: prices.all().map(({ operation, accountId, amount, id, at }) => ({
             ...{ operation, account: accountId, usd: amount === null ? null : formatUsd(amount), version: id },
-            at: new Date(at).toISOString(),
+            at: isoTime(at),
           })),
         }
       },
@@ -85,7 +86,7 @@ export function operatorRoutes(parts: Parts) {
 }
 
 function wireUpstream({ name, models, breaker, failures, failingSince, nextTryAt, underWay }: UpstreamState) {
-  const time = (at: number | null) => (at === null ? null : new Date(at).toISOString())
+  const time = (at: number | null) => (at === null ? null : isoTime(at))
   return {
     ...{ name, models: [...models], breaker, failures },
     ...{ failing_since: time(failingSince), next_try_at: time(nextTryAt), under_way: underWay },

@@ -4,21 +4,21 @@ import type { Route } from '../../pipeline/call'
 import { declaredEndpoint, type Endpoint } from './endpoint'
 import { pathPattern } from './path-pattern'
 
-/** Where keys are taken and limits are shown (spec-answers 9). */
+/** Paths that need a credential and carry limit headers (spec-answers 9). */
 const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
 
-/** What says how the server is; answered as long as it can be. */
+/** Health probes, which respond even while the server is draining. */
 export function isProbe(path: string): boolean {
   return path === '/health' || path === '/ready'
 }
 
-/** Where a path goes that is no endpoint's. */
+/** The route of a path that matches no endpoint. */
 export const UNKNOWN_ENDPOINT: Route = {
   kind: 'unmatched',
   failure: failure('unknown_endpoint', 'There is no such endpoint.'),
 }
 
-/** A route as Elysia has it. */
+/** A route as mounted in Elysia. */
 export interface MountedRoute {
   readonly method: string
   readonly path: string
@@ -32,13 +32,13 @@ interface Entry {
   readonly endpoints: ReadonlyMap<string, Endpoint>
 }
 
-/** Everything that is mounted, looked up by path. It never changes: whoever mounts more makes another one (`Endpoints`). */
+/** All mounted routes, looked up by path. Immutable: to mount more, replace the table (`Endpoints`). */
 export class EndpointTable {
   private readonly exact: ReadonlyMap<string, Entry>
   private readonly patterns: readonly Entry[]
   private readonly open: readonly { readonly method: string; readonly pattern: RegExp }[]
 
-  /** The table of the whole gateway. Throws as well where something that is sold is not served. */
+  /** The table of the whole gateway. Also throws if an operation that is sold has no route. */
   static ofGateway(mounted: readonly MountedRoute[]): EndpointTable {
     const served = new Set(mounted.map(({ hooks }) => soldName(declaredEndpoint(hooks))))
     const missing = SOLD.filter((name) => !served.has(name))
@@ -46,7 +46,7 @@ export class EndpointTable {
     return new EndpointTable(mounted)
   }
 
-  /** Throws where a gated route does not say who may call it, where one that is not gated does, and where two declarations meet. */
+  /** Throws if a gated route has no endpoint declaration, an ungated one has one, or two declarations conflict. */
   constructor(mounted: readonly MountedRoute[]) {
     const entries = gatedEntries(mounted.filter(({ path }) => GATED.test(path)))
     this.exact = new Map(entries.filter(([path]) => !isPattern(path)))
@@ -63,8 +63,8 @@ export class EndpointTable {
   }
 
   /**
-   * Where a gated request goes; null when its path is not gated. What is not in the table is a 404, a wrong method a 405 with
-   * `Allow`: HEAD never runs a GET. Nearly every request is for a path without a parameter: it is found without a pattern.
+   * The route of a gated request; null if its path is not gated. Unknown paths are a 404, wrong methods a 405 with `Allow`; HEAD
+   * never runs a GET. Most paths have no parameter and are found without matching patterns.
    */
   routeOf(method: string, path: string): Route | null {
     let entry = this.exact.get(path)
@@ -77,13 +77,13 @@ export class EndpointTable {
     return route ?? { kind: 'unmatched', failure: wrongMethod(method, entry.methods) }
   }
 
-  /** The methods that a path takes that is not gated; empty when there is no such path. */
+  /** The methods of a path that is not gated; empty if there is no such path. */
   methodsAt(path: string): string[] {
     return [...new Set(this.open.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
   }
 }
 
-/** The table in force, which is replaced as a whole: a request sees one table from its beginning to its end. */
+/** The current table. It is replaced as a whole, so that each request sees one consistent table. */
 export class Endpoints {
   private current = new EndpointTable([])
 
@@ -96,12 +96,12 @@ export class Endpoints {
   }
 }
 
-/** The failure of a method that a path does not take. */
+/** The failure of a method that a path does not support. */
 export function wrongMethod(method: string, allow: readonly string[]) {
-  return failure('method_not_allowed', `This endpoint takes ${allow.join(' and ')}, not ${method}.`, { allow })
+  return failure('method_not_allowed', `This endpoint supports ${allow.join(' and ')}, not ${method}.`, { allow })
 }
 
-/** By path, or by pattern where an endpoint has its own; in the order of mounting. */
+/** By path, or by the endpoint's own pattern if it has one; in mounting order. */
 function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
   const found = new Map<string, { pattern: RegExp; endpoints: Map<string, Endpoint> }>()
   for (const { method, path, hooks } of mounted) {
@@ -113,7 +113,7 @@ function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
     const name = endpoint.pattern ? `:${endpoint.pattern.source}` : path
     const entry = found.get(name) ?? { pattern: endpoint.pattern ?? pathPattern(path), endpoints: new Map() }
     const other = entry.endpoints.get(method)
-    if (other && other !== endpoint) throw new Error(`${method} ${path} is declared twice, and not alike.`)
+    if (other && other !== endpoint) throw new Error(`${method} ${path} is declared twice with different endpoints.`)
     entry.endpoints.set(method, endpoint)
     found.set(name, entry)
   }

@@ -7,26 +7,26 @@ import type { GatedContext, RequestContext } from '../middleware/request-context
 import { type Access, type EndpointDocs, operationOf } from '../openapi/documented'
 
 /**
- * Who may call a gated endpoint, and what its calls are. It is said once, where the endpoint is mounted (`served`, or `declared` alone): the table of
- * endpoints, the scope that an app needs and the security of the documents come from it. `C`: who its handler can be called by.
+ * Who may call a gated endpoint, and what kind of call it is. Declared once, where the endpoint is mounted (`served`, or `declared`
+ * alone). The endpoint table, the scope an app needs and the documented security derive from it. `C`: the callers of its handler.
  */
 export interface Endpoint<C extends Caller = Caller> {
   readonly route: Exclude<Route, { kind: 'unmatched' }>
-  /** What a caller shows, for the documents. */
+  /** The credential a caller needs, for the documentation. */
   readonly access: Access
-  /** Which paths are its own, where that is not what the router's own path says. */
+  /** Its paths, if the router's path does not describe them. */
   readonly pattern?: RegExp
-  /** In types alone. */
+  /** Exists only in types. */
   readonly callers?: C
 }
 
-/** An operation of the catalogue: its scope, its price and whether nobody known may pay for it are the operation's. */
+/** A catalogue operation, which determines the scope, the price and whether anonymous callers may pay. */
 export function operationEndpoint({ name, scope, payable }: Operation): Endpoint {
   const route = { kind: 'priced', operation: name, scope, ...(payable && { payable }) } as const
   return { route, access: payable ? 'key or payment' : 'key' }
 }
 
-/** A call of a model: with a key only, and, where it has one, a window beside the key's (spec 8). */
+/** A model call: needs a key, and may have its own rate window in addition to the key's (spec 8). */
 export function modelEndpoint(
   operation: ModelOperationName,
   { rpm, pattern }: { readonly rpm?: number; readonly pattern?: RegExp } = {},
@@ -36,7 +36,7 @@ export function modelEndpoint(
   return { route, access: 'key', ...(pattern && { pattern }) }
 }
 
-/** A free endpoint that needs a key, or an app's token with this scope. `name` is the one that it has in the log. */
+/** A free endpoint that needs a key, or an app's token with this scope. `name` is its name in the request log. */
 export function freeEndpoint(
   name: string,
   scope: Scope | 'any',
@@ -45,42 +45,42 @@ export function freeEndpoint(
   return { route: { kind: 'free', name, scope }, access: appsOnly ? 'app' : 'key', ...(pattern && { pattern }) }
 }
 
-/** A free endpoint that needs a key, or is paid for by a credential alone. */
+/** A free endpoint that needs a key or a payment credential. */
 export function paidInEndpoint(name: string, scope: Scope): Endpoint {
   return { route: { kind: 'free', name, scope, takesPayment: true }, access: 'key' }
 }
 
-/** An endpoint for anybody, at the pace of the caller's address. `paymentInBody`: see `Route`. */
+/** A public endpoint, rate-limited by the caller's address. `paymentInBody`: see `Route`. */
 export function publicEndpoint(more: { readonly paymentInBody?: true } = {}): Endpoint {
   return { route: { kind: 'public', ...more }, access: 'anybody' }
 }
 
-/** Where a mounted route carries its declaration. A symbol, so that it is in no document. */
+/** Holds the declaration of a mounted route. A symbol, so that it never appears in the OpenAPI document. */
 const ENDPOINT = Symbol('endpoint')
 
-/** Declares a mounted route to be this endpoint, with its documents; null keeps it out of the documents. */
+/** Declares a mounted route as this endpoint, with its documentation; null leaves it undocumented. */
 export function declared(endpoint: Endpoint, docs: EndpointDocs | null, ...tables: readonly ParameterTable[]): Hook {
   const operation = docs ? operationOf(docs, endpoint.access, tables) : { hide: true }
-  // Elysia's type knows OpenAPI 3.0 only; what is written here is 3.1, and the mended document says so.
+  // Elysia's type covers OpenAPI 3.0 only; this is 3.1, and the finished document declares it as such.
   return { detail: { ...operation, [ENDPOINT]: endpoint } as unknown as DocumentDecoration }
 }
 
-/** The endpoint that a mounted route was declared to be, or null. */
+/** The endpoint that a mounted route is declared as, or null. */
 export function declaredEndpoint(hooks: unknown): Endpoint | null {
   const detail: unknown = Reflect.get(Object(hooks), 'detail')
   return (Reflect.get(Object(detail), ENDPOINT) as Endpoint | undefined) ?? null
 }
 
-/** What a handler of a gated endpoint is given by Elysia, its context as the gate left it. */
+/** What Elysia passes to the handler of a gated endpoint, with the context that the gate authenticated. */
 export interface GatedCall<C extends Caller = Caller, Params = unknown> {
   readonly context: GatedContext<C>
   readonly params: Params
 }
 
 /**
- * Handler and declaration of an endpoint that is gated, behind its path: `.get('/v1/usage', ...served(REPORT, handler, docs))`.
- * The handler runs as it is: before the router looked for it, its call was authenticated for this very endpoint, or refused and
- * answered (`request-hooks`). It reads the body itself.
+ * The handler and declaration of a gated endpoint, to mount after its path: `.get('/v1/usage', ...served(REPORT, handler, docs))`.
+ * The handler runs only for calls that were authenticated for this endpoint; others are refused before routing (`request-hooks`).
+ * It reads the body itself.
  */
 export function served<C extends Caller, R, Params>(
   endpoint: Endpoint<C>,
@@ -94,7 +94,7 @@ export function served<C extends Caller, R, Params>(
 type GatedHandler<R, Params> = (elysia: { readonly context: RequestContext; readonly params: Params }) => R
 type Hook = { readonly detail: DocumentDecoration }
 
-/** For routes that answer with plain values: sends the value as the reply of its gated call, with all headers of one. */
+/** For routes that return plain values: sends the value with all headers of a gated response. */
 export function gatedReply({
   context: { reply },
   response,

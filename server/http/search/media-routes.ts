@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import { notFound } from '../middleware/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 
-/** The files behind image results of the local index. Null for what is not there. */
+/** The files behind image results of the local index. Null if a file does not exist. */
 export type MediaFiles = (name: string) => Promise<{ body: Uint8Array<ArrayBuffer>; contentType: string } | null>
 
 /** `/media/lucide/*`: served for days, since the files change with the installed package only. */
@@ -11,7 +11,7 @@ export function mediaRoutes(icons: MediaFiles) {
     '/media/lucide/:file',
     async ({ params }) => {
       const file = await icons(params.file)
-      if (!file) throw notFound('There is no such file.')
+      if (!file) throw notFound('There is no file with this name.')
       return new Response(file.body, {
         headers: {
           'content-type': file.contentType,

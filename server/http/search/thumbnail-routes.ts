@@ -7,10 +7,10 @@ import { UNDOCUMENTED } from '../openapi/documented'
 import type { Thumbnails } from './thumbnails'
 
 const QUERY = {
-  url: { in: 'query', kind: 'text', min: 1, max: 4096, required: true, description: 'Where the picture is.' },
+  url: { in: 'query', kind: 'text', min: 1, max: 4096, required: true, description: 'The address of the image.' },
 } as const satisfies ParameterTable
 
-/** Pictures of search results, for the dashboard. Bound to the owner's session, so that it is nobody's open proxy. */
+/** Images of search results for the dashboard. Needs the owner's session, so that it is not an open proxy. */
 export function thumbnailRoutes({ owners, thumbnails }: { owners: OwnerSessions; thumbnails: Thumbnails }) {
   return routeGroup({ name: 'thumbnail', prefix: '/api' }).get(
     '/thumbnail',
@@ -21,7 +21,7 @@ export function thumbnailRoutes({ owners, thumbnails }: { owners: OwnerSessions;
         headers: {
           'content-type': contentType,
           'cache-control': 'private, max-age=3600',
-          // It is a stranger's bytes on our origin: nothing in it runs, whatever it says that it is.
+          // Third-party bytes on our origin: nothing in them may run, whatever their type.
           'content-security-policy': "default-src 'none'; sandbox",
           'x-content-type-options': 'nosniff',
           'cross-origin-resource-policy': 'same-origin',

@@ -15,23 +15,23 @@ strong{overflow-wrap:anywhere}button{font:inherit;font-weight:600;padding:10px 2
 a{color:var(--accent)}:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 `
 
-/** It runs nothing, loads nothing, and leads and sends only to the gateway itself. */
+/** The page runs and loads nothing, and its links and form lead only to the gateway itself. */
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   'x-frame-options': 'DENY',
   'x-content-type-options': 'nosniff',
-  // The address of this page holds the code and the state.
+  // The address of this page contains the code and the state.
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
 }
 
 const AGAIN = 'Ask the app that sent you here for a new link.'
 
-/** Where the button of the page leads. */
+/** Where the page's form is sent. */
 export const CONFIRM_PATH = '/apis/v1/social/oauth_callback/confirm'
 
-/** How a link ended, or what it waits for, for the person in whose browser it came back. */
+/** The page for the user after the approval: confirms the link, or says how it ended. */
 export function callbackPage(end: LinkEnd | Confirmed): {
   status: number
   body: string
@@ -49,20 +49,20 @@ function wordsOf(end: LinkEnd | Confirmed): { status: number; title: string; wor
     case 'linked': {
       const { user, scopes } = end.session
       const title = `@${shown(user.username)} is linked`
-      const words = `<p>The app may now act as ${named(user)}:</p>${listed(scopes)}<p>You can close this page.</p><p class="muted">Not the right account? The owner of the app undoes it under <a href="/social">Social accounts</a>; you can also withdraw the access at the network itself.</p>`
+      const words = `<p>The app may now act as ${named(user)}:</p>${listed(scopes)}<p>You can close this page.</p><p class="muted">Not the right account? The owner of the app undoes it under <a href="/social">Social accounts</a>; you can also revoke access at the network itself.</p>`
       return { status: 200, title, words }
     }
     case 'not_confirmed':
       return page(
         400,
         'Nothing was linked here',
-        `The button works once, for ten minutes, in the browser that opened its page, with cookies allowed. If your account is not linked: ${AGAIN}`,
+        `The button works once, within ten minutes, in the browser that opened the page, with cookies enabled. If your account is not linked: ${AGAIN}`,
       )
     case 'denied':
       return page(
         200,
         'Nothing was linked',
-        `You did not allow the access, so the app cannot act as you. Changed your mind? ${AGAIN}`,
+        `You did not grant access, so the app cannot act as you. Changed your mind? ${AGAIN}`,
       )
     case 'expired':
       return page(400, 'This link has expired', `A link can be used for ten minutes. ${AGAIN}`)
@@ -70,20 +70,16 @@ function wordsOf(end: LinkEnd | Confirmed): { status: number; title: string; wor
       return page(
         400,
         'This link was used already',
-        `Each link works once, and nothing was changed now. If your account is not linked: ${AGAIN}`,
+        `Each link works once. Nothing was changed. If your account is not linked: ${AGAIN}`,
       )
     case 'wrong_state':
       return page(
         400,
         'This link is not known',
-        `It was not started here, or not all of it arrived. Nothing was linked. ${AGAIN}`,
+        `It was not started here, or is incomplete. Nothing was linked. ${AGAIN}`,
       )
     case 'key_gone':
-      return page(
-        400,
-        'The app has no access any more',
-        `Its API key was revoked meanwhile. Nothing was linked. ${AGAIN}`,
-      )
+      return page(400, 'The app has no access any more', `Its API key has been revoked. Nothing was linked. ${AGAIN}`)
     case 'failed':
       return page(
         502,
@@ -93,10 +89,10 @@ function wordsOf(end: LinkEnd | Confirmed): { status: number; title: string; wor
   }
 }
 
-/** Whose app it is stands before the button: whoever was sent here by a stranger sees it before anything is linked. */
+/** Names the key and its owner before the button, so that a user who was sent here by a stranger sees who asks. */
 function question({ user, scopes, asker, link }: Extract<LinkEnd, { kind: 'approved' }>) {
   const username = shown(user.username)
-  const words = `<p>You approved the access at the network. Nothing is linked yet.</p><p>The key <strong><bdi>${escaped(asker.key)}</bdi></strong> of <strong><bdi>${escaped(asker.account)}</bdi></strong> asks to act as ${named(user)}:</p>${listed(scopes)}<form method="post" action="${CONFIRM_PATH}"><input type="hidden" name="link" value="${link}"><button>Link ${Bun.escapeHTML(`@${username}`)}</button></form><p class="muted">Do you not know who asks? Close this page: nothing is linked, and the access is taken back at the network within ten minutes.</p>`
+  const words = `<p>You approved access at the network. Nothing is linked yet.</p><p>The key <strong><bdi>${escaped(asker.key)}</bdi></strong> of <strong><bdi>${escaped(asker.account)}</bdi></strong> asks to act as ${named(user)}:</p>${listed(scopes)}<form method="post" action="${CONFIRM_PATH}"><input type="hidden" name="link" value="${link}"><button>Link ${Bun.escapeHTML(`@${username}`)}</button></form><p class="muted">Don't know who is asking? Close this page: nothing is linked, and access at the network is revoked within ten minutes.</p>`
   return { status: 200, title: `Let this app act as @${username}?`, words }
 }
 

@@ -5,17 +5,17 @@ import { CONFIRM_PATH } from './callback-page'
 const MAX_FORM_BYTES = 1024
 const LINK_ID = /^link_[0-9a-f]{32}$/
 
-/** Binds the button of a page to the browser that got it: no script reads it, and no other site makes a browser send it. */
+/** Binds the page's button to the browser that opened it. Scripts cannot read the cookie and other sites cannot send it. */
 export function proofCookie({ link, proof }: { link: string; proof: string }, overHttps: boolean): string {
   return `${cookie(link, proof, CONFIRM_MS / 1000)}${overHttps ? '; Secure' : ''}`
 }
 
-/** Takes the cookie away: it works once. */
+/** Clears the cookie, which works only once. */
 export function endedCookie(link: string): string {
   return cookie(link, '', 0)
 }
 
-/** The link whose button was pressed, with the proof of this browser; null when another site pressed it, or nothing proves it. */
+/** The link that was confirmed, with this browser's proof; null if another site sent the form or the proof is missing. */
 export async function pressed(request: Request): Promise<{ link: string; proof: string } | null> {
   if (!isOwnForm(request.headers)) return null
   const form = new URLSearchParams((await boundedBytes(request.body, MAX_FORM_BYTES))?.toString('utf8') ?? '')
@@ -27,7 +27,7 @@ export async function pressed(request: Request): Promise<{ link: string; proof: 
   return proof ? { link, proof } : null
 }
 
-/** Each link has its own, so that a second page in the same browser changes nothing of the first one. */
+/** Each link has its own cookie, so that two pages in one browser do not interfere. */
 function nameOf(link: string): string {
   return `gateway_${link}`
 }
@@ -36,7 +36,7 @@ function cookie(link: string, value: string, seconds: number): string {
   return `${nameOf(link)}=${value}; Path=${CONFIRM_PATH}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`
 }
 
-/** The page sends no referrer, so its form comes with the origin `null`; where the browser says more, that counts. */
+/** The page sends no referrer, so its form has the origin `null`. `Sec-Fetch-Site` takes precedence if sent. */
 function isOwnForm(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')
   if (site !== null) return site === 'same-origin'

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 
-/** The built dashboard, held in memory. */
+/** The built dashboard, kept in memory. */
 export type DashboardFiles = {
   /**
-   * The answer to a request no route took, or null when it is not the dashboard's: another method than GET or HEAD,
-   * a path of the API, a file that does not exist. Those stay the API's own 404.
+   * The response to a request that matched no route, or null if it is not for the dashboard: a method other than GET or HEAD,
+   * a path of the API, or a file that does not exist. Those remain 404s of the API.
    */
   answer(request: Request): Response | null
 }
@@ -14,7 +14,7 @@ export type DashboardFiles = {
 type Encoding = 'br' | 'gzip' | 'identity'
 type StoredFile = {
   type: string
-  /** Whether it is a page, which carries the security headers and answers for paths without a file of their own. */
+  /** Whether it is a page. Pages carry security headers, and the index page serves paths without a file. */
   html: boolean
   cacheControl: string
   bodies: ReadonlyMap<Encoding, StoredBody>
@@ -34,7 +34,7 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: 'font/woff2',
 }
 
-/** Below these a miss is the API's 404, never a page. */
+/** Under these paths, a missing file is the API's 404, never a page. */
 const NOT_PAGES =
   /^\/(api|apis|v1|v1beta|mcp|docs|vendor|media|sandbox|health|ready|\.well-known|openapi\.json|assets)(\/|$)/
 
@@ -47,10 +47,10 @@ const PAGE_HEADERS = {
 }
 
 /**
- * Pages where passwords are typed and access is given. Their addresses hold requests of apps and codes of mails, so they tell
- * nobody where they were, and no cache keeps them.
+ * Pages for sign-in and for granting access. Their addresses contain app requests and email codes, so they send no referrer and are
+ * not cached.
  */
-const DOORS: ReadonlySet<string> = new Set([
+const AUTH_PAGES: ReadonlySet<string> = new Set([
   '/sign-in',
   '/sign-up',
   '/consent',
@@ -59,11 +59,11 @@ const DOORS: ReadonlySet<string> = new Set([
   '/reset-password',
   '/confirm-email',
 ])
-const DOOR_HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+const AUTH_PAGE_HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 
 /**
- * Reads the folder once, with the .br and .gz its build put beside the files; a later build is seen by a restart.
- * Where the folder or its index.html is missing, `/` says that the dashboard has not been built.
+ * Reads the folder once, with the .br and .gz files of the build; restart to pick up a later build. If the folder or its index.html
+ * is missing, `/` says that the dashboard has not been built.
  */
 export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
   const files = await readFiles(distDir)
@@ -74,7 +74,7 @@ export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
     answer(request) {
       const path = readPath(request)
       const file = path === null ? undefined : (files.get(path) ?? (isPage(path) ? index : undefined))
-      return file === undefined ? null : answerFile(file, request, path !== null && DOORS.has(path))
+      return file === undefined ? null : answerFile(file, request, path !== null && AUTH_PAGES.has(path))
     },
   }
 }
@@ -99,20 +99,20 @@ function storedFile(path: string, plain: Buffer, br: Buffer | undefined, gz: Buf
   const hash = createHash('sha256').update(plain).digest('base64url').slice(0, 22)
   const bodies = new Map<Encoding, StoredBody>()
   for (const [encoding, content] of [['br', br] as const, ['gzip', gz] as const, ['identity', plain] as const]) {
-    // Each encoding is other bytes, so it needs another tag.
+    // Each encoding has different bytes, so it needs its own tag.
     if (content) bodies.set(encoding, { bytes: new Uint8Array(content), etag: `"${hash}-${encoding}"` })
   }
   return {
     type: TYPES[path.slice(path.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
     html: path.endsWith('.html'),
-    // Names below /assets carry a hash of their content, and what is below /vendor is asked for with one, so that they can
-    // be kept for good; the others cannot.
+    // Names under /assets contain a hash of their content, and files under /vendor are requested with one, so they can be
+    // cached forever; the others cannot.
     cacheControl: /^\/(assets|vendor)\//.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache',
     bodies,
   }
 }
 
-function answerFile(file: StoredFile, request: Request, isDoor: boolean): Response {
+function answerFile(file: StoredFile, request: Request, isAuthPage: boolean): Response {
   const encoding = chooseEncoding(request.headers.get('accept-encoding') ?? '', file.bodies)
   const body = file.bodies.get(encoding)
   if (body === undefined) throw new Error('every stored file has its plain bytes')
@@ -122,7 +122,7 @@ function answerFile(file: StoredFile, request: Request, isDoor: boolean): Respon
     vary: 'accept-encoding',
     'x-content-type-options': 'nosniff',
     ...(file.html ? PAGE_HEADERS : {}),
-    ...(isDoor ? DOOR_HEADERS : {}),
+    ...(isAuthPage ? AUTH_PAGE_HEADERS : {}),
   })
   if (isKnown(body.etag, request.headers.get('if-none-match'))) return new Response(null, { status: 304, headers })
 
@@ -132,7 +132,7 @@ function answerFile(file: StoredFile, request: Request, isDoor: boolean): Respon
   return new Response(request.method === 'HEAD' ? null : body.bytes, { headers })
 }
 
-/** The path asked for, or null where the method or the encoding of the path rules a file out. */
+/** The requested path, or null if its method or encoding rules a file out. */
 function readPath(request: Request): string | null {
   if (request.method !== 'GET' && request.method !== 'HEAD') return null
   try {
@@ -147,7 +147,7 @@ function isPage(path: string): boolean {
   return !NOT_PAGES.test(path) && !lastSegment.includes('.')
 }
 
-/** The smallest encoding the caller takes. `q=0` is a refusal; other weights are not weighed, smaller always wins. */
+/** The smallest encoding that the caller accepts. Apart from `q=0`, weights are ignored: smaller always wins. */
 function chooseEncoding(accepted: string, bodies: StoredFile['bodies']): Encoding {
   const taken = new Set(
     accepted

@@ -1,15 +1,15 @@
 import type { ModelBackend } from '../../pipeline/models/model-backend'
 
 interface ReadinessParts {
-  /** Each part of our own that must work before calls can be served. */
+  /** The gateway's own parts that must work before calls can be served. */
   readonly checks: Readonly<Record<string, () => Promise<boolean>>>
-  /** Where search answers come from, and whether each could answer now. What a provider does is its own: others serve on. */
+  /** The search providers and whether each is available. They do not affect readiness, because others can take over. */
   readonly sources: () => Promise<Readonly<Record<string, boolean>>>
   readonly upstreams: ModelBackend['states']
   readonly isDraining: () => boolean
 }
 
-/** Whether this process can serve calls, and for operators why not. */
+/** Whether this process can serve calls and, for operators, why not. */
 export class Readiness {
   private readonly parts: ReadinessParts
 
@@ -17,13 +17,13 @@ export class Readiness {
     this.parts = parts
   }
 
-  /** All that a stranger is told. */
+  /** The public status. */
   async status(): Promise<'ready' | 'not_ready' | 'draining'> {
     if (this.parts.isDraining()) return 'draining'
     return Object.values(await this.checks()).every(Boolean) ? 'ready' : 'not_ready'
   }
 
-  /** For operators alone: it names upstreams. */
+  /** For operators only, because it names upstreams. */
   async details() {
     const { sources, upstreams } = this.parts
     const models = upstreams([]).map(({ name, breaker, underWay }) => ({ name, breaker, under_way: underWay }))

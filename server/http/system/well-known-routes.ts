@@ -7,14 +7,14 @@ import { WELL_KNOWN_DOCS } from './well-known-docs'
 const AUTHORIZATION_SERVER = '/.well-known/oauth-authorization-server/api/auth'
 const RESOURCE = '/.well-known/oauth-protected-resource'
 
-/** Public, the same for everybody, and readable by apps in a browser. */
+/** Public, identical for everyone, and readable by apps in a browser. */
 const OPEN = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers': 'mcp-protocol-version',
   'cache-control': 'public, max-age=300',
 } as const
 
-/** Where an app finds out how to ask for access: RFC 8414 for the OAuth server, RFC 9728 for each protected resource (spec 5.2). */
+/** Discovery of how to request access: RFC 8414 for the OAuth server, RFC 9728 for each protected resource (spec 5.2). */
 export function wellKnownRoutes(parts: { readonly identity: Identity; readonly baseUrl: string }) {
   const { identity, baseUrl } = parts
   const describe = (path: Audience) => ({
@@ -33,7 +33,7 @@ export function wellKnownRoutes(parts: { readonly identity: Identity; readonly b
       documented(WELL_KNOWN_DOCS.authorizationServer),
     )
     .options(AUTHORIZATION_SERVER, preflight, UNDOCUMENTED)
-    // Clients that know only the origin ask here; the resource they mean is the MCP server.
+    // For clients that know only the origin; they mean the MCP server.
     .get(RESOURCE, () => Response.json(describe('/mcp'), { headers: OPEN }), UNDOCUMENTED)
     .options(RESOURCE, preflight, UNDOCUMENTED)
   for (const path of AUDIENCES)

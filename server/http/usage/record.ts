@@ -24,49 +24,49 @@ const tokens = {
 }
 
 const sums = {
-  requests: count('Calls of what is sold.'),
-  failed_requests: count('Of those, how many did not succeed. They cost nothing.'),
+  requests: count('Requests to paid endpoints.'),
+  failed_requests: count('How many of them failed. They cost nothing.'),
   ...tokens,
   charged_micros_usd: microsUsd('What was charged.', { minimum: 0 }),
 }
 
 const call = {
-  id: text('Our id of the request.'),
-  client_request_id: orNull(text('The X-Request-ID that came with it.')),
-  at: instant('When it came.'),
+  id: text("The gateway's id of the request."),
+  client_request_id: orNull(text('The X-Request-ID sent with it.')),
+  at: instant('When it arrived.'),
   key_id: text('The key that made it.'),
-  operation: text('What it called.'),
+  operation: text('The operation it called.'),
   model: orNull(text('The model, on model routes.')),
-  status: whole('The status it was answered with.', { minimum: 100, maximum: 599 }),
-  code: orNull(text('The failure code; null for a success.')),
+  status: whole('The response status.', { minimum: 100, maximum: 599 }),
+  code: orNull(text('The error code; null for a success.')),
   ...tokens,
   usage_source: orNull(
     oneOf(['exact', 'estimated'], 'Who counted the tokens: the vendor, or we from what went through.'),
   ),
   cost_micros_usd: microsUsd('What it cost.', { minimum: 0 }),
   latency_ms: count('Milliseconds it took.'),
-  ip: text('The address it came from.'),
+  ip: text('The IP address it came from.'),
 }
 
 export const UsageReport = named(
   'UsageReport',
   record(
-    'Use over time.',
+    'Usage over time.',
     {
-      scope: oneOf(['key', 'account'], 'Whose usage.'),
-      currency: oneOf(['USD'], 'Of the money.'),
+      scope: oneOf(['key', 'account'], 'Whether it covers one key or the whole account.'),
+      currency: oneOf(['USD'], 'The currency.'),
       start_time: whole('Start, UNIX seconds, included.'),
       end_time: whole('End, UNIX seconds, not included.'),
       bucket_width: oneOf(['1m', '1h', '1d'], 'Width of a bucket; `1m` only where the owner asks.'),
-      timezone: text('The time zone that hours and days are of.'),
-      totals: record('Over the whole range.', sums),
+      timezone: text('The time zone of hours and days.'),
+      totals: record('Totals over the whole range.', sums),
       buckets: listOf(
-        record('One hour or day; the first and the last are cut to the range.', {
+        record('One bucket. The first and the last are cut to the range.', {
           start_time: whole('Start, UNIX seconds.'),
           end_time: whole('End, UNIX seconds.'),
           ...sums,
         }),
-        'In order of time, empty ones included.',
+        'In chronological order, including empty ones.',
       ),
       groups: listOf(
         record('One group.', {
@@ -74,7 +74,7 @@ export const UsageReport = named(
           name: orNull(text('The key, operation, status or model.')),
           ...sums,
         }),
-        'The largest charge first. Only with `group_by`.',
+        'Largest charge first. Only with `group_by`.',
       ),
     },
     ['groups'],
@@ -87,27 +87,27 @@ export type RequestRecord = Static<typeof RequestRecord>
 
 export const ExplainedRequest = named(
   'ExplainedRequest',
-  record('One call, and how its charge came about.', {
+  record('One call, and how its charge was calculated.', {
     ...call,
     charge: orNull(
       record('The charge; null when nothing was charged.', {
-        currency: oneOf(['USD'], 'Of the money.'),
-        price_version: text('The version of the price: of the catalogue, or the id of an override.'),
-        inputs: record('What the price was multiplied with.', {
-          unit: text('What is counted.'),
+        currency: oneOf(['USD'], 'The currency.'),
+        price_version: text('The price version: that of the catalogue, or the id of a price override.'),
+        inputs: record('The inputs of the calculation.', {
+          unit: text('The billing unit.'),
           units: count('How many.'),
           unit_price_micros_usd: microsUsd('The price of one.', { minimum: 0 }),
           lines: listOf(
             record('One line.', {
               item: text('What was counted.'),
               units: count('How many.'),
-              unit_price_micros_usd: microsUsd('The price of so many as `per` says.', { minimum: 0 }),
+              unit_price_micros_usd: microsUsd('The price of `per` units.', { minimum: 0 }),
               per: whole('1, or 1000000 for tokens.'),
             }),
-            'What the charge is the sum of; rounded up once.',
+            'The lines that add up to the charge, which is rounded up once.',
           ),
         }),
-        arithmetic: text('The sum in words.'),
+        arithmetic: text('The calculation as text.'),
         charged_micros_usd: microsUsd('What was charged.', { minimum: 0 }),
       }),
     ),
@@ -117,16 +117,16 @@ export type ExplainedRequest = Static<typeof ExplainedRequest>
 
 export const CreditsBalance = named(
   'CreditsBalance',
-  record('What is left to this key.', {
-    currency: oneOf(['USD'], 'Of the money.'),
+  record('What this key can still spend.', {
+    currency: oneOf(['USD'], 'The currency.'),
     account_balance_micros_usd: microsUsd('The balance of the account.'),
-    available_balance_micros_usd: microsUsd('Of it, what no call under way holds.', { minimum: 0 }),
+    available_balance_micros_usd: microsUsd('The part of it that is not held by calls in progress.', { minimum: 0 }),
     api_key: record('The spending limit of the key.', {
       unlimited: yesOrNo('Whether the key has no limit of its own.'),
-      remaining_micros_usd: orNull(microsUsd('Left of its limit; null without one.')),
+      remaining_micros_usd: orNull(microsUsd('What is left of its limit; null without one.')),
       used_micros_usd: microsUsd('Spent under its limit.', { minimum: 0 }),
     }),
-    as_of: instant('When this was true.'),
+    as_of: instant('When these figures were read.'),
   }),
 )
 export type CreditsBalance = Static<typeof CreditsBalance>
@@ -140,12 +140,12 @@ export const RequestPage = named(
 )
 export type RequestPage = Static<typeof RequestPage>
 
-export const TransactionRecord = record('One movement of money.', {
-  id: text('Id of the movement.'),
-  at: instant('When.'),
-  kind: oneOf(ENTRY_KINDS, 'What it was.'),
-  description: text('In words.'),
-  request_id: orNull(text('The request that it paid for.')),
+export const TransactionRecord = record('One transaction.', {
+  id: text('Id of the transaction.'),
+  at: instant('When it was booked.'),
+  kind: oneOf(ENTRY_KINDS, 'The kind of transaction.'),
+  description: text('A description.'),
+  request_id: orNull(text('The request it paid for.')),
   amount_micros_usd: microsUsd('The amount; negative when it was spent.'),
   balance_after_micros_usd: microsUsd('The balance after it.'),
 })
@@ -153,20 +153,20 @@ export type TransactionRecord = Static<typeof TransactionRecord>
 
 export const TransactionPage = named(
   'TransactionPage',
-  record('A page of the money book, newest first.', {
-    transactions: listOf(TransactionRecord, 'The movements.'),
+  record('A page of transactions, newest first.', {
+    transactions: listOf(TransactionRecord, 'The transactions.'),
     next_cursor: nextCursor(),
   }),
 )
 export type TransactionPage = Static<typeof TransactionPage>
 
-/** Whose money a call spends, and what the credential may do. */
+/** The account that calls are charged to, and what the credential may do. */
 export const Whoami = record('The account and the credential.', {
   account_id: text('Id of the account.'),
-  email: orNull(text('E-mail address of its owner.')),
-  credential: oneOf(['key', 'app'], 'What the call was made with.'),
+  email: orNull(text('Email address of its owner.')),
+  credential: oneOf(['key', 'app'], 'The kind of credential.'),
   credential_id: text('Id of the key, or of the connection of the app.'),
   name: text('Name of the key, or client id of the app.'),
-  scopes: orNull(listOf(text('A scope.'), 'What the owner allowed the app; null for a key.')),
+  scopes: orNull(listOf(text('A scope.'), 'The scopes that the owner granted the app; null for a key.')),
 })
 export type Whoami = Static<typeof Whoami>

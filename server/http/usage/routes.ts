@@ -13,7 +13,7 @@ const BALANCE = freeEndpoint('balance', 'usage:read')
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
-/** What a key or an app may know of its own use (spec 4.6). */
+/** Usage, balance and identity of a key or an app (spec 4.6). */
 export function usageRoutes({ usage }: { readonly usage: UsageAnswers }) {
   const answer = async (
     { reply, authenticated }: GatedContext<KnownCaller>,

@@ -1,5 +1,6 @@
 import { unitOf } from '../../core/catalogue/operations'
 import type { Parameters, ParameterTable } from '../../core/catalogue/parameters'
+import { isoTime } from '../../core/clock'
 import { wrongParameters } from '../../core/failure'
 import type { AccountId, CredentialId } from '../../core/ids'
 import type { AccountTransaction } from '../../core/ledger/account-statement'
@@ -14,8 +15,8 @@ import { Failed } from '../middleware/failures'
 import type { ExplainedRequest, RequestRecord, TransactionRecord, UsageReport } from './record'
 
 const DAY_SECONDS = 86_400
-/** A report of minutes covers at most some hours, one of hours a month, one of days a year. */
-const MOST: Record<BucketWidth, { readonly seconds: number; readonly words: string }> = {
+/** The maximum range of a report, by bucket width. */
+const MAX_RANGE: Record<BucketWidth, { readonly seconds: number; readonly words: string }> = {
   '1m': { seconds: FINE_RANGE_MS / 1000, words: `${FINE_RANGE_MS / 3_600_000} hours` },
   '1h': { seconds: 31 * DAY_SECONDS, words: '31 days' },
   '1d': { seconds: 366 * DAY_SECONDS, words: '366 days' },
@@ -55,11 +56,11 @@ export const USAGE_QUERY = {
     max: 64,
     default: 'UTC',
     check: (name) => (isTimeZone(name) ? null : 'must be an IANA time zone such as Europe/Berlin'),
-    description: 'The time zone that hours and days are of.',
+    description: 'The time zone of hours and days.',
   },
 } as const satisfies ParameterTable
 
-/** The same for owners, who can look at the last minutes as well. */
+/** The same for owners, who can also use buckets of one minute. */
 export const OWNER_USAGE_QUERY = {
   ...USAGE_QUERY,
   bucket_width: { ...USAGE_QUERY.bucket_width, values: ['1m', '1h', '1d'], description: 'Minutes, hours or days.' },
@@ -88,8 +89,8 @@ export async function usageReport(
   const rule =
     start >= end
       ? 'must be before end_time'
-      : end - start > MOST[width].seconds
-        ? `must be at most ${MOST[width].words} before end_time with bucket_width ${width}`
+      : end - start > MAX_RANGE[width].seconds
+        ? `must be at most ${MAX_RANGE[width].words} before end_time with bucket_width ${width}`
         : null
   if (rule) {
     const wrong = {
@@ -142,7 +143,7 @@ export function wireCall(call: CallRecord): RequestRecord {
   return {
     id: call.id,
     client_request_id: call.clientRequestId,
-    at: new Date(call.at).toISOString(),
+    at: isoTime(call.at),
     key_id: call.keyId,
     operation: call.operation,
     model: call.model ?? null,
@@ -162,7 +163,7 @@ export function wireCall(call: CallRecord): RequestRecord {
 export function wireTransaction(row: AccountTransaction): TransactionRecord {
   return {
     id: row.id,
-    at: new Date(row.at).toISOString(),
+    at: isoTime(row.at),
     kind: row.kind,
     description: row.description,
     request_id: row.requestId,
@@ -200,7 +201,7 @@ export function explainedCall(call: CallRecord): ExplainedRequest {
   }
 }
 
-/** The sum in words. Tokens are priced by the million, and the whole sum is rounded up once. */
+/** The calculation as text. Tokens are priced per million, and the total is rounded up once. */
 function arithmeticOf(lines: readonly ChargeLine[], cost: Money): string {
   const terms = lines.map(
     ({ item, units, unitPrice, per }) =>
