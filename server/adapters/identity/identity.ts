@@ -78,7 +78,7 @@ interface Visit {
 /** Used outside of any request. */
 const NOBODY = { address: null, requestId: null, isFromThisMachine: false } as const
 const SYSTEM_CLOCK: Clock = { now: () => Date.now() }
-const LEAST_SECRET_CHARACTERS = 32
+const MIN_SECRET_CHARACTERS = 32
 
 export function openIdentity(options: IdentityOptions): Identity {
   const { origin } = new URL(options.baseUrl)
@@ -215,8 +215,8 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
 }
 
 function refuseUnsafe({ secret, baseUrl, production }: IdentityOptions): void {
-  if (secret.length < LEAST_SECRET_CHARACTERS) {
-    throw new Error(`The sign-in secret must have at least ${LEAST_SECRET_CHARACTERS} characters.`)
+  if (secret.length < MIN_SECRET_CHARACTERS) {
+    throw new Error(`The sign-in secret must have at least ${MIN_SECRET_CHARACTERS} characters.`)
   }
   const { protocol, hostname } = new URL(baseUrl)
   const loopback = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)

@@ -25,7 +25,7 @@ export interface GuardedFetchOptions {
 
 type Hopped = Result<OutboundAnswer, OutboundProblem>
 
-const LEAST_HIGH_PORT = 1024
+const MIN_HIGH_PORT = 1024
 /** High ports whose non-HTTP services could interpret a request as commands (the fetch standard's list). */
 const OTHER_PROTOCOLS = new Set([
   1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
@@ -61,7 +61,7 @@ function callable(text: string, base?: URL): URL | null {
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') return null
   if (url.username !== '' || url.password !== '') return null
   const port = portOf(url)
-  return port === 80 || port === 443 || (port >= LEAST_HIGH_PORT && !OTHER_PROTOCOLS.has(port)) ? url : null
+  return port === 80 || port === 443 || (port >= MIN_HIGH_PORT && !OTHER_PROTOCOLS.has(port)) ? url : null
 }
 
 function portOf(url: URL): number {

@@ -29,7 +29,7 @@ const MAX_WAITING = 256
 const TRIES = 5
 const POLL_MS = 200
 /** The first in line is not looked after more often than this. */
-const LEAST_STALL_MS = 2000
+const MIN_STALL_MS = 2000
 /** Nothing that we send is worth anything after this: an authorization lives ten minutes. */
 const GIVE_UP_MS = 15 * 60_000
 /** After so many looks that find its number taken and itself nowhere, a transaction is gone. */
@@ -218,7 +218,7 @@ export class Relayer {
       await new Promise((resume) => setTimeout(resume, pause).unref())
       pause = await this.look().then(
         () => POLL_MS,
-        () => Math.min(pause * 2, LEAST_STALL_MS),
+        () => Math.min(pause * 2, MIN_STALL_MS),
       )
     }
     this.polling = false
@@ -255,8 +255,8 @@ export class Relayer {
     if (first !== this.line.first) this.line = { first, since: now, repeatedAt: now }
     const { since, repeatedAt } = this.line
     const { waitMs } = this.options
-    if (this.flights.size === 0 || now - repeatedAt < Math.max(waitMs / 3, LEAST_STALL_MS)) return
-    const isStuck = now - since >= Math.max(waitMs, LEAST_STALL_MS)
+    if (this.flights.size === 0 || now - repeatedAt < Math.max(waitMs / 3, MIN_STALL_MS)) return
+    const isStuck = now - since >= Math.max(waitMs, MIN_STALL_MS)
     this.line = { first, since: isStuck ? now : since, repeatedAt: now }
     const head = this.flights.get(first)
     const again = (flight: Flight) => (flight === head && isStuck ? this.sendAgain(flight) : this.repeat(flight))

@@ -4,7 +4,7 @@ import { no, type Result } from '../../../core/result'
 import { CallerAllowance } from './caller-allowance'
 
 /** Turns that one caller may take in a minute to have books built: a tenth of a second each, eight for the largest goggle. */
-const MOST_TURNS = 60
+const MAX_TURNS = 60
 
 /** The reply of a thread that has built some, but not all, of the rule books that a search needs. */
 export const UNBUILT: Result<never, UpstreamFailure> = no({
@@ -17,7 +17,7 @@ export class BuildTurns {
   private readonly allowance: CallerAllowance
 
   constructor(clock: Clock) {
-    this.allowance = new CallerAllowance(MOST_TURNS, clock)
+    this.allowance = new CallerAllowance(MAX_TURNS, clock)
   }
 
   /** Repeats the request until everything is built. */

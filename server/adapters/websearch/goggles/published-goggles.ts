@@ -15,7 +15,7 @@ const TYPES = ['text/plain', 'text/markdown', 'application/octet-stream']
 const FRESH_MS = 15 * 60_000
 const MAX_CACHED_BYTES = 16_000_000
 /** How much of uncached goggles is read per caller and minute: ten of maximum length. */
-const MOST_NEW_BYTES = 10 * MAX_GOGGLE_BYTES
+const MAX_NEW_BYTES = 10 * MAX_GOGGLE_BYTES
 /** Lines that are checked before the thread yields to other work: a few milliseconds. */
 const LINES_AT_ONCE = 1000
 
@@ -37,7 +37,7 @@ export class PublishedGoggles {
   constructor(fetch: OutboundFetch, clock: Clock) {
     this.fetch = fetch
     this.clock = clock
-    this.allowance = new CallerAllowance(MOST_NEW_BYTES, clock)
+    this.allowance = new CallerAllowance(MAX_NEW_BYTES, clock)
   }
 
   /**

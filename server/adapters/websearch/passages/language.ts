@@ -1,7 +1,7 @@
 import { eld } from 'eld/small'
 
 /** Less text than this says too little. */
-const LEAST_LETTERS = 40
+const MIN_LETTERS = 40
 /** More text than this says nothing more. */
 const MAX_CHARACTERS = 4000
 
@@ -11,7 +11,7 @@ export function languageOf(text: string): string | null {
     .slice(0, MAX_CHARACTERS * 3)
     .replaceAll(/```[\s\S]*?(?:```|$)|`[^`\n]*`|https?:\/\/\S+/g, ' ')
     .slice(0, MAX_CHARACTERS)
-  if ((prose.match(/\p{L}/gu) ?? []).length < LEAST_LETTERS) return null
+  if ((prose.match(/\p{L}/gu) ?? []).length < MIN_LETTERS) return null
   const found = eld.detect(prose)
   return found.language === '' || !found.isReliable() ? null : found.language
 }

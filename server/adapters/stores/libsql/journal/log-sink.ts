@@ -11,7 +11,7 @@ const LITTLE_BYTES = 512 * 1024
 /** A group waits for a batch of the tables when more than this is not applied, so that they never fall far behind. */
 const LAG_BYTES = 4 * 1024 * 1024
 /** No group waits longer than this for the tables: they may be stuck, and the log is there for that. */
-const MOST_WAIT_MS = 50
+const MAX_WAIT_MS = 50
 /** More than this is not taken in while the database takes no writes: 503, uncharged. */
 const MAX_UNAPPLIED_BYTES = 256 * 1024 * 1024
 
@@ -72,7 +72,7 @@ export class LogSink implements GroupSink {
 
 async function inTime(work: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, MOST_WAIT_MS)
+  const timer = setTimeout(late.resolve, MAX_WAIT_MS)
   await Promise.race([work, late.promise])
   clearTimeout(timer)
 }

@@ -33,10 +33,10 @@ export interface ContextQuestion {
 const MAX_PLACES = 10
 
 /** Documents that are weighed against each other, where a call considers 50 at most; goggles choose among more. */
-const LEAST_CANDIDATES = 30
+const MIN_CANDIDATES = 30
 const GOGGLE_CANDIDATES = 200
 /** Snippets are seldom smaller: no more of them are weighed than a budget of tokens has room for. */
-const LEAST_SNIPPET_TOKENS = 100
+const MIN_SNIPPET_TOKENS = 100
 
 /** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2); else the rule that its goggles, `rules`, break. */
 export async function contextAnswer(
@@ -51,8 +51,8 @@ export async function contextAnswer(
   const search = {
     ...question,
     terms: searchTerms(query.altered ?? query.original),
-    documents: rules ? GOGGLE_CANDIDATES : Math.max(LEAST_CANDIDATES, Math.ceil(1.5 * question.count)),
-    passages: Math.ceil(Math.min(1.5 * most.snippets, most.tokens / LEAST_SNIPPET_TOKENS)),
+    documents: rules ? GOGGLE_CANDIDATES : Math.max(MIN_CANDIDATES, Math.ceil(1.5 * question.count)),
+    passages: Math.ceil(Math.min(1.5 * most.snippets, most.tokens / MIN_SNIPPET_TOKENS)),
   }
   const places = await placesOf(client, search, question)
   const taken = new Set(places.map(({ url }) => url))

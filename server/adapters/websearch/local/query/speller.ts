@@ -10,7 +10,7 @@ export interface KnownWord {
 export type Known = (word: string) => { readonly documents: number; readonly byStem: number }
 
 /** Shorter words have too many neighbours. */
-const LEAST_LETTERS = 4
+const MIN_LETTERS = 4
 /** From here on, two mistakes are looked for as well. */
 const TWO_MISTAKES_LETTERS = 6
 /** A word that stands in this many documents is right, whatever stands in more. */
@@ -47,7 +47,7 @@ export class Speller {
   }
 
   private better(word: string, known: Known): string | null {
-    if (word.length < LEAST_LETTERS || !/^\p{L}+$/u.test(word) || isUnspaced(word)) return null
+    if (word.length < MIN_LETTERS || !/^\p{L}+$/u.test(word) || isUnspaced(word)) return null
     const { documents, byStem } = known(word)
     if (documents >= ESTABLISHED || byStem >= ESTABLISHED * 2) return null
     const isKnown = documents > 0 || byStem > 0
