@@ -21,8 +21,8 @@ export const MODELS: Command = {
         models.map((model) => [
           model.id,
           model.owned_by,
-          String(model.pricing.input ?? '-'),
-          String(model.pricing.output ?? '-'),
+          String(model.pricing?.input ?? '-'),
+          String(model.pricing?.output ?? '-'),
           model.recharge_required ? 'yes' : 'no',
         ]),
       ),

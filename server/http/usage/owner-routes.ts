@@ -7,7 +7,7 @@ import type { AccountStatements } from '../../core/ledger/account-statement'
 import { formatUsd, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { RequestFilter, UsageReports } from '../../core/usage/reports'
-import { type Payer, payersOf } from '../middleware/callers'
+import { type AccountCaller, callersOf } from '../middleware/callers'
 import { csvFile, csvLine } from '../middleware/csv'
 import { notFound } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
@@ -173,27 +173,27 @@ export function ownerUsageRoutes(parts: {
       async ({ context }) => {
         const { accountId } = await owners.owner(context)
         const filter = filterOf(accountId, queryOf(FILTER, context))
-        const payers = new Map((await payersOf(accountId, parts)).map((payer) => [payer.id, payer]))
+        const callers = new Map((await callersOf(accountId, parts)).map((caller) => [caller.id, caller]))
         return csvFile(
           'usage.csv',
           CSV_HEAD,
           (cursor) => reports.requests(filter, CSV_PAGE, cursor),
-          (call) => csvCall(call, payers.get(call.keyId)),
+          (call) => csvCall(call, callers.get(call.keyId)),
         )
       },
       documented(ACTIVITY_DOCS.csv, FILTER),
     )
 }
 
-function csvCall(call: CallRecord, payer: Payer | undefined): string {
+function csvCall(call: CallRecord, caller: AccountCaller | undefined): string {
   const { id, operation, status, code, latencyMs, tokens } = call
   const time = new Date(call.at).toISOString()
   const cost = formatUsd(call.charged?.cost ?? ZERO)
-  const whose = [payer?.name ?? '', payer?.last4 ?? '']
+  const whose = [caller?.name ?? '', caller?.last4 ?? '']
   const counted = [tokens.cacheRead, tokens.cacheWrite, call.usageSource ?? null]
   return csvLine([
     ...[time, id, ...whose, operation, status, code, tokens.input, tokens.output, cost, latencyMs],
-    ...[call.model ?? null, ...counted, payer?.kind ?? ''],
+    ...[call.model ?? null, ...counted, caller?.kind ?? ''],
   ])
 }
 
