@@ -64,7 +64,7 @@ function KeyName({ apiKey, names }: { apiKey: ApiKey; names: ReadonlyMap<string,
       <Link to="/keys/$id" params={{ id: apiKey.id }} className="font-medium text-text wrap-anywhere hover:underline">
         {apiKey.name}
       </Link>
-      <span className="code text-muted">{keyHint(apiKey)}</span>
+      <span className="code whitespace-nowrap text-muted">{keyHint(apiKey)}</span>
       {replaced !== null && <span className="small text-muted">{TEXT.replaces(replaced)}</span>}
     </div>
   )
