@@ -90,7 +90,7 @@ describe(CHECKLIST.consent, () => {
   test('it says where the answer goes, that nobody checked the app, what it may do in words, and that calls cost money', async () => {
     const { page } = await asks('An app')
     const text = await page.locator('body').textContent()
-    for (const said of ['http://127.0.0.1:7777', 'Nobody has checked', 'Search images and text', 'balance'])
+    for (const said of ['http://127.0.0.1:7777', 'This app is not verified', 'Search images and text', 'balance'])
       expect(text).toContain(said)
     for (const scope of ['data:read', 'social:write', 'keys:write']) expect(text).not.toContain(scope)
     await page.close()
