@@ -87,7 +87,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     expect(agent.address?.searchParams.get('scope')).toBe('data:read usage:read offline_access')
     const { page } = await dashboard.visit(`${agent.address?.pathname}${agent.address?.search}`)
     await page.getByRole('heading', { name: 'An agent asks for access' }).waitFor()
-    await page.getByText('Nobody has checked who made this app').waitFor()
+    await page.getByText('This app is not verified').waitFor()
     await page.getByText(`http://127.0.0.1:${back.port}`).waitFor()
     for (const theme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: theme })
