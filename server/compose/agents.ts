@@ -2,6 +2,7 @@ import { LibraryGrants } from '../adapters/identity/oauth-grants'
 import { prepareOAuth } from '../adapters/identity/oauth-upkeep'
 import { hashStoredSecrets } from '../adapters/identity/secret-hash'
 import { LibsqlAppGrants } from '../adapters/stores/libsql/app-grants'
+import type { Stores } from '../adapters/stores/libsql/open-stores'
 import type { Config } from '../config'
 import { AppGrants } from '../core/accounts/app-grants'
 import type { Identity } from '../core/accounts/identity'
@@ -13,17 +14,18 @@ import { UsageAnswers } from '../http/usage/usage-answers'
 import type { Log } from '../log'
 
 interface AgentParts {
-  readonly db: ConstructorParameters<typeof LibsqlAppGrants>[0]
+  readonly stores: Pick<Stores, 'db' | 'tokenChanges'>
   readonly holds: HoldStore
   readonly clock: Clock
   readonly log: Log
 }
 
 /** What apps with OAuth tokens need: the tokens' grants, and the app grants that their calls are counted on. */
-export async function composeAgents({ baseUrl, secretKey }: Config, { db, holds, clock, log }: AgentParts) {
+export async function composeAgents({ baseUrl, secretKey }: Config, { stores, holds, clock, log }: AgentParts) {
+  const { db } = stores
   await prepareOAuth(db, baseUrl)
   await hashStoredSecrets(db, secretKey)
-  const grants = new LibraryGrants(db, baseUrl)
+  const grants = new LibraryGrants({ db, baseUrl, changes: () => stores.tokenChanges(), now: () => clock.now() })
   const apps = new LibsqlAppGrants(db, (reason) => log.warn('the last use of an app could not be saved', { reason }))
   return { grants, apps, appGrants: new AppGrants({ store: apps, grants, holds, clock }) }
 }

@@ -24,39 +24,71 @@ import { CLI_CLIENT_ID } from './oauth-options'
 import { plainName } from './oauth-registration'
 
 const MAX_REMEMBERED = 20_000
+/** A token in use is read again after this time, so that a change made directly in the database takes effect too. */
+const MAX_AGE_MS = 1000
 
-/** Reads issued tokens from the OAuth server's tables: one indexed query per token, so that a revocation takes effect immediately. */
+interface Remembered {
+  readonly grant: TokenGrant
+  /** When the read began, and the count of changes at that time. */
+  readonly at: number
+  readonly changes: number
+}
+
+export interface LibraryGrantsParts {
+  readonly db: IdentityDatabase
+  readonly baseUrl: string
+  /** A count that rises when a write that can change an access token begins, and again when it ends. */
+  readonly changes: () => number
+  readonly now: () => number
+}
+
+/**
+ * Reads issued tokens from the OAuth server's tables. Tokens in use are cached until a table that they depend on is written, so that
+ * a revocation takes effect immediately.
+ */
 export class LibraryGrants implements OAuthGrants {
   private readonly db: IdentityDatabase
+  private readonly parts: LibraryGrantsParts
   private readonly origin: string
   private readonly byStored: ReturnType<typeof tokenQuery>
-  /** Cached hashes of tokens that were found. The whole cache is cleared when it is full. */
-  private readonly good = new Set<string>()
+  /** Tokens that were found, by their hashes. The whole cache is cleared when it is full. */
+  private readonly good = new Map<string, Remembered>()
 
-  constructor(db: IdentityDatabase, baseUrl: string) {
-    this.db = db
-    this.byStored = tokenQuery(db)
-    this.origin = new URL(baseUrl).origin
+  constructor(parts: LibraryGrantsParts) {
+    this.parts = parts
+    this.db = parts.db
+    this.byStored = tokenQuery(parts.db)
+    this.origin = new URL(parts.baseUrl).origin
   }
 
   wasGood(token: string): boolean {
     return this.good.has(storedForm(token))
   }
 
+  inMemory(token: string): TokenGrant | null {
+    const known = this.good.get(storedForm(token))
+    if (!known || known.changes !== this.parts.changes()) return null
+    const age = this.parts.now() - known.at
+    return age >= 0 && age < MAX_AGE_MS ? known.grant : null
+  }
+
   async byToken(token: string): Promise<TokenGrant | null> {
     if (!token.startsWith(ACCESS_TOKEN_PREFIX)) return null
     const stored = storedForm(token)
+    // Taken before the read: a write that begins meanwhile may not be seen by it.
+    const [at, changes] = [this.parts.now(), this.parts.changes()]
     const [row] = await this.byStored.all({ stored })
     if (!row?.userId || row.disabled) {
       this.good.delete(stored)
       return null
     }
-    if (this.good.size >= MAX_REMEMBERED) this.good.clear()
-    this.good.add(stored)
     const { userId, clientId } = row
     const resources = list(row.resources)
     const audiences = new Set(AUDIENCES.filter((path): path is Audience => resources.includes(this.origin + path)))
-    return { userId, clientId, scopes: scopesIn(row.scopes), audiences, expiresAt: row.expiresAt.getTime() }
+    const grant = { userId, clientId, scopes: scopesIn(row.scopes), audiences, expiresAt: row.expiresAt.getTime() }
+    if (this.good.size >= MAX_REMEMBERED) this.good.clear()
+    this.good.set(stored, { grant, at, changes })
+    return grant
   }
 
   async app(clientId: string): Promise<OAuthApp | null> {
@@ -126,7 +158,7 @@ function storedForm(token: string): string {
   return createHash('sha256').update(token.slice(ACCESS_TOKEN_PREFIX.length)).digest('base64url')
 }
 
-/** Built once: it runs on every call of an app, and building the query costs more than running it. */
+/** Built once: building the query costs more than running it. */
 function tokenQuery(db: IdentityDatabase) {
   return db
     .select({

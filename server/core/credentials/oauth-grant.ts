@@ -43,6 +43,8 @@ export interface GrantedApp extends OAuthApp {
 export interface OAuthGrants {
   /** The grant of an access token, or null when it is unknown or revoked. Finds expired tokens too. */
   byToken(token: string): Promise<TokenGrant | null>
+  /** The same grant from memory, if nothing that it depends on was written since it was read; otherwise null: ask `byToken`. */
+  inMemory(token: string): TokenGrant | null
   /** Whether `byToken` found this token before in this process. Needs no query, but does not prove that it is still valid. */
   wasGood(token: string): boolean
   app(clientId: string): Promise<OAuthApp | null>

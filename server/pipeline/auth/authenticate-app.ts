@@ -36,12 +36,13 @@ export async function identifyApp(
   { token, audience }: TokenCredential,
   { address, at }: { address: Address; at: number },
 ): Promise<Result<Identified, Failure>> {
+  const remembered = auth.grants.inMemory(token)
   // A look-up costs a query. Whoever guesses tokens runs into the address's window before it; an app that is known does not.
-  if (!auth.grants.wasGood(token)) {
+  if (!remembered && !auth.grants.wasGood(token)) {
     const { requests } = await auth.limiter.read([{ name: limitSubject(address), limits: auth.anonymousLimits }])
     if (requests.remaining === 0) return no(REFUSED)
   }
-  const granted = await auth.grants.byToken(token)
+  const granted = remembered ?? (await auth.grants.byToken(token))
   if (!granted || granted.expiresAt <= at || !granted.audiences.has(audience)) return no(REFUSED)
   const account = await auth.accounts.byUser(granted.userId)
   if (!account) return no(REFUSED)

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+import { type Client, createClient, type InStatement } from '@libsql/client'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
 import { oauthApp, type Tokens } from '../../support/oauth'
 import { countingReads } from '../../support/reads'
@@ -60,6 +61,67 @@ describe('an access token on REST (spec-answers 10)', () => {
   test('tells what is left', async () => {
     const answer = await gateway.as(tokens.access_token, '/v1/credits/balance')
     expect(await answer.json()).toMatchObject({ currency: 'USD', api_key: { unlimited: true } })
+  })
+})
+
+describe('an access token in use', () => {
+  /** A gateway with one app that has called. */
+  async function openUsed() {
+    const own = await openHarness()
+    const its = oauthApp(own, await own.owner())
+    const { access_token: token } = await its.connect('data:read offline_access', ['/apis/v1'])
+    expect((await own.as(token, SEARCH)).status).toBe(200)
+    return { own, its, token, call: () => own.as(token, SEARCH), [Symbol.asyncDispose]: () => own.close() }
+  }
+
+  test('costs no query, until a second has gone by', async () => {
+    await using used = await openUsed()
+    const readsOf = async () => (await countingReads(used.own, used.call)).reads
+    expect([await readsOf(), await readsOf()]).toEqual([0, 0])
+    used.own.clock.advance(1000)
+    expect([await readsOf(), await readsOf()]).toEqual([1, 0])
+  })
+
+  test('is refused on the next call when it was revoked while it was being looked up', async () => {
+    await using used = await openUsed()
+    used.own.clock.advance(1000)
+    const read = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    const { $client: client } = used.own.core.stores.db as typeof used.own.core.stores.db & { readonly $client: Client }
+    const execute = client.execute.bind(client)
+    const spy = spyOn(client, 'execute').mockImplementationOnce((async (statement: InStatement) => {
+      const row = await execute(statement)
+      read.resolve()
+      await held.promise
+      return row
+    }) as typeof client.execute)
+    const early = used.call()
+    await read.promise
+    await used.its.form('/oauth2/revoke', { client_id: 'gateway-cli', token: used.token })
+    held.resolve()
+    expect((await early).status).toBe(200)
+    expect((await used.call()).status).toBe(401)
+    spy.mockRestore()
+  })
+
+  test('is refused on the next call when its app was disabled, or its owner is gone', async () => {
+    for (const change of [
+      `UPDATE oauth_client SET disabled = 1 WHERE client_id = 'gateway-cli'`,
+      'DELETE FROM identity_user',
+    ]) {
+      await using used = await openUsed()
+      await used.own.core.stores.db.run(change as never)
+      expect((await used.call()).status).toBe(401)
+    }
+  })
+
+  test('is refused within a second when somebody revokes it in the database itself', async () => {
+    await using used = await openUsed()
+    const hand = createClient({ url: `file:${used.own.databaseFile}`, concurrency: 1 })
+    await hand.execute('DELETE FROM oauth_access_token')
+    hand.close()
+    used.own.clock.advance(1000)
+    expect((await used.call()).status).toBe(401)
   })
 })
 

@@ -15,6 +15,7 @@ import { databaseFile, lockDatabaseFile } from './driver/database-file'
 import { sqlClient } from './driver/sql-client'
 import { Connection } from './driver/worker-connection'
 import { WriteQueue } from './driver/write-queue'
+import { TOKEN_TABLES, WriteWatch } from './driver/write-watch'
 import { LibsqlIdempotencyRecords } from './idempotency-records'
 import { type OpenJournal, openJournal } from './journal/open-journal'
 import { LibsqlLimitRequests } from './limit-requests'
@@ -43,6 +44,8 @@ export interface StoreOptions {
 
 export interface Stores {
   readonly db: LibSQLDatabase
+  /** A count that rises when a write that can change an access token begins, and again when it ends. */
+  tokenChanges(): number
   readonly journal: OpenJournal['journal']
   readonly bookings: LibsqlBookings
   readonly credentials: LibsqlCredentials
@@ -129,7 +132,8 @@ async function openHeld(
   const epoch = await raiseEpoch(writer)
   const writes = new WriteQueue(writer, epoch)
   closers.push(() => writes.drained())
-  const db = drizzle({ client: sqlClient(reader, () => writes, writer) })
+  const tokenWrites = new WriteWatch(TOKEN_TABLES)
+  const db = drizzle({ client: sqlClient(reader, () => writes, writer, tokenWrites) })
   const { patienceMs, onFatal, onTrouble } = options
   const opened = await openJournal({ file, writes, reader, patienceMs, onFatal, onTrouble })
   closers.push(() => opened.close())
@@ -151,6 +155,7 @@ async function openHeld(
   for (const { hold } of kept) counters.restoreHold(hold)
   return {
     db,
+    tokenChanges: () => tokenWrites.count,
     journal,
     bookings: new LibsqlBookings(db),
     credentials,

@@ -2,17 +2,23 @@ import type { Client, InArgs, InStatement, InValue, ResultSet, Row, Value } from
 import type { Connection } from './worker-connection'
 import type { Statement, WireResult } from './worker-wire'
 import type { WriteQueue } from './write-queue'
+import type { WriteWatch } from './write-watch'
 
 /**
  * An object of libSQL's `Client` shape over the two workers, so that Drizzle and better-auth work unchanged: reads go to the
  * reader, everything else through the fenced write queue. Interactive transactions are refused: they read, think and write,
  * and of 50 such at once 49 fail (design 5).
  */
-export function sqlClient(reader: Connection, writes: () => WriteQueue, writer: Connection): Client {
+export function sqlClient(
+  reader: Connection,
+  writes: () => Pick<WriteQueue, 'batch'>,
+  writer: Connection,
+  watch: WriteWatch | null = null,
+): Client {
   const run = async (statements: readonly Statement[], isRead: boolean) => {
     const results = isRead
       ? await reader.send({ op: 'batch', mode: 'read', statements })
-      : await writes().batch(statements)
+      : await (watch ? watch.during(statements, () => writes().batch(statements)) : writes().batch(statements))
     return results.map(resultSet)
   }
   const client: Client = {
