@@ -86,7 +86,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     const agent = await asking()
     expect(agent.address?.searchParams.get('scope')).toBe('data:read usage:read offline_access')
     const { page } = await dashboard.visit(`${agent.address?.pathname}${agent.address?.search}`)
-    await page.getByRole('heading', { name: 'An agent asks for access' }).waitFor()
+    await page.getByRole('heading', { name: 'An agent wants to access your account' }).waitFor()
     await page.getByText('This app is not verified').waitFor()
     await page.getByText(`http://127.0.0.1:${back.port}`).waitFor()
     for (const theme of ['light', 'dark'] as const) {
@@ -148,7 +148,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     await apps.setViewportSize({ width: 1280, height: 800 })
     await apps.getByRole('button', { name: 'Disconnect: An agent' }).click()
     await apps.getByRole('button', { name: 'Disconnect', exact: true }).click()
-    await apps.getByText('No app has access.').waitFor()
+    await apps.getByText('No connected apps.').waitFor()
     expect(complaints()).toEqual([])
     await apps.close()
     const refused = await refreshed.listTools().then(
@@ -179,7 +179,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     await page.getByLabel('Email').fill(email)
     await page.getByLabel('Password', { exact: true }).fill('correct horse battery')
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'An agent asks for access' }).waitFor()
+    await page.getByRole('heading', { name: 'An agent wants to access your account' }).waitFor()
     await page.getByRole('button', { name: 'Allow' }).click()
     await page.waitForURL(`http://127.0.0.1:${back.port}/callback**`)
     expect(came.at(-1)?.searchParams.get('code')).toBeTruthy()
@@ -190,7 +190,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     const { page } = await dashboard.visit(
       '/api/auth/oauth2/authorize?response_type=code&client_id=nobody&redirect_uri=https%3A%2F%2Fevil.example',
     )
-    await page.getByRole('heading', { name: 'This request for access is not valid' }).waitFor()
+    await page.getByRole('heading', { name: 'Invalid access request' }).waitFor()
     expect(new URL(page.url()).origin).toBe(dashboard.origin)
     expect(await axeFindings(page)).toEqual([])
     await page.close()
@@ -220,7 +220,7 @@ describe('a device', () => {
     await page.getByText('Search images and text').waitFor()
     await screenshot(page, 'device')
     await page.getByRole('button', { name: 'Allow' }).click()
-    await page.getByText('Allowed. You can go back').waitFor()
+    await page.getByText('Access allowed. You can return').waitFor()
     await page.close()
     expect(complaints().filter((line) => !line.includes('/api/auth/device?'))).toEqual([])
     expect(owner.accountId).toStartWith('acct_')
