@@ -5,6 +5,6 @@ export function ok<T>(value: T): { readonly ok: true; readonly value: T } {
   return { ok: true, value }
 }
 
-export function no<E>(error: E): { readonly ok: false; readonly error: E } {
+export function err<E>(error: E): { readonly ok: false; readonly error: E } {
   return { ok: false, error }
 }

@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../core/failure'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
-import { no, ok, type Result } from '../core/result'
+import { err, ok, type Result } from '../core/result'
 import { type Within, withDeadline } from './with-deadline'
 
 /** The largest answer that is taken from an upstream (spec-answers 2). */
@@ -43,7 +43,7 @@ export async function callUpstream<I>(
   const answer = await withDeadline(provider, input, origin, { timeoutMs, stop, late })
   if (!answer.ok) {
     if (answer.error.kind !== 'refused') onTrouble(provider.name, answer.error.reason)
-    return no({ failure: toFailure(answer.error), didNothing: surelyNothing(answer.error) })
+    return err({ failure: toFailure(answer.error), didNothing: surelyNothing(answer.error) })
   }
   if (isTooLarge(answer.value.body)) {
     onTrouble(provider.name, 'answer too large')
@@ -51,7 +51,7 @@ export async function callUpstream<I>(
       'upstream_error',
       'The upstream provider sent a response that is too large. You were not charged.',
     )
-    return no({ failure: problem, didNothing: false })
+    return err({ failure: problem, didNothing: false })
   }
   return ok(answer.value)
 }

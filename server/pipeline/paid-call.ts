@@ -3,7 +3,7 @@ import { type Failure, failure } from '../core/failure'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter, Readings, Ticket } from '../core/limits/limiter'
 import { formatUsd, type Money } from '../core/money'
-import { no } from '../core/result'
+import { err } from '../core/result'
 import type { Outcome, PaidCall, RefusedOutcome } from './call'
 import { HUNG_UP } from './call-upstream'
 import type { Drains } from './drains'
@@ -101,7 +101,7 @@ async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
   const load = work.load && place ? await takeLoad(deps, call, work.load, place) : null
   if (load?.kind === 'refused') return load
   const missing = work.needsTopUp === undefined ? null : await missingTopUp(deps.ledger, call, work.needsTopUp)
-  const reserved = missing ? no(missing) : await fundingOf(deps, call).reserve(work, call.authenticated)
+  const reserved = missing ? err(missing) : await fundingOf(deps, call).reserve(work, call.authenticated)
   if (reserved.ok) return new HeldCall(sale, reserved.value, load?.drain ?? null)
   await place?.finish(0)
   const problem = work.explainRefusal ? await work.explainRefusal(reserved.error) : reserved.error

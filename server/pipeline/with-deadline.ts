@@ -1,5 +1,5 @@
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
-import { no, type Result } from '../core/result'
+import { err, type Result } from '../core/result'
 
 /** Tells a source that its time is over; a caller who hangs up says nothing about the source. */
 const DEADLINE = new DOMException('the deadline of the call', 'TimeoutError')
@@ -26,7 +26,7 @@ export async function withDeadline<I>(
   const ended = Promise.withResolvers<Result<ProviderAnswer, UpstreamFailure>>()
   const end = () => {
     abort.abort(stop.aborted ? stop.reason : DEADLINE)
-    ended.resolve(no({ kind: 'timeout', reason: late }))
+    ended.resolve(err({ kind: 'timeout', reason: late }))
   }
   const timer = setTimeout(end, timeoutMs)
   stop.addEventListener('abort', end, { once: true })
@@ -34,7 +34,7 @@ export async function withDeadline<I>(
   try {
     return await Promise.race([ended.promise, provider.call(input, abort.signal, origin)])
   } catch (error) {
-    return no({ kind: 'error', reason: error instanceof Error ? error.message : String(error) })
+    return err({ kind: 'error', reason: error instanceof Error ? error.message : String(error) })
   } finally {
     clearTimeout(timer)
     stop.removeEventListener('abort', end)

@@ -6,7 +6,7 @@ import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
 import { micros, ZERO } from '../../server/core/money'
 import type { Provider } from '../../server/core/providers/provider'
-import { no, ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 import { newKeyForm } from '../../server/http/keys/record'
 import { openLog } from '../../server/log'
 
@@ -40,10 +40,10 @@ export function openBenchGateway(config: Config, upstream: string) {
     async call(input, signal) {
       try {
         const answer = await fetch(`${upstream}/${name}?q=${encodeURIComponent(input.q)}`, { signal })
-        if (!answer.ok) return no({ kind: 'error', reason: `status ${answer.status}` })
+        if (!answer.ok) return err({ kind: 'error', reason: `status ${answer.status}` })
         return ok({ body: await answer.bytes() })
       } catch (error) {
-        return no({ kind: signal.aborted ? 'timeout' : 'unavailable', reason: String(error) })
+        return err({ kind: signal.aborted ? 'timeout' : 'unavailable', reason: String(error) })
       }
     },
     ready: async () => true,

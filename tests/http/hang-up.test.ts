@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Account } from '../../server/core/accounts/account'
-import { no, ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, PRICE } from './wire'
 
@@ -31,7 +31,7 @@ describe('from the moment the source is asked, a hang-up changes nothing (spec-a
       gone.abort()
       await Promise.resolve()
       signals.push(signal)
-      return succeeds ? ok({ body: '{"found":true}' }) : no({ kind: 'error', reason: 'down' } as const)
+      return succeeds ? ok({ body: '{"found":true}' }) : err({ kind: 'error', reason: 'down' } as const)
     }
     gateway.images.answer = answer
     gateway.context.answer = answer

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { no, ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, PRICE } from './wire'
 
@@ -72,7 +72,7 @@ describe('Idempotency-Key (spec-answers 5)', () => {
   })
 
   test('a failure is not kept: the next one runs', async () => {
-    gateway.images.answer = async () => no({ kind: 'error', reason: 'test' })
+    gateway.images.answer = async () => err({ kind: 'error', reason: 'test' })
     expect((await ask('four')).status).toBe(502)
     gateway.images.answer = async () => ok({ body: '{"answer":9}' })
     expect(await told(await ask('four'))).toEqual([200, { answer: 9 }])

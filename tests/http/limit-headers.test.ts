@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { UpstreamFailure } from '../../server/core/providers/provider'
-import { no, ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { CONTEXT, endAndReconcile, IMAGES, IMAGES_CALL } from './wire'
 
@@ -41,7 +41,7 @@ describe('the limit headers are on every answer of the gated prefixes (spec 8, s
   const post = (body: string, type = 'application/json') =>
     gateway.as(key, CONTEXT, { method: 'POST', headers: { 'content-type': type }, body })
   const failing = async (problem: UpstreamFailure) => {
-    gateway.images.answer = async () => no(problem)
+    gateway.images.answer = async () => err(problem)
     const answer = await gateway.as(key, IMAGES_CALL)
     gateway.images.answer = async () => ok({ body: '{}' })
     return answer

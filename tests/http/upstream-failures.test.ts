@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import type { Account } from '../../server/core/accounts/account'
 import type { UpstreamFailure } from '../../server/core/providers/provider'
-import { no, ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 import { callUpstream } from '../../server/pipeline/call-upstream'
 import { FixtureProvider, type Harness, type MadeKey, openHarness } from '../support/harness'
 import { SOMEBODY } from '../support/somebody'
@@ -28,7 +28,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
 
   const call = (init: RequestInit = {}) => gateway.as(key, IMAGES_CALL, init)
   const failing = (problem: UpstreamFailure) => {
-    gateway.images.answer = async () => no(problem)
+    gateway.images.answer = async () => err(problem)
     return call()
   }
   const expectUncharged = async () => {
@@ -62,7 +62,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
   })
 
   test('LLM context fails the same way', async () => {
-    gateway.context.answer = async () => no({ kind: 'error', reason: 'no' })
+    gateway.context.answer = async () => err({ kind: 'error', reason: 'no' })
     expect(await verdictOf(gateway.as(key, CONTEXT_CALL))).toBe('502 upstream_error')
     await expectUncharged()
   })
@@ -205,7 +205,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
       const provider = new FixtureProvider<null>()
       provider.answer = (_, signal) =>
         new Promise((resolve) => {
-          signal.addEventListener('abort', () => resolve(no({ kind: 'timeout', reason: 'aborted' })))
+          signal.addEventListener('abort', () => resolve(err({ kind: 'timeout', reason: 'aborted' })))
         })
       const outcome = await callUpstream(provider, null, SOMEBODY, ENDS)
       expect(outcome).toMatchObject({ ok: false, error: { failure: { code: 'upstream_timeout' } } })

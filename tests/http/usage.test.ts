@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Account } from '../../server/core/accounts/account'
 import { micros } from '../../server/core/money'
-import { no, ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { CONTEXT_CALL, endAndReconcile, IMAGES, IMAGES_CALL, logWritten, PRICE, refusalOf, verdictOf } from './wire'
 
@@ -41,7 +41,7 @@ describe('GET /v1/usage (spec 4.6, spec-answers 8)', () => {
     expect((await gateway.as(key, IMAGES_CALL)).status).toBe(200)
     expect((await gateway.as(key, CONTEXT_CALL)).status).toBe(200)
     expect((await gateway.as(key, IMAGES)).status).toBe(400)
-    gateway.images.answer = async () => no({ kind: 'error', reason: 'no' })
+    gateway.images.answer = async () => err({ kind: 'error', reason: 'no' })
     expect((await gateway.as(key, IMAGES_CALL)).status).toBe(502)
     gateway.images.answer = async () => ok({ body: '{}' })
     const other = await gateway.key(account)

@@ -8,7 +8,7 @@ import { createClient, http } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { tempoLocalnet } from 'viem/chains'
 import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
-import { no, ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 import { endAndReconcile, IMAGES_CALL } from '../http/wire'
 import { type Harness, openHarness } from '../support/harness'
 import { type McpAnswer, mcp } from '../support/mcp'
@@ -182,7 +182,7 @@ describe('a credential in _meta', () => {
 
   test('is the same credential whatever the order of its members', async () => {
     const credential = await bought()
-    gateway.images.answer = async () => no({ kind: 'unavailable', reason: 'away' })
+    gateway.images.answer = async () => err({ kind: 'unavailable', reason: 'away' })
     expect(verdict(await paid(credential))).toBe('upstream_unavailable')
     gateway.images.answer = async () => ok({ body: '{}' })
     const { challenge, payload, source } = credential
@@ -209,7 +209,7 @@ describe('a credential in _meta', () => {
 
   test('is good after its source failed: no money moved, and the same one is served', async () => {
     const credential = await bought()
-    gateway.images.answer = async () => no({ kind: 'unavailable', reason: 'away' })
+    gateway.images.answer = async () => err({ kind: 'unavailable', reason: 'away' })
     const none = await moved(async () => expect(verdict(await paid(credential))).toBe('upstream_unavailable'))
     expect(none).toBe(0n)
     gateway.images.answer = async () => ok({ body: '{}' })

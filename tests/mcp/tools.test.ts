@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { OPERATIONS } from '../../server/core/catalogue/operations'
-import { no } from '../../server/core/result'
+import { err } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { callTool, mcp } from '../support/mcp'
 import { oauthApp } from '../support/oauth'
@@ -131,7 +131,7 @@ describe('a tool', () => {
 
   test('that its source fails is an error for the model, uncharged', async () => {
     const before = await balance()
-    gateway.images.answer = async () => no({ kind: 'unavailable', reason: 'away' })
+    gateway.images.answer = async () => err({ kind: 'unavailable', reason: 'away' })
     const { message } = await callTool(gateway, key, 'image_search', { q: 'card' })
     expect(message.result).toMatchObject({
       isError: true,
@@ -219,7 +219,7 @@ describe('cancel', () => {
     gateway.images.answer = (_input, signal) => {
       seen.resolve(signal)
       return new Promise((resolve) =>
-        signal.addEventListener('abort', () => resolve(no({ kind: 'timeout', reason: 'aborted' }))),
+        signal.addEventListener('abort', () => resolve(err({ kind: 'timeout', reason: 'aborted' }))),
       )
     }
     return seen.promise

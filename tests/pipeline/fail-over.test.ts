@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import type { UpstreamFailure } from '../../server/core/providers/provider'
-import { no, ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 import { failOver } from '../../server/pipeline/search/fail-over'
 import { FixtureProvider } from '../support/harness'
 import { SOMEBODY } from '../support/somebody'
@@ -15,7 +15,7 @@ class Named extends FixtureProvider<string> {
   }
 
   failing(kind: UpstreamFailure['kind'], more: Partial<UpstreamFailure> = {}): void {
-    this.answer = async () => no({ kind, reason: `${this.name} ${kind}`, ...more })
+    this.answer = async () => err({ kind, reason: `${this.name} ${kind}`, ...more })
   }
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { MAX_KEPT_BYTES } from '../../server/core/idempotency/idempotency-record'
 import type { ShownPayment } from '../../server/core/payments/method'
-import { no, ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 import { endAndReconcile } from '../http/wire'
 import { openPaidCalls, verdict } from '../support/paid-calls'
 import { until } from '../support/until'
@@ -14,7 +14,7 @@ afterEach(() => endAndReconcile(calls.gateway))
 
 const FIXTURE = '{"fixture":true}'
 const upstreamFails = () => {
-  calls.gateway.images.answer = async () => no({ kind: 'error', reason: 'down' } as const)
+  calls.gateway.images.answer = async () => err({ kind: 'error', reason: 'down' } as const)
 }
 /** The upstream answers, and its caller has left before it does. */
 const leaving = (body = FIXTURE) => {
@@ -126,7 +126,7 @@ describe('a payment that is about to die (issue 13, 8)', () => {
     const shown = await calls.bought({ validBefore: clock.now() + 25_000 })
     images.answer = async (_, signal) => {
       clock.advance(10_000)
-      return signal.aborted ? no({ kind: 'timeout', reason: 'cut off' } as const) : ok({ body: FIXTURE })
+      return signal.aborted ? err({ kind: 'timeout', reason: 'cut off' } as const) : ok({ body: FIXTURE })
     }
     expect(verdict(await calls.call(shown))).toBe('served')
   })

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import type { LlmContextInput } from '../../server/core/catalogue/llm-context'
-import { no, ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 import { ResponseCache } from '../../server/pipeline/search/response-cache'
 import { contextInput } from '../adapters/websearch-local/fixture-index'
 import { FixtureProvider } from '../support/harness'
@@ -86,7 +86,7 @@ test('the order in which parameters came makes no difference', async () => {
 })
 
 test('a failure is not kept', async () => {
-  source.answer = async () => no({ kind: 'error', reason: 'x' })
+  source.answer = async () => err({ kind: 'error', reason: 'x' })
   await ask()
   source.answer = async () => ok({ body: 'good' })
   expect(await ask()).toEqual({ body: 'good' })
@@ -120,7 +120,7 @@ describe('memory', () => {
     for (let i = 0; i < 50; i++) await ask(contextInput('q', { 'cache-control': 'no-cache' }))
     expect(cache.bytes).toBeLessThan(once + 10)
     now += 60_000
-    source.answer = async () => no({ kind: 'error', reason: 'x' })
+    source.answer = async () => err({ kind: 'error', reason: 'x' })
     await ask()
     expect(cache.bytes).toBe(0)
   })

@@ -2,7 +2,7 @@ import { UNBUILT } from '../../server/adapters/websearch/goggles/build-turns'
 import type { After } from '../../server/adapters/websearch/local/index-client'
 import type { IndexThread, StartThread, ThreadEvents } from '../../server/adapters/websearch/local/index-thread'
 import type { Question } from '../../server/adapters/websearch/local/query/question'
-import { no, ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 
 /** A thread of searches that does what a test says, when it says so. It holds its user to one question at a time. */
 export class FakeThread implements IndexThread {
@@ -49,7 +49,7 @@ export class FakeThread implements IndexThread {
   /** Finds what it was asked to be wrong. */
   fail(): void {
     this.working = null
-    this.#events.answered(no({ kind: 'unavailable', reason: 'broken' }))
+    this.#events.answered(err({ kind: 'unavailable', reason: 'broken' }))
   }
 
   die(): void {

@@ -12,7 +12,7 @@ import type {
   ValidPayment,
 } from '../../server/core/payments/method'
 import type { PaymentRefusal } from '../../server/core/payments/refusal'
-import { no, ok, type Result } from '../../server/core/result'
+import { err, ok, type Result } from '../../server/core/result'
 
 /**
  * A payment network in memory, that fails on command. A credential is JSON: the challenge, who pays, and a number that makes it
@@ -61,7 +61,7 @@ export class FixturePayment implements PaymentMethod {
   }
 
   async read(shown: ShownPayment): Promise<Result<ReadCredential, PaymentRefusal> | null> {
-    if (!shown.text.startsWith('{')) return no({ code: 'malformed_credential', reason: 'not JSON' })
+    if (!shown.text.startsWith('{')) return err({ code: 'malformed_credential', reason: 'not JSON' })
     const credential = JSON.parse(shown.text) as {
       challengeId: string
       payer: string
@@ -80,11 +80,11 @@ export class FixturePayment implements PaymentMethod {
   }
 
   async validate(read: ReadCredential, terms: Terms): Promise<Result<ValidPayment, PaymentRefusal>> {
-    if (this.isDead) return no({ code: 'payment_network_unavailable', reason: 'dead' })
+    if (this.isDead) return err({ code: 'payment_network_unavailable', reason: 'dead' })
     const { challengeId, payer } = read.credential as { challengeId: string; payer: string }
     if (!this.known.has(`${challengeId} ${terms.amount} ${bindingText(terms.binding)}`))
-      return no({ code: 'invalid_challenge', reason: 'not of this request' })
-    if (this.moved.includes(read.handle.transaction)) return no({ code: 'verification_failed', reason: 'would fail' })
+      return err({ code: 'invalid_challenge', reason: 'not of this request' })
+    if (this.moved.includes(read.handle.transaction)) return err({ code: 'verification_failed', reason: 'would fail' })
     return ok({ payer })
   }
 

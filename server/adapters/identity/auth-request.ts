@@ -1,5 +1,5 @@
 import { boundedBytes } from '../../core/bounded-bytes'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type { Refusal } from './error-shape'
 import { askingForConsent } from './oauth-request'
 
@@ -41,7 +41,7 @@ export interface EarlyRefusal extends Refusal {
 }
 
 function refuse(status: number, code: string | null, message: string | null = null): Result<never, EarlyRefusal> {
-  return no({ status, code, message, retryAfterSeconds: null })
+  return err({ status, code, message, retryAfterSeconds: null })
 }
 
 /**
@@ -58,7 +58,7 @@ export async function authRequest(
   const method = ENDPOINTS.get(path)
   if (method === undefined) return refuse(404, null)
   if (request.method !== method) {
-    return no({ status: 405, code: null, message: null, retryAfterSeconds: null, allow: method })
+    return err({ status: 405, code: null, message: null, retryAfterSeconds: null, allow: method })
   }
 
   const headers = new Headers(request.headers)

@@ -1,4 +1,4 @@
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 
 /** The registration fields that are stored (RFC 7591 2). All others are ignored, as the RFC allows. */
 const KEPT = [
@@ -36,21 +36,21 @@ export interface JudgedRegistration extends Registration {
  * dropped, so that no page shows, and no server fetches, what a stranger wrote. The error is a readable reason.
  */
 export function judgedRegistration(body: unknown): Result<JudgedRegistration, string> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return no('the body must be a JSON object')
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return err('the body must be a JSON object')
   const kept: Record<string, unknown> = {}
   for (const member of KEPT) if (Object.hasOwn(body, member)) kept[member] = Reflect.get(body, member)
   const { client_name: name, redirect_uris: uris, token_endpoint_auth_method: method, scope } = kept
   if (!Array.isArray(uris) || uris.length < 1 || uris.length > MAX_REDIRECTS)
-    return no(`redirect_uris must contain 1 to ${MAX_REDIRECTS} URIs`)
+    return err(`redirect_uris must contain 1 to ${MAX_REDIRECTS} URIs`)
   if (!uris.every((uri) => typeof uri === 'string' && uri.length <= MAX_URI_CHARACTERS))
-    return no(`a redirect URI can have at most ${MAX_URI_CHARACTERS} characters`)
+    return err(`a redirect URI can have at most ${MAX_URI_CHARACTERS} characters`)
   if (method !== undefined && !AUTH_METHODS.includes(String(method)))
-    return no(`token_endpoint_auth_method must be one of ${AUTH_METHODS.join(', ')}`)
+    return err(`token_endpoint_auth_method must be one of ${AUTH_METHODS.join(', ')}`)
   const redirectUris: readonly string[] = uris
-  if (redirectUris.some(hasWildcard)) return no('redirect URIs are matched exactly and cannot contain *')
+  if (redirectUris.some(hasWildcard)) return err('redirect URIs are matched exactly and cannot contain *')
   const privateUse = redirectUris.filter(isPrivateUse)
   if (kept['application_type'] === 'web' && privateUse.length > 0)
-    return no('private-use URI schemes require application_type "native"')
+    return err('private-use URI schemes require application_type "native"')
   if (name !== undefined) kept['client_name'] = plainName(name)
   // The library reads a missing application_type as "web" and then refuses every loopback address (facts 3.1, RFC 8252).
   const isNative = privateUse.length > 0 || redirectUris.some(isLoopback)

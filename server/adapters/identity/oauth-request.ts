@@ -1,5 +1,5 @@
 import { boundedBytes } from '../../core/bounded-bytes'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { judgedRegistration, type Registration } from './oauth-registration'
 
 type MediaType = 'application/x-www-form-urlencoded' | 'application/json'
@@ -59,14 +59,14 @@ export async function protocolRequest(
 ): Promise<Result<ProtocolCall, OAuthError>> {
   const endpoint = PROTOCOL.get(path)
   if (!endpoint) throw new Error(`${path} is not an OAuth protocol endpoint`)
-  const invalid = (status: number, description: string) => no({ status, error: 'invalid_request', description })
+  const invalid = (status: number, description: string) => err({ status, error: 'invalid_request', description })
   const type = (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   if (!endpoint.mediaTypes.includes(type as MediaType))
     return invalid(415, `send the parameters as ${endpoint.mediaTypes.join(' or ')}`)
   const text = await cappedText(request, endpoint.mostBytes)
   if (text === null) return invalid(413, `the body may have at most ${endpoint.mostBytes} bytes`)
   const judged = type === FORM ? plainForm(text) : trimmedRegistration(text)
-  if (!judged.ok) return no(judged.error)
+  if (!judged.ok) return err(judged.error)
   const { body, code, registration } = judged.value
   const headers = new Headers({ 'content-type': type, accept: 'application/json' })
   const authorization = request.headers.get('authorization')
@@ -111,7 +111,7 @@ function plainForm(text: string): Result<Judged, OAuthError> {
   const form = new URLSearchParams(text)
   const names = [...form.keys()].filter((name) => name !== 'resource')
   if (new Set(names).size < names.length)
-    return no({ status: 400, error: 'invalid_request', description: 'a parameter was sent more than once' })
+    return err({ status: 400, error: 'invalid_request', description: 'a parameter was sent more than once' })
   // An app may not choose the user of a device code: the signed-in user who opens the page claims it.
   form.delete('user_id')
   const code = form.get('grant_type') === 'authorization_code' ? form.get('code') : null
@@ -120,7 +120,7 @@ function plainForm(text: string): Result<Judged, OAuthError> {
 
 function trimmedRegistration(text: string): Result<Judged, OAuthError> {
   const judged = judgedRegistration(parsed(text))
-  if (!judged.ok) return no({ status: 400, error: 'invalid_client_metadata', description: judged.error })
+  if (!judged.ok) return err({ status: 400, error: 'invalid_client_metadata', description: judged.error })
   const { body, ...registration } = judged.value
   return ok({ body: JSON.stringify(body), code: null, registration })
 }

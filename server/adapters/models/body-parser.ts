@@ -1,5 +1,5 @@
 import { type Failure, failure } from '../../core/failure'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import {
   type ArrivedBody,
   type BodyReader,
@@ -115,7 +115,7 @@ function alone(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return bytes.byteLength === bytes.buffer.byteLength ? new Uint8Array(bytes.buffer) : new Uint8Array(bytes)
 }
 
-const NO_ROOM: Outcome = no(
+const NO_ROOM: Outcome = err(
   failure(
     'service_unavailable',
     'Too many large request bodies are waiting to be parsed. Try again. You were not charged.',

@@ -2,7 +2,7 @@ import { type Failure, failure } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, isWithin } from '../../core/json-bounds'
 import type { ModelRoute } from '../../core/models/model'
 import { digestOf } from '../../core/payments/binding'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { CHAT_COMPLETIONS } from '../../pipeline/models/wires/chat-completions-wire'
 import { GENERATE_CONTENT } from '../../pipeline/models/wires/generate-content-wire'
 import { MESSAGES } from '../../pipeline/models/wires/messages-wire'
@@ -37,7 +37,7 @@ function factsOf(
   bytes: Uint8Array<ArrayBuffer>,
   path: ToBodyThread['path'],
 ): Result<Omit<ModelRequest, 'bytes'>, Failure> {
-  if (!isWithin(bytes, BODY_BOUNDS)) return no(failure('invalid_request', beyondBounds(BODY_BOUNDS)))
+  if (!isWithin(bytes, BODY_BOUNDS)) return err(failure('invalid_request', beyondBounds(BODY_BOUNDS)))
   const read = wire.read(bytes, path)
   if (!read.ok) return read
   const { bytes: _, uncovered, ...facts } = read.value

@@ -1,5 +1,5 @@
 import type { ModelUpstream } from '../../core/models/model'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type { BackendCall } from '../../pipeline/models/model-backend'
 import { StreamGuard, streamBounds } from '../../pipeline/models/wires/stream-bounds'
 import { ANTHROPIC } from './anthropic'
@@ -32,7 +32,7 @@ export async function openHttp(
   if (upstream.kind === 'sandbox') throw new Error('a sandbox model cannot be called over HTTP')
   const vendor = VENDORS[upstream.kind]
   const reached = isKnown || (await isReachable(upstream, abort.signal))
-  if (!reached) return no(trouble('unavailable', `no connection within ${upstream.connectMs} ms`))
+  if (!reached) return err(trouble('unavailable', `no connection within ${upstream.connectMs} ms`))
   let late = false
   const timer = setTimeout(() => {
     late = true
@@ -54,15 +54,15 @@ export async function openHttp(
       timeout: false,
     } as RequestInit)
     if (response.status !== 200 || !response.body)
-      return no(refusalOf(vendor, response.status, response.headers, await firstBytes(response)))
+      return err(refusalOf(vendor, response.status, response.headers, await firstBytes(response)))
     return ok({
       contentType: response.headers.get('content-type') ?? 'application/json',
       body: call.request.stream ? guarded(response.body, call, upstream) : response.body,
     })
   } catch (error) {
-    if (late) return no(trouble('timeout', `no response within ${upstream.firstByteMs} ms`))
-    if (abort.signal.aborted) return no(trouble('timeout', 'told to stop'))
-    return no(trouble('unavailable', codeOf(error)))
+    if (late) return err(trouble('timeout', `no response within ${upstream.firstByteMs} ms`))
+    if (abort.signal.aborted) return err(trouble('timeout', 'told to stop'))
+    return err(trouble('unavailable', codeOf(error)))
   } finally {
     clearTimeout(timer)
   }

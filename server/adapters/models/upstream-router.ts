@@ -1,6 +1,6 @@
 import { type Model, type ModelUpstream, speaks, upstreamName } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type { BackendAnswer, BackendCall, ModelBackend, UpstreamState } from '../../pipeline/models/model-backend'
 import { Breaker } from './breaker'
 import { type Opened, openHttp } from './http-upstream'
@@ -63,7 +63,7 @@ export class UpstreamRouter implements ModelBackend {
       last = tried.error
       if (!last.goOn || signal.aborted) break
     }
-    return no(last)
+    return err(last)
   }
 
   private async attempt(
@@ -75,12 +75,12 @@ export class UpstreamRouter implements ModelBackend {
     const key = upstream.keyEnv === null ? null : this.options.keyOf(upstream.keyEnv)
     if (upstream.keyEnv !== null && key === null) {
       this.options.onTrouble(name, `${upstream.keyEnv} is not set`)
-      return no(refusal('unavailable', 'its API key is not set', null))
+      return err(refusal('unavailable', 'its API key is not set', null))
     }
     const breaker = this.breakerOf(name)
     const entered = breaker.enter(upstream.concurrency)
-    if (entered === 'open') return no(refusal('unavailable', 'its circuit breaker is open', null))
-    if (entered === 'full') return no(refusal('rate_limited', 'it has reached its limit of concurrent calls', null))
+    if (entered === 'open') return err(refusal('unavailable', 'its circuit breaker is open', null))
+    if (entered === 'full') return err(refusal('rate_limited', 'it has reached its limit of concurrent calls', null))
     const abort = new AbortController()
     const hangUp = () => abort.abort()
     signal.addEventListener('abort', hangUp, { once: true })
@@ -138,5 +138,5 @@ function refusal(kind: UpstreamFailure['kind'], reason: string, retryAfter: numb
 }
 
 function told(outcome: Result<BackendAnswer, Refusal>): Result<BackendAnswer, UpstreamFailure> {
-  return outcome.ok ? outcome : no(outcome.error.failure)
+  return outcome.ok ? outcome : err(outcome.error.failure)
 }

@@ -6,7 +6,7 @@ import type {
   OutboundProblem,
   OutboundRequest,
 } from '../../core/outbound/outbound-fetch'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { Deadline, isRedirect, oneHop } from './one-hop'
 import { publicAddress } from './public-address'
 
@@ -45,11 +45,11 @@ export function openGuardedFetch(options: GuardedFetchOptions): OutboundFetch {
     let url = callable(request.url)
     const first = url
     for (let followed = 0; ; followed++) {
-      if (!first || !url) return no({ kind: 'bad_url', reason: 'not an http or https URL on an allowed port' })
+      if (!first || !url) return err({ kind: 'bad_url', reason: 'not an http or https URL on an allowed port' })
       const hopped = await visit(url, url.origin === first.origin, request, deadline, options)
       if (!hopped.ok || most === 0 || !isRedirect(hopped.value)) return hopped
       if (followed === most)
-        return no({ kind: 'too_many_redirects', reason: `${first.host} redirected more than ${most} times` })
+        return err({ kind: 'too_many_redirects', reason: `${first.host} redirected more than ${most} times` })
       url = callable(hopped.value.headers.get('location') ?? '', url)
     }
   }
@@ -78,13 +78,13 @@ async function visit(
   if (request.mayVisit) {
     const may = await beforeEnd(Promise.resolve(request.mayVisit(url, deadline.signal)), deadline)
     if (!may.ok) return may
-    if (!may.value) return no({ kind: 'not_allowed', reason: `${url.host} does not allow this URL to be fetched` })
+    if (!may.value) return err({ kind: 'not_allowed', reason: `${url.host} does not allow this URL to be fetched` })
   }
   const judged = await judgedAddresses(url, deadline, options)
   if (!judged.ok) return judged
   const headers = new Headers(isFirstOrigin ? request.headers : {})
   headers.set('user-agent', options.userAgent)
-  let last: Hopped = no({ kind: 'unreachable', reason: `${url.host} has no address` })
+  let last: Hopped = err({ kind: 'unreachable', reason: `${url.host} has no address` })
   for (const address of judged.value) {
     last = await oneHop({
       url,
@@ -117,14 +117,15 @@ async function judgedAddresses(
   const isNumber = url.hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(literal)
   const found = await beforeEnd(isNumber ? Promise.resolve([literal]) : resolver(literal), deadline)
   if (!found.ok) return found
-  if (found.value.length === 0) return no({ kind: 'unreachable', reason: `${url.host} has no address` })
+  if (found.value.length === 0) return err({ kind: 'unreachable', reason: `${url.host} has no address` })
   const port = portOf(url)
   const addresses: string[] = []
   for (const text of found.value) {
     const address = publicAddress(text)
     if (address) addresses.push(formatAddress(address))
     else if (permits?.(text, port)) addresses.push(text)
-    else return no({ kind: 'forbidden_address', reason: `${url.host} is at ${text.slice(0, 50)}, which is not public` })
+    else
+      return err({ kind: 'forbidden_address', reason: `${url.host} is at ${text.slice(0, 50)}, which is not public` })
   }
   const four = addresses.filter((address) => !address.includes(':'))
   const six = addresses.filter((address) => address.includes(':'))
@@ -147,9 +148,9 @@ async function beforeEnd<T>(work: Promise<T>, deadline: Deadline): Promise<Resul
   if (signal.aborted) end()
   try {
     const done = await Promise.race([work.then((value) => ({ value })), ended.promise])
-    return done === 'ended' ? no(deadline.problem('timeout', 'ended')) : ok(done.value)
+    return done === 'ended' ? err(deadline.problem('timeout', 'ended')) : ok(done.value)
   } catch {
-    return no(deadline.problem('unreachable', 'the host name could not be resolved'))
+    return err(deadline.problem('unreachable', 'the host name could not be resolved'))
   } finally {
     signal.removeEventListener('abort', end)
   }

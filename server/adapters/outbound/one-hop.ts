@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { boundedBytes } from '../../core/bounded-bytes'
 import type { OutboundAnswer, OutboundProblem, OutboundProblemKind } from '../../core/outbound/outbound-fetch'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 
 const unpack = promisify(gunzip)
 
@@ -48,7 +48,7 @@ export async function oneHop(hop: Hop): Promise<Result<OutboundAnswer, OutboundP
   try {
     response = await fetch(hop.connectTo, requestOf(hop))
   } catch (error) {
-    return no(deadline.problem('unreachable', `${url.host}: ${codeOf(error)}`))
+    return err(deadline.problem('unreachable', `${url.host}: ${codeOf(error)}`))
   }
   const contentType = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   const answer = { url: withoutFragment(url), status: response.status, headers: response.headers, contentType }
@@ -58,7 +58,7 @@ export async function oneHop(hop: Hop): Promise<Result<OutboundAnswer, OutboundP
   }
   if (response.ok && hop.contentTypes && !admits(hop.contentTypes, contentType)) {
     await discard(response)
-    return no({ kind: 'wrong_type', reason: `${url.host} sent "${contentType.slice(0, 100)}"` })
+    return err({ kind: 'wrong_type', reason: `${url.host} sent "${contentType.slice(0, 100)}"` })
   }
   const packed = await read(response, hop)
   if (!packed.ok) return packed
@@ -93,7 +93,7 @@ function requestOf(hop: Hop): BunFetchRequestInit {
 /** The body as it was sent, up to the limit; the rest is not read. */
 async function read(response: Response, hop: Hop): Promise<Result<Uint8Array<ArrayBuffer>, OutboundProblem>> {
   const { deadline, maxBytes, url } = hop
-  const tooLarge = no({ kind: 'too_large' as const, reason: `${url.host} sent more than ${maxBytes} bytes` })
+  const tooLarge = err({ kind: 'too_large' as const, reason: `${url.host} sent more than ${maxBytes} bytes` })
   if (Number(response.headers.get('content-length')) > maxBytes) {
     await discard(response)
     return tooLarge
@@ -102,7 +102,7 @@ async function read(response: Response, hop: Hop): Promise<Result<Uint8Array<Arr
     const bytes = await boundedBytes(response.body, maxBytes)
     return bytes ? ok(new Uint8Array(bytes)) : tooLarge
   } catch (error) {
-    return no(deadline.problem('cut', `${url.host}: ${codeOf(error)}`))
+    return err(deadline.problem('cut', `${url.host}: ${codeOf(error)}`))
   }
 }
 
@@ -115,12 +115,12 @@ async function unpacked(
   const name = (encoding ?? '').trim().toLowerCase()
   if (name === '' || name === 'identity' || body.byteLength === 0) return ok(body)
   if (name !== 'gzip' && name !== 'x-gzip')
-    return no({ kind: 'bad_encoding', reason: `${url.host} sent a content encoding that was not requested` })
+    return err({ kind: 'bad_encoding', reason: `${url.host} sent a content encoding that was not requested` })
   try {
     return ok(new Uint8Array(await unpack(body, { maxOutputLength: maxBytes })))
   } catch (error) {
     const large = codeOf(error) === 'ERR_BUFFER_TOO_LARGE'
-    return no(deadline.problem(large ? 'too_large' : 'bad_encoding', `${url.host}: ${codeOf(error)}`))
+    return err(deadline.problem(large ? 'too_large' : 'bad_encoding', `${url.host}: ${codeOf(error)}`))
   }
 }
 

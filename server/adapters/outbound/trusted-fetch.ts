@@ -1,5 +1,5 @@
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
-import { no } from '../../core/result'
+import { err } from '../../core/result'
 import { Deadline, oneHop } from './one-hop'
 
 const USER_AGENT = 'paid-api-gateway/0.1'
@@ -11,7 +11,7 @@ const USER_AGENT = 'paid-api-gateway/0.1'
 export const trustedFetch: OutboundFetch = async (request) => {
   const url = URL.parse(request.url)
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    return no({ kind: 'bad_url', reason: 'not an http or https URL' })
+    return err({ kind: 'bad_url', reason: 'not an http or https URL' })
   const headers = new Headers(request.headers)
   if (!headers.has('user-agent')) headers.set('user-agent', USER_AGENT)
   return oneHop({

@@ -6,7 +6,7 @@ import { type AccountId, makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore } from '../ledger/hold'
 import type { Money } from '../money'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AppGrant, AppGrantStore } from './app-grant'
 
@@ -55,7 +55,7 @@ export class AppGrants {
   ): Promise<Result<AppGrant, Failure>> {
     return this.mutex.take(accountId, async () => {
       const app = await this.grants.app(clientId)
-      if (!app) return no(failure('resource_not_found', 'This app does not exist or is no longer connected.'))
+      if (!app) return err(failure('resource_not_found', 'This app does not exist or is no longer connected.'))
       const known = await this.store.live(accountId, clientId)
       if (!known) return ok(await this.open(accountId, app, limit, actor))
       await this.store.setLimit(known, limit, this.audit(known, actor, 'connection.limit', { limit }))

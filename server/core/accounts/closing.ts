@@ -5,7 +5,7 @@ import type { CredentialStore } from '../credentials/store'
 import { type Failure, failure, wrongParameters } from '../failure'
 import type { Ledger } from '../ledger/ledger'
 import { type Money, ZERO } from '../money'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AccountSettingsStore } from './account-settings'
 import type { AppGrants } from './app-grants'
@@ -48,9 +48,9 @@ export class AccountClosing {
     const { identity, accounts, appGrants, settings, ledger, clock } = this.parts
     const { account, email } = owner
     if (repeated.trim().toLowerCase() !== email.toLowerCase())
-      return no(wrongParameters([wrong('email', 'must be the e-mail address of this account', repeated)]))
+      return err(wrongParameters([wrong('email', 'must be the e-mail address of this account', repeated)]))
     if (account.operator && (await this.isLastOperator(account)))
-      return no(
+      return err(
         failure('invalid_state', 'You are the only operator of this gateway. Make another account operator first.'),
       )
     for (const onClosing of this.parts.onClosing) await onClosing(owner)

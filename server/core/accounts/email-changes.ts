@@ -2,7 +2,7 @@ import { type Actor, type AuditTrail, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type Failure, failure, wrongParameters } from '../failure'
 import type { Mail, Mailer } from '../mail/mailer'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import { EmailChangeTokens } from './email-change'
 import type { EmailChange, IdentitySettings } from './identity'
 import type { KeyOwner } from './keys'
@@ -46,7 +46,7 @@ export class EmailChanges {
    * is taken, so that it does not reveal who has an account.
    */
   async ask(owner: KeyOwner & { readonly email: string }, to: string): Promise<Result<'sent' | 'changed', Failure>> {
-    if (to === owner.email) return no(wrongParameters([wrong('email', 'is already your email address', to)]))
+    if (to === owner.email) return err(wrongParameters([wrong('email', 'is already your email address', to)]))
     const change = { userId: owner.actor.id, from: owner.email, to }
     const { mailer, baseUrl } = this.parts
     if (mailer) {
@@ -61,7 +61,7 @@ export class EmailChanges {
   /** Makes the change that a token confirms and returns the new address. */
   async confirm(token: string, actor: Pick<Actor, 'address'>): Promise<Result<string, Failure>> {
     const change = this.tokens.read(token)
-    if (!change) return no(failure('invalid_state', LINK_EXPIRED))
+    if (!change) return err(failure('invalid_state', LINK_EXPIRED))
     const by = { kind: 'owner', id: change.userId, address: actor.address } as const
     const changed = await this.change({ ...change, confirmed: true }, by)
     if (!changed.ok) return changed
@@ -73,8 +73,8 @@ export class EmailChanges {
     const { identity, accounts, audit, clock } = this.parts
     const outcome = await identity.changeEmail(change)
     if (outcome === 'taken')
-      return no(failure('invalid_state', 'Another account already uses this email address. Choose a different one.'))
-    if (outcome === 'stale') return no(failure('invalid_state', LINK_EXPIRED))
+      return err(failure('invalid_state', 'Another account already uses this email address. Choose a different one.'))
+    if (outcome === 'stale') return err(failure('invalid_state', LINK_EXPIRED))
     const at = clock.now()
     const account = await accounts.byUser(change.userId)
     await audit.write(

@@ -12,7 +12,7 @@ import type { HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
 import { limitsOf, MAX_KEYS, type TierFacts } from '../limits/tier'
 import { ZERO } from '../money'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import { periodAround } from '../usage/calendar'
 import { brokenKeyRules, type KeyForm, type NewKeyForm } from './key-form'
 import { accepted, type Submitted, wrong } from './submitted'
@@ -60,7 +60,7 @@ export class Keys {
       const refusal =
         (await this.nameTaken(owner.accountId, settings.name, null, now)) ??
         (await this.limitReached(owner, 'own', now))
-      if (refusal) return no(refusal)
+      if (refusal) return err(refusal)
       const { secret, ...shown } = newSecret()
       const poolId = makeId('pool', now)
       const key: ApiKey = {
@@ -93,11 +93,11 @@ export class Keys {
       if (!parsed.ok) return parsed
       const form = parsed.value
       if (keyState(key, now) === 'revoked')
-        return no(failure('invalid_state', 'This key was deleted and can no longer be changed.'))
+        return err(failure('invalid_state', 'This key was deleted and can no longer be changed.'))
       if (form.stopsAt !== undefined && key.stopsAt === null)
-        return no(failure('invalid_state', 'Only a replaced key has a stops_at. Rotate the key first.'))
+        return err(failure('invalid_state', 'Only a replaced key has a stops_at. Rotate the key first.'))
       const taken = form.name ? await this.nameTaken(owner.accountId, form.name, key, now) : null
-      if (taken) return no(taken)
+      if (taken) return err(taken)
       const changed: ApiKey = {
         ...key,
         ...settingsIn(form),
@@ -124,10 +124,10 @@ export class Keys {
   rotate(owner: KeyOwner, id: string, graceSeconds: number): Outcome<{ key: ApiKey; secret: string }> {
     return this.onKey(owner, id, async (key, now) => {
       if (keyState(key, now) === 'revoked')
-        return no(failure('invalid_state', 'This key was deleted and cannot be rotated.'))
-      if (key.replacedBy) return no(failure('invalid_state', `This key was already replaced by ${key.replacedBy}.`))
+        return err(failure('invalid_state', 'This key was deleted and cannot be rotated.'))
+      if (key.replacedBy) return err(failure('invalid_state', `This key was already replaced by ${key.replacedBy}.`))
       const refusal = await this.limitReached(owner, 'replaced', now)
-      if (refusal) return no(refusal)
+      if (refusal) return err(refusal)
       const { secret, ...shown } = newSecret()
       const expired = key.expiresAt !== null && key.expiresAt <= now
       const successor: ApiKey = {
@@ -179,7 +179,7 @@ export class Keys {
   ): Outcome {
     return this.onKey(owner, id, async (key, now) => {
       if (keyState(key, now) === 'revoked')
-        return no(failure('invalid_state', 'A revoked key cannot be enabled or disabled.'))
+        return err(failure('invalid_state', 'A revoked key cannot be enabled or disabled.'))
       const changed = next(key, now)
       return ok(changed.disabledAt === key.disabledAt ? key : await this.put(owner, changed, action))
     })
@@ -202,7 +202,7 @@ export class Keys {
   private onKey<T>(owner: KeyOwner, id: string, change: (key: ApiKey, now: number) => Outcome<T>): Outcome<T> {
     return this.mutex.take(owner.accountId, async () => {
       const key = await this.find(owner.accountId, id)
-      return key ? change(key, this.clock.now()) : no(failure('resource_not_found', 'This key does not exist.'))
+      return key ? change(key, this.clock.now()) : err(failure('resource_not_found', 'This key does not exist.'))
     })
   }
 

@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger/ledger'
 import { type Limits, limitsOf, tierOf } from '../limits/tier'
 import { ZERO } from '../money'
 import { isPlainText, PLAIN_LINE_RULE } from '../plain-text'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { KeyOwner } from './keys'
 import {
@@ -61,7 +61,7 @@ export class LimitRequests {
     const { peakRpm, peakTpm } = request
     const audit = this.audit(owner.actor, owner.accountId, 'limits.request', { id: request.id, peakRpm, peakTpm })
     if (await this.store.open(request, audit)) return ok(request)
-    return no(
+    return err(
       failure('invalid_state', 'You already have a pending request. Wait for its decision before you send another.'),
     )
   }
@@ -81,7 +81,7 @@ export class LimitRequests {
       const balance = await this.ledger.balance(account.id)
       const tier = tierOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO })
       if (tier === 'growth' || tier === 'enterprise')
-        return no(failure('invalid_state', `The account is already ${tier}. Name the limits that it should have.`))
+        return err(failure('invalid_state', `The account is already ${tier}. Name the limits that it should have.`))
       return ok({ ...account, growthApproved: true })
     })
   }
@@ -103,9 +103,9 @@ export class LimitRequests {
       if (!parsed.ok) return parsed
       const request = await this.store.byId(id as LimitRequestId) // safe for any text: an unknown id finds nothing
       const account = request && (await this.accounts.byId(request.accountId))
-      if (!request || !account) return no(failure('resource_not_found', 'This request does not exist.'))
+      if (!request || !account) return err(failure('resource_not_found', 'This request does not exist.'))
       if (request.status !== 'pending')
-        return no(failure('invalid_state', `This request was already ${request.status}.`))
+        return err(failure('invalid_state', `This request was already ${request.status}.`))
       const changed = await change(account)
       if (!changed.ok) return changed
       const decided: LimitRequest = { ...request, status, reason: parsed.value, decidedAt: this.clock.now() }
@@ -126,7 +126,7 @@ export class LimitRequests {
 function parseReason(given: unknown, isRequired: boolean): Result<string | null, Failure> {
   if (given === null || given === undefined)
     return isRequired
-      ? no(
+      ? err(
           wrongParameters([
             { param: 'reason', in: 'body', code: 'missing_parameter', rule: 'is required', received: null },
           ]),
@@ -134,7 +134,7 @@ function parseReason(given: unknown, isRequired: boolean): Result<string | null,
       : ok(null)
   const text = typeof given === 'string' ? given.trim() : ''
   if (text === '' || [...text].length > MAX_REASON || !isPlainText(text))
-    return no(
+    return err(
       wrongParameters([wrong('reason', `must be text of 1 to ${MAX_REASON} characters, ${PLAIN_LINE_RULE}`, given)]),
     )
   return ok(text)

@@ -9,7 +9,7 @@ import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import type { Limits } from '../limits/tier'
 import type { Money } from '../money'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AccountStore } from './store'
 
@@ -49,11 +49,11 @@ export class Operator {
   ): Promise<Result<Account, Failure>> {
     return this.mutex.take(id, async () => {
       const account = await this.accounts.byId(id)
-      if (!account) return no(noAccount(id))
+      if (!account) return err(noAccount(id))
       // A balance beyond 2^53 could be written but not read back, and the next start would fail.
       const balance = await this.ledger.balance(id)
       if (!Number.isSafeInteger((balance?.posted ?? 0) + amount))
-        return no(
+        return err(
           failure('invalid_parameter', 'The balance would exceed what the ledger can hold. Grant a smaller amount.'),
         )
       const granted = await this.ledger.credit({
@@ -66,9 +66,9 @@ export class Operator {
         audit: this.audit(actor, id, 'account.grant', { amount, note, reference }),
       })
       if (!granted.ok && granted.error === 'already_booked')
-        return no(failure('invalid_state', `A grant with reference ${reference} was already booked.`))
+        return err(failure('invalid_state', `A grant with reference ${reference} was already booked.`))
       if (!granted.ok)
-        return no(
+        return err(
           failure(
             'service_unavailable',
             'The grant could not be saved. Try again with the same reference: it is never booked twice.',
@@ -100,7 +100,7 @@ export class Operator {
     accountId: AccountId | null,
     amount: Money | null,
   ): Promise<Result<PriceOverride, Failure>> {
-    if (accountId && !(await this.accounts.byId(accountId))) return no(noAccount(accountId))
+    if (accountId && !(await this.accounts.byId(accountId))) return err(noAccount(accountId))
     const at = this.clock.now()
     const override: PriceOverride = { id: makeId('price', at), operation, accountId, amount, at }
     await this.prices.add(override, this.audit(actor, accountId, 'price.set', { operation, amount }))
@@ -121,7 +121,7 @@ export class Operator {
   ): Promise<Result<Account, Failure>> {
     return this.mutex.take(id, async () => {
       const account = await this.accounts.byId(id)
-      if (!account) return no(noAccount(id))
+      if (!account) return err(noAccount(id))
       const changed = next(account)
       await this.accounts.update(changed, this.audit(actor, id, action, detail))
       this.events.publish(id, { type: 'tier' })

@@ -1,6 +1,6 @@
 import type { ParameterError } from '../catalogue/parameters'
 import { type Failure, wrongParameters } from '../failure'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 
 /**
  * A form that somebody sent: what of it can be read, and every rule that the rest breaks. The wire judges its shape; core adds what
@@ -13,7 +13,7 @@ export type Submitted<T> =
 /** The form, unless it breaks a rule: its own, or one of `more`. */
 export function accepted<T>(sent: Submitted<T>, more: readonly ParameterError[] = []): Result<T, Failure> {
   if (sent.isWhole && more.length === 0) return ok(sent.form)
-  return no(wrongParameters([...sent.errors, ...more]))
+  return err(wrongParameters([...sent.errors, ...more]))
 }
 
 export function wrong(param: string, rule: string, received: unknown): ParameterError {

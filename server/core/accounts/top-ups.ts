@@ -8,7 +8,7 @@ import type { Offer, ShownPayment } from '../payments/method'
 import type { Payments, Purchase } from '../payments/payments'
 import type { GivenReceipt } from '../payments/receipt'
 import type { PaymentRefusal } from '../payments/refusal'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 
 const MIN_TOP_UP: Money = micros(1_000_000)
 const MAX_TOP_UP: Money = micros(10_000_000_000)
@@ -91,7 +91,7 @@ export class TopUps {
       const settled = await payment.settle()
       if (!settled.ok) return settled
       const claim = await this.claims.find(payment.claim.key)
-      if (!claim || !(await this.creditFinal(payments, claim))) return no(PENDING)
+      if (!claim || !(await this.creditFinal(payments, claim))) return err(PENDING)
       const receipt = await payment.served()
       return ok({ claim: { ...claim, state: 'served' }, receipt })
     } finally {

@@ -1,4 +1,4 @@
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 
 interface Common {
   readonly in: 'query' | 'header'
@@ -112,7 +112,7 @@ export function parseParameters<T extends ParameterTable>(
         rule: 'is not a known property',
         received: null,
       })
-  return errors.length > 0 ? no(errors) : ok(values as Parameters<T>)
+  return errors.length > 0 ? err(errors) : ok(values as Parameters<T>)
 }
 
 /** Counts words separated by Unicode `White_Space`, which differs from what `\s` and `trim` match. */
@@ -139,7 +139,7 @@ function received(rule: ParameterRule, name: string, raw: RawInput): Received {
 function parseOne(rule: ParameterRule, input: Received): Result<unknown, Refusal> | undefined {
   const fallback = 'default' in rule ? rule.default : undefined
   if (input.from === 'nothing') {
-    if (rule.required) return no({ code: 'missing_parameter', rule: 'is required', received: null })
+    if (rule.required) return err({ code: 'missing_parameter', rule: 'is required', received: null })
     return fallback === undefined ? undefined : ok(fallback)
   }
   if (rule.kind === 'list') return parseList(rule, input)
@@ -234,7 +234,7 @@ export function describeRule(rule: ParameterRule): string {
 }
 
 function refuse(rule: string, value: string): { readonly ok: false; readonly error: Refusal } {
-  return no({ code: 'invalid_parameter', rule, received: value })
+  return err({ code: 'invalid_parameter', rule, received: value })
 }
 
 function codePoints(text: string): number {

@@ -1,4 +1,4 @@
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import { type Address, formatAddress, type KnownAddress, parseAddress } from './address'
 
 /** The maximum number of entries (spec-answers 3). */
@@ -30,7 +30,7 @@ export class Allowlist {
     const ranges: Range[] = []
     for (const entry of entries) {
       const range = parseRange(entry)
-      if (!range.ok) return no({ entry, rule: range.error })
+      if (!range.ok) return err({ entry, rule: range.error })
       ranges.push(range.value)
     }
     return ok(new Allowlist(ranges))
@@ -54,19 +54,19 @@ export class Allowlist {
 function parseRange(text: string): Result<Range, string> {
   const slash = text.indexOf('/')
   const address = parseAddress(slash < 0 ? text : text.slice(0, slash))
-  if (!address) return no('must be an IPv4 or IPv6 address, or a CIDR range')
+  if (!address) return err('must be an IPv4 or IPv6 address, or a CIDR range')
   const length = slash < 0 ? '' : text.slice(slash + 1)
   const mapped = address.family === 4 && text.includes(':') ? 96 : 0
   const width = address.family === 4 ? 32 : 128
   const prefix = slash < 0 ? width : /^\d{1,3}$/.test(length) ? Number(length) - mapped : -1
   if (prefix < 0 || prefix > width)
-    return no(`must have a prefix length from ${mapped} to ${width + mapped} after the slash`)
+    return err(`must have a prefix length from ${mapped} to ${width + mapped} after the slash`)
   const host = (1n << BigInt(width - prefix)) - 1n
   const bits = BigInt(address.bits)
   const first = bits & ~host
   if (first !== bits) {
     const network: KnownAddress = address.family === 4 ? { family: 4, bits: Number(first) } : { family: 6, bits: first }
-    return no(`has host bits set; the network is ${formatAddress(network)}/${prefix}`)
+    return err(`has host bits set; the network is ${formatAddress(network)}/${prefix}`)
   }
   return ok({ family: address.family, first, last: first | host })
 }

@@ -1,4 +1,4 @@
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import { type Instruction, parseInstruction } from './instruction'
 import { isIndexable } from './instruction-index'
 
@@ -28,7 +28,7 @@ export type GoggleLines = Generator<Instruction | null, Result<Goggle['metadata'
 /** The lines of an inline goggle. */
 export function* goggleLines(text: string): GoggleLines {
   if (text.length * 3 > MAX_GOGGLE_BYTES && Buffer.byteLength(text) > MAX_GOGGLE_BYTES)
-    return no({ line: 1, rule: `a goggle has at most ${MAX_GOGGLE_BYTES} bytes` })
+    return err({ line: 1, rule: `a goggle has at most ${MAX_GOGGLE_BYTES} bytes` })
   const metadata = new Map<string, string>()
   let count = 0
   let short = 0
@@ -43,12 +43,12 @@ export function* goggleLines(text: string): GoggleLines {
       continue
     }
     if (count === MAX_INSTRUCTIONS)
-      return no({ line: number, rule: `a goggle has at most ${MAX_INSTRUCTIONS} instructions` })
+      return err({ line: number, rule: `a goggle has at most ${MAX_INSTRUCTIONS} instructions` })
     const instruction = parseInstruction(line)
-    if (!instruction.ok) return no({ line: number, rule: instruction.error })
+    if (!instruction.ok) return err({ line: number, rule: instruction.error })
     const { pattern } = instruction.value
     if (pattern && !isIndexable(pattern) && ++short > MAX_SHORT_PATTERNS)
-      return no({
+      return err({
         line: number,
         rule: `more than ${MAX_SHORT_PATTERNS} patterns without three plain characters in a row`,
       })
@@ -65,9 +65,9 @@ export function* hostedGoggleLines(text: string): GoggleLines {
   const metadata = read.value
   const missing = NEEDED_METADATA.filter((key) => !metadata.has(key))
   if (missing.length > 0)
-    return no({ line: 1, rule: `the metadata lacks ${missing.join(', ')} (a line "! name: ...")` })
+    return err({ line: 1, rule: `the metadata lacks ${missing.join(', ')} (a line "! name: ...")` })
   if (!/^(true|false)$/i.test(metadata.get('public') ?? ''))
-    return no({ line: 1, rule: 'the metadata "public" must be true or false' })
+    return err({ line: 1, rule: 'the metadata "public" must be true or false' })
   return read
 }
 

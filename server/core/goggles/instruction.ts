@@ -1,4 +1,4 @@
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import { type Pattern, parsePattern } from './pattern'
 
 export type Target = 'url' | 'title' | 'description' | 'content'
@@ -29,15 +29,15 @@ const TARGETS: Readonly<Record<string, Target>> = {
 /** Parses a line that is neither blank nor a comment. The error is the broken rule. */
 export function parseInstruction(line: string): Result<Instruction, string> {
   if (line.length > MAX_CHARACTERS && [...line].length > MAX_CHARACTERS)
-    return no(`an instruction has at most ${MAX_CHARACTERS} characters`)
+    return err(`an instruction has at most ${MAX_CHARACTERS} characters`)
   const split = splitOptions(line)
   if (!split.ok) return split
   const { text, options } = split.value
   const pattern = text === '' ? null : parsePattern(text)
-  if (typeof pattern === 'string') return no(pattern)
+  if (typeof pattern === 'string') return err(pattern)
   const { site = null, action = 'boost', strength = 1 } = options
-  if (pattern === null && options.target) return no('a target needs a pattern before the $')
-  if (pattern === null && site === null && action !== 'discard') return no(`$${action} needs a pattern or a site`)
+  if (pattern === null && options.target) return err('a target needs a pattern before the $')
+  if (pattern === null && site === null && action !== 'discard') return err(`$${action} needs a pattern or a site`)
   return ok({ pattern, target: options.target ?? 'url', site, action, strength })
 }
 
@@ -61,17 +61,17 @@ function splitOptions(line: string): Result<{ readonly text: string; readonly op
     if (options.ok) return ok({ text: line.slice(0, at).trim(), options: options.value })
     problem ??= options.error
   }
-  return problem === null ? ok({ text: line, options: {} }) : no(problem)
+  return problem === null ? ok({ text: line, options: {} }) : err(problem)
 }
 
 function parseOptions(text: string): Result<Options, string> {
   let options: Options = {}
   for (const part of text.split(',')) {
     const option = parseOption(part.trim())
-    if (typeof option === 'string') return no(option)
-    if (option.site !== undefined && options.site !== undefined) return no('site is given twice')
-    if (option.target && options.target) return no('a second target')
-    if (option.action && options.action) return no('a second action')
+    if (typeof option === 'string') return err(option)
+    if (option.site !== undefined && options.site !== undefined) return err('site is given twice')
+    if (option.target && options.target) return err('a second target')
+    if (option.action && options.action) return err('a second action')
     options = { ...options, ...option }
   }
   return ok(options)

@@ -1,4 +1,4 @@
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import { Page, type Texts } from './instruction-index'
 import { MatchWork, TOO_MUCH_WORK } from './match-work'
 import type { RuleBook } from './rule-book'
@@ -75,7 +75,7 @@ export class RuleSet {
       })
       .sort((a, b) => a.key - b.key)
       .map(({ result }) => result)
-    return work.isTooMuch ? no(TOO_MUCH_WORK) : ok(left)
+    return work.isTooMuch ? err(TOO_MUCH_WORK) : ok(left)
   }
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../clock'
 import type { IdempotencyRecord } from '../idempotency/idempotency-record'
 import { type AccountId, makeId, type PoolId, type RequestId, type TransactionId } from '../ids'
 import { type Money, micros, ZERO } from '../money'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import type { CallRecord } from '../usage/call-record'
 import type { Booked, Bookings } from './bookings'
 import type { LedgerAccount, LedgerEntry } from './entry'
@@ -103,10 +103,10 @@ export class Ledger {
     if (outcome.kind === 'refused') {
       await this.holds.release(call.id, true)
       if (this.durable.delete(call.id)) void this.end(call.id)
-      return no('not_durable')
+      return err('not_durable')
     }
     void this.endUnknown(hold, split, call, outcome.fate)
-    return no('outcome_unknown')
+    return err('outcome_unknown')
   }
 
   /** Ends a hold without a charge. Idempotent. Does nothing to a hold that is being captured. */

@@ -3,7 +3,7 @@ import type { Clock } from '../clock'
 import { type AccountId, makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import { least, type Money, minus, ZERO } from '../money'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import { isUnavailable } from '../unavailable'
 import type { Bookings } from './bookings'
 import type { BalancePart, EntryKind, LedgerAccount, LedgerEntry } from './entry'
@@ -110,7 +110,7 @@ export class MoneyMoves {
       // Another call paid it while this one waited.
       if (debt === 0) return ok(null)
       const { paid } = await this.holds.setAside(account, debt)
-      if (paid === 0) return no('not_durable')
+      if (paid === 0) return err('not_durable')
       const entry = this.entry({ ...move, amount: paid }, `${account}/paid`, `${account}/debt`)
       return this.take({ account, toppedUp: ZERO }, [entry], { paid, debt: minus(ZERO, paid) })
     })
@@ -123,7 +123,7 @@ export class MoneyMoves {
   ): Promise<Result<null, MoveRefusal>> {
     return this.mutex.take(account, async () => {
       const refusal = await this.refusalOf(account, reference)
-      return refusal ? no(refusal) : move()
+      return refusal ? err(refusal) : move()
     })
   }
 
@@ -163,13 +163,13 @@ export class MoneyMoves {
     }
     if (outcome.kind === 'refused') {
       await onRefused()
-      return no(outcome.constraint === 'reference' ? 'already_booked' : 'not_durable')
+      return err(outcome.constraint === 'reference' ? 'already_booked' : 'not_durable')
     }
     this.undecided.add(account)
     void outcome.fate
       .then((fate) => (fate === 'committed' ? onCommitted() : onRefused()))
       .finally(() => this.undecided.delete(account))
-    return no('outcome_unknown')
+    return err('outcome_unknown')
   }
 
   private entry(

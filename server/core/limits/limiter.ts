@@ -1,5 +1,5 @@
 import type { Clock } from '../clock'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import type { Limits } from './tier'
 import { type Dimension, minuteOf, NOTHING, resetSeconds, secondsToReset, type Usage } from './window'
 
@@ -125,7 +125,7 @@ export class Limiter {
     const left = readings(subjects, result.used, now)
     if (result.taken) return ok(left)
     const { dimension } = result.by
-    return no({
+    return err({
       dimension,
       retryAfterSeconds: dimension === 'places' ? 1 : secondsToReset(now),
       readings: left,

@@ -3,7 +3,7 @@ import type { Clock } from '../clock'
 import { type Failure, failure } from '../failure'
 import { makeId } from '../ids'
 import { isJson } from '../json'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import type { ModelStore } from './catalogue'
 import type { Model } from './model'
 import { parseModelEntry } from './model-entry'
@@ -23,7 +23,7 @@ export class ModelAdmin {
     const at = this.clock.now()
     const version = makeId('price', at)
     const model = parseModelEntry(entry, { created: Math.floor(at / 1000), priceVersion: () => version })
-    if (!model.ok) return no(failure('invalid_parameter', model.error, { param: 'model' }))
+    if (!model.ok) return err(failure('invalid_parameter', model.error, { param: 'model' }))
     const { id, price } = model.value
     await this.store.put(model.value, entry, this.audit(actor, at, 'model.put', { id, price, version }))
     return model
@@ -32,13 +32,13 @@ export class ModelAdmin {
   /** Changes the price of a model in the database, in USD per million tokens. */
   async setPrice(actor: Actor, id: string, price: Readonly<Record<string, number>>): Promise<Result<Model, Failure>> {
     const entry = this.store.entryOf(id)
-    if (!isJson(entry)) return no(notFound(id))
+    if (!isJson(entry)) return err(notFound(id))
     return this.put(actor, { ...entry, price })
   }
 
   async remove(actor: Actor, id: string): Promise<Result<{ readonly id: string }, Failure>> {
     const removed = await this.store.remove(id, this.audit(actor, this.clock.now(), 'model.remove', { id }))
-    return removed ? ok({ id }) : no(notFound(id))
+    return removed ? ok({ id }) : err(notFound(id))
   }
 
   private audit(actor: Actor, at: number, action: string, detail: Record<string, unknown>): AuditEntry {

@@ -1,5 +1,5 @@
 import { fromUsdNumber, type Money, micros } from '../money'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import type { Model, ModelUpstream, UpstreamKind } from './model'
 import {
   BETA_NAME,
@@ -93,7 +93,7 @@ export function parseModelEntry(
   try {
     return ok(modelOf(value, source))
   } catch (error) {
-    if (error instanceof BadEntry) return no(error.message)
+    if (error instanceof BadEntry) return err(error.message)
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import { type Clock, isoTime } from '../clock'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import type { ClaimStore, NewClaim, Taken } from './claim'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from './method'
 import { type GivenReceipt, type Receipt, receiptText } from './receipt'
@@ -81,7 +81,7 @@ export class Payment {
     const now = clock.now()
     if (!(await claims.settling(key, this.taken.attempt, now, now + SETTLE_MS))) {
       this.ended = true
-      return no({ code: 'payment_in_progress', reason: 'Another request with this credential took over.' })
+      return err({ code: 'payment_in_progress', reason: 'Another request with this credential took over.' })
     }
     this.sentFor = { answer }
     const outcome = await this.send()
@@ -93,11 +93,11 @@ export class Payment {
     this.ended = true
     if (outcome.kind === 'refused') {
       await claims.release(key, outcome.reason, outcome.isOurs !== true, clock.now())
-      return no({ code: 'verification_failed', reason: 'The network refused the payment. Nothing was charged.' })
+      return err({ code: 'verification_failed', reason: 'The network refused the payment. Nothing was charged.' })
     }
     this.parts.onTrouble('payment', `${this.claim.id}: ${outcome.reason}`)
     await claims.letGo(key, { reason: outcome.reason, isOurs: outcome.isOurs === true }, answer, clock.now())
-    return no(PENDING)
+    return err(PENDING)
   }
 
   /**
@@ -113,12 +113,12 @@ export class Payment {
     if (!canComeAgain || !isGone()) {
       const isServed = await claims.served(key, clock.now(), attempt)
       this.ended = true
-      if (!isServed) return no(IN_PROGRESS)
+      if (!isServed) return err(IN_PROGRESS)
       if (!canComeAgain || !isGone()) return ok(await this.receipt())
     }
     await claims.undelivered(key, attempt, answer, clock.now())
     this.ended = true
-    return no(KEPT)
+    return err(KEPT)
   }
 
   /** Marks the purchase as delivered. */

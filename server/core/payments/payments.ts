@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { type AccountId, makeId, type RequestId } from '../ids'
 import { type Money, micros, ZERO } from '../money'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import { type Binding, bindingOf, bindingText, digestOf } from './binding'
 import type { Claim, NewClaim, PaymentPurpose, Taken } from './claim'
 import type { Fate, Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
@@ -98,7 +98,7 @@ export class Payments {
   /** Validates a credential and claims it for this attempt. */
   async begin(purchase: Purchase, shown: ShownPayment): Promise<Result<Payment, PaymentRefusal>> {
     const found = await this.read(shown)
-    if (!found.ok) return no((await this.whyUnread(shown)) ?? found.error)
+    if (!found.ok) return err((await this.whyUnread(shown)) ?? found.error)
     const { method, read } = found.value
     const binding = bindingOf(bound(purchase), read.binding)
     const earlier = await this.earlierPayment(method, read, binding)
@@ -107,9 +107,9 @@ export class Payments {
     const seenAt = this.options.clock.now()
     const payer = known ? ok({ payer: known.payer }) : await method.validate(read, { ...purchase, binding })
     // Validation may have failed because another attempt settled it in the meantime.
-    if (!payer.ok) return no((await this.whyRefused(read.claimKey, 'open')) ?? payer.error)
+    if (!payer.ok) return err((await this.whyRefused(read.claimKey, 'open')) ?? payer.error)
     const tooShort = known ? null : this.lifeProblem(read, purchase)
-    if (tooShort) return no(tooShort)
+    if (tooShort) return err(tooShort)
     const claim = this.newClaim(purchase, method, read, binding, payer.value.payer)
     const taken = await this.take(method, claim, known ? null : seenAt)
     if (!taken.ok) return taken
@@ -118,7 +118,7 @@ export class Payments {
     // Claiming may have taken a while. Do not call an upstream that has no time left to answer.
     const late = isPaid ? null : this.lifeProblem(read, purchase)
     if (late) await payment.release('too little of its life was left')
-    if (late) return no(late)
+    if (late) return err(late)
     if (isPaid || !(await this.paysFirst(claim))) return ok(payment)
     const settled = await payment.settle()
     return settled.ok ? ok(payment) : settled
@@ -168,22 +168,22 @@ export class Payments {
     const { claims, clock } = this.options
     const claim = await claims.find(read.claimKey)
     if (!claim || (claim.state === 'released' && claim.sentAt === null)) return ok(null)
-    if (claim.state === 'served') return no(USED)
+    if (claim.state === 'served') return err(USED)
     const isSame = claim.credentialHash === read.hash && claim.binding === bindingText(binding)
     if (claim.state === 'released') return ok(isSame ? await this.settledAfterRefusal(method, claim) : null)
-    if (!isSame) return no(IN_PROGRESS)
-    if (claim.state !== 'paid_unserved' && claim.leaseUntil > clock.now()) return no(IN_PROGRESS)
+    if (!isSame) return err(IN_PROGRESS)
+    if (claim.state !== 'paid_unserved' && claim.leaseUntil > clock.now()) return err(IN_PROGRESS)
     if (claim.state === 'settling') {
       const fate = await method.lookUp(claim)
       if (fate.kind === 'never') await claims.release(claim.key, 'never settled', isHeldAgainst(claim), clock.now())
       if (fate.kind === 'never') return ok(null)
       // Sending the same transaction again is safe: the network accepts it once.
       const end = fate.kind === 'settled' ? fate : await method.settle(read)
-      if (end.kind === 'unknown') return no(PENDING)
+      if (end.kind === 'unknown') return err(PENDING)
       if (end.kind === 'refused') {
         // It may have been mined between the look-up and the sending.
         const again = await method.lookUp(claim)
-        if (again.kind !== 'settled') return no(PENDING)
+        if (again.kind !== 'settled') return err(PENDING)
         await claims.settled(claim.key, again.reference, clock.now())
       } else await claims.settled(claim.key, end.reference, clock.now())
       await claims.owe(claim.key, 'the answer was lost', clock.now())
@@ -218,14 +218,14 @@ export class Payments {
     if (taken.kind === 'refused' && taken.why === 'uncovered') {
       const since = clock.now()
       const balance = await method.balance(claim.payer)
-      if (balance === null) return no(NETWORK)
+      if (balance === null) return err(NETWORK)
       taken = await claims.take(claim, clock.now(), { most: moneyOf(method, balance), since })
     }
     if (taken.kind !== 'refused') return ok(taken)
     if (taken.why === 'uncovered')
       return refused('verification_failed', 'The open payments of this payer exceed its balance. Nothing was charged.')
-    if (taken.why === 'worn_out') return no(wornOut(await claims.find(claim.key)))
-    return no((await this.whyRefused(claim.key)) ?? USED)
+    if (taken.why === 'worn_out') return err(wornOut(await claims.find(claim.key)))
+    return err((await this.whyRefused(claim.key)) ?? USED)
   }
 
   private async paysFirst(claim: NewClaim): Promise<boolean> {
@@ -317,5 +317,5 @@ function wornOut(claim: Claim | null): PaymentRefusal {
 }
 
 function refused(code: PaymentRefusalCode, reason: string): Result<never, PaymentRefusal> {
-  return no({ code, reason })
+  return err({ code, reason })
 }

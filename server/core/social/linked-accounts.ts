@@ -2,7 +2,7 @@ import { type AuditEntry, auditEntry, type Actor as Who } from '../audit'
 import type { Clock } from '../clock'
 import { type Failure, failure } from '../failure'
 import type { PoolId, SocialSessionId } from '../ids'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import { type Sealing, Unsealable } from '../sealing'
 import type { OnSocialChange } from './changes'
 import type { Actor, GrantRefusal, NetworkFailure, SocialNetwork } from './network'
@@ -78,7 +78,10 @@ export class LinkedAccounts {
     if (!renewed.ok) return renewed
     const second = await act(this.actor(renewed.value), renewed.value)
     if (second.ok || second.error.kind !== 'token_refused') return second
-    return no({ kind: 'about_us', reason: `the network refused a token that was just renewed: ${second.error.reason}` })
+    return err({
+      kind: 'about_us',
+      reason: `the network refused a token that was just renewed: ${second.error.reason}`,
+    })
   }
 
   /**
@@ -179,7 +182,7 @@ export class LinkedAccounts {
     if (token === null) return this.dead(session, 'its token was refused, and it has no refresh token')
     const grant = await network.refresh(token, AbortSignal.timeout(RENEWAL_MS))
     if (!grant.ok)
-      return grant.error.kind === 'dead' ? this.dead(session, grant.error.reason) : no(asFailure(grant.error))
+      return grant.error.kind === 'dead' ? this.dead(session, grant.error.reason) : err(asFailure(grant.error))
     const now = clock.now()
     const tokens = sealedTokens(sealing, session.id, grant.value, now, token)
     if (!(await store.saveTokens(session.id, tokens, now))) {
@@ -211,7 +214,7 @@ export class LinkedAccounts {
 }
 
 function told(problem: Failure): Result<never, UseFailure> {
-  return no({ kind: 'told', failure: problem })
+  return err({ kind: 'told', failure: problem })
 }
 
 function required(message: string): Result<never, UseFailure> {

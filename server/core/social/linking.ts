@@ -1,7 +1,7 @@
 import { type Actor, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type AccountId, type KeyId, makeId, type PoolId, type SocialLinkId } from '../ids'
-import { no, ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import type { Sealing } from '../sealing'
 import type { ApprovalParts, Approvals, Asker } from './approvals'
 import type { OnSocialChange } from './changes'
@@ -153,11 +153,11 @@ export class Linking {
     const { network, sealing, clock, redirectUri } = this.parts
     const verifier = sealing.open(link.verifier, verifierPlace(link.id)).text
     const grant = await network.exchange(code, verifier, redirectUri, signal)
-    if (!grant.ok) return no(`the code was not exchanged: ${grant.error.reason}`)
+    if (!grant.ok) return err(`the code was not exchanged: ${grant.error.reason}`)
     const user = await network.me(grant.value.access, signal)
     if (!user.ok) {
       await network.revoke(grant.value.refresh ?? grant.value.access, signal)
-      return no(`the linked account could not be read: ${user.error.reason}`)
+      return err(`the linked account could not be read: ${user.error.reason}`)
     }
     const now = clock.now()
     const id = makeId('soc', now)

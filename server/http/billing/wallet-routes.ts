@@ -7,7 +7,7 @@ import { formatUsd } from '../../core/money'
 import type { Offer, ShownPayment } from '../../core/payments/method'
 import type { Payments } from '../../core/payments/payments'
 import { mayOfferAgain } from '../../core/payments/refusal'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type { AuthenticatedCall } from '../../pipeline/call'
 import { readJson } from '../middleware/json-body'
 import { judgeBody, readable } from '../middleware/judge-body'
@@ -96,7 +96,7 @@ async function accountOf(
   if (caller.kind !== 'anonymous') return ok(caller.account.id)
   const named = shown ? await payments.accountIn(shown) : null
   if (named === null)
-    return no(
+    return err(
       failure('missing_api_key', 'A top-up needs an API key, so that the gateway knows which account to top up.'),
     )
   return ok(named as AccountId) // verified later by the signature of the challenge

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock'
 import { type Failure, failure } from '../../core/failure'
 import type { ByteShare, BytesUnderWay, Overfull } from '../../core/limits/bytes-under-way'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 
 /** A body must bring so much in a second, on the average of a period (spec-answers 9). */
 const LEAST_BYTES_PER_SECOND = 4 * 1024
@@ -57,9 +57,9 @@ export class Intake {
     const { body } = request
     const share = this.room.share(owner)
     const announced = Number(request.headers.get('content-length') ?? 0)
-    if (announced > terms.mostBytes) return no(tooLarge(terms.mostBytes))
+    if (announced > terms.mostBytes) return err(tooLarge(terms.mostBytes))
     const overfull = share.lacks(announced)
-    if (overfull) return no(noRoom(overfull, owner))
+    if (overfull) return err(noRoom(overfull, owner))
     if (!body) return ok({ chunks: [], byteLength: 0, giveBack: share.giveBack })
     const arriving = new Arriving(body, { terms, share, owner }, this.clock)
     this.watch(arriving)
@@ -128,19 +128,19 @@ class Arriving {
     try {
       for (;;) {
         const { done, value } = await this.reader.read()
-        if (this.problem) return no(this.problem)
+        if (this.problem) return err(this.problem)
         if (done) return ok({ chunks, byteLength: length })
         if (value.byteLength === 0) continue
         length += value.byteLength
         const problem = this.judged(value, length)
         if (problem) {
           this.end(problem)
-          return no(problem)
+          return err(problem)
         }
         chunks.push(value)
       }
     } catch {
-      return no(this.problem ?? failure('invalid_request', 'The body ended early.', { closes: true }))
+      return err(this.problem ?? failure('invalid_request', 'The body ended early.', { closes: true }))
     }
   }
 

@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, type JsonBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { type ArrivedBody, SHORT_BODY_BYTES } from '../../pipeline/models/body-reader'
 import { type BodySource, type BodyTerms, type TakenBody, takeBody } from './intake'
 
@@ -21,7 +21,7 @@ export async function readJson(source: BodySource): Promise<Result<unknown, Fail
   try {
     return ok(byteLength === 0 ? undefined : parsedJson(Buffer.concat(chunks, byteLength)))
   } catch {
-    return no(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
+    return err(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
   } finally {
     giveBack()
   }

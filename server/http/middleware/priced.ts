@@ -6,7 +6,7 @@ import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { isJson } from '../../core/json'
 import { fingerprintOf } from '../../core/payments/binding'
 import type { Provider } from '../../core/providers/provider'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type { AuthenticatedCall } from '../../pipeline/call'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import { providerWork } from '../../pipeline/provider-work'
@@ -135,6 +135,6 @@ async function rawInput({ method, url, header, body }: AskedCall): Promise<Resul
   if (!read.ok) return read
   const parameters = read.value === undefined ? {} : read.value
   if (!isJson(parameters))
-    return no(failure('invalid_request', 'The body must be a JSON object that contains the parameters.'))
+    return err(failure('invalid_request', 'The body must be a JSON object that contains the parameters.'))
   return ok({ ...wire, body: parameters })
 }

@@ -1,7 +1,7 @@
 import type { ModelOperationName } from '../../core/catalogue/operation'
 import { failure, wrongParameters } from '../../core/failure'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
-import { no } from '../../core/result'
+import { err } from '../../core/result'
 import type { BodyReader, ReadModelBody } from '../../pipeline/models/body-reader'
 import type { ModelCall, ModelDeps } from '../../pipeline/models/model-call'
 import { modelWork } from '../../pipeline/models/model-work'
@@ -55,7 +55,7 @@ export class ModelCalls {
       if (!taken.ok) return taken
       const { byteLength, giveBack } = taken.value
       place?.with(giveBack)
-      if (byteLength === 0) return no(failure('invalid_request', 'The body is missing. Send a JSON object.'))
+      if (byteLength === 0) return err(failure('invalid_request', 'The body is missing. Send a JSON object.'))
       const read = await this.bodies.read(target.wire, taken.value, target.path)
       return read.ok ? modelWork(this.deps, this.call(context, target, read.value)) : read
     })

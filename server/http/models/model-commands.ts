@@ -2,7 +2,7 @@ import type { Actor } from '../../core/audit'
 import { type Failure, failure } from '../../core/failure'
 import type { ModelCatalogue } from '../../core/models/catalogue'
 import type { ModelAdmin } from '../../core/models/model-admin'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { wireModel } from './record'
 
 export interface ModelCommandParts {
@@ -25,7 +25,7 @@ export function modelCommands(
     },
     'model-price': async ({ id, price }) => {
       if (typeof price !== 'object' || price === null)
-        return no(failure('invalid_parameter', 'price must be an object'))
+        return err(failure('invalid_parameter', 'price must be an object'))
       const model = await modelAdmin.setPrice(actor, String(id), { ...price })
       return model.ok ? ok({ models: [wireModel(model.value)] }) : model
     },

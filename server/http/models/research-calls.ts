@@ -1,7 +1,7 @@
 import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { isJson, listOf } from '../../core/json'
 import { fingerprintOf } from '../../core/payments/binding'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { positive } from '../../pipeline/models/wires/model-request'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import type { ResearchParts, ResearchState } from '../../pipeline/research/deep-research'
@@ -49,15 +49,15 @@ export class ResearchCalls {
 type Asked = Pick<ResearchCall, 'model' | 'question' | 'maxSearches' | 'cap' | 'stream'>
 
 function askedOf(body: unknown): Result<Asked, Failure> {
-  const wrong = (param: string, rule: string) => no(failure('invalid_parameter', `${param} ${rule}`, { param }))
-  if (!isJson(body)) return no(failure('invalid_request', 'The body must be a JSON object.'))
+  const wrong = (param: string, rule: string) => err(failure('invalid_parameter', `${param} ${rule}`, { param }))
+  if (!isJson(body)) return err(failure('invalid_request', 'The body must be a JSON object.'))
   const { model, query, messages, stream = false } = body
-  if (model === undefined) return no(failure('missing_parameter', 'model is required', { param: 'model' }))
+  if (model === undefined) return err(failure('missing_parameter', 'model is required', { param: 'model' }))
   if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
   if (query !== undefined && messages !== undefined) return wrong('messages', 'cannot be sent together with query')
   const question = typeof query === 'string' ? query : lastUserText(messages)
   if (query === undefined && messages === undefined)
-    return no(failure('missing_parameter', 'query or messages is required', { param: 'query' }))
+    return err(failure('missing_parameter', 'query or messages is required', { param: 'query' }))
   if (question.trim() === '') return wrong(query === undefined ? 'messages' : 'query', 'must contain a question')
   if (Buffer.byteLength(question) > MAX_QUESTION_BYTES)
     return wrong(query === undefined ? 'messages' : 'query', `must have at most ${MAX_QUESTION_BYTES} bytes`)

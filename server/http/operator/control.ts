@@ -1,6 +1,6 @@
 import type { Actor } from '../../core/audit'
 import { failure } from '../../core/failure'
-import { no, ok } from '../../core/result'
+import { err, ok } from '../../core/result'
 import { FAILURES } from '../middleware/failures'
 import type { Intake } from '../middleware/intake'
 import { readJson } from '../middleware/json-body'
@@ -36,7 +36,7 @@ export function controlDesk(
     const command = commands.get(name)
     const body = await readJson({ request, intake: parts.intake, bodyOwner: 'address control socket' })
     const outcome = !command
-      ? no(failure('unknown_endpoint', `There is no operator command "${name}".`))
+      ? err(failure('unknown_endpoint', `There is no operator command "${name}".`))
       : body.ok
         ? await command(Object(body.value ?? {}))
         : body

@@ -14,7 +14,7 @@ import type { Ledger } from '../../core/ledger/ledger'
 import { type Limits, limitsOf, MAX_KEYS, tierOf } from '../../core/limits/tier'
 import { formatUsd, type Money, parseUsd, ZERO } from '../../core/money'
 import { isPlainLine } from '../../core/plain-text'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { limitRequestRecord } from '../account/limit-request-record'
 
 const MAX_ACCOUNTS = 1000
@@ -131,7 +131,7 @@ async function findAccount({ accounts, identity }: OperatorParts, name: unknown)
   if (byId) return ok(byId)
   const user = text.includes('@') ? await identity.userByEmail(text) : null
   const account = user && (await accounts.byUser(user.id))
-  if (!account) return no(failure('resource_not_found', `There is no account ${text.slice(0, 100)}.`))
+  if (!account) return err(failure('resource_not_found', `There is no account ${text.slice(0, 100)}.`))
   if (user.emailConfirmed) return ok(account)
   const rule = 'Nobody has confirmed this e-mail address, so it does not show whose account this is'
   return wrong(`${rule}. If you know that ${account.id} is the right one, use that id.`, 'account')
@@ -201,5 +201,5 @@ function isLine(value: unknown): value is string {
 }
 
 function wrong(message: string, param?: string) {
-  return no(failure('invalid_parameter', message, param === undefined ? {} : { param }))
+  return err(failure('invalid_parameter', message, param === undefined ? {} : { param }))
 }

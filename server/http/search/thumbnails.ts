@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 
 /** Pictures that a browser only paints. Not SVG: opened as a page, it runs scripts. */
 const TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif']
@@ -39,7 +39,7 @@ export class Thumbnails {
     if (kept) return ok(kept)
     const busy = this.underWay.get(account) ?? 0
     if (busy >= MAX_UNDER_WAY)
-      return no(
+      return err(
         failure('rate_limit_exceeded', 'Too many images were requested at once. Try again.', { retryAfterSeconds: 1 }),
       )
     this.underWay.set(account, busy + 1)
@@ -59,7 +59,7 @@ export class Thumbnails {
     })
     // One word for every reason: which addresses answer, and how, is nobody's business.
     if (!answer.ok || answer.value.status !== 200)
-      return no(failure('resource_not_found', 'There is no image at this address.'))
+      return err(failure('resource_not_found', 'There is no image at this address.'))
     const { contentType, body } = answer.value
     this.keep(url, { contentType, body })
     return ok({ contentType, body })

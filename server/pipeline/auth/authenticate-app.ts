@@ -8,7 +8,7 @@ import type { Ledger } from '../../core/ledger/ledger'
 import type { Limiter } from '../../core/limits/limiter'
 import { type Limits, limitsOf } from '../../core/limits/tier'
 import { ZERO } from '../../core/money'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type { AppCaller, Credential, Identified, Route } from '../call'
 
 /** What `authenticate` needs to know an app by its access token. */
@@ -40,12 +40,12 @@ export async function identifyApp(
   // A look-up costs a query. Whoever guesses tokens runs into the address's window before it; an app that is known does not.
   if (!remembered && !auth.grants.wasGood(token)) {
     const { requests } = await auth.limiter.read([{ name: limitSubject(address), limits: auth.anonymousLimits }])
-    if (requests.remaining === 0) return no(REFUSED)
+    if (requests.remaining === 0) return err(REFUSED)
   }
   const granted = remembered ?? (await auth.grants.byToken(token))
-  if (!granted || granted.expiresAt <= at || !granted.audiences.has(audience)) return no(REFUSED)
+  if (!granted || granted.expiresAt <= at || !granted.audiences.has(audience)) return err(REFUSED)
   const account = await auth.accounts.byUser(granted.userId)
-  if (!account) return no(REFUSED)
+  if (!account) return err(REFUSED)
   const grant = await auth.appGrants.of(account, granted.clientId, formatAddress(address))
   const balance = await auth.ledger.balance(account.id)
   const limits = limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO })

@@ -7,7 +7,7 @@ import { type Failure, failure } from '../../core/failure'
 import type { LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
 import { limitsOf, lowered } from '../../core/limits/tier'
 import { ZERO } from '../../core/money'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type {
   AuthenticatedCall,
   Caller,
@@ -37,7 +37,7 @@ export async function authenticate(
   incoming: IncomingCall,
 ): Promise<Result<AuthenticatedCall, Refused>> {
   const { caller, subjects, refused } = await identify(auth, incoming)
-  const turnAway = (problem: Failure, readings: Readings) => no({ incoming, caller, failure: problem, readings })
+  const turnAway = (problem: Failure, readings: Readings) => err({ incoming, caller, failure: problem, readings })
   if (incoming.route.kind === 'unmatched') return turnAway(incoming.route.failure, await auth.limiter.read(subjects))
   if (paymentInBody(incoming)) return ok({ incoming, caller, subjects, readings: await auth.limiter.read(subjects) })
   const counted = await auth.limiter.countRequest(subjects)
@@ -63,7 +63,7 @@ export async function reauthorize(
 ): Promise<Result<AuthenticatedCall, Refused>> {
   const { caller, subjects } = authenticated
   const { route } = incoming
-  const refuse = (problem: Failure, readings: Readings) => no({ incoming, caller, failure: problem, readings })
+  const refuse = (problem: Failure, readings: Readings) => err({ incoming, caller, failure: problem, readings })
   const problem = route.kind === 'unmatched' ? route.failure : forbidden(caller, route)
   if (problem) return refuse(problem, authenticated.readings)
   const all = withOverride(subjects, route)

@@ -3,7 +3,7 @@ import { failure } from '../../core/failure'
 import type { BudgetWindow, HoldRefusal } from '../../core/ledger/hold'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd } from '../../core/money'
-import { no, ok } from '../../core/result'
+import { err, ok } from '../../core/result'
 import { countedOn } from '../call'
 import type { Quote } from '../quote'
 import type { Funding } from './funding'
@@ -24,7 +24,7 @@ export function balanceFunding(ledger: Ledger): Funding {
       const isCredit = credit === 'part' && !first.ok && first.error === 'insufficient_paid_balance'
       const held = isCredit ? await ledger.hold({ ...wanted, creditPays: true }) : first
       if (!held.ok)
-        return no(
+        return err(
           held.error === 'budget_exhausted'
             ? budgetUsedUp(await ledger.budget(poolId), quote, at)
             : refusal(held.error, quote),
@@ -35,7 +35,7 @@ export function balanceFunding(ledger: Ledger): Funding {
           if (!record) throw new Error('a call of a key has its record')
           const captured = await ledger.capture(amount, record, overrun, kept)
           if (captured.ok) return ok({ cost: amount, receipt: null })
-          return no(
+          return err(
             failure('service_unavailable', 'The charge could not be recorded. You were not charged. Try again.', {
               retryAfterSeconds: 1,
             }),

@@ -6,7 +6,7 @@ import { formatUsd, ZERO } from '../../core/money'
 import type { Payment } from '../../core/payments/payment'
 import type { Payments, Purchase } from '../../core/payments/payments'
 import { mayOfferAgain, type PaymentRefusal } from '../../core/payments/refusal'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { isUnavailable } from '../../core/unavailable'
 import type { AuthenticatedCall } from '../call'
 import type { Captured } from '../work'
@@ -25,7 +25,7 @@ export function paymentFunding(payments: Payments, limiter: Limiter): Funding {
       if (credential.kind !== 'payment') throw new Error('only a payment pays for one call')
       const what = purchaseOf(work, authenticated)
       const begun = await payments.begin(what, credential.shown)
-      if (!begun.ok) return no(await refused(payments, what, begun.error))
+      if (!begun.ok) return err(await refused(payments, what, begun.error))
       // What paid is not held to the window of its address (spec-answers 9); what only could pay is.
       const onPaid = () => limiter.giveBack(authenticated.subjects, authenticated.incoming.at)
       return ok(reservation(payments, what, begun.value, onPaid))
@@ -42,7 +42,7 @@ export function offering(funding: Funding, payments: Payments): Funding {
       // Every failure of reserving names a price when it is a 402; what is of another kind is no invitation to pay.
       if (reserved.ok || reserved.error.price === undefined) return reserved
       if (route.kind !== 'priced' || !route.payable) return reserved
-      return no(await withOffers(payments, purchaseOf(work, authenticated), reserved.error))
+      return err(await withOffers(payments, purchaseOf(work, authenticated), reserved.error))
     },
   }
 }
@@ -77,14 +77,14 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
       const answer = keepable(delivery.body)
       try {
         const settled = await payment.settle(answer)
-        if (!settled.ok) return no(await refused(payments, what, settled.error))
+        if (!settled.ok) return err(await refused(payments, what, settled.error))
         await onPaid()
         const given = await payment.give({ answer, isGone: delivery.isGone })
-        return given.ok ? ok({ cost: amount, receipt: given.value }) : no(await refused(payments, what, given.error))
+        return given.ok ? ok({ cost: amount, receipt: given.value }) : err(await refused(payments, what, given.error))
       } catch (error) {
         if (!isUnavailable(error)) throw error
         // Our own database failed with the money under way: never "not charged", and never an invitation to pay again.
-        return no(
+        return err(
           failure(
             'payment_pending',
             'The payment could not be recorded. Send the request again with the same credential; do not pay a second time.',

@@ -8,7 +8,7 @@ import {
   MAX_KEPT_BYTES,
 } from '../../core/idempotency/idempotency-record'
 import type { RequestId } from '../../core/ids'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 
 /** What a request may do under its key. */
 export type KeyUse =
@@ -97,7 +97,7 @@ export class Idempotency {
   private async begin(asked: Asked, leave: () => void): Promise<Result<KeyUse, Failure>> {
     const { account, operation, key, fingerprint, requestId, effect } = asked
     const blank = { account, operation, key, fingerprint, requestId, at: this.clock.now(), body: null, headers: {} }
-    if (effect === 'write' && !(await this.kept.reserve({ ...blank, state: 'reserved' }))) return no(UNKNOWN)
+    if (effect === 'write' && !(await this.kept.reserve({ ...blank, state: 'reserved' }))) return err(UNKNOWN)
     return ok({
       kind: 'first',
       first: {
@@ -121,16 +121,16 @@ export class Idempotency {
 
 function useOf(known: IdempotencyRecord, asked: Asked): Result<KeyUse, Failure> {
   if (known.fingerprint !== asked.fingerprint)
-    return no(failure('idempotency_conflict', 'This Idempotency-Key was already used for a different request.'))
+    return err(failure('idempotency_conflict', 'This Idempotency-Key was already used for a different request.'))
   switch (known.state) {
     case 'reserved':
-      return no(UNKNOWN)
+      return err(UNKNOWN)
     case 'too_large':
-      return no(
+      return err(
         failure('answer_not_kept', 'This request was answered and charged, but the answer was too large to keep.'),
       )
     case 'cut':
-      return no(
+      return err(
         failure(
           'answer_not_kept',
           'The answer to this request broke off and was charged for what went through. It was not kept.',

@@ -1,5 +1,5 @@
 import type { Failure } from '../../core/failure'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type { PaidCall } from '../call'
 import { HUNG_UP } from '../call-upstream'
 import type { Work } from '../work'
@@ -26,5 +26,5 @@ export async function keyUseOf(
   // Whoever left while it waited for the first caller has begun nothing.
   if (!use.ok || use.value.kind === 'repeat' || !hangUp.aborted) return use
   await use.value.first.end('nothing')
-  return no(HUNG_UP)
+  return err(HUNG_UP)
 }

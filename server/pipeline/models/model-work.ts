@@ -1,7 +1,7 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { type Failure, failure } from '../../core/failure'
 import { isJson } from '../../core/json'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { settledStream } from '../stream'
 import type { OpenCall, Work, WorkResult } from '../work'
@@ -123,9 +123,9 @@ async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<Array
   }, answer.drainMs)
   try {
     const bytes = await boundedBytes(answer.body, MAX_ANSWER_BYTES)
-    return bytes ? ok(bytes) : no('an answer that is too long')
+    return bytes ? ok(bytes) : err('an answer that is too long')
   } catch (error) {
-    return no(isLate ? LATE : error instanceof Error ? error.name : 'the answer was cut')
+    return err(isLate ? LATE : error instanceof Error ? error.name : 'the answer was cut')
   } finally {
     clearTimeout(deadline)
   }

@@ -3,7 +3,7 @@ import type { Subject } from '../../core/limits/limiter'
 import { type Model, type ModelRoute, routesOf } from '../../core/models/model'
 import { mostCost } from '../../core/models/token-price'
 import type { Money } from '../../core/money'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { windowOf } from '../auth/authenticate'
 import type { KnownCaller } from '../call'
 import { countedOn } from '../call'
@@ -28,7 +28,7 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
   const subjects = family ? [...authenticated.subjects, family] : authenticated.subjects
   const tooMany = moreThanMinute(bounds.input.likely, bounds.output, subjects)
-  if (tooMany) return no(tooMany)
+  if (tooMany) return err(tooMany)
   return ok({ call, request, model, cap, bounds, most, subjects, family })
 }
 
@@ -47,7 +47,7 @@ export function estimateModelCall(
   const read = wire.read(bytes, path)
   if (!read.ok) return read
   const model = deps.catalogue.byId(read.value.model)
-  if (!model) return no(unknownModel(read.value.model))
+  if (!model) return err(unknownModel(read.value.model))
   const spoken = onRoute(model, wire.route)
   if (!spoken.ok) return spoken
   const bounded = boundedCall(deps, read.value, model)
@@ -60,11 +60,11 @@ function boundedCall(
   model: Model,
 ): Result<BoundedCall, Failure> {
   const own = unsold(request, model)
-  if (own) return no(own)
+  if (own) return err(own)
   const cap = request.cap ?? defaultCap(deps, model)
   const bounds = boundsOf(request, model, cap)
   if (!bounds)
-    return no(
+    return err(
       failure(
         'unsupported_parameter',
         `${model.id} does not accept files, audio or video here: its context_tokens are not configured, so their maximum cost is unknown.`,
@@ -89,10 +89,10 @@ export function soldModel(
   route: ModelRoute,
 ): Result<Model, Failure> {
   const model = catalogue.byId(id)
-  if (!model) return no(unknownModel(id))
+  if (!model) return err(unknownModel(id))
   const allowedModels = caller.kind === 'key' ? caller.key.allowedModels : []
   if (allowedModels.length > 0 && !allowedModels.includes(model.id))
-    return no(
+    return err(
       failure('model_not_allowed', `${model.id} is not in this key's list of allowed models.`, { param: 'model' }),
     )
   return onRoute(model, route)
@@ -102,7 +102,7 @@ export function soldModel(
 function onRoute(model: Model, route: ModelRoute): Result<Model, Failure> {
   const routes = routesOf(model)
   if (routes.includes(route)) return ok(model)
-  return no(
+  return err(
     failure('model_route_not_supported', `${model.id} is not available on this route. Use ${routes.join(', ')}.`, {
       param: 'model',
     }),

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock'
 import { isJson, listOf } from '../../core/json'
 import type { Model } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type { BackendAnswer, ModelBackend } from '../models/model-backend'
 import { CHAT_COMPLETIONS } from '../models/wires/chat-completions-wire'
 import { boundsOf } from '../models/wires/model-request'
@@ -49,7 +49,7 @@ export async function ask(
   const call = { model, wire: CHAT_COMPLETIONS, request, path: STREAM, cap, headers: {} }
   const askedAt = clock.now()
   const opened = await backend.open(call, signal)
-  if (!opened.ok && !signal.aborted) return no(opened.error)
+  if (!opened.ok && !signal.aborted) return err(opened.error)
   const meter = CHAT_COMPLETIONS.meter(request, STREAM)
   let text = ''
   const texts = new SseEvents((event) => {

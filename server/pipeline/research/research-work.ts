@@ -1,7 +1,7 @@
 import { priceOf } from '../../core/catalogue/prices'
 import { type Failure, failure } from '../../core/failure'
 import { formatUsd, type Money } from '../../core/money'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { type AuthenticatedCall, type CallOptions, originOf } from '../call'
 import { SHUTTING_DOWN } from '../call-upstream'
 import { type Ending, GivenBytes } from '../idempotency/idempotency'
@@ -67,11 +67,11 @@ export function researchWork(parts: ResearchParts, call: ResearchCall): Result<W
   const model = sold.value
   const searchPrice = priceOf(parts.prices, 'llm-context', caller.account.id).amount
   const asked = affordable({ model, question, maxSearches: call.maxSearches, cap }, searchPrice, options)
-  if (!asked) return no(tooDear(call, options.maxPrice ?? searchPrice))
+  if (!asked) return err(tooDear(call, options.maxPrice ?? searchPrice))
   const most = mostResearchCost(asked, searchPrice)
   const tokens = likelyResearchTokens(asked)
   const tooMany = moreThanMinute(tokens - asked.cap, asked.cap, subjects)
-  if (tooMany) return no(tooMany)
+  if (tooMany) return err(tooMany)
   return ok({
     operation: 'deep-research',
     model: model.id,

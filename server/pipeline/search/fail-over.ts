@@ -1,5 +1,5 @@
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../core/providers/provider'
-import { no, type Result } from '../../core/result'
+import { err, type Result } from '../../core/result'
 import { withDeadline } from '../with-deadline'
 
 type Answer = Result<ProviderAnswer, UpstreamFailure>
@@ -62,5 +62,5 @@ async function attempts<I>(
     if (signal.aborted) break
     if (i < providers.length - 1) onTrouble(provider.name, answer.error.reason)
   }
-  return first ?? no({ kind: 'unavailable', reason: 'there is no source' })
+  return first ?? err({ kind: 'unavailable', reason: 'there is no source' })
 }

@@ -13,7 +13,7 @@ import {
 } from '../../core/catalogue/social-actions'
 import { type Failure, failure } from '../../core/failure'
 import type { Provider, UpstreamFailure } from '../../core/providers/provider'
-import { no, ok, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type { LinkedAccounts, UseFailure } from '../../core/social/linked-accounts'
 import type { LinkingKey } from '../../core/social/linking'
 import type { SocialAction, SocialNetwork } from '../../core/social/network'
@@ -85,7 +85,7 @@ function sale<T extends ParameterTable>(
     ...(social?.creditBuys === false && { onCredit: null }),
     async call(input, signal) {
       if (!social)
-        return no(
+        return err(
           refusal(
             failure(
               'upstream_unavailable',
@@ -95,11 +95,11 @@ function sale<T extends ParameterTable>(
         )
       if (caller.kind === 'anonymous') throw new Error('social operations are for known callers only')
       const key = await actingKey(social, caller, Reflect.get(input, 'key_id'))
-      if (!key.ok) return no(refusal(key.error))
+      if (!key.ok) return err(refusal(key.error))
       const outcome = await social.accounts.use(key.value, scope, (actor, session) =>
         social.network.act(actor, action(input, session), signal),
       )
-      if (!outcome.ok) return no(told(outcome.error, operation.effect === 'write'))
+      if (!outcome.ok) return err(told(outcome.error, operation.effect === 'write'))
       const { data, items } = outcome.value
       return ok({ body: JSON.stringify({ data }), ...(items !== undefined && { units: items }) })
     },
@@ -120,12 +120,12 @@ export async function actingKey(
 ): Promise<Result<LinkingKey, Failure>> {
   if (caller.kind === 'key') {
     if (named === undefined || named === caller.key.id) return ok(caller.key)
-    return no(
+    return err(
       failure('insufficient_permissions', 'An API key can act only for itself. Remove key_id.', { param: 'key_id' }),
     )
   }
   const key = typeof named === 'string' ? await keyOf(named) : null
-  return key?.accountId === caller.account.id ? ok(key) : no(NO_KEY_NAMED)
+  return key?.accountId === caller.account.id ? ok(key) : err(NO_KEY_NAMED)
 }
 
 function refusal(problem: NonNullable<UpstreamFailure['failure']>): UpstreamFailure {

@@ -7,7 +7,7 @@ import type {
   OutboundProblemKind,
   OutboundRequest,
 } from '../../../server/core/outbound/outbound-fetch'
-import { no, ok, type Result } from '../../../server/core/result'
+import { err, ok, type Result } from '../../../server/core/result'
 
 const HEAD = '! name: a\n! description: b\n! public: true\n! author: c\n'
 const ADDRESS = 'https://raw.githubusercontent.com/brave/goggles-quickstart/main/goggles/tech_blogs.goggle'
@@ -154,7 +154,7 @@ describe('goggles that are new at each fetch', () => {
 
   test('short ones, and hosts that do not answer, hardly count', async () => {
     expect(await outcomes(addresses(0, 100))).toEqual(Array(100).fill('read'))
-    answer = async () => no({ kind: 'unreachable', reason: 'gone' })
+    answer = async () => err({ kind: 'unreachable', reason: 'gone' })
     expect(await outcomes(addresses(200, 100))).toEqual(Array(100).fill('unavailable'))
   })
 })
@@ -199,7 +199,7 @@ describe('what is wrong with a published goggle is told, with entry and line', (
     ['unreachable', 'unavailable: '],
     ['cut', 'unavailable: '],
   ])('%s is %s', async (kind, expected) => {
-    answer = async () => no({ kind, reason: 'secret.internal said so' })
+    answer = async () => err({ kind, reason: 'secret.internal said so' })
     const told = await ruleOf([ADDRESS])
     expect(told).toBe(expected)
     expect(told).not.toContain('secret.internal')

@@ -4,7 +4,7 @@ import { PublishedGoggles } from '../../../server/adapters/websearch/goggles/pub
 import { buildIndex } from '../../../server/adapters/websearch/local/build/build-index'
 import { type LocalWebsearch, openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
 import type { OutboundFetch } from '../../../server/core/outbound/outbound-fetch'
-import { no, ok } from '../../../server/core/result'
+import { err, ok } from '../../../server/core/result'
 import { SOMEBODY } from '../../support/somebody'
 import { bodyOf, type ContextBody } from './bodies'
 import { BASE_URL, contextInput, NOW, pagesAbout, temporaryFolder, writeFixtureProject } from './fixture-index'
@@ -21,7 +21,7 @@ const fetchPublished: OutboundFetch = async ({ url }) => {
   const text = TEXTS.get(url.split('/').at(-1) ?? '')
   return text
     ? ok({ url, status: 200, headers: new Headers(), contentType: 'text/plain', body: Buffer.from(text) })
-    : no({ kind: 'too_large', reason: 'large' })
+    : err({ kind: 'too_large', reason: 'large' })
 }
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { ApiKey } from '../../../server/core/credentials/api-key'
 import { makeId } from '../../../server/core/ids'
-import { no, type Result } from '../../../server/core/result'
+import { err, type Result } from '../../../server/core/result'
 import { until } from '../../support/until'
 import { OWNER, openSocialParts } from './social-parts'
 
@@ -144,7 +144,7 @@ describe('a renewal looks again before it renews (the caller may have seen a ses
       actors.push(actor.userId)
       if (actors.length > 1) return social.network.act(actor, { kind: 'like', tweetId: '1' })
       await meanwhile()
-      return no({ kind: 'token_refused', reason: 'expired' })
+      return err({ kind: 'token_refused', reason: 'expired' })
     })
     return { outcome, actors }
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { FailureCode } from '../../../server/core/failure'
-import { no } from '../../../server/core/result'
+import { err } from '../../../server/core/result'
 import { FAILURES } from '../../../server/http/middleware/failures'
 import type { MadeKey } from '../../support/harness'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
@@ -32,7 +32,7 @@ const owner = (accountId: string) =>
 const failing =
   (kind: 'error' | 'unavailable' | 'timeout' | 'rate_limited'): Cause =>
   async (send) => {
-    const answer = async () => no({ kind, reason: 'test' })
+    const answer = async () => err({ kind, reason: 'test' })
     gateway.images.answer = answer
     gateway.context.answer = answer
     return send(await key())

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { no, ok } from '../../../server/core/result'
+import { err, ok } from '../../../server/core/result'
 import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
 import { until } from '../../support/until'
@@ -203,7 +203,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     const { key, balance } = await gateway.funded()
     gateway.context.answer = (_input, signal) =>
       new Promise((resolve) =>
-        signal.addEventListener('abort', () => resolve(no({ kind: 'timeout', reason: 'aborted' }))),
+        signal.addEventListener('abort', () => resolve(err({ kind: 'timeout', reason: 'aborted' }))),
       )
     const answer = await research(key, { stream: true })
     const text = answer.text()
@@ -217,7 +217,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
 
   test('a search that fails costs nothing; when all fail, the job does', async () => {
     const { key, balance } = await gateway.funded()
-    gateway.context.answer = async () => no({ kind: 'unavailable', reason: 'down' })
+    gateway.context.answer = async () => err({ kind: 'unavailable', reason: 'down' })
     const answer = await research(key, {})
     expect(answer.status).toBe(503)
     expect(await answer.json()).toMatchObject({ error: { code: 'upstream_unavailable' } })

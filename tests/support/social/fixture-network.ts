@@ -1,4 +1,4 @@
-import { no, ok, type Result } from '../../../server/core/result'
+import { err, ok, type Result } from '../../../server/core/result'
 import type {
   Actor,
   AuthorizationRequest,
@@ -49,7 +49,7 @@ export class FixtureNetwork implements SocialNetwork {
   async exchange(code: string, verifier: string): Promise<Result<Grant, GrantRefusal>> {
     this.exchanges++
     const known = this.codes.get(code)
-    if (!known || known.verifier !== null) return no({ kind: 'dead', reason: 'unknown or spent code' })
+    if (!known || known.verifier !== null) return err({ kind: 'dead', reason: 'unknown or spent code' })
     this.codes.set(code, { ...known, verifier })
     return ok(this.grant())
   }
@@ -57,8 +57,8 @@ export class FixtureNetwork implements SocialNetwork {
   async refresh(refreshToken: string): Promise<Result<Grant, GrantRefusal>> {
     this.refreshes++
     await this.refreshGate
-    if (this.refreshRefusal) return no(this.refreshRefusal)
-    if (!this.goodRefresh.delete(refreshToken)) return no({ kind: 'dead', reason: 'unknown or spent refresh token' })
+    if (this.refreshRefusal) return err(this.refreshRefusal)
+    if (!this.goodRefresh.delete(refreshToken)) return err({ kind: 'dead', reason: 'unknown or spent refresh token' })
     return ok(this.grant())
   }
 
@@ -68,13 +68,13 @@ export class FixtureNetwork implements SocialNetwork {
   }
 
   async me(): Promise<Result<{ id: string; username: string; name: string }, NetworkFailure>> {
-    return this.meFailure ? no(this.meFailure) : ok({ id: '1001', username: 'ada', name: 'Ada Lovelace' })
+    return this.meFailure ? err(this.meFailure) : ok({ id: '1001', username: 'ada', name: 'Ada Lovelace' })
   }
 
   async act(actor: Actor, action: SocialAction): Promise<Result<Done, NetworkFailure>> {
     this.asked.push({ actor, action })
-    if (!this.goodAccess.has(actor.accessToken)) return no({ kind: 'token_refused', reason: 'unknown access token' })
-    return this.actFailure ? no(this.actFailure) : ok({ data: { done: action.kind } })
+    if (!this.goodAccess.has(actor.accessToken)) return err({ kind: 'token_refused', reason: 'unknown access token' })
+    return this.actFailure ? err(this.actFailure) : ok({ data: { done: action.kind } })
   }
 
   /** The access tokens that were given so far work no longer. */

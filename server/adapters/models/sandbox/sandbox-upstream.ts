@@ -1,6 +1,6 @@
 import { isJson } from '../../../core/json'
 import type { ModelRoute } from '../../../core/models/model'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import type { BackendCall } from '../../../pipeline/models/model-backend'
 import type { Opened } from '../http-upstream'
 import type { Refusal } from '../vendor'
@@ -48,7 +48,7 @@ export async function openSandbox(model: string, call: BackendCall): Promise<Res
   const { wire, request, path, cap } = call
   const format = FORMATS[wire.route]
   const body: unknown = JSON.parse(new TextDecoder().decode(request.bytes))
-  if (request.bytes.length > MAX_BYTES) return no(TOO_LONG)
+  if (request.bytes.length > MAX_BYTES) return err(TOO_LONG)
   const prompt = format.prompt(isJson(body) ? body : {})
   const reply: Reply = model === 'extract' ? extract(prompt) : echo(prompt)
   const { encode, decode } = await tokenizer()

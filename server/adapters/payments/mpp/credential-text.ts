@@ -3,7 +3,7 @@ import { CREDENTIAL_BOUNDS, isWithin } from '../../../core/json-bounds'
 import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 
 /** Of a credential, decoded (spec-answers 9). */
 const MAX_BYTES = 16 * 1024
@@ -23,7 +23,7 @@ export function readPaymentScheme(
     if (credential.challenge.method !== method) return null
     return ok({ credential, hash: digestOf(shown.text), binding: bindingIn(credential) })
   } catch {
-    return no({
+    return err({
       code: 'malformed_credential',
       reason: 'The credential is not base64url-encoded JSON of the expected form.',
     })

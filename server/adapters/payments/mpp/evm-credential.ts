@@ -3,7 +3,7 @@ import type { evm } from 'mppx/server'
 import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import { decodedBinding, isCredentialText, readPaymentScheme } from './credential-text'
 import { type Authorization, authorizationIn } from './eip3009'
 
@@ -42,7 +42,7 @@ function readPayment(shown: ShownPayment): Result<EvmCredential, PaymentRefusal>
 function readX402(text: string, { transport }: ReturnType<typeof evm.charge>): Result<EvmCredential, PaymentRefusal> {
   const credential = pending(text, transport)
   if (!credential)
-    return no({
+    return err({
       code: 'malformed_credential',
       reason: 'PAYMENT-SIGNATURE is not a base64-encoded x402 version 2 payment.',
     })
@@ -75,7 +75,7 @@ function member(value: unknown, name: string): unknown {
   return Reflect.get(Object(value), name)
 }
 
-const NOT_AN_AUTHORIZATION = no({
+const NOT_AN_AUTHORIZATION = err({
   code: 'invalid_payload',
   reason: 'The payment must be a signed authorization of a transfer (EIP-3009).',
 } satisfies PaymentRefusal)

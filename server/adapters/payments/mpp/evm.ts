@@ -4,7 +4,7 @@ import { readContract } from 'viem/actions'
 import type { Money } from '../../../core/money'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
-import { no, ok } from '../../../core/result'
+import { err, ok } from '../../../core/result'
 import { ChainWatch } from './chain-watch'
 import {
   type Authorization,
@@ -79,15 +79,15 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
     async validate({ credential }, terms) {
       const { form, authorization } = credential as EvmCredential // what `read` made
       const life = lifeProblem(form, authorization, options.now())
-      if (life) return no(life)
-      if (terms.amount < leastAmount) return no(TOO_LITTLE)
+      if (life) return err(life)
+      if (terms.amount < leastAmount) return err(TOO_LITTLE)
       try {
         await wire.judge(credential as EvmCredential, terms)
       } catch (error) {
-        return no(refusalOf(error))
+        return err(refusalOf(error))
       }
       const refusal = await network.refusal(authorization, units(terms.amount))
-      return refusal ? no(refusal) : ok({ payer: authorization.from })
+      return refusal ? err(refusal) : ok({ payer: authorization.from })
     },
     settle: (read) =>
       network.settle(read).catch((error) => {

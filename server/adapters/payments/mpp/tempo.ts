@@ -35,7 +35,7 @@ import type {
   ValidPayment,
 } from '../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import { ChainWatch } from './chain-watch'
 import { ChallengeWriter } from './challenge-writer'
 import { readPaymentScheme } from './credential-text'
@@ -110,18 +110,18 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
     },
     async validate(read, { amount, binding }): Promise<Result<ValidPayment, PaymentRefusal>> {
       try {
-        if ((await watch.problem()) !== null) return no(NETWORK)
+        if ((await watch.problem()) !== null) return err(NETWORK)
         await options.freshen?.()
         const request = { amount: formatUsd(amount), chainId: options.chainId }
         const credential = read.credential as Parameters<typeof mppx.validateCredential>[0] // what `read` made
         const { details } = await mppx.validateCredential(credential, { meta: { ...binding }, request })
         const life = lifeProblem(read.handle, options.now())
-        if (life) return no({ code: 'verification_failed', reason: life })
+        if (life) return err({ code: 'verification_failed', reason: life })
         // Recovered from the signature; `source` is only the credential's claim.
         return ok({ payer: String(Reflect.get(details ?? {}, 'sender')).toLowerCase() })
       } catch (error) {
         // A token that refuses every transfer is not the payer's fault.
-        return no((await watch.askAgain()) === null ? refusalOf(error) : NETWORK)
+        return err((await watch.askAgain()) === null ? refusalOf(error) : NETWORK)
       }
     },
     async settle(read) {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock'
 import { isJson } from '../../../core/json'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import type {
   Actor,
   AuthorizationRequest,
@@ -86,7 +86,7 @@ export class XNetwork implements SocialNetwork {
     if (!answer.ok) return answer
     const { data } = answer.value.body
     if (!isJson(data) || typeof data['id'] !== 'string' || typeof data['username'] !== 'string')
-      return no({ kind: 'unavailable', reason: 'the account in the response has no id' })
+      return err({ kind: 'unavailable', reason: 'the account in the response has no id' })
     const { id, username, name } = data
     return ok({ id, username, name: typeof name === 'string' ? name : username })
   }
@@ -99,10 +99,10 @@ export class XNetwork implements SocialNetwork {
     if (sent.status === 204 && action.kind === 'delete') return ok({ data: { deleted: true } })
     const done = doneOf(action, body)
     if (done) return ok(done)
-    if (Array.isArray(body['errors'])) return no(onlyErrors(sent, body))
-    if (isJson(body['data'])) return no(refused(sent, 400, `the network did not perform the action: ${action.kind}`))
+    if (Array.isArray(body['errors'])) return err(onlyErrors(sent, body))
+    if (isJson(body['data'])) return err(refused(sent, 400, `the network did not perform the action: ${action.kind}`))
     const reason = `a ${sent.status} that is no answer to ${action.kind}`
-    return no({ kind: request.method === 'GET' ? 'unavailable' : 'unknown', reason })
+    return err({ kind: request.method === 'GET' ? 'unavailable' : 'unknown', reason })
   }
 
   private async asUser(
@@ -115,13 +115,13 @@ export class XNetwork implements SocialNetwork {
       { ...request, url: this.options.apiUrl + path, authorization: `Bearer ${accessToken}` },
       signal,
     )
-    if (sent.kind === 'not_sent') return no({ kind: 'unavailable', reason: sent.reason })
-    if (sent.kind === 'no_answer') return no({ kind: 'unknown', reason: sent.reason })
-    if (sent.status < 200 || sent.status > 299) return no(problemOf(sent, isWrite, this.options.clock.now()))
+    if (sent.kind === 'not_sent') return err({ kind: 'unavailable', reason: sent.reason })
+    if (sent.kind === 'no_answer') return err({ kind: 'unknown', reason: sent.reason })
+    if (sent.status < 200 || sent.status > 299) return err(problemOf(sent, isWrite, this.options.clock.now()))
     const body = jsonObject(sent.text || '{}')
     return body
       ? ok({ sent, body })
-      : no({ kind: isWrite ? 'unknown' : 'unavailable', reason: 'a success response that is not JSON' })
+      : err({ kind: isWrite ? 'unknown' : 'unavailable', reason: 'a success response that is not JSON' })
   }
 
   private async granted(
@@ -129,17 +129,17 @@ export class XNetwork implements SocialNetwork {
     signal: AbortSignal,
   ): Promise<Result<Grant, GrantRefusal>> {
     const sent = await this.asClient('/2/oauth2/token', form, signal)
-    if (sent.kind === 'not_sent') return no({ kind: 'unavailable', reason: sent.reason })
-    if (sent.kind === 'no_answer') return no({ kind: 'unknown', reason: sent.reason })
+    if (sent.kind === 'not_sent') return err({ kind: 'unavailable', reason: sent.reason })
+    if (sent.kind === 'no_answer') return err({ kind: 'unknown', reason: sent.reason })
     const body = jsonObject(sent.text)
     if (sent.status === 200 && typeof body?.['access_token'] === 'string')
       return ok(grantOf(body, body['access_token']))
     const error = typeof body?.['error'] === 'string' ? body['error'].slice(0, 60) : ''
     const reason = `${sent.status} ${error}`.trim()
-    if (sent.status === 400 && DEAD.has(error)) return no({ kind: 'dead', reason })
-    if (sent.status === 429 || sent.status === 503) return no({ kind: 'unavailable', reason })
+    if (sent.status === 400 && DEAD.has(error)) return err({ kind: 'dead', reason })
+    if (sent.status === 429 || sent.status === 503) return err({ kind: 'unavailable', reason })
     // An unreadable 200, or a failure in transit: the old refresh token may already be used up.
-    return no({ kind: sent.status === 200 || sent.status >= 500 ? 'unknown' : 'about_us', reason })
+    return err({ kind: sent.status === 200 || sent.status >= 500 ? 'unknown' : 'about_us', reason })
   }
 
   /** A confidential client sends its id and secret in the header only; a public client sends its id in the body. */

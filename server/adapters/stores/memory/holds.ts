@@ -15,7 +15,7 @@ import type {
   Split,
 } from '../../../core/ledger/hold'
 import { least, type Money, micros, minus, plus, ZERO } from '../../../core/money'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import { BudgetCounter, hold as holdIn, type Period, settle } from './budget-counter'
 
 interface AccountCounters {
@@ -82,16 +82,17 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     const account = this.accounts.get(request.account)
     if (!account) throw new Error(`unknown account ${request.account}`)
     const pool = request.pool === null ? null : this.poolOf(request.pool)
-    if (pool && pool.limit !== null && pool.spent + pool.held + request.amount > pool.limit) return no('pool_exhausted')
+    if (pool && pool.limit !== null && pool.spent + pool.held + request.amount > pool.limit)
+      return err('pool_exhausted')
     const period = pool?.budget?.periodOf(request.at) ?? null
-    if (period && pool?.budget?.allows(period, request.amount) === false) return no('budget_exhausted')
-    if (account.debt > 0) return no('insufficient_balance')
+    if (period && pool?.budget?.allows(period, request.amount) === false) return err('budget_exhausted')
+    if (account.debt > 0) return err('insufficient_balance')
     const free = request.creditPays ? minus(account.posted.credit, account.held.credit) : ZERO
     const fromCredit = least(free, request.amount)
     const fromPaid = minus(request.amount, fromCredit)
     if (fromPaid > account.posted.paid - account.held.paid) {
       const withCredit = account.posted.credit - account.held.credit + account.posted.paid - account.held.paid
-      return no(
+      return err(
         !request.creditPays && withCredit >= request.amount ? 'insufficient_paid_balance' : 'insufficient_balance',
       )
     }
@@ -110,13 +111,13 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     const ended = this.endedAs(request)
     if (ended) {
       const same = ended.captured.credit + ended.captured.paid === amount
-      return same ? ok({ hold: ended, split: ended.captured, first: false }) : no('settled_differently')
+      return same ? ok({ hold: ended, split: ended.captured, first: false }) : err('settled_differently')
     }
     const open = this.open.get(request)
-    if (!open) return no('unknown_hold')
-    if (open.settling) return no('settling')
+    if (!open) return err('unknown_hold')
+    if (open.settling) return err('settling')
     if (amount < 0) throw new RangeError('a capture is never negative')
-    if (amount > open.hold.amount) return no('exceeds_hold')
+    if (amount > open.hold.amount) return err('exceeds_hold')
     const credit = least(open.hold.split.credit, amount)
     open.settling = { credit, paid: minus(amount, credit) }
     return ok({ hold: open.hold, split: open.settling, first: true })

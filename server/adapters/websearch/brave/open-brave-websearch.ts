@@ -3,7 +3,7 @@ import type { LlmContextInput } from '../../../core/catalogue/llm-context'
 import type { Clock } from '../../../core/clock'
 import type { OutboundFetch, OutboundRequest } from '../../../core/outbound/outbound-fetch'
 import type { Provider, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import { RecentHealth } from '../recent-health'
 import { upstreamFailure } from '../upstream-failure'
 import { contextBody, imageBody } from './brave-body'
@@ -56,8 +56,8 @@ async function ask(
   signal: AbortSignal,
 ): Promise<Answer> {
   const fetched = await fetch({ ...wire, signal, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES })
-  if (!fetched.ok) return no(upstreamFailure('brave', fetched.error))
-  if (fetched.value.status !== 200) return no(braveFailure(fetched.value, apiKey))
+  if (!fetched.ok) return err(upstreamFailure('brave', fetched.error))
+  if (fetched.value.status !== 200) return err(braveFailure(fetched.value, apiKey))
   const answer = read(fetched.value.body)
-  return answer ? ok(answer) : no({ kind: 'error', reason: 'brave: 200 with an unreadable body' })
+  return answer ? ok(answer) : err({ kind: 'error', reason: 'brave: 200 with an unreadable body' })
 }

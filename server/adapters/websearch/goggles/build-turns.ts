@@ -1,13 +1,13 @@
 import type { Clock } from '../../../core/clock'
 import type { UpstreamFailure } from '../../../core/providers/provider'
-import { no, type Result } from '../../../core/result'
+import { err, type Result } from '../../../core/result'
 import { CallerAllowance } from './caller-allowance'
 
 /** Turns that one caller may take in a minute to have books built: a tenth of a second each, eight for the largest goggle. */
 const MAX_TURNS = 60
 
 /** The reply of a thread that has built some, but not all, of the rule books that a search needs. */
-export const UNBUILT: Result<never, UpstreamFailure> = no({
+export const UNBUILT: Result<never, UpstreamFailure> = err({
   kind: 'unavailable',
   reason: 'its goggles are not built yet',
 })
@@ -28,7 +28,7 @@ export class BuildTurns {
     for (;;) {
       const answer = await ask()
       if (answer !== UNBUILT) return answer
-      if (!this.allowance.take(caller, 1)) return no(this.allowance.refusal())
+      if (!this.allowance.take(caller, 1)) return err(this.allowance.refusal())
     }
   }
 }

@@ -3,7 +3,7 @@ import { hostedGoggleLines, MAX_GOGGLE_BYTES } from '../../../core/goggles/goggl
 import { goggleEntry, isGoggleAddress } from '../../../core/goggles/goggle-entry'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import { CallerAllowance } from './caller-allowance'
 import { rawAddress } from './raw-address'
 import type { GoggleText } from './rule-books'
@@ -80,7 +80,8 @@ export class PublishedGoggles {
     if (kept !== null) return ok(kept)
     const sharing = this.underWay.get(address) ?? this.start(address, caller)
     const gaveUp = Promise.withResolvers<Result<string, UpstreamFailure>>()
-    const giveUp = () => gaveUp.resolve(no({ kind: 'timeout', reason: 'the call ended before its goggle was fetched' }))
+    const giveUp = () =>
+      gaveUp.resolve(err({ kind: 'timeout', reason: 'the call ended before its goggle was fetched' }))
     signal.addEventListener('abort', giveUp, { once: true })
     if (signal.aborted) giveUp()
     const read = await Promise.race([sharing, gaveUp.promise])
@@ -100,7 +101,7 @@ export class PublishedGoggles {
 
   private async read(url: URL, caller: string, mayMove: boolean): Promise<Result<string, UpstreamFailure>> {
     // Its length is unknown until it arrives; until then it counts as the maximum.
-    if (!this.allowance.take(caller, MAX_GOGGLE_BYTES)) return no(this.allowance.refusal())
+    if (!this.allowance.take(caller, MAX_GOGGLE_BYTES)) return err(this.allowance.refusal())
     const fetched = await this.fetch({
       url: url.href,
       headers: { accept: 'text/plain' },
@@ -115,12 +116,12 @@ export class PublishedGoggles {
     if (!fetched.ok) {
       const { kind, reason } = fetched.error
       if (kind === 'timeout' || kind === 'unreachable' || kind === 'cut')
-        return no({ kind: 'unavailable', reason: `goggle: ${reason}` })
+        return err({ kind: 'unavailable', reason: `goggle: ${reason}` })
       return wrong(UNREADABLE[kind] ?? 'the address does not give a goggle')
     }
     const { status, body } = fetched.value
     if (status >= 500 || status === 429)
-      return no({ kind: 'unavailable', reason: `goggle: ${url.host} returned ${status}` })
+      return err({ kind: 'unavailable', reason: `goggle: ${url.host} returned ${status}` })
     if (status !== 200) return wrong(`the address answers ${status}`)
     const text = new TextDecoder().decode(body)
     const judged = await judge(text)
@@ -174,5 +175,5 @@ const UNREADABLE: Readonly<Record<string, string>> = {
 }
 
 function wrong(rule: string): Result<never, UpstreamFailure> {
-  return no({ kind: 'invalid_input', reason: `goggles: ${rule}`, input: { param: 'goggles', rule } })
+  return err({ kind: 'invalid_input', reason: `goggles: ${rule}`, input: { param: 'goggles', rule } })
 }

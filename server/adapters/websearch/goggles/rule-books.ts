@@ -2,7 +2,7 @@ import { BookBuilder } from '../../../core/goggles/book-builder'
 import { MAX_WORK, TOO_MUCH_WORK } from '../../../core/goggles/match-work'
 import type { RuleBook } from '../../../core/goggles/rule-book'
 import { RuleSet } from '../../../core/goggles/rule-set'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 
 /** A validated goggle of a call. */
 export interface GoggleText {
@@ -34,7 +34,7 @@ export class RuleBooks {
       if (isHosted) continue
       const builder = new BookBuilder(text)
       spent += builder.build(MAX_WORK - spent)
-      if (builder.book === null) return no(TOO_MUCH_WORK)
+      if (builder.book === null) return err(TOO_MUCH_WORK)
       books.push(builder.book)
     }
     return ok(new RuleSet(books, spent))

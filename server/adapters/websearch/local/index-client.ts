@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { failure } from '../../../core/failure'
-import { no } from '../../../core/result'
+import { err } from '../../../core/result'
 import { FairQueue, type QueueBounds } from './fair-queue'
 import { type Answer, type IndexThread, type StartThread, startIndexThread } from './index-thread'
 import type { Question } from './query/question'
@@ -64,10 +64,10 @@ interface Place {
   working: Asked | null
 }
 
-const TIMED_OUT: Answer = no({ kind: 'timeout', reason: 'the call was canceled before the index responded' })
-const CLOSED: Answer = no({ kind: 'unavailable', reason: 'the index is closed' })
+const TIMED_OUT: Answer = err({ kind: 'timeout', reason: 'the call was canceled before the index responded' })
+const CLOSED: Answer = err({ kind: 'unavailable', reason: 'the index is closed' })
 const FULL: Readonly<Record<keyof QueueBounds, Answer>> = {
-  perCaller: no({
+  perCaller: err({
     kind: 'rate_limited',
     reason: `local index: this caller already has ${BOUNDS.perCaller} searches waiting`,
     failure: failure(
@@ -76,7 +76,7 @@ const FULL: Readonly<Record<keyof QueueBounds, Answer>> = {
       { retryAfterSeconds: 1, limitSource: 'upstream' },
     ),
   }),
-  inAll: no({ kind: 'rate_limited', reason: `local index: the queue is full with ${BOUNDS.inAll} searches` }),
+  inAll: err({ kind: 'rate_limited', reason: `local index: the queue is full with ${BOUNDS.inAll} searches` }),
 }
 
 class TurnTakingClient implements IndexClient {
@@ -165,7 +165,7 @@ class TurnTakingClient implements IndexClient {
           this.serve()
         },
         lost: (reason) =>
-          this.lose(place, no({ kind: 'unavailable', reason: `the index's thread was lost: ${reason}` })),
+          this.lose(place, err({ kind: 'unavailable', reason: `the index's thread was lost: ${reason}` })),
       }),
     }
     this.places.push(place)

@@ -1,5 +1,5 @@
 import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import { brokenGoggle } from '../goggles/broken-goggle'
 import { UNBUILT } from '../goggles/build-turns'
 import type { FromWorker, Question, ToWorker } from './query/question'
@@ -63,6 +63,6 @@ export function startIndexThread(script: URL, indexPath: string, events: ThreadE
 function answerOf(message: Exclude<FromWorker, { opened: true } | { closed: true }>): Answer {
   if ('unbuilt' in message) return UNBUILT
   if ('body' in message) return ok({ body: message.body })
-  if ('goggles' in message) return no(brokenGoggle(message.goggles))
-  return no({ kind: 'unavailable', reason: `local index: ${message.problem}` })
+  if ('goggles' in message) return err(brokenGoggle(message.goggles))
+  return err({ kind: 'unavailable', reason: `local index: ${message.problem}` })
 }

@@ -1,5 +1,5 @@
 import type { RuleSet } from '../../../core/goggles/rule-set'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import { contextBody } from '../passages/context-body'
 import { withinBudget } from '../passages/context-budget'
 import { type CutPage, rankPages } from '../passages/rank-pages'
@@ -12,7 +12,7 @@ export function contextAnswer(task: AnswerTask, rules: RuleSet): Result<string, 
   const { altered, withMetadata, apiVersion, baseUrl, nowMs } = task
   const ranked = ranking(altered ?? task.q, task.pages)
   const chosen = task.goggles.length === 0 ? ok(ranked) : rules.rerank(ranked, subjectOf)
-  if (!chosen.ok) return no(chosen.error)
+  if (!chosen.ok) return err(chosen.error)
   const considered = aboveFloor(chosen.value.slice(0, task.count), task.threshold)
   const body = contextBody({
     query: { original: task.q, spellcheckOff: !task.spellcheck, ...(altered !== null && { altered }) },

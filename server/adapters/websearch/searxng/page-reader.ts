@@ -1,5 +1,5 @@
 import type { UpstreamFailure } from '../../../core/providers/provider'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import { brokenGoggle } from '../goggles/broken-goggle'
 import { UNBUILT } from '../goggles/build-turns'
 import type { AnswerTask, FoundPage, FromPageThread, OrderTask, PageTask, ReadPage, ToPageThread } from './page-wire'
@@ -162,8 +162,8 @@ export class PageReader {
 /** Why a task failed: its goggles, or not finished in time. */
 function failureOf(outcome: Outcome, signal: AbortSignal): Result<never, UpstreamFailure> {
   if (outcome && 'unbuilt' in outcome) return UNBUILT
-  if (outcome && 'goggles' in outcome) return no(brokenGoggle(outcome.goggles))
-  return no({
+  if (outcome && 'goggles' in outcome) return err(brokenGoggle(outcome.goggles))
+  return err({
     kind: signal.aborted ? 'timeout' : 'error',
     reason: 'searxng: the response could not be prepared in time',
   })

@@ -1,6 +1,6 @@
 import type { OutboundAnswer, OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import { jsonOf, member } from '../json-body'
 import { upstreamFailure } from '../upstream-failure'
 import { webAddress } from '../web-address'
@@ -81,8 +81,8 @@ export class SearxngClient {
       maxBytes: MAX_BYTES,
       signal,
     })
-    if (!fetched.ok) return no(upstreamFailure('searxng', fetched.error))
-    if (fetched.value.status !== 200) return no(refused(fetched.value))
+    if (!fetched.ok) return err(upstreamFailure('searxng', fetched.error))
+    if (fetched.value.status !== 200) return err(refused(fetched.value))
     return readPage(fetched.value.body)
   }
 
@@ -116,10 +116,10 @@ function refused({ status, headers }: OutboundAnswer): UpstreamFailure {
 function readPage(bytes: Uint8Array): Result<SearxngPage, UpstreamFailure> {
   const body = jsonOf(bytes)
   const results = member(body, 'results')
-  if (!Array.isArray(results)) return no({ kind: 'error', reason: 'searxng: 200 with an unreadable body' })
+  if (!Array.isArray(results)) return err({ kind: 'error', reason: 'searxng: 200 with an unreadable body' })
   const failed = member(body, 'unresponsive_engines')
   if (results.length === 0 && Array.isArray(failed) && failed.length > 0)
-    return no({ kind: 'error', reason: `searxng: no engine answered (${enginesOf(failed)})` })
+    return err({ kind: 'error', reason: `searxng: no engine answered (${enginesOf(failed)})` })
   const corrections = member(body, 'corrections')
   return ok({
     results: results.map(readResult).filter(({ url }) => webAddress(url) !== ''),

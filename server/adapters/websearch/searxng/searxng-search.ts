@@ -1,5 +1,5 @@
 import type { UpstreamFailure } from '../../../core/providers/provider'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import type { SearxngClient, SearxngQuestion, SearxngResult, SearxngSearch } from './searxng-client'
 import { nearestCorrection, searchableWords } from './searxng-query'
 
@@ -27,7 +27,7 @@ export async function searxngSearch(
   const left = () => Math.max(1, Math.floor(end - performance.now()))
   let { question } = wish
   if (question.words === '')
-    return no({
+    return err({
       kind: 'invalid_input',
       reason: 'searxng: the query contains no words',
       input: { param: 'q', rule: 'must contain at least one word to search for' },

@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../../../core/failure'
 import { isJson, type Json } from '../../../core/json'
 import type { Model } from '../../../core/models/model'
-import { no, ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import { type NamedMember, objectMembers } from './json-members'
 
 /** What the gateway must know of a call's body. The body itself goes on as it came. */
@@ -77,13 +77,13 @@ export function readBody(
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    return no(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
+    return err(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
   }
-  if (!isJson(json)) return no(failure('invalid_request', 'The body must be a JSON object.'))
+  if (!isJson(json)) return err(failure('invalid_request', 'The body must be a JSON object.'))
   if (Object.keys(json).length > MAX_OWN_MEMBERS)
-    return no(failure('invalid_request', `The body has more than ${MAX_OWN_MEMBERS} properties.`))
+    return err(failure('invalid_request', `The body has more than ${MAX_OWN_MEMBERS} properties.`))
   const members = objectMembers(bytes)
-  if (!members) return no(failure('invalid_request', 'The body contains a duplicate property.'))
+  if (!members) return err(failure('invalid_request', 'The body contains a duplicate property.'))
   return ok({ json, members })
 }
 
@@ -94,11 +94,11 @@ export function manyOf(value: unknown): readonly unknown[] {
 }
 
 export function wrong(param: string, rule: string): { readonly ok: false; readonly error: Failure } {
-  return no(failure('invalid_parameter', `${param} ${rule}`, { param }))
+  return err(failure('invalid_parameter', `${param} ${rule}`, { param }))
 }
 
 export function missing(param: string): { readonly ok: false; readonly error: Failure } {
-  return no(failure('missing_parameter', `${param} is required`, { param }))
+  return err(failure('missing_parameter', `${param} is required`, { param }))
 }
 
 /** The first member that no token price covers and that the model's entry does not name; null when there is none. */

@@ -1,6 +1,6 @@
 import type { Client } from '@libsql/client'
 import type { RuleSet } from '../../../../core/goggles/rule-set'
-import { no, ok, type Result } from '../../../../core/result'
+import { err, ok, type Result } from '../../../../core/result'
 import type { GoggleText } from '../../goggles/rule-books'
 import { contextBody } from '../../passages/context-body'
 import { type ContextBudget, withinBudget } from '../../passages/context-budget'
@@ -57,7 +57,7 @@ export async function contextAnswer(
   const places = await placesOf(client, search, question)
   const taken = new Set(places.map(({ url }) => url))
   const ordered = reranked(await searchPassages(client, search), rules)
-  if (!ordered.ok) return no(ordered.error)
+  if (!ordered.ok) return err(ordered.error)
   const found = ordered.value.filter(({ url }) => !taken.has(url))
   const considered = aboveFloor(found.slice(0, question.count), threshold)
   const grounding = withinBudget([...places, ...considered], most)
