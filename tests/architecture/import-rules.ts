@@ -119,6 +119,13 @@ export const RULES: readonly Rule[] = [
     may: [...BASE, SELF, 'server/core/json-bounds.ts'],
     types: [USAGE_EVENT, PROVIDERS],
   },
+  // An API's operations are named, priced and charged like the built-in ones.
+  {
+    files: ['server/core/apis/**'],
+    may: [...BASE, SELF, PARAMETERS, 'server/core/json-bounds.ts'],
+    types: [OPERATION, USAGE_EVENT, PROVIDERS],
+    packages: [CRYPTO],
+  },
   {
     files: ['server/core/*/**'],
     may: [...BASE, SELF, PARAMETERS],

@@ -21,8 +21,14 @@ export const MODEL_OPERATIONS = ['chat-completions', 'messages', 'generate-conte
 
 export type ModelOperationName = (typeof MODEL_OPERATIONS)[number]
 
+/** An operation that an operator put on sale: `{api}.{operationId}` (core/apis). */
+export type ImportedName = `${string}.${string}`
+
+/** What is compiled in. */
+export type BuiltInName = OperationName | ModelOperationName
+
 /** Everything that is sold. */
-export type SoldName = OperationName | ModelOperationName
+export type SoldName = BuiltInName | ImportedName
 
 /** A price that an operator can override. An operation's base price has its name; prices that depend on the input have their own. */
 export type PriceName = OperationName | 'social-post-with-address'

@@ -1,7 +1,14 @@
 import type { Money } from '../money'
 import { IMAGE_SEARCH } from './image-search'
 import { LLM_CONTEXT } from './llm-context'
-import { MODEL_OPERATIONS, type Operation, type OperationName, type PriceName, type SoldName } from './operation'
+import {
+  type BuiltInName,
+  MODEL_OPERATIONS,
+  type Operation,
+  type OperationName,
+  type PriceName,
+  type SoldName,
+} from './operation'
 import {
   POST_WITH_ADDRESS_PRICE,
   SOCIAL_DELETE,
@@ -59,9 +66,13 @@ export function isOperationName(name: string): name is OperationName {
   return Object.hasOwn(OPERATIONS, name)
 }
 
-/** The names of all billable operations. Keys can be restricted to them, and usage is counted by them. */
-export const SOLD: readonly SoldName[] = [...Object.values(OPERATIONS).map(({ name }) => name), ...MODEL_OPERATIONS]
+/** The names of all billable operations that are compiled in. Keys can be restricted to them, and usage is counted by them. */
+export const SOLD: readonly BuiltInName[] = [...Object.values(OPERATIONS).map(({ name }) => name), ...MODEL_OPERATIONS]
 
+/** Whether calls of this name are sold: a built-in operation, or one of an imported API, on sale now or earlier. */
 export function isSold(name: string): name is SoldName {
-  return SOLD.some((sold) => sold === name)
+  return SOLD.some((sold) => sold === name) || IMPORTED.test(name)
 }
+
+/** `{api}.{operationId}` (core/apis). Names of free routes have no dot. */
+const IMPORTED = /^[a-z0-9-]{1,40}\.[A-Za-z0-9_-]{1,64}$/

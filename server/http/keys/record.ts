@@ -3,7 +3,8 @@ import { parseInstant } from '../../core/accounts/instant'
 import type { KeyForm, NewKeyForm } from '../../core/accounts/key-form'
 import { DEFAULT_GRACE_SECONDS, MAX_GRACE_SECONDS } from '../../core/accounts/keys'
 import type { Submitted } from '../../core/accounts/submitted'
-import { SOLD } from '../../core/catalogue/operations'
+import type { SoldName } from '../../core/catalogue/operation'
+import { isSold, SOLD } from '../../core/catalogue/operations'
 import { isoTime } from '../../core/clock'
 import { Allowlist, MAX_ALLOWED_IPS } from '../../core/credentials/allowlist'
 import { type ApiKey, KEY_STATUSES, keyStatus } from '../../core/credentials/api-key'
@@ -34,6 +35,10 @@ import {
 
 const MAX_NAME = 64
 const MAX_LIST = 100
+const SOLD_NAME = judged<SoldName>(
+  { type: 'string', description: 'A built-in operation, or `{api}.{operation}` of the catalog.', maxLength: 105 },
+  (value) => (typeof value === 'string' && isSold(value) ? null : 'must be an operation'),
+)
 
 /** The settings of a key, both in requests and in responses. */
 const SETTINGS = {
@@ -56,8 +61,8 @@ const SETTINGS = {
   ),
   expires_at: orNull(instant('When it expires, in the future; null means never.'), 'never'),
   allowed_endpoints: saying(
-    `must be a list of any of ${SOLD.join(', ')}`,
-    listOf(oneOf(SOLD, 'An operation.'), 'The operations it may call. If empty, all are allowed.', {
+    `must be a list of any of ${SOLD.join(', ')}, or operations of the catalog such as weather.forecast`,
+    listOf(SOLD_NAME, 'The operations it may call. If empty, all are allowed.', {
       maxItems: MAX_LIST,
     }),
   ),

@@ -43,7 +43,9 @@ function EndpointFields({ values, errors, onChange }: KeyFieldsProps) {
             checked={values.endpoints.includes(name)}
             onChange={({ target }) =>
               onChange({
-                endpoints: ENDPOINTS.filter((one) => (one === name ? target.checked : values.endpoints.includes(one))),
+                endpoints: target.checked
+                  ? [...values.endpoints, name]
+                  : values.endpoints.filter((one) => one !== name),
               })
             }
           />

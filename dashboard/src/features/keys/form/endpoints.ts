@@ -1,7 +1,7 @@
-import type { SoldName } from '../../../../../server/core/catalogue/operation.ts'
+import type { BuiltInName, SoldName } from '../../../../../server/core/catalogue/operation.ts'
 
-/** What a key can be restricted to. An operation that is sold but missing here does not compile. */
-const SOLD: Readonly<Record<SoldName, true>> = {
+/** Built-in operations that a key can be restricted to. One that is sold but missing here does not compile. */
+const SOLD: Readonly<Record<BuiltInName, true>> = {
   'image-search': true,
   'llm-context': true,
   'chat-completions': true,
@@ -22,4 +22,4 @@ const SOLD: Readonly<Record<SoldName, true>> = {
 export type Endpoint = SoldName
 
 /** In the order of the form. */
-export const ENDPOINTS: readonly Endpoint[] = Object.keys(SOLD).filter((name): name is Endpoint => name in SOLD)
+export const ENDPOINTS: readonly BuiltInName[] = Object.keys(SOLD).filter((name): name is BuiltInName => name in SOLD)

@@ -3,7 +3,7 @@ import { Allowlist, MAX_ALLOWED_IPS } from '../../../../../server/core/credentia
 import type { ApiKey, KeySettings } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { typedUsd } from '../../../ui/format/money.ts'
-import { ENDPOINTS, type Endpoint } from './endpoints.ts'
+import type { Endpoint } from './endpoints.ts'
 
 const MICROS = 1_000_000
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -107,7 +107,7 @@ export function initialValues(key: ApiKey | null): KeyFormValues {
     budget: key?.budget?.limit_usd.toString() ?? '',
     rpm: key?.rpm_limit?.toString() ?? '',
     tpm: key?.tpm_limit?.toString() ?? '',
-    endpoints: ENDPOINTS.filter((name) => key?.allowed_endpoints.includes(name)),
+    endpoints: key?.allowed_endpoints ?? [],
     models: key?.allowed_models.join('\n') ?? '',
   }
 }

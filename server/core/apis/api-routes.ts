@@ -1,0 +1,231 @@
+import type { SoldName } from '../catalogue/operation'
+import { err, ok, type Result } from '../result'
+import type { Api, ApiMethod, ApiOperation } from './api'
+
+/** An operation as it is sold now, with its API. */
+export interface SoldOperation {
+  readonly api: Api
+  readonly operation: ApiOperation
+}
+
+/** A request whose path is that of a declared template. `values`: its path parameters, decoded, by name. */
+export interface ApiMatch extends SoldOperation {
+  readonly values: Readonly<Record<string, string>>
+}
+
+/** Why a path leads to no operation. `method`: the template exists, for these methods. `value`: this path parameter is not allowed. */
+export type NoMatch =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'method'; readonly allow: readonly string[] }
+  | { readonly kind: 'value'; readonly param: string; readonly rule: string }
+
+/** Two operations that one request would match. */
+export interface RouteClash {
+  readonly method: ApiMethod
+  readonly shape: string
+  readonly names: readonly [string, string]
+}
+
+/** What is declared at the end of one template. */
+interface End {
+  readonly byMethod: Map<string, SoldOperation & { readonly parameters: readonly string[] }>
+}
+
+/** A part of a segment around one parameter: `v{version}.json`. */
+interface Partial {
+  readonly prefix: string
+  readonly suffix: string
+  readonly node: Node
+}
+
+class Node {
+  readonly literals = new Map<string, Node>()
+  /** The longest fixed text first. */
+  readonly partials: Partial[] = []
+  parameter: Node | null = null
+  end: End | null = null
+}
+
+/**
+ * All operations on sale, found by request or by name. Immutable: a change of the catalogue makes a new one, so that every call sees
+ * one consistent catalogue.
+ */
+export class ApiRoutes {
+  readonly apis: readonly Api[]
+  private readonly trees = new Map<string, Node>()
+  private readonly names = new Map<string, SoldOperation>()
+
+  /** Throws if two operations clash: check `clashes` before an API is stored. Disabled APIs and operations are not sold. */
+  constructor(apis: readonly Api[]) {
+    this.apis = apis
+    for (const api of apis) {
+      if (!api.enabled) continue
+      const root = new Node()
+      for (const operation of api.operations) {
+        if (!operation.enabled) continue
+        const clash = insert(root, { api, operation })
+        if (clash) throw new Error(`${clash.method} ${clash.shape} is declared by ${clash.names.join(' and ')}`)
+        this.names.set(operation.name, { api, operation })
+      }
+      this.trees.set(api.name, root)
+    }
+  }
+
+  /**
+   * The operation of a request below `/apis/v1/{api}`. `path` is the rest of the path as it came, percent-encoded. Segment by segment
+   * a literal beats a parameter. The method is looked up at the best template only.
+   */
+  match(method: string, api: string, path: string): Result<ApiMatch, NoMatch> {
+    const root = this.trees.get(api)
+    const found = root && path.startsWith('/') ? walk(root, path.slice(1).split('/'), 0, []) : null
+    if (!found) return err({ kind: 'unknown' })
+    const sold = found.end.byMethod.get(method)
+    if (!sold) return err({ kind: 'method', allow: [...found.end.byMethod.keys()].sort() })
+    const values: Record<string, string> = {}
+    for (const [i, param] of sold.parameters.entries()) {
+      const value = pathValue(found.raw[i] ?? '')
+      if (!value.ok) return err({ kind: 'value', param, rule: value.error })
+      values[param] = value.value
+    }
+    return ok({ api: sold.api, operation: sold.operation, values })
+  }
+
+  /** An operation on sale by its name, `{api}.{id}`. */
+  byName(name: SoldName | string): SoldOperation | null {
+    return this.names.get(name) ?? null
+  }
+
+  /** All operations on sale. */
+  get operations(): Iterable<SoldOperation> {
+    return this.names.values()
+  }
+}
+
+/** The operations of one API that the same request would match. The catalogue refuses them by name. */
+export function clashes(api: Api): RouteClash[] {
+  const root = new Node()
+  return api.operations.flatMap((operation) => insert(root, { api, operation }) ?? [])
+}
+
+/** The templates of an API that are not paths: each with the reason. */
+export function templateProblem(path: string): string | null {
+  if (!path.startsWith('/')) return 'must start with /'
+  if (/[?#\\;\s]|[^\x21-\x7e]/.test(path))
+    return 'must be a plain path, without query, spaces or characters beyond ASCII'
+  const names = new Set<string>()
+  for (const segment of path.slice(1).split('/')) {
+    const parts = segment.match(/\{[^{}]*\}/g) ?? []
+    if (parts.length > 1) return `has two parameters in the segment ${segment}`
+    const fixed = segment.replace(/\{[^{}]*\}/, '')
+    if (/[{}]/.test(fixed)) return `has an unbalanced brace in the segment ${segment}`
+    if (parts.length === 0 && /^\.{1,2}$/.test(decodedFully(segment))) return 'must not contain . or .. segments'
+    const name = parts[0]?.slice(1, -1)
+    if (name === undefined) continue
+    if (name === '') return 'has a parameter without a name'
+    if (names.has(name)) return `has the parameter ${name} twice`
+    names.add(name)
+  }
+  return null
+}
+
+/** The names of the parameters in a template, in order. */
+export function pathParameters(path: string): string[] {
+  return [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name)
+}
+
+function insert(root: Node, { api, operation }: SoldOperation): RouteClash | null {
+  let node = root
+  for (const segment of operation.path.slice(1).split('/')) node = childOf(node, segment)
+  node.end ??= { byMethod: new Map() }
+  const { byMethod } = node.end
+  const other = byMethod.get(operation.method)
+  if (other) {
+    const shape = operation.path.replace(/\{[^{}]+\}/g, '{}')
+    return { method: operation.method, shape, names: [other.operation.name, operation.name] }
+  }
+  byMethod.set(operation.method, { api, operation, parameters: pathParameters(operation.path) })
+  return null
+}
+
+function childOf(node: Node, segment: string): Node {
+  const parts = /^([^{]*)\{[^{}]+\}(.*)$/.exec(segment)
+  if (!parts) {
+    const child = node.literals.get(segment) ?? new Node()
+    node.literals.set(segment, child)
+    return child
+  }
+  const [, prefix = '', suffix = ''] = parts
+  if (prefix === '' && suffix === '') {
+    node.parameter ??= new Node()
+    return node.parameter
+  }
+  const same = node.partials.find((partial) => partial.prefix === prefix && partial.suffix === suffix)
+  if (same) return same.node
+  const child = new Node()
+  node.partials.push({ prefix, suffix, node: child })
+  node.partials.sort((a, b) => b.prefix.length + b.suffix.length - (a.prefix.length + a.suffix.length))
+  return child
+}
+
+/** The best template from here on. `raw` collects the segments of parameters; what it tried in vain it takes back. */
+function walk(
+  node: Node,
+  segments: readonly string[],
+  i: number,
+  raw: string[],
+): { readonly end: End; readonly raw: readonly string[] } | null {
+  const segment = segments[i]
+  if (segment === undefined) return node.end ? { end: node.end, raw } : null
+  const literal = node.literals.get(segment)
+  const found = literal && walk(literal, segments, i + 1, raw)
+  if (found) return found
+  const tries = node.partials
+    .filter(
+      ({ prefix, suffix }) =>
+        segment.length > prefix.length + suffix.length && segment.startsWith(prefix) && segment.endsWith(suffix),
+    )
+    .map((partial) => ({
+      node: partial.node,
+      value: segment.slice(partial.prefix.length, segment.length - partial.suffix.length),
+    }))
+  if (node.parameter && segment !== '') tries.push({ node: node.parameter, value: segment })
+  for (const tried of tries) {
+    raw.push(tried.value)
+    const deeper = walk(tried.node, segments, i + 1, raw)
+    if (deeper) return deeper
+    raw.pop()
+  }
+  return null
+}
+
+/** Characters that some servers read as the end of a segment, a path or a line, and escapes that survived one decoding. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const UNSAFE = /[/\\;?#\u0000-\u001f\u007f-\u009f]|%[0-9a-f]/i
+
+/** A path value that means the same to every server: it names one segment, however often it is decoded. */
+export function pathValue(raw: string): Result<string, string> {
+  let value: string
+  try {
+    value = decodeURIComponent(raw)
+  } catch {
+    return err('must be valid percent-encoded UTF-8')
+  }
+  if (value === '') return err('must not be empty')
+  if (value === '.' || value === '..') return err('must not be . or ..')
+  if (UNSAFE.test(value)) return err('must not contain / \\ ; ? #, control characters or percent-encoded characters')
+  return ok(value)
+}
+
+function decodedFully(text: string): string {
+  let value = text
+  for (let i = 0; i < 5; i++) {
+    try {
+      const next = decodeURIComponent(value)
+      if (next === value) return value
+      value = next
+    } catch {
+      return value
+    }
+  }
+  return value
+}

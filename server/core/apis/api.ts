@@ -1,0 +1,166 @@
+import type { ImportedName } from '../catalogue/operation'
+import type { Money } from '../money'
+
+/** A slug that names an API in paths and operation names: `weather`. No built-in path below `/apis/v1` has it. */
+export const API_NAME = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/
+
+/** The part of an operation's name after the API's. */
+export const OPERATION_ID = /^[A-Za-z0-9_-]{1,64}$/
+
+export const API_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+export type ApiMethod = (typeof API_METHODS)[number]
+
+/** A JSON Schema of draft 2020-12, with local references to its own `$defs` only. */
+export type DataSchema = boolean | Readonly<Record<string, unknown>>
+
+/** A secret of the operator: the name of an environment variable (`UPSTREAM_*`), or sealed in the database. */
+export type UpstreamSecret =
+  | { readonly from: 'environment'; readonly name: string }
+  | { readonly from: 'database'; readonly sealed: string }
+
+/** How the gateway authenticates itself to the upstream. The caller's own credential never leaves the gateway. */
+export type UpstreamAuth =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'header' | 'query'; readonly name: string; readonly secret: UpstreamSecret }
+  | { readonly kind: 'bearer'; readonly secret: UpstreamSecret }
+  /** The secret is `user:password`. */
+  | { readonly kind: 'basic'; readonly secret: UpstreamSecret }
+  /** Client credentials (RFC 6749 4.4). */
+  | {
+      readonly kind: 'oauth2'
+      readonly tokenUrl: string
+      readonly clientId: string
+      readonly secret: UpstreamSecret
+      readonly scope: string | null
+    }
+  /** Each call is paid for by the operator's wallet. What it may pay is part of the declaration. */
+  | { readonly kind: '402'; readonly payees: readonly string[] }
+
+/** An API on sale (spec-answers 12). Immutable: a change makes a new one, and calls in progress keep theirs. */
+export interface Api {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  /** Absolute, without query, fragment, credentials or trailing slash. Every call goes to this origin, below this path. */
+  readonly baseUrl: string
+  readonly auth: UpstreamAuth
+  readonly timeoutMs: number
+  /** Calls at once, over all accounts. One account gets at most half of them. */
+  readonly concurrency: number
+  /** How long answers of reads are kept; 0 for never. */
+  readonly cacheSeconds: number
+  /** Sent with every call. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly enabled: boolean
+  readonly operations: readonly ApiOperation[]
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface ApiOperation {
+  /** `{api}.{id}`, in allowlists, usage and prices. */
+  readonly name: ImportedName
+  readonly id: string
+  readonly method: ApiMethod
+  /** A template such as `/v1/cities/{city}/forecast`. */
+  readonly path: string
+  readonly title: string
+  readonly description: string
+  readonly parameters: readonly ApiParameter[]
+  readonly body: ApiBody | null
+  readonly success: SuccessRule
+  readonly price: ApiPrice
+  /** The id of the stored price. Goes into every charge, so that a later change of the price explains no earlier charge. */
+  readonly priceVersion: string
+  /** What a call costs the operator, where it is known: for reports on margin, and 0 if the upstream is free. Null: not known. */
+  readonly upstreamCost: Money | null
+  readonly effect: 'read' | 'write'
+  /** The header that carries our request id to the upstream, for upstreams that deduplicate writes. */
+  readonly idempotencyHeader: string | null
+  /** 4xx statuses that say that a write did nothing. They free its `Idempotency-Key`. */
+  readonly refusedStatuses: readonly number[]
+  /** `stream`: bytes are passed on as they come. */
+  readonly answer: 'whole' | 'stream'
+  /** Further request headers that are passed up, and response headers that are passed down, in lower case. */
+  readonly headersUp: readonly string[]
+  readonly headersDown: readonly string[]
+  readonly examples: readonly ApiExample[]
+  /** The name of its MCP tool. Stored at the first import and never given to another operation. */
+  readonly toolName: string
+  readonly enabled: boolean
+}
+
+export interface ApiParameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required: boolean
+  readonly description: string
+  readonly schema: DataSchema
+  /** How a list or an object is written (OpenAPI 3.1, `style` and `explode`). */
+  readonly style: 'simple' | 'form' | 'deepObject' | 'spaceDelimited' | 'pipeDelimited'
+  readonly explode: boolean
+  /** Sent when the caller omits it. Always set where the maximum price follows from this parameter. */
+  readonly default?: unknown
+}
+
+export interface ApiBody {
+  readonly contentType: 'application/json' | 'application/x-www-form-urlencoded' | 'multipart/form-data'
+  readonly required: boolean
+  readonly schema: DataSchema
+}
+
+export interface ApiExample {
+  readonly title: string
+  /** Parameters by name; a body under `body`. */
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+/** When an answer of the upstream is a success, which is charged: its status, and all conditions on its JSON. */
+export interface SuccessRule {
+  readonly minStatus: number
+  readonly maxStatus: number
+  readonly conditions: readonly SuccessCondition[]
+}
+
+export type SuccessCondition =
+  | { readonly pointer: string; readonly equals: string | number | boolean | null }
+  | { readonly pointer: string; readonly notEmpty: true }
+
+/** Where a figure of an answer is read. A pointer (RFC 6901) leads to a list, whose length counts, or to a number. */
+export type Figure =
+  | { readonly kind: 'pointer'; readonly pointer: string }
+  | { readonly kind: 'header'; readonly name: string }
+  | { readonly kind: 'characters' | 'kilobytes' | 'events' }
+
+/** The maximum number of units: a number, or an integer parameter that is declared with minimum, maximum and default. */
+export type UnitBound = number | { readonly parameter: string }
+
+/** What a call costs. The maximum always follows from the price or from the request: it is held before the upstream is called. */
+export type ApiPrice =
+  | { readonly mode: 'fixed'; readonly amount: Money }
+  | {
+      readonly mode: 'units'
+      /** The price of one block of units. Broken blocks count as whole ones. */
+      readonly amount: Money
+      readonly figure: Figure
+      readonly block: number
+      /** Units that are charged at least, and at most. */
+      readonly minimum: number
+      readonly maximum: UnitBound
+      /** Units of a write whose figure is missing or wrong. A read is then a 502 and free; null only on reads. */
+      readonly onMissing: number | null
+    }
+  | {
+      readonly mode: 'reported'
+      readonly figure: Figure
+      readonly unit: 'usd' | 'cents' | 'micros'
+      /** An exact decimal such as `1.2`. */
+      readonly multiplier: string
+      readonly minimum: Money
+      readonly maximum: Money
+      readonly onMissing: Money | null
+    }
+
+export function operationName(api: string, id: string): ImportedName {
+  return `${api}.${id}`
+}

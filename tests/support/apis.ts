@@ -1,0 +1,53 @@
+import { type Api, type ApiOperation, operationName } from '../../server/core/apis/api'
+import type { Money } from '../../server/core/money'
+
+/** An enabled API `weather` with one operation, of which a test sets what it is about. */
+export function anApi(part: Partial<Api> = {}): Api {
+  const name = part.name ?? 'weather'
+  const operations = part.operations ?? [anOperation({})]
+  return {
+    title: 'Weather',
+    description: 'Forecasts for any place.',
+    baseUrl: 'https://api.weather.example/base',
+    auth: { kind: 'none' },
+    timeoutMs: 10_000,
+    concurrency: 100,
+    cacheSeconds: 0,
+    headers: {},
+    enabled: true,
+    createdAt: 0,
+    updatedAt: 0,
+    ...part,
+    name,
+    operations: operations.map((operation) => ({ ...operation, name: operationName(name, operation.id) })),
+  }
+}
+
+/** `GET /v1/forecast` for 0.01 USD; every parameter has to be declared by the test. */
+export function anOperation(part: Partial<ApiOperation>): ApiOperation {
+  const id = part.id ?? 'forecast'
+  return {
+    method: 'GET',
+    path: '/v1/forecast',
+    title: 'Forecast',
+    description: 'The forecast of the next days.',
+    parameters: [],
+    body: null,
+    success: { minStatus: 200, maxStatus: 299, conditions: [] },
+    price: { mode: 'fixed', amount: 10_000 as Money },
+    priceVersion: `price-${id}`,
+    upstreamCost: null,
+    effect: 'read',
+    idempotencyHeader: null,
+    refusedStatuses: [],
+    answer: 'whole',
+    headersUp: [],
+    headersDown: [],
+    examples: [],
+    toolName: `weather_${id}`.toLowerCase(),
+    enabled: true,
+    ...part,
+    id,
+    name: operationName('weather', id),
+  }
+}
