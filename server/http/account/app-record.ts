@@ -6,44 +6,44 @@ import type { Ledger } from '../../core/ledger/ledger'
 import { toUsdNumber } from '../../core/money'
 import { form, instant, listOf, microsUsd, oneOf, orNull, record, text, usd, yesOrNo } from '../openapi/json-schema'
 
-const SpendingLimit = orNull(usd('US dollars in all; null is no limit of its own.'), 'no limit')
+const SpendingLimit = orNull(usd('Total US dollars; null means no limit.'), 'no limit')
 
-export const AppLimit = form('The most an app may spend.', { spending_limit: SpendingLimit })
+export const AppLimit = form('The spending limit of an app.', { spending_limit: SpendingLimit })
 export type AppLimit = Static<typeof AppLimit>
 
 const APP = {
   client_id: text('Id of the app.'),
-  name: text('What the app calls itself.'),
-  first_party: yesOrNo("Whether it is the gateway's own. Nobody has checked what any other app says about itself."),
-  redirect_hosts: listOf(text('A scheme and host.'), 'Where the app may receive its tokens.'),
-  registered_at: orNull(instant("Registered at; null for the gateway's own.")),
-  connection_id: orNull(text('Id of its connection to the account; null before its first call.')),
-  connected_at: orNull(instant('Connected at.')),
-  last_used_at: orNull(instant('Last used at.')),
-  last_ip: orNull(text('The address of its last call.')),
+  name: text('The name that the app registered with.'),
+  first_party: yesOrNo("Whether it is the gateway's own app. What other apps say about themselves is not verified."),
+  redirect_hosts: listOf(text('A scheme and host.'), 'Where the app can receive its tokens.'),
+  registered_at: orNull(instant("When it registered; null for the gateway's own app.")),
+  connection_id: orNull(text('Id of its connection to the account; null until its first call.')),
+  connected_at: orNull(instant('When it was connected.')),
+  last_used_at: orNull(instant('When it last made a call.')),
+  last_ip: orNull(text('The IP address of its last call.')),
   spent_micros_usd: microsUsd('Spent so far.', { minimum: 0 }),
   spending_limit: SpendingLimit,
 }
 
-export const AppRecord = record('An app as an owner sees it.', APP)
+export const AppRecord = record('An app.', APP)
 export type AppRecord = Static<typeof AppRecord>
 
 export const OneApp = record('An app.', { app: AppRecord })
 export type OneApp = Static<typeof OneApp>
 
-export const ConnectedApp = record('An app that holds live access.', {
+export const ConnectedApp = record('A connected app.', {
   ...APP,
-  scopes: listOf(oneOf(SCOPES, 'A scope.'), 'What the owner granted it.'),
+  scopes: listOf(oneOf(SCOPES, 'A scope.'), 'The scopes that the owner granted.'),
 })
 export type ConnectedApp = Static<typeof ConnectedApp>
 
-export const ConnectedApps = record('Every app that holds live access.', {
+export const ConnectedApps = record('All connected apps.', {
   apps: listOf(ConnectedApp, 'The apps, by name.'),
-  mcp_url: text('The address to give to agents.'),
+  mcp_url: text('The URL of the MCP server, for agents.'),
 })
 export type ConnectedApps = Static<typeof ConnectedApps>
 
-export const Disconnected = record('The outcome.', { disconnected: yesOrNo('Always true.') })
+export const Disconnected = record('The result.', { disconnected: yesOrNo('Always true.') })
 export type Disconnected = Static<typeof Disconnected>
 
 interface Spending {
@@ -70,7 +70,7 @@ export async function appRecord(app: OAuthApp, account: AccountId, { apps, ledge
   }
 }
 
-/** The same of an app that was let in, with its scopes. */
+/** The record of a connected app, with its scopes. */
 export async function connectedApp(app: GrantedApp, account: AccountId, spending: Spending): Promise<ConnectedApp> {
   return { ...(await appRecord(app, account, spending)), scopes: [...app.scopes] }
 }

@@ -20,7 +20,7 @@ interface AppParts {
   readonly now: () => number
 }
 
-/** What the dashboard shows of apps: who asks, who was let in, what each spent, and the ways to end it (spec 5.2). */
+/** For the dashboard: the apps that request access, the connected ones and what they spent, and how to limit or disconnect them (spec 5.2). */
 export function appRoutes(parts: AppParts) {
   const { owners, grants, appGrants, baseUrl, now } = parts
   return routeGroup({ name: 'apps', prefix: '/api/apps' })
@@ -49,10 +49,10 @@ export function appRoutes(parts: AppParts) {
       '/:id/limit',
       async ({ context, params }): Promise<AppLimit> => {
         const owner = await owners.owner(context)
-        const { spending_limit: most } = await readBody(AppLimit, context)
-        const limit = most === null ? null : readable(fromUsdNumber(most))
+        const { spending_limit: usd } = await readBody(AppLimit, context)
+        const limit = usd === null ? null : readable(fromUsdNumber(usd))
         taken(await appGrants.setLimit(owner.accountId, params.id, limit, owner.actor))
-        return { spending_limit: most }
+        return { spending_limit: usd }
       },
       { parse: 'none', ...UNDOCUMENTED },
     )

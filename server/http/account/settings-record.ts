@@ -20,42 +20,42 @@ import {
   yesOrNo,
 } from '../openapi/json-schema'
 
-/** What an owner may set: what is sent, and what is answered. */
+/** The settings that an owner can change, both in requests and in responses. */
 const SETTINGS = {
   name: line("The owner's name.", 200),
-  timezone: orNull(timeZone("An IANA time zone; null is the browser's."), "the browser's"),
+  timezone: orNull(timeZone("An IANA time zone; null means the browser's."), "the browser's"),
 }
 
-export const SettingsChange = partialForm('What to change; the rest stays.', SETTINGS)
+export const SettingsChange = partialForm('The settings to change. The others stay unchanged.', SETTINGS)
 export type SettingsChange = Static<typeof SettingsChange>
 
 export const SettingsRecord = record('The settings of the owner who is signed in.', {
   ...SETTINGS,
-  email: text('The e-mail address that the owner signs in with.'),
+  email: text('The email address that the owner signs in with.'),
   workspace_id: text('Id of the account.'),
-  sends_mail: yesOrNo('Whether the gateway sends mail, so that a new address must be confirmed.'),
+  sends_mail: yesOrNo('Whether the gateway sends email. If so, a new address must be confirmed.'),
 })
 export type SettingsRecord = Static<typeof SettingsRecord>
 
-export const NewEmail = form('The new e-mail address.', {
+export const NewEmail = form('The new email address.', {
   email: judged<string>({ type: 'string', format: 'email', description: 'The address.' }, (value) =>
-    typeof value === 'string' && readEmail(value) !== null ? null : 'must be an e-mail address',
+    typeof value === 'string' && readEmail(value) !== null ? null : 'must be an email address',
   ),
 })
 export type NewEmail = Static<typeof NewEmail>
 
-export const EmailConfirmation = form('The proof that somebody reads the new address.', {
-  token: text('The token of the link in the mail.'),
+export const EmailConfirmation = form('The proof that the owner receives email at the new address.', {
+  token: text('The token from the link in the email.'),
 })
 export type EmailConfirmation = Static<typeof EmailConfirmation>
 
-export const Closing = form('The confirmation that the account is to be closed.', {
-  email: saying('must be the e-mail address of this account', text('The e-mail address of the account.')),
+export const Closing = form('The confirmation to delete the account.', {
+  email: saying('must be the email address of this account', text('The email address of the account.')),
 })
 export type Closing = Static<typeof Closing>
 
-export const EmailOutcome = record('What became of the new address.', {
-  outcome: oneOf(['sent', 'changed'], '`sent`: a link is on its way to it. `changed`: it holds already.'),
+export const EmailOutcome = record('The result of the change.', {
+  outcome: oneOf(['sent', 'changed'], '`sent`: a confirmation link was sent to the new address. `changed`: the change has taken effect.'),
 })
 export type EmailOutcome = Static<typeof EmailOutcome>
 
@@ -64,22 +64,22 @@ export type ConfirmedEmail = Static<typeof ConfirmedEmail>
 
 export const SessionRecord = record('A browser that is signed in.', {
   id: text('Id of the session. It is not its token.'),
-  current: yesOrNo('Whether it is the one that asks.'),
-  signed_in_at: instant('Signed in at.'),
-  ip: orNull(text('The address that it signed in from.')),
-  user_agent: orNull(text('What the browser says that it is.')),
+  current: yesOrNo('Whether it is the session of this request.'),
+  signed_in_at: instant('When it signed in.'),
+  ip: orNull(text('The IP address that it signed in from.')),
+  user_agent: orNull(text('The user agent of the browser.')),
 })
 export type SessionRecord = Static<typeof SessionRecord>
 
 export const SessionList = record('The sessions of the owner.', { sessions: listOf(SessionRecord, 'The sessions.') })
 export type SessionList = Static<typeof SessionList>
 
-export const EndedSessions = record('What was ended.', { ended: whole('Sessions that were ended.', { minimum: 0 }) })
+export const EndedSessions = record('The result.', { ended: whole('Number of sessions that were signed out.', { minimum: 0 }) })
 export type EndedSessions = Static<typeof EndedSessions>
 
-export const EndedElsewhere = record('What was ended.', {
+export const EndedElsewhere = record('The result.', {
   ...EndedSessions.properties,
-  apps_disconnected: whole('Apps that were disconnected.', { minimum: 0 }),
+  apps_disconnected: whole('Number of apps that were disconnected.', { minimum: 0 }),
 })
 export type EndedElsewhere = Static<typeof EndedElsewhere>
 
@@ -88,7 +88,7 @@ export const ClosedAccount = record('The account is closed.', {
 })
 export type ClosedAccount = Static<typeof ClosedAccount>
 
-/** Settings with whose they are. */
+/** The settings of an owner, with the account they belong to. */
 export function settingsRecord(
   { accountId, email, name }: { readonly accountId: string; readonly email: string; readonly name: string },
   settings: AccountSettings,

@@ -37,15 +37,15 @@ export interface SettingsParts extends ExportParts {
   readonly appGrants: AppGrants
 }
 
-/** What an owner sets about themselves: for the Settings page and the pages that mails lead to. */
+/** The owner's settings, for the Settings page and the pages that emails link to. */
 export function settingsRoutes(parts: SettingsParts) {
   const { owners, identity, settings, emailChanges, closing, appGrants, now } = parts
-  const shown = async (context: RequestContext): Promise<SettingsRecord> => {
+  const current = async (context: RequestContext): Promise<SettingsRecord> => {
     const owner = await owners.owner(context)
     return settingsRecord(owner, await settings.of(owner.accountId), emailChanges.confirms)
   }
   return routeGroup({ name: 'settings', prefix: '/api/settings' })
-    .get('', ({ context }) => shown(context), UNDOCUMENTED)
+    .get('', ({ context }) => current(context), UNDOCUMENTED)
     .patch(
       '',
       async ({ context }) => {
@@ -56,9 +56,9 @@ export function settingsRoutes(parts: SettingsParts) {
         await settings.set(
           owner.accountId,
           { timezone: change.timezone === undefined ? (await settings.of(owner.accountId)).timezone : change.timezone },
-          changed(owner, at, change),
+          settingsAudit(owner, at, change),
         )
-        return shown(context)
+        return current(context)
       },
       { parse: 'none', ...UNDOCUMENTED },
     )
@@ -109,7 +109,7 @@ export function settingsRoutes(parts: SettingsParts) {
       },
       UNDOCUMENTED,
     )
-    .get('/export', async ({ context }) => exportAnswer(parts, await owners.owner(context)), UNDOCUMENTED)
+    .get('/export', async ({ context }) => exportResponse(parts, await owners.owner(context)), UNDOCUMENTED)
     .post(
       '/close',
       async ({ context }): Promise<ClosedAccount> => {
@@ -121,11 +121,11 @@ export function settingsRoutes(parts: SettingsParts) {
     )
 }
 
-function changed({ actor, accountId }: Owner, at: number, change: object) {
+function settingsAudit({ actor, accountId }: Owner, at: number, change: object) {
   return auditEntry({ at, actor, accountId, action: 'account.settings', detail: { changed: Object.keys(change) } })
 }
 
-function exportAnswer(parts: SettingsParts, owner: Parameters<typeof accountExport>[1]): Response {
+function exportResponse(parts: SettingsParts, owner: Parameters<typeof accountExport>[1]): Response {
   return new Response(accountExport(parts, owner), {
     headers: {
       'content-type': 'application/json',

@@ -13,17 +13,17 @@ export interface SignInParts {
   readonly owners: OwnerSessions
   readonly appGrants: AppGrants
   readonly audit: AuditTrail
-  /** Whether a forgotten password can be mailed for. */
+  /** Whether this gateway can send password reset links by email. */
   readonly sendsMail: boolean
   readonly now: () => number
 }
 
-/** No endpoint of the library's takes more. */
+/** More than any endpoint of the sign-in library needs. */
 const MAX_BODY_BYTES = 64 * 1024
-/** Ways to sign out everywhere, beside the one of the Settings page. */
+/** The library's own routes to sign out everywhere; the Settings page uses another. */
 const SIGN_OUTS: ReadonlySet<string> = new Set(['/api/auth/revoke-sessions', '/api/auth/revoke-other-sessions'])
 
-/** `/api/auth/*`: the sign-in library answers, in the one error shape. What it leaves open is judged and recorded here. */
+/** `/api/auth/*`: handled by the sign-in library, with the gateway's error format. Adds the checks and audit entries that it lacks. */
 export function signInRoutes(identity: Identity, parts: SignInParts) {
   const { owners, appGrants, sendsMail } = parts
   return routeGroup({ name: 'sign-in' }).all(
@@ -60,13 +60,5 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
 async function passwordChanged({ appGrants, audit, now }: SignInParts, owner: Owner, keeps: boolean): Promise<void> {
   const { account, accountId, actor } = owner
   if (!keeps) await appGrants.disconnect(account, 'all', actor, 'new_password')
-  const at = now()
-  await audit.write(
-    auditEntry({
-      at,
-      actor,
-      accountId,
-      action: 'account.password',
-    }),
-  )
+  await audit.write(auditEntry({ at: now(), actor, accountId, action: 'account.password' }))
 }

@@ -11,11 +11,11 @@ import { BILLING_DOCS } from './docs'
 const MAX_BYTES = 256 * 1024
 
 export interface CardMessageParts {
-  /** Where a card processor is configured. */
+  /** Null if no card processor is configured. */
   readonly cards: { readonly topUps: CardTopUps; readonly checkout: CardCheckout } | null
 }
 
-/** What the card processor tells, signed. A message that could not be followed is answered 5xx, so that it comes again. */
+/** Webhooks of the card processor. A message that cannot be processed gets a 5xx, so that the processor sends it again. */
 export function cardMessageRoutes({ cards }: CardMessageParts) {
   return new Elysia({ name: 'card-messages' }).post(
     '/api/webhooks/stripe',
@@ -23,7 +23,7 @@ export function cardMessageRoutes({ cards }: CardMessageParts) {
       if (!cards) throw notFound('No card processor is configured.')
       const body = await bodyOf(request)
       const message = await cards.checkout.message(body, request.headers.get('stripe-signature') ?? '')
-      if (!message) throw new Failed(failure('invalid_request', 'The signature of this message is not right.'))
+      if (!message) throw new Failed(failure('invalid_request', 'The Stripe-Signature header is missing or does not match the body.'))
       await cards.topUps.follow(message)
       return { received: true }
     },
@@ -31,11 +31,11 @@ export function cardMessageRoutes({ cards }: CardMessageParts) {
   )
 }
 
-/** The bytes as they came, for the signature is over them. Nobody has proved anything yet, so only a few are read. */
+/** The raw bytes, because they are what was signed. The sender is not authenticated yet, so the size is limited. */
 async function bodyOf(request: Request): Promise<Uint8Array> {
   const isDeclaredLarger = Number(request.headers.get('content-length') ?? 0) > MAX_BYTES
   const body = isDeclaredLarger ? null : await boundedBytes(request.body, MAX_BYTES).catch(() => 'cut' as const)
-  if (body === 'cut') throw new Failed(failure('invalid_request', 'The body ended early.'))
-  if (!body) throw new Failed(failure('payload_too_large', `The body may have at most ${MAX_BYTES} bytes.`))
+  if (body === 'cut') throw new Failed(failure('invalid_request', 'The body was cut off. Send the request again.'))
+  if (!body) throw new Failed(failure('payload_too_large', `The body is larger than the maximum of ${MAX_BYTES} bytes.`))
   return body
 }

@@ -62,7 +62,7 @@ export const BILLING_DOCS = {
     tag: 'Account',
     summary: 'Top up the balance',
     description:
-      'By `card`: answers the address of a page to pay on; the balance follows when it is paid. By `sandbox` (development only): money that is worth nothing, at once. The first paid top-up makes the account Starter, 500 USD in all make it Growth.',
+      'With `card`, returns the URL of a payment page; the balance is updated once it is paid. With `sandbox` (development only), adds worthless test money immediately. The first paid top-up moves the account to Starter, a total of 500 USD to Growth.',
     access: 'session',
     body: {
       description: 'The amount and the method.',
@@ -72,7 +72,7 @@ export const BILLING_DOCS = {
     },
     answers: {
       201: {
-        description: 'The top-up; for `card` with the address of the payment page.',
+        description: 'The top-up; for `card`, with the URL of the payment page.',
         schema: StartedTopUp,
         examples: { sandbox: { topup: TOP_UP_EXAMPLE, url: null } },
       },
@@ -97,7 +97,7 @@ export const BILLING_DOCS = {
   payments: {
     id: 'listPayments',
     tag: 'Account',
-    summary: 'Payments for one request (operators)',
+    summary: 'Pay-per-request payments (operators)',
     description:
       'Pay-per-request calls of all payers, newest first. A failed payment does not imply an on-chain refund.',
     access: 'session',
@@ -113,7 +113,7 @@ export const BILLING_DOCS = {
   ledgerCsv: {
     id: 'ledgerCsv',
     tag: 'Activity',
-    summary: 'Movements of money as CSV',
+    summary: 'Transactions as CSV',
     description: 'All transactions, newest first.',
     access: 'session',
     answers: {

@@ -9,11 +9,11 @@ export const PRICE_DOCS = {
     tag: 'Account',
     summary: 'Your prices',
     description:
-      'What each operation costs your account now. The operator can set prices of its own, for everybody or for one account. Models have theirs in `GET /v1/models`.',
+      'What each operation currently costs your account. The operator can override catalogue prices for all accounts or for one. Model prices are in `GET /v1/models`.',
     access: 'session',
     answers: {
       200: {
-        description: 'Every price that is not by the token.',
+        description: 'All prices except those per token.',
         schema: PriceList,
         examples: {
           some: {

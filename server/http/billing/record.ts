@@ -24,13 +24,13 @@ const TOP_UP_METHODS = ['card', 'sandbox'] as const
 const amount = judged<string>(
   {
     type: 'string',
-    description: 'USD with at most two decimals, 1 to 10000.',
+    description: 'USD from 1 to 10000, with at most two decimals.',
     pattern: '^\\d{1,5}(\\.\\d{1,2})?$',
   },
   (value) =>
     typeof value === 'string' && parseTopUp(value) !== null
       ? null
-      : 'must be text such as "10.00": 1 to 10000 USD with at most two decimals',
+      : 'must be a string such as "10.00": 1 to 10000 USD with at most two decimals',
 )
 
 export const NewTopUp = form('A top-up.', { amount, method: oneOf(TOP_UP_METHODS, 'How to pay.') })
@@ -131,7 +131,7 @@ export const PriceList = record('The prices.', {
   prices: listOf(
     record('The price of one unit of an operation.', {
       operation: oneOf(PRICE_NAMES, 'The operation, or one of its input-dependent prices.'),
-      unit: text('What is counted: a request, or what of an answer is charged one by one.'),
+      unit: text('The billing unit: a request, or an item of the response.'),
       amount_micros_usd: microsUsd('The current price for this account.'),
       catalogue_micros_usd: microsUsd('The catalogue price.'),
       price_version: text(

@@ -17,7 +17,7 @@ export interface BillingParts extends TopUpPages {
   readonly ledger: Ledger
 }
 
-/** What the owner sees of money that comes in: the balance, and payments for one request (spec 2.2, 3). */
+/** The owner's balance, and for operators the pay-per-request payments (spec 2.2, 3). */
 export function billingRoutes(parts: BillingParts) {
   const { owners, ledger, claims } = parts
   const methods = topUpMethods(parts)

@@ -28,6 +28,6 @@ export async function wantedTopUp<M extends string>(context: RequestContext, met
   const rule =
     methods.length > 0
       ? `must be one of ${methods.join(', ')}`
-      : 'cannot be used: this gateway has no top-up method configured'
+      : 'is not available: this gateway has no top-up method configured'
   throw new Failed(wrongParameters([wrong('method', rule, method)]))
 }

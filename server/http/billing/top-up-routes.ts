@@ -27,7 +27,7 @@ type Payee = { readonly accountId: AccountId; readonly email: string }
 const SCOPE = 'wallet:topup'
 const APP_TOP_UPS = freeEndpoint('topups', SCOPE, { appsOnly: true })
 
-/** Top-ups by the owner who is signed in, and by apps with `wallet:topup`: what they open, a person pays (spec-answers 10). */
+/** Top-ups by the signed-in owner, and by apps with `wallet:topup`, which a person then pays (spec-answers 10). */
 export function topUpRoutes(parts: TopUpParts) {
   return routeGroup({ name: 'top-ups' })
     .use(appTopUps(parts))
@@ -39,7 +39,7 @@ export function topUpRoutes(parts: TopUpParts) {
     )
 }
 
-/** No client of ours is typed by these: the command line is not part of the server. */
+/** Untyped for clients: only the dashboard derives its types from the routes, and it does not call these. */
 function appTopUps(parts: TopUpParts): Elysia {
   const routes = routeGroup({ name: 'app-topups' })
     .mapResponse(gatedReply)
@@ -102,7 +102,7 @@ async function payeeOf({ authenticated }: RequestContext, identity: Identity): P
     throw new Failed(
       failure(
         'insufficient_permissions',
-        'An API key opens no page to pay on: use an access token with wallet:topup, the dashboard, or POST /v1/wallet/topups.',
+        'API keys cannot open payment pages. Use an access token with wallet:topup, the dashboard, or POST /v1/wallet/topups.',
       ),
     )
   const { id, userId } = caller.account

@@ -8,7 +8,7 @@ export const WALLET_DOCS = {
     tag: 'Usage',
     summary: 'Top up with a payment challenge',
     description:
-      'For agents with a wallet. Without a payment it answers 402 with a challenge for the amount; the credential comes in `Payment-Authorization` beside the key, or alone in `Authorization: Payment`; a payment of x402 comes in `PAYMENT-SIGNATURE` beside the key. The same credential again answers the same top-up and books nothing more. The first top-up makes the account Starter.',
+      'For agents with a wallet. Without a payment it returns 402 with a challenge for the amount. Send the credential in `Payment-Authorization` together with the key, or alone in `Authorization: Payment`; send an x402 payment in `PAYMENT-SIGNATURE` together with the key. Repeating the request with the same credential returns the same top-up and charges nothing more. The first top-up moves the account to Starter.',
     body: {
       description: 'The amount.',
       schema: NewWalletTopUp,

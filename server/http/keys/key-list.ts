@@ -19,7 +19,7 @@ export const KEY_LIST_QUERY = {
     kind: 'text',
     min: 1,
     max: 64,
-    description: 'Only keys whose name holds this, in any letter case, or whose last four characters are this.',
+    description: 'Only keys whose name contains this text, in any letter case, or whose last four characters match it.',
     example: 'first',
   },
   sort: {
@@ -27,7 +27,7 @@ export const KEY_LIST_QUERY = {
     kind: 'enum',
     values: ['created', 'name', 'status', 'spent', 'last_used'],
     default: 'created',
-    description: 'What the list is sorted by.',
+    description: 'The sort key.',
   },
   order: { in: 'query', kind: 'enum', values: ['desc', 'asc'], default: 'desc', description: 'The sort order.' },
 } as const satisfies ParameterTable

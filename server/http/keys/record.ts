@@ -123,7 +123,7 @@ export const KeyRecord = named(
     spent_micros_usd: microsUsd('Spent so far, including the keys it replaces.', { minimum: 0 }),
     remaining_micros_usd: orNull(microsUsd('What is left of its limit; null without one.', { minimum: 0 })),
     created_at: instant('When it was created.'),
-    last_used_at: orNull(instant('Last used at; null is never.')),
+    last_used_at: orNull(instant('When it was last used; null means never.')),
     stops_at: orNull(instant('When a rotated key stops working.')),
     budget_window: orNull(
       record('The current period of the budget; null without a budget.', {

@@ -20,18 +20,18 @@ import { type ToolCallParts, ToolCalls } from './tool-calls'
 interface McpParts extends ToolCallParts {
   readonly prices: PriceStore
   readonly ownOrigins: ReadonlySet<string>
-  /** Whether only this machine can reach the server: then a page elsewhere could by a name that it lets point here. */
+  /** Whether only this machine can reach the server. A web page could still reach it through a host name that resolves to it. */
   readonly isLoopback: boolean
 }
 
-// Each tool is judged by itself.
+// The scope is checked for each tool.
 const MCP = freeEndpoint('mcp', 'any')
 const PAID_MCP = publicEndpoint({ paymentInBody: true })
 
 /**
- * The catalogue as MCP tools (spec 5): `/mcp` for a key or an access token; `/mcp/paid`, its data tools alone, also for whoever pays
- * each call by itself (spec-answers 10). A tool runs what the operation's own route runs (`ToolCalls`), in the name of the caller
- * that the gate let in, or paid for by what the message brought: one authorization, one price, one ledger. The minute counts it once.
+ * The catalogue as MCP tools (spec 5): `/mcp` for a key or an access token; `/mcp/paid` with the data tools only, also for callers
+ * who pay per call (spec-answers 10). A tool runs what the operation's own route runs (`ToolCalls`), as the authenticated caller or
+ * paid for by the payment in the message: same authorization, same price, same ledger. It counts once against the rate limit.
  */
 export function mcpRoutes(parts: McpParts, endpoints: Endpoints) {
   const mcp = new McpRoute(parts, endpoints)
@@ -88,13 +88,13 @@ class McpRoute {
     const tools = toolsFor(known?.account.id ?? null)
     const called = calledTool(message, tools)
     const payment = called && isPayable(called) ? paymentIn(message) : null
-    // A payment is counted where its call is run, apart from the other requests of its address.
+    // A paid call is counted when it runs, separately from the other requests of its address.
     const reply = payment ? context.reply : await counted()
     if (reply.refusal) return reply.refuse(reply.refusal)
     const problem = called && !payment ? reply.forbids(called.route) : null
-    // As HTTP, so that a client can ask its owner for more and come back (RFC 6750 3.1).
+    // An HTTP error, so that the client can request the scope from its owner and try again (RFC 6750 3.1).
     if (problem?.code === 'insufficient_scope') return reply.refuse(problem)
-    // A long call may be silent for longer than the server lets a connection be.
+    // A long call may be silent for longer than the idle timeout of the connection.
     if (called?.isLong) context.allowSilence()
     const name = nameOf(caller)
     if (name !== null) cancelled(message, name, this.running)
@@ -115,26 +115,26 @@ class McpRoute {
         return () => clearInterval(timer)
       },
     })
-    // A message that brought a payment, and was refused before any call, counts like one without.
+    // A message with a payment that was refused before its call ran counts like one without.
     const last = payment && !hasRun ? await counted() : reply
     return last.refusal ? last.refuse(last.refusal) : last.passed(answer, called !== null)
   }
 
-  /** Why a browser's request is not taken, or null. */
+  /** Why a browser's request is refused, or null. */
   private foreign({ request, url }: GatedContext): Failure | null {
     const { ownOrigins, isLoopback } = this.parts
     const origin = request.headers.get('origin')
     if (origin !== null && !ownOrigins.has(origin))
-      return failure('foreign_origin', 'A page of another site may not call the MCP server.')
+      return failure('foreign_origin', 'Web pages of other sites cannot call this MCP server.')
     if (isLoopback && !this.hosts.has(url.host))
-      return failure('foreign_origin', 'The Host header is not the name of this server.')
+      return failure('foreign_origin', "The Host header does not name this server. Use the gateway's own URL.")
     return null
   }
 }
 
-const NO_BATCHES = failure('invalid_request', 'Send one JSON-RPC message per request; batches are not taken.')
+const NO_BATCHES = failure('invalid_request', 'JSON-RPC batches are not supported. Send one message per request.')
 
-/** Unless its minute is full, which is told first (spec-answers 2). */
+/** Refuses the message. A rate limit that was reached takes precedence over `problem` (spec-answers 2). */
 function refused(reply: Reply, problem: Failure): Response {
   return reply.refuse(reply.refusal ?? problem)
 }
@@ -143,7 +143,7 @@ function nameOf(caller: Caller): string | null {
   return caller.kind === 'anonymous' ? null : countedOn(caller).id
 }
 
-/** A cancel comes as a message of its own and, without sessions, meets a server of its own: it is carried over here. */
+/** Cancels a running call. Without MCP sessions, the notification arrives at a different server instance than the call. */
 function cancelled(message: unknown, caller: string, running: RunningCalls): void {
   const read = (value: unknown, name: string): unknown => Reflect.get(Object(value ?? {}), name)
   if (read(message, 'method') !== 'notifications/cancelled') return

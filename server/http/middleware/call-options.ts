@@ -24,7 +24,7 @@ export const CALL_OPTIONS = {
     max: 255,
     pattern: { source: /^[\x21-\x7e]{1,255}$/, rule: 'must be 1 to 255 visible ASCII characters' },
     description:
-      'Your name of this request. The same key and request get the first answer again for 24 hours without a second charge; another request under the key is 409. Per account and operation; ignored without a key.',
+      'A unique key for this request. For 24 hours, repeating the request with the same key returns the first response without a second charge; a different request with the same key returns 409. Keys are per account and operation. Ignored without an API key.',
     example: '5f0c8a52-4d0a-4a44-9d5a-7d6c1d4b7c11',
   },
   'x-cost-mode': {

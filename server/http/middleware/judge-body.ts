@@ -9,8 +9,8 @@ import { readJson } from './json-body'
 const MAX_NAME = 60
 
 /**
- * Judges a body by its schema. Elysia would stop at the first error and drop unknown members without a word; this lists every
- * member that is missing, wrong or unknown, and keeps the others.
+ * Validates a body against its schema. Elysia would stop at the first error and silently drop unknown properties; this lists every
+ * property that is missing, invalid or unknown, and returns the valid ones.
  */
 export function judgeBody<T extends TObject>(schema: T, body: unknown): Submitted<Static<T>> {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
@@ -28,13 +28,12 @@ export function judgeBody<T extends TObject>(schema: T, body: unknown): Submitte
   for (const [name, value] of Object.entries(body))
     if (!Object.hasOwn(schema.properties, name))
       errors.push(wrong(name.slice(0, MAX_NAME), 'is not a known property', value))
-  // Every member was judged by its own schema.
+  // Every property was validated against its own schema.
   return errors.length > 0 ? { isWhole: false, form, errors } : { isWhole: true, form: form as Static<T>, errors: [] }
 }
 
 /**
- * The body of a request, when it is what its schema asks for; without a body, what `unsent` stands for. Throws one failure that
- * lists every broken rule.
+ * Reads and validates the body of a request. A missing body is read as `unsent`. Throws one failure that lists every violated rule.
  */
 export async function readBody<T extends TObject>(
   schema: T,
@@ -45,8 +44,8 @@ export async function readBody<T extends TObject>(
   return taken(accepted(judgeBody(schema, body === undefined ? unsent : body)))
 }
 
-/** A value that its schema has judged, read by a function that gives null for what cannot be read. */
+/** Unwraps the result of a parser for a value that its schema has already validated. */
 export function readable<T>(value: T | null): T {
-  if (value === null) throw new Error('a value passed its schema, yet cannot be read')
+  if (value === null) throw new Error('a value passed its schema, but its parser rejected it')
   return value
 }

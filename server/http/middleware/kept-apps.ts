@@ -1,6 +1,6 @@
 /**
- * Whether an owner who sets a new password, or signs out everywhere, keeps apps connected: only who says `?apps=keep`. Whoever is
- * shut out by it may have let one in.
+ * Whether apps stay connected when an owner changes the password or signs out everywhere. Only with `?apps=keep`, because an
+ * intruder may have connected one.
  */
 export function keepsApps(url: URL): boolean {
   return url.searchParams.get('apps') === 'keep'

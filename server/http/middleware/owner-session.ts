@@ -16,11 +16,11 @@ export interface Owner extends KeyOwner {
   readonly sessionId: string
 }
 
-/** How young a session must be, in milliseconds: to make keys and spend rights, and to change who may sign in. */
+/** Maximum age of a sign-in, in milliseconds: to create keys and act as operator, and to change how the owner signs in. */
 export const SIGNED_IN_TODAY = 12 * 3_600_000
 export const SIGNED_IN_JUST_NOW = 10 * 60_000
 
-/** Finds the owner behind a dashboard request: the cookie's user, and the account that belongs to it. */
+/** Finds the owner behind a dashboard request: the user of the session cookie and their account. */
 export class OwnerSessions {
   private readonly identity: Identity
   private readonly signUp: SignUp
@@ -40,8 +40,8 @@ export class OwnerSessions {
   }
 
   /**
-   * Throws `missing_session`, `foreign_origin` for a write that another site caused, or `recent_sign_in_required` when the
-   * session signed in longer ago than `withinMs`. API keys are not looked at here.
+   * Throws `missing_session`, `foreign_origin` for a write caused by another site, or `recent_sign_in_required` if the sign-in is
+   * older than `withinMs`. Ignores API keys.
    */
   async owner(context: RequestContext, withinMs?: number): Promise<Owner> {
     const { request, at, isFromThisMachine } = context
@@ -71,18 +71,18 @@ export class OwnerSessions {
     }
   }
 
-  /** Where a write without a session comes from. Throws `foreign_origin` for one that another site caused. */
+  /** The client address of a write without a session. Throws `foreign_origin` if another site caused it. */
   stranger({ request, address }: RequestContext): { readonly address: string } {
     this.refuseForeign(request.headers)
     return { address: formatAddress(address) }
   }
 
-  /** Whether the request's session still holds. Throws when the database cannot answer. */
+  /** Whether the session of the request is still valid. Throws if the database is not responding. */
   async isSignedIn({ request }: RequestContext): Promise<boolean> {
     return (await this.identity.session(request.headers)) !== null
   }
 
-  /** A browser always says where a write comes from; a request that says neither is a script (spec-answers 3). */
+  /** Browsers always send one of these headers with a write, so a request without either comes from a script (spec-answers 3). */
   private refuseForeign(headers: Headers): void {
     const origin = headers.get('origin')
     const site = headers.get('sec-fetch-site')

@@ -94,7 +94,7 @@ export class PricedCalls {
   async answer(asked: AskedCall, name: OperationName): Promise<Response> {
     const { reply, authenticated, hangUp } = asked
     const route = this.routes.get(name)
-    if (!route) throw new Error(`nothing answers ${name}`)
+    if (!route) throw new Error(`no route serves ${name}`)
     if (!admitsJson(asked.header('accept')))
       return reply.refuse(failure('not_acceptable', 'This endpoint returns JSON only. Accept application/json or */*.'))
     const raw = await rawInput(asked)

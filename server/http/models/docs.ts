@@ -97,7 +97,7 @@ const RESEARCH_EXAMPLE = {
   choices: [
     {
       index: 0,
-      message: { role: 'assistant', content: 'Relations tell how tables belong together. [1]' },
+      message: { role: 'assistant', content: 'Relations describe how tables are connected. [1]' },
       finish_reason: 'stop',
     },
   ],

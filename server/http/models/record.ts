@@ -33,7 +33,7 @@ export const ModelRecord = named(
     ),
     supported_endpoint_types: listOf(oneOf(ENDPOINT_TYPES, 'A route.'), 'The routes it can be called on.'),
     pricing: record(
-      'Prices. `cache_write_1h` is of what a cache keeps for an hour, where that has a price of its own.',
+      'Prices. `cache_write_1h` applies to content cached for one hour, if it has its own price.',
       { input: RATE, output: RATE, cache_read: RATE, cache_write: RATE, cache_write_1h: RATE },
       ['cache_write_1h'],
     ),
@@ -66,7 +66,7 @@ export const CallEstimate = named(
     model: text('The model.'),
     price_version: text('The version of its price.'),
     most_micros_usd: microsUsd('The maximum cost of the call. This amount is held while it runs.', { minimum: 0 }),
-    likely_input_tokens: whole('Input tokens as they usually come.', { minimum: 0 }),
+    likely_input_tokens: whole('The likely number of input tokens.', { minimum: 0 }),
     most_input_tokens: whole('The maximum number of input tokens in the body.', { minimum: 0 }),
     most_output_tokens: whole('The output cap multiplied by the number of completions.', { minimum: 0 }),
   }),

@@ -14,7 +14,7 @@ const SEARCHES = { most: 10, usual: 4 }
 const CAP = { most: 16_384, usual: 1024 }
 const MAX_QUESTION_BYTES = 16 * 1024
 
-/** `POST /v1/deep-research` through HTTP: a chat completion with `citations`, plain or with its progress as a stream. */
+/** `POST /v1/deep-research` over HTTP: a chat completion with `citations`, in one piece or streamed with its progress. */
 export class ResearchCalls {
   private readonly pipeline: PipelineDeps
   private readonly parts: ResearchParts
@@ -60,7 +60,7 @@ function askedOf(body: unknown): Result<Asked, Failure> {
     return err(failure('missing_parameter', 'query or messages is required', { param: 'query' }))
   if (question.trim() === '') return wrong(query === undefined ? 'messages' : 'query', 'must contain a question')
   if (Buffer.byteLength(question) > MAX_QUESTION_BYTES)
-    return wrong(query === undefined ? 'messages' : 'query', `must have at most ${MAX_QUESTION_BYTES} bytes`)
+    return wrong(query === undefined ? 'messages' : 'query', `must be at most ${MAX_QUESTION_BYTES} bytes`)
   if (typeof stream !== 'boolean') return wrong('stream', 'must be true or false')
   const searches = positive(body['max_searches'])
   if (searches === undefined || (searches ?? 1) > SEARCHES.most)

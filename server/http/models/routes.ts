@@ -25,7 +25,7 @@ const RESEARCH = modelEndpoint('deep-research', { rpm: 5 })
 
 const PLAIN = { model: null, stream: false, events: false }
 
-/** The models (spec 2.2, 4.6): what there is, and calls of them in the wires of three SDKs. */
+/** Lists the models and serves calls to them in the formats of three SDKs (spec 2.2, 4.6). */
 export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, research: ResearchCalls) {
   const one = ({ reply, url }: GatedContext) => {
     const id = decoded(url.pathname.slice('/v1/models/'.length))
@@ -59,7 +59,7 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
   ) => served(endpoint, ({ context }) => answer(context), docs, CALL_OPTIONS, REQUEST_ID_HEADER)
   return (
     routeGroup({ name: 'models' })
-      // Before the models, whose ids these paths look like.
+      // Mounted before the model routes, which would match these paths as ids.
       .post('/v1beta/models/*', ...generation(null))
       .post('/v1/models/*', ...generation(null))
       .get(
@@ -71,7 +71,7 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
         ),
       )
       .get('/v1/models/:model', ...served(MODEL, ({ context }) => one(context), MODEL_DOCS.one))
-      // An id may have slashes of its own.
+      // A model id can contain slashes.
       .get('/v1/models/*', ...served(MODEL, ({ context }) => one(context), null))
       .post('/v1/chat/completions', ...call(CHAT, (context) => calls.answer(context, chat), MODEL_DOCS.chat))
       .post('/v1/messages', ...call(ANTHROPIC, (context) => calls.answer(context, messages), MODEL_DOCS.messages))

@@ -1,8 +1,8 @@
 import type { FailureCode } from '../../core/failure'
 
 /**
- * What each code means to a caller, in the API documents and in the dashboard's request log. A failure's own message says more; this
- * must be true of all of them. A new code without a line does not compile.
+ * The meaning of each code, for the API documentation and the dashboard's request log. It must hold for every failure with that code,
+ * whose own message is more specific. A new code without a line does not compile.
  */
 export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   missing_parameter: 'A required parameter is missing. `details` lists every invalid parameter.',
@@ -44,7 +44,7 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
     'The model is not available on this route; its `supported_endpoint_types` lists the routes it supports.',
   max_tokens_exceeded: 'The input and the output cap together exceed the token limit per minute.',
   unsupported_parameter: 'The vendor bills this parameter beyond tokens, so it is not supported.',
-  unknown_endpoint: 'There is no such endpoint.',
+  unknown_endpoint: 'This endpoint does not exist. Check the path.',
   resource_not_found: 'No resource with this id exists, or the caller has no access to it.',
   method_not_allowed: 'The endpoint does not support this method; `Allow` lists the supported ones.',
   not_acceptable: 'The `Accept` header does not allow JSON.',

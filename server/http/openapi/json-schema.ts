@@ -19,12 +19,12 @@ import { isTimeZone } from '../../core/usage/calendar'
 /** A JSON Schema (2020-12), as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** The function of a schema that JSON Schema alone cannot say: it returns the rule that a value breaks, or null. */
+/** A schema's own check, for what JSON Schema cannot express. Returns the rule that a value violates, or null. */
 const JUDGE: unique symbol = Symbol('judge')
-/** The rule of a schema in words, instead of those that its keywords give. */
+/** A schema's rule in words, instead of the rule derived from its keywords. */
 const RULE: unique symbol = Symbol('rule')
 const JUDGED = 'Judged'
-/** Most characters of the place of a nested member that an error names. */
+/** Maximum length of the path of a nested property in an error. */
 const MAX_PLACE = 100
 
 interface TJudged<T> extends TSchema {
@@ -55,11 +55,11 @@ export function record<P extends TProperties, O extends keyof P & string = never
     name,
     isOptional(name) ? Type.Optional(schema) : schema,
   ])
-  // The loop loses which member is which; the signature says it.
+  // The loop loses the types of the properties; the signature restores them.
   return Type.Object(Object.fromEntries(properties), { description }) as unknown as TObject<Members<P, O>>
 }
 
-/** The same for a body: it may have no other members. */
+/** The same for a request body, which can have no other properties. */
 export function form<P extends TProperties, O extends keyof P & string = never>(
   description: string,
   members: P,
@@ -68,9 +68,9 @@ export function form<P extends TProperties, O extends keyof P & string = never>(
   return { ...record(description, members, optional), additionalProperties: false }
 }
 
-/** A form of which every member may be left out. */
+/** A form whose properties are all optional. */
 export function partialForm<P extends TProperties>(description: string, members: P): TObject<Members<P, keyof P>> {
-  // Every name is one of the members'.
+  // `Object.keys` loses that every name is a property of `members`.
   return form(description, members, Object.keys(members)) as unknown as TObject<Members<P, keyof P>>
 }
 
@@ -79,12 +79,12 @@ export function named<T extends TSchema>(name: string, schema: T): T {
   return { ...schema, $id: name }
 }
 
-/** The same, with its rule in words: they finish a sentence that begins with the name of the member. */
+/** The same schema with its rule in words, which complete a sentence that starts with the property's name. */
 export function saying<T extends TSchema>(rule: string, schema: T): T {
   return { ...schema, [RULE]: rule }
 }
 
-/** What a function judges: it returns the rule that a value breaks, or null. `schema` is what the documents show. */
+/** A value checked by a function, which returns the rule that the value violates, or null. `schema` is for the documentation. */
 export function judged<T>(schema: JsonSchema, judge: (value: unknown) => string | null): TJudged<T> {
   // `static` and `params` exist in types only.
   return { ...schema, [Kind]: JUDGED, [JUDGE]: judge, [RULE]: undefined } as unknown as TJudged<T>
@@ -95,7 +95,7 @@ export function opaque<T = unknown>(schema: JsonSchema): TUnsafe<T> {
   return Type.Unsafe<T>(schema)
 }
 
-/** An object of any members, such as the body of a vendor. */
+/** An object with any properties, such as a vendor's request body. */
 export function anyObject(description: string): TJudged<object> {
   return judged({ type: 'object', additionalProperties: true, description }, (value) =>
     typeof value === 'object' && value !== null && !Array.isArray(value) ? null : 'must be an object',
@@ -103,7 +103,7 @@ export function anyObject(description: string): TJudged<object> {
 }
 
 export function listOf<T extends TSchema>(items: T, description: string, more: JsonSchema = {}): TList<T> {
-  // TypeBox's own type is of lists that may be changed.
+  // TypeBox's own type is a mutable array.
   return Type.Array(items, { description, ...more }) as unknown as TList<T>
 }
 
@@ -111,12 +111,12 @@ export function text(description: string, more: JsonSchema = {}) {
   return Type.String({ description, ...more })
 }
 
-/** A line that a person wrote: length in characters, not bytes; nothing hidden in it. Spaces around it do not count. */
+/** A line of text from a person, without control characters. Its length is in characters, after trimming. */
 export function line(description: string, max: number, min = 1): TJudged<string> {
   return written(description, { min, max, isPlain: isPlainLine })
 }
 
-/** The same of several lines. */
+/** The same with several lines. */
 export function prose(description: string, max: number, min = 1): TJudged<string> {
   return written(description, { min, max, isPlain: isPlainText })
 }
@@ -148,7 +148,7 @@ export function whole(description: string, bounds: { readonly minimum?: number; 
       ? `must be an integer from ${minimum ?? 0} to ${maximum}`
       : minimum === undefined
         ? 'must be an integer'
-        : `must be an integer above ${minimum - 1}`
+        : minimum === 1 ? 'must be a positive integer' : `must be an integer of at least ${minimum}`
   return judged<number>({ type: 'integer', description, ...bounds }, (value) => {
     const number = Number.isSafeInteger(value) ? Number(value) : Number.NaN
     return number >= (minimum ?? Number.NEGATIVE_INFINITY) && number <= (maximum ?? number) ? null : rule
@@ -162,7 +162,7 @@ export function microsUsd(description: string, bounds: { readonly minimum?: numb
 
 const USD = { least: 0.000001, most: 1_000_000 }
 
-/** An amount that an owner sets, in US dollars. */
+/** An amount of US dollars that an owner sets. */
 export function usd(description: string): TJudged<number> {
   const schema = { type: 'number', description, minimum: USD.least, maximum: USD.most }
   return judged(schema, (value) =>
@@ -212,7 +212,7 @@ export function ref(name: string) {
   return opaque({ $ref: `#/components/schemas/${name}` })
 }
 
-/** The rule that a value breaks, in words that finish a sentence which begins with its name; null when it breaks none. */
+/** The rule that a value violates, in words that complete a sentence that starts with its name; null if it violates none. */
 export function brokenRule(schema: TSchema, value: unknown): string | null {
   const error = Value.Errors(schema, value).First()
   if (!error) return null
@@ -223,7 +223,7 @@ export function brokenRule(schema: TSchema, value: unknown): string | null {
 }
 
 function ruleOf({ type, schema, value }: ValueError): string {
-  if (type === ValueErrorType.ObjectAdditionalProperties) return 'is not a member'
+  if (type === ValueErrorType.ObjectAdditionalProperties) return 'is not a known property'
   if (type === ValueErrorType.ObjectRequiredProperty) return 'is required'
   const own: unknown = Reflect.get(schema, RULE)
   if (typeof own === 'string') return own

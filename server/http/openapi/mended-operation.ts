@@ -1,6 +1,6 @@
 import type { JsonSchema } from './json-schema'
 
-/** JSON that another program wrote, before it is known to be right. */
+/** JSON that another program generated, before it is validated. */
 export type Loose = Readonly<Record<string, unknown>>
 
 const RESPONSE_MEMBERS = ['description', 'headers', 'content', 'links', '$ref']
@@ -8,7 +8,7 @@ const COERCED = ['numeric', 'boolean', 'integer', 'ObjectString', 'ArrayString']
 
 /**
  * One operation of @elysiajs/swagger 1.3.1, made valid for OpenAPI 3.1: every response has a description, a 204 has no body,
- * a JSON body stands once and not under three media types, and schemas of Elysia's own kind are said in plain JSON Schema.
+ * a JSON body is listed once instead of under three media types, and Elysia's own schema kinds become plain JSON Schema.
  */
 export function normalizedOperation(operation: Loose): Loose {
   const { parameters, requestBody, responses } = operation
@@ -43,7 +43,7 @@ function normalizedResponse(status: string, response: Loose): Loose {
   }
 }
 
-/** The plugin lists one schema as JSON, as a form and as text; only a file is a form. */
+/** The plugin lists every schema as JSON, form and text. Only file uploads are forms. */
 function oneMediaType(content: unknown): Loose {
   if (!isLoose(content)) return {}
   const form = content['multipart/form-data']
@@ -60,7 +60,7 @@ function oneMediaType(content: unknown): Loose {
   )
 }
 
-/** Bare `$ref`s get their place, `nullable` becomes a type, and unions for coercion become the type that is meant. */
+/** Completes bare `$ref`s, turns `nullable` into a type, and replaces unions for coercion with the intended type. */
 export function normalizedSchema(schema: JsonSchema): JsonSchema {
   const {
     $id: _own,

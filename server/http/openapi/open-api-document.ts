@@ -112,7 +112,7 @@ function introduction(origin: string): string {
     'Your account may have different prices, set by the operator. `X-Cost-Mode: quote` returns what a request would cost you, and `X-Max-Price-USD` refuses a request that would cost more than you allow.',
     '## Limits',
     'Per key and minute; every response under `/apis` and `/v1` carries the counters. After a 429, wait `Retry-After` seconds, then back off exponentially with jitter, at most 30 s.',
-    ['| tier | requests | tokens | at once |', '|---|---|---|---|', ...tiers].join('\n'),
+    ['| tier | requests | tokens | concurrent |', '|---|---|---|---|', ...tiers].join('\n'),
     '## Errors',
     'Every failure of the gateway has one shape: `{"error": {"type", "code", "message", "request_id", ...}}`. Programs should read `code`. An unknown path returns 404 `unknown_endpoint`, a wrong method 405 `method_not_allowed` with `Allow`. HEAD never runs a GET.',
     `For agents: [llms.txt](${origin}/llms.txt).`,

@@ -41,9 +41,9 @@ export interface OpenApiOperation {
   readonly requestBody?: OpenApiBody
   readonly responses: Readonly<Record<string, OpenApiResponse>>
   readonly 'x-price'?: Price
-  /** The name that it goes by in keys, prices and reports. */
+  /** Its name in allowlists, prices and reports. */
   readonly 'x-operation'?: string
-  /** Ways to pay for one call by itself. */
+  /** Ways to pay for a single call. */
   readonly 'x-payment-info'?: { readonly offers: readonly Readonly<Record<string, string>>[] }
   readonly 'x-codeSamples'?: readonly CodeSample[]
 }

@@ -1,7 +1,7 @@
 import { type Money, parseUsd } from '../../core/money'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
 
-/** One way to pay for a call by itself, as the discovery of the `Payment` scheme writes it. The 402 decides. */
+/** One way to pay for a single call, in the discovery format of the `Payment` scheme. The 402 challenge is authoritative. */
 export interface PaymentWay {
   readonly method: string
   readonly intent: 'charge'
@@ -9,24 +9,24 @@ export interface PaymentWay {
   readonly amount: string
   /** Address of the token's contract. */
   readonly currency: string
-  /** What other protocol takes the same offer, and how. */
+  /** The other protocol that accepts the same offer, and how. */
   readonly alsoBy: string | null
 }
 
-const DESCRIPTION = 'An API key or this payment can be used.'
+const DESCRIPTION = 'Use an API key or this payment.'
 
 function offerOf({ alsoBy, ...way }: PaymentWay) {
   return { ...way, description: alsoBy === null ? DESCRIPTION : `${DESCRIPTION} ${alsoBy}.` }
 }
 
-/** The document with what wallets look for: who serves what (`x-service-info`), and what a call costs by which method. */
+/** The document with what wallets look for: the service (`x-service-info`), and the price of each call per payment method. */
 export async function withPaymentOffers(
   document: OpenApiDocument,
   waysFor: (amount: Money) => Promise<readonly PaymentWay[]>,
 ): Promise<OpenApiDocument> {
   const offered = async (operation: OpenApiOperation): Promise<OpenApiOperation> => {
     const amount = parseUsd(operation['x-price']?.amount ?? '')
-    // Only what may be called without a key can be paid for by itself.
+    // Only operations that can be called without a key accept payments.
     const isPayable = operation.security.some((way) => Object.keys(way).length === 0)
     const ways = amount !== null && isPayable ? await waysFor(amount) : []
     if (ways.length === 0) return operation

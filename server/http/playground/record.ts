@@ -1,14 +1,14 @@
 import type { Static } from '@sinclair/typebox'
 import { anyObject, form, judged, saying, text } from '../openapi/json-schema'
 
-/** A call that an owner makes from the playground, as one of their keys. */
+/** A call that an owner makes from the playground with one of their keys. */
 export const TriedCall = form(
-  'A call to make as a key of yours.',
+  'A call to make with one of your keys.',
   {
-    key_id: saying('must be the id of a key of yours', text('Id of a key of yours.')),
+    key_id: saying('must be the id of one of your keys', text('Id of one of your keys.')),
     method: text('The method of the endpoint.'),
-    path: text('The path of an endpoint that takes a key, with its query.'),
-    headers: anyObject('Headers of the call. Those that mean nothing to an endpoint are left out.'),
+    path: text('The path and query of an endpoint that accepts API keys.'),
+    headers: anyObject('Headers of the call. Headers that endpoints do not use are ignored.'),
     body: judged<unknown>({ description: 'The body of the call: any JSON.' }, () => null),
   },
   ['headers', 'body'],

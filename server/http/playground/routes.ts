@@ -10,15 +10,14 @@ import { UNDOCUMENTED } from '../openapi/documented'
 import type { Endpoints, EndpointTable } from '../routing/endpoint-table'
 import { TriedCall } from './record'
 
-/** Headers that mean something to an operation. No others go on: neither the session's cookie nor a forged address. */
-const SENT_ON =
+/** Headers that operations use. No others are forwarded, such as the session cookie or a forged client address. */
+const FORWARDED_HEADERS =
   /^(accept|api-version|cache-control|content-type|idempotency-key|x-request-id|x-max-price-usd|x-cost-mode|x-loc-[a-z-]+|anthropic-version)$/
 
 /**
- * `POST /api/try`: one gated call by a key of the owner who is signed in, for the playground. It goes the whole way of a call
- * (key state, address, limits, price, charge to the key's pool and the account), only the secret is not shown. The answer is the
- * call's own, unchanged: any endpoint, its failures and its streams. So the call is dispatched to the endpoint's own route, past the
- * same hooks as one from outside, and is authenticated, read and sold there; nothing is done twice.
+ * `POST /api/try`: makes a call with one of the signed-in owner's keys, for the playground. The call is dispatched to the endpoint's
+ * own route and passes the same hooks as an external call (key state, address, limits, price, charge), except that no secret is
+ * sent. The endpoint's response is returned unchanged, including failures and streams.
  */
 export function tryRoutes(
   parts: { owners: OwnerSessions; keys: Keys },
@@ -30,31 +29,31 @@ export function tryRoutes(
     '/try',
     async ({ context }) => {
       const { accountId } = await owners.owner(context)
-      const { keyId, ...asked } = wanted(taken(await readJson(context)), context.url.origin, endpoints.table)
+      const { keyId, ...call } = describedCall(taken(await readJson(context)), context.url.origin, endpoints.table)
       const key = await keys.find(accountId, keyId)
       if (!key) throw notFound('This key does not exist.')
-      // A model may think longer than a connection may be idle; what is called bounds its own time.
+      // A model can be silent for longer than the idle timeout; every endpoint has its own deadline.
       context.allowSilence()
       const { address, request } = context
-      return dispatch(new OwnKeyRequest(asked.url, { ...asked.init, signal: request.signal }, { key: key.id, address }))
+      return dispatch(new OwnKeyRequest(call.url, { ...call.init, signal: request.signal }, { key: key.id, address }))
     },
     { parse: 'none', ...UNDOCUMENTED },
   )
 }
 
 /** The call that the body describes. */
-function wanted(body: unknown, origin: string, table: EndpointTable): { keyId: string; url: URL; init: RequestInit } {
+function describedCall(body: unknown, origin: string, table: EndpointTable): { keyId: string; url: URL; init: RequestInit } {
   const sent = judgeBody(TriedCall, body)
   const { path, method } = sent.form
   const url = path?.startsWith('/') ? URL.parse(path, origin) : null
   const route = url?.origin === origin && method !== undefined ? table.routeOf(method, url.pathname) : null
   const isKnown = route !== null && route.kind !== 'unmatched'
   const isUnknown = path !== undefined && method !== undefined && !isKnown
-  const rule = 'with method must be an endpoint that takes a key'
+  const rule = 'and method must name an endpoint that accepts API keys'
   const call = taken(accepted(sent, isUnknown ? [wrong('path', rule, path)] : []))
   const headers = new Headers()
   for (const [name, value] of Object.entries(call.headers ?? {}))
-    if (SENT_ON.test(name.toLowerCase()) && typeof value === 'string') headers.set(name, value)
+    if (FORWARDED_HEADERS.test(name.toLowerCase()) && typeof value === 'string') headers.set(name, value)
   if (call.body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json')
   return {
     keyId: call.key_id,

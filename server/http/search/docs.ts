@@ -90,7 +90,7 @@ const CONTEXT_EXAMPLE = {
       {
         url: 'https://orm.drizzle.team/docs/relations',
         title: 'Drizzle relations',
-        snippets: ['Relations tell Drizzle how tables belong together, so that one query reads them all.'],
+        snippets: ['Relations tell Drizzle how tables are connected, so that one query can read them all.'],
       },
     ],
     poi: null,

@@ -33,27 +33,27 @@ const imageResult = record(
     url: text('The page that shows the image.'),
     source: text('Domain of that page.'),
     page_fetched: text('When the page was last read, RFC 3339.'),
-    thumbnail: record('A preview.', { src: text('Address.'), width: side('Width'), height: side('Height') }, [
+    thumbnail: record('A preview.', { src: text('URL.'), width: side('Width'), height: side('Height') }, [
       'width',
       'height',
     ]),
     properties: record(
       'The image itself.',
       {
-        url: text('Address of the image file.'),
-        placeholder: text('Address of a tiny version.'),
+        url: text('URL of the image file.'),
+        placeholder: text('URL of a tiny version.'),
         width: side('Width'),
         height: side('Height'),
       },
       ['placeholder', 'width', 'height'],
     ),
     meta_url: record(
-      'The address of the page in parts.',
+      'The URL of the page in parts.',
       {
         scheme: text('Scheme.'),
         netloc: text('Host and port.'),
         hostname: text('Host in lower case.'),
-        favicon: text('Address of the icon of the site.'),
+        favicon: text("URL of the site's icon."),
         path: text('The path, for display.'),
       },
       ['scheme', 'netloc', 'hostname', 'favicon', 'path'],
@@ -66,7 +66,7 @@ const imageResult = record(
 const place = (description: string) =>
   record(description, {
     name: orNull(text('Name.')),
-    url: orNull(text('Address.')),
+    url: orNull(text('URL.')),
     title: orNull(text('Title.')),
     snippets: orNull(listOf(text('A passage.'), 'Passages.')),
   })
@@ -83,10 +83,10 @@ const source = record(
       ),
     ),
     site_name: text('Name of the site. Only with `enable_source_metadata`.'),
-    favicon: text('Address of its icon. Only with `enable_source_metadata`.'),
+    favicon: text('URL of its icon. Only with `enable_source_metadata`.'),
     thumbnail: record(
       'A picture of the page. Only with `enable_source_metadata`.',
-      { src: text('Address.'), original: text('Address of the original.') },
+      { src: text('URL.'), original: text('URL of the original.') },
       ['original'],
     ),
     description: text('What the page is about. Only with `enable_source_metadata`.'),
@@ -110,7 +110,7 @@ export const WEBSEARCH_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     grounding: record('The passages.', {
       generic: listOf(
         record('One page.', {
-          url: text('Address; also the key of its entry in `sources`.'),
+          url: text('URL; also the key of its entry in `sources`.'),
           title: text('Title.'),
           snippets: listOf(text('A passage: prose, or a table or code as JSON text.'), 'Its passages.'),
         }),
@@ -121,7 +121,7 @@ export const WEBSEARCH_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     }),
     sources: opaque({
       type: 'object',
-      description: 'Every page used, by its address.',
+      description: 'Every page used, by its URL.',
       additionalProperties: source,
     }),
   }),

@@ -7,7 +7,7 @@ import { UNDOCUMENTED } from '../openapi/documented'
 import type { Thumbnails } from './thumbnails'
 
 const QUERY = {
-  url: { in: 'query', kind: 'text', min: 1, max: 4096, required: true, description: 'The address of the image.' },
+  url: { in: 'query', kind: 'text', min: 1, max: 4096, required: true, description: 'The URL of the image.' },
 } as const satisfies ParameterTable
 
 /** Images of search results for the dashboard. Needs the owner's session, so that it is not an open proxy. */

@@ -3,14 +3,14 @@ import type { AccountId } from '../../core/ids'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
 
-/** Pictures that a browser only paints. Not SVG: opened as a page, it runs scripts. */
+/** Image types that cannot run scripts. SVG can when it is opened as a page. */
 const TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif']
 const MAX_BYTES = 2 * 1024 * 1024
 const TIMEOUT_MS = 5000
 const CACHE_BYTES = 32 * 1024 * 1024
 const CACHE_MS = 3_600_000
-/** Fetches of one account at a time: a browser asks for six. */
-const MAX_UNDER_WAY = 16
+/** Maximum concurrent fetches per account. A browser makes six at a time. */
+const MAX_CONCURRENT = 16
 
 export interface Thumbnail {
   readonly contentType: string
@@ -18,8 +18,8 @@ export interface Thumbnail {
 }
 
 /**
- * Fetches other people's pictures for the dashboard, so that the owner's browser calls nobody but us. It reaches public
- * addresses only, takes pictures only, and keeps the latest for an hour.
+ * Fetches third-party images for the dashboard, so that the owner's browser only connects to the gateway. Fetches only images,
+ * only from public addresses, and caches the most recent for an hour.
  */
 export class Thumbnails {
   private readonly fetch: OutboundFetch
@@ -38,9 +38,9 @@ export class Thumbnails {
     const kept = this.kept(url)
     if (kept) return ok(kept)
     const busy = this.underWay.get(account) ?? 0
-    if (busy >= MAX_UNDER_WAY)
+    if (busy >= MAX_CONCURRENT)
       return err(
-        failure('rate_limit_exceeded', 'Too many images were requested at once. Try again.', { retryAfterSeconds: 1 }),
+        failure('rate_limit_exceeded', 'Too many images are being loaded at once. Try again in a moment.', { retryAfterSeconds: 1 }),
       )
     this.underWay.set(account, busy + 1)
     try {
@@ -57,9 +57,9 @@ export class Thumbnails {
       ...{ url, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, maxRedirects: 3, contentTypes: TYPES },
       headers: { accept: TYPES.join(', ') },
     })
-    // One word for every reason: which addresses answer, and how, is nobody's business.
+    // The same message for every reason, so that this route does not reveal which addresses respond.
     if (!answer.ok || answer.value.status !== 200)
-      return err(failure('resource_not_found', 'There is no image at this address.'))
+      return err(failure('resource_not_found', 'This image could not be loaded.'))
     const { contentType, body } = answer.value
     this.keep(url, { contentType, body })
     return ok({ contentType, body })

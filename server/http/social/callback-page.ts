@@ -27,6 +27,7 @@ const HEADERS = {
 }
 
 const AGAIN = 'Ask the app that sent you here for a new link.'
+const IF_NOT_LINKED = 'If your account is not linked yet, ask the app that sent you here for a new link.'
 
 /** Where the page's form is sent. */
 export const CONFIRM_PATH = '/apis/v1/social/oauth_callback/confirm'
@@ -49,51 +50,51 @@ function wordsOf(end: LinkEnd | Confirmed): { status: number; title: string; wor
     case 'linked': {
       const { user, scopes } = end.session
       const title = `@${shown(user.username)} is linked`
-      const words = `<p>The app may now act as ${named(user)}:</p>${listed(scopes)}<p>You can close this page.</p><p class="muted">Not the right account? The owner of the app undoes it under <a href="/social">Social accounts</a>; you can also revoke access at the network itself.</p>`
+      const words = `<p>The app can now do the following as ${named(user)}:</p>${listed(scopes)}<p>You can close this page.</p><p class="muted">Wrong account? Revoke access in your settings at the social network, or ask the owner of the app to unlink it under <a href="/social">Social accounts</a>.</p>`
       return { status: 200, title, words }
     }
     case 'not_confirmed':
       return page(
         400,
-        'Nothing was linked here',
-        `The button works once, within ten minutes, in the browser that opened the page, with cookies enabled. If your account is not linked: ${AGAIN}`,
+        'This request could not be confirmed',
+        `The button works once, for ten minutes, and only in the browser that opened the page, with cookies enabled. ${IF_NOT_LINKED}`,
       )
     case 'denied':
       return page(
         200,
-        'Nothing was linked',
-        `You did not grant access, so the app cannot act as you. Changed your mind? ${AGAIN}`,
+        'You declined access',
+        `Nothing was linked, so the app cannot act as you. Changed your mind? ${AGAIN}`,
       )
     case 'expired':
-      return page(400, 'This link has expired', `A link can be used for ten minutes. ${AGAIN}`)
+      return page(400, 'This link has expired', `Links are valid for ten minutes. ${AGAIN}`)
     case 'replayed':
       return page(
         400,
-        'This link was used already',
-        `Each link works once. Nothing was changed. If your account is not linked: ${AGAIN}`,
+        'This link was already used',
+        `Each link works once. Nothing was changed. ${IF_NOT_LINKED}`,
       )
     case 'wrong_state':
       return page(
         400,
-        'This link is not known',
-        `It was not started here, or is incomplete. Nothing was linked. ${AGAIN}`,
+        'This link is not valid',
+        `It is incomplete, or was not created by this gateway. Nothing was linked. ${AGAIN}`,
       )
     case 'key_gone':
-      return page(400, 'The app has no access any more', `Its API key has been revoked. Nothing was linked. ${AGAIN}`)
+      return page(400, 'This app no longer has access', `Its API key was revoked. Nothing was linked. ${AGAIN}`)
     case 'failed':
       return page(
         502,
-        'Linking did not work',
+        'Your account could not be linked',
         `The social network did not confirm the approval. Nothing was linked. ${AGAIN}`,
       )
   }
 }
 
-/** Names the key and its owner before the button, so that a user who was sent here by a stranger sees who asks. */
+/** Names the key and its owner above the button, so that a user who was sent here by a stranger sees who makes the request. */
 function question({ user, scopes, asker, link }: Extract<LinkEnd, { kind: 'approved' }>) {
   const username = shown(user.username)
-  const words = `<p>You approved access at the network. Nothing is linked yet.</p><p>The key <strong><bdi>${escaped(asker.key)}</bdi></strong> of <strong><bdi>${escaped(asker.account)}</bdi></strong> asks to act as ${named(user)}:</p>${listed(scopes)}<form method="post" action="${CONFIRM_PATH}"><input type="hidden" name="link" value="${link}"><button>Link ${Bun.escapeHTML(`@${username}`)}</button></form><p class="muted">Don't know who is asking? Close this page: nothing is linked, and access at the network is revoked within ten minutes.</p>`
-  return { status: 200, title: `Let this app act as @${username}?`, words }
+  const words = `<p>You approved access at the social network. Your account is not linked yet.</p><p>The API key <strong><bdi>${escaped(asker.key)}</bdi></strong> of <strong><bdi>${escaped(asker.account)}</bdi></strong> requests permission to do the following as ${named(user)}:</p>${listed(scopes)}<form method="post" action="${CONFIRM_PATH}"><input type="hidden" name="link" value="${link}"><button>Link ${Bun.escapeHTML(`@${username}`)}</button></form><p class="muted">Don't recognize this request? Close this page. Nothing is linked, and the access you approved is revoked within ten minutes.</p>`
+  return { status: 200, title: `Allow this app to act as @${username}?`, words }
 }
 
 const MAX_NAME_CHARACTERS = 80

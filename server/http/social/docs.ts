@@ -85,7 +85,7 @@ export const SOCIAL_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
           'Newest first.',
         ),
       }),
-      'The threads of these messages.',
+      'The threads that contain these messages.',
     ),
     result_count: whole('Number of messages returned. Each is charged.', { minimum: 0 }),
     next_token: orNull(text('Send it to get the next page; null on the last page.')),

@@ -21,7 +21,7 @@ import {
   socialRecords,
 } from './record'
 
-/** The social accounts of an owner's keys: see them, link one, unlink one. */
+/** Lists, links and unlinks the social accounts of an owner's keys. */
 export function ownerSocialRoutes(parts: {
   owners: OwnerSessions
   keys: Keys
@@ -52,7 +52,7 @@ export function ownerSocialRoutes(parts: {
         const key = await keys.find(owner.accountId, keyId)
         if (!key) throw notFound('This key does not exist.')
         if (keyState(key, now()) === 'revoked')
-          throw new Failed(failure('invalid_state', 'This key was deleted and cannot be linked to a social account.'))
+          throw new Failed(failure('invalid_state', 'This key was revoked, so no social account can be linked to it.'))
         const started = await social.linking.start(key, scopes, owner.actor)
         set.status = 201
         set.headers['cache-control'] = 'no-store'

@@ -31,7 +31,7 @@ const AskedScopes = judged<readonly SocialScope[]>(
   brokenScopes,
 )
 
-/** What a caller sends to link an account. Without scopes it asks for all of them. */
+/** The body of a request to link an account. Without scopes, all are requested. */
 export const NewSocialLink = partialForm('What to request from the user.', {
   scopes: AskedScopes,
   key_id: text(
@@ -84,8 +84,8 @@ export const SocialAccount = named(
     key: record('The key.', {
       id: text('Its id.'),
       name: text('Its name.'),
-      prefix: text('How its secret begins.'),
-      last4: text('How its secret ends.'),
+      prefix: text('The first characters of its secret.'),
+      last4: text('The last four characters of its secret.'),
     }),
     state: oneOf(
       ['none', 'linked', 'expired', 'revoked'],
@@ -124,11 +124,11 @@ export type SocialAccounts = Static<typeof SocialAccounts>
 export const OneSocialAccount = named('OneSocialAccount', record('One account.', { account: SocialAccount }))
 export type OneSocialAccount = Static<typeof OneSocialAccount>
 
-/** Everything about linked accounts that routes need; null where no network is set up. */
+/** Everything that routes need for linked accounts; null if no network is configured. */
 export interface Social extends SocialParts {
   readonly linking: Linking
   readonly approvals: Approvals
-  /** Whether browsers reach this gateway over https only. */
+  /** Whether browsers reach this gateway only over https. */
   readonly overHttps: boolean
   readonly store: SocialStore
 }
@@ -138,7 +138,7 @@ export const NO_NETWORK = failure(
   'No social network is configured on this gateway. Ask its operator to set one up.',
 )
 
-/** A link that was started, as its caller sees it. The state is in no other answer. */
+/** A started link as its caller sees it. No other response contains the state. */
 export function linkAnswer({ link, state, authUrl }: StartedLink): SocialLink {
   return {
     auth_url: authUrl,
@@ -148,7 +148,7 @@ export function linkAnswer({ link, state, authUrl }: StartedLink): SocialLink {
   }
 }
 
-/** One key with its account and its last try to link one. It holds no token, sealed or not. */
+/** One key with its linked account and the last attempt to link one. Contains no tokens, not even encrypted ones. */
 export function socialRecord(
   key: ApiKey,
   session: SocialSession | null,
@@ -169,11 +169,11 @@ export function socialRecord(
   }
 }
 
-/** Null for a link that succeeded, or that was over before the account was linked. */
+/** Null for an attempt that succeeded, or that a later successful one replaced. */
 function linkRecord(link: LinkAttempt, session: SocialSession | null, now: number): LinkAttemptRecord | null {
   const { id, scopes, expiresAt, createdAt, outcome, usedAt } = link
   if (outcome === 'linked' || (session && session.linkedAt > createdAt)) return null
-  // After the approval at the network it waits for the button of the callback page.
+  // After the approval at the network, it waits for the button on the callback page.
   const open = now < (usedAt === null ? expiresAt : usedAt + CONFIRM_MS)
   return {
     id,
@@ -183,7 +183,7 @@ function linkRecord(link: LinkAttempt, session: SocialSession | null, now: numbe
   }
 }
 
-/** One record for each spend pool of the account, under its newest key that still works. */
+/** One record per spend pool of the account, listed under its newest key that is not revoked. */
 export async function socialRecords(
   social: Pick<Social, 'store' | 'network'>,
   credentials: CredentialStore,
@@ -195,11 +195,11 @@ export async function socialRecords(
     social.store.sessionsOf(account),
     social.store.newestLinks(account),
   ])
-  // What was linked at a network that this gateway no longer works with cannot act.
+  // Accounts linked at a network that this gateway no longer uses cannot act.
   const sessions = all.filter(({ network }) => network === social.network.name)
   const shown = new Map<string, ApiKey>()
   for (const key of keys) if (keyState(key, now) !== 'revoked' && !shown.has(key.poolId)) shown.set(key.poolId, key)
-  // The account of keys that were all revoked must not get out of sight: it can still be withdrawn.
+  // An account whose keys were all revoked is still listed, so that the owner can unlink it.
   for (const { poolId } of sessions) {
     const newest = keys.find((key) => key.poolId === poolId)
     if (newest && !shown.has(poolId)) shown.set(poolId, newest)
@@ -216,9 +216,9 @@ export async function socialRecords(
 
 function brokenScopes(value: unknown): string | null {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_SCOPES)
-    return `must be a list of one scope or more, at most ${MAX_SCOPES}`
+    return `must be a list of 1 to ${MAX_SCOPES} scopes`
   const unknown = value.filter((scope) => typeof scope !== 'string' || !isSocialScope(scope))
   if (unknown.length === 0) return null
   const shown = unknown.slice(0, 10).map((scope) => String(scope).slice(0, 40))
-  return `must be some of ${SOCIAL_SCOPES.join(' ')}; unknown: ${shown.join(' ')}`
+  return `must contain only ${SOCIAL_SCOPES.join(', ')}; unknown: ${shown.join(', ')}`
 }

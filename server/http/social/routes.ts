@@ -20,7 +20,7 @@ const LINK = freeEndpoint('social-link', 'social:write')
 const CALLBACK = publicEndpoint()
 const CONFIRM = publicEndpoint()
 
-/** Linking an account (spec 4.3), and what a linked account does and reads (spec-answers 7). */
+/** Links social accounts (spec 4.3), and sells what linked accounts do and read (spec-answers 7). */
 export function socialRoutes({ priced, social }: { priced: PricedCalls; social: Social | null }) {
   const web = routeGroup({ name: 'social' })
     .post(
@@ -54,7 +54,7 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
           const { searchParams: query } = url
           const only = (name: string) => (query.getAll(name).length === 1 ? query.get(name) : null)
           const callback = { state: only('state'), code: only('code'), error: only('error') }
-          // The browser may be closed while the code is exchanged: the exchange goes on, its state is burned.
+          // The exchange continues if the browser is closed, because the state cannot be used again.
           const end = await social.linking.finish(callback, AbortSignal.timeout(FINISH_MS))
           const { status, body, headers } = callbackPage(end)
           const cookie = end.kind === 'approved' && { 'set-cookie': proofCookie(end, social.overHttps) }
@@ -79,7 +79,7 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
         null,
       ),
     )
-  // Not typed for clients: these are called by programs of all kinds, never by the dashboard.
+  // Untyped for clients: the dashboard never calls these.
   for (const { operation } of SOCIAL_SALES) {
     const endpoint = operationEndpoint(operation)
     const answer = ({ context }: GatedCall) => priced.answer(askedBy(context), operation.name)

@@ -4,9 +4,9 @@ import { documented } from '../openapi/documented'
 import { HEALTH_DOCS } from './health-docs'
 import type { Readiness } from './readiness'
 
-/** `/health`: the process lives. `/ready`: it can serve and charge; an operator's session reads why not. */
+/** `/health`: the process is alive. `/ready`: it can serve and charge calls; operators also see why not. */
 export function healthRoutes({ readiness, owners }: { readiness: Readiness; owners: Pick<OwnerSessions, 'owner'> }) {
-  /** A session that cannot be read is a stranger's: this route answers whatever else does not. */
+  /** A session that cannot be read counts as none, because this route must respond even if the database does not. */
   const isOperator = (request: Request, context: RequestContext) =>
     request.headers.has('cookie') &&
     owners.owner(context).then(

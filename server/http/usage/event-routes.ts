@@ -10,10 +10,10 @@ import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { wireCall } from './usage-report'
 
-/** Below the shortest time after which a server or a proxy on the way ends a silent connection (30 s). */
+/** Shorter than the idle timeouts of servers and proxies on the way (30 s or more). */
 const PING_MS = 15_000
-/** What happens within so long goes out together. */
-const GATHER_MS = 100
+/** Events within this time are sent together. */
+const BATCH_MS = 100
 
 interface EventParts {
   readonly owners: OwnerSessions
@@ -23,9 +23,9 @@ interface EventParts {
 }
 
 /**
- * What happens on the owner's account, as server-sent events, for the dashboard: `call`, `key`, `balance`, `tier`, `social`,
- * `topup`, `missed` and `ping`. It ends when the session does, at once when it was ended on purpose. No replay: who comes back
- * reads everything again.
+ * Live events of the owner's account for the dashboard, as server-sent events: `call`, `key`, `balance`, `tier`, `social`, `topup`,
+ * `missed` and `ping`. The stream ends with the session, immediately on sign-out. Nothing is replayed: a client that reconnects
+ * reloads everything.
  */
 export function eventRoutes(parts: EventParts) {
   const { owners, events } = parts
@@ -36,7 +36,7 @@ export function eventRoutes(parts: EventParts) {
       const watcher = events.watch(accountId)
       if (!watcher)
         throw new Failed(
-          failure('rate_limit_exceeded', 'Too many pages are open for live updates of this account. Close some.', {
+          failure('rate_limit_exceeded', 'Too many dashboard pages of this account are open. Close some to get live updates.', {
             retryAfterSeconds: 30,
           }),
         )
@@ -45,7 +45,7 @@ export function eventRoutes(parts: EventParts) {
         headers: {
           'content-type': 'text/event-stream',
           'cache-control': 'no-store',
-          // Or nginx keeps events until its buffer is full.
+          // Otherwise nginx buffers the events.
           'x-accel-buffering': 'no',
         },
       })
@@ -64,7 +64,7 @@ function eventStream(
   return new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(`retry: 1000\n${PING}`)),
     async pull(controller) {
-      // When the database cannot answer, the stream ends, and the browser comes back by itself.
+      // If the database is not responding, the stream ends and the browser reconnects.
       const text = await nextText(parts, context, accountId, watcher).catch(() => null)
       if (text !== null) return controller.enqueue(encoder.encode(text))
       watcher.close()
@@ -74,7 +74,7 @@ function eventStream(
   })
 }
 
-/** The next events as text, or null when the stream is over. */
+/** The next events as text, or null when the stream ends. */
 async function nextText(
   parts: EventParts,
   context: RequestContext,
@@ -84,14 +84,14 @@ async function nextText(
   for (;;) {
     const first = await watcher.take(parts.pingMs ?? PING_MS)
     if (!first) return null
-    if (first.length > 0) await Bun.sleep(GATHER_MS)
+    if (first.length > 0) await Bun.sleep(BATCH_MS)
     const more = first.length > 0 ? await watcher.take(0) : []
     if (!more) return null
-    const happened = [...first, ...more]
-    const askSession = happened.length === 0 || happened.some((event) => event.type === 'session')
-    if (askSession && !(await parts.owners.isSignedIn(context))) return null
-    if (happened.length === 0) return PING
-    const texts = await Promise.all(happened.map((event) => eventText(parts, context, accountId, event)))
+    const events = [...first, ...more]
+    const checksSession = events.length === 0 || events.some((event) => event.type === 'session')
+    if (checksSession && !(await parts.owners.isSignedIn(context))) return null
+    if (events.length === 0) return PING
+    const texts = await Promise.all(events.map((event) => eventText(parts, context, accountId, event)))
     const text = texts.join('')
     if (text !== '') return text
   }
@@ -107,27 +107,27 @@ async function eventText(
 ): Promise<string> {
   switch (event.type) {
     case 'call':
-      return said('call', wireCall(event.call))
+      return eventOf('call', wireCall(event.call))
     case 'key':
-      return said('key', { id: event.id })
+      return eventOf('key', { id: event.id })
     case 'balance': {
-      // Read now and not when it happened, so that a later figure never goes out before an earlier one.
+      // Read when it is sent, so that an older balance never follows a newer one.
       const balance = await ledger.balance(accountId)
-      return said('balance', { balance_micros_usd: balance?.posted ?? 0, held_micros_usd: balance?.held ?? 0 })
+      return eventOf('balance', { balance_micros_usd: balance?.posted ?? 0, held_micros_usd: balance?.held ?? 0 })
     }
     case 'tier':
-      return said('tier', { tier: tierOf((await owners.owner(context)).tier) })
+      return eventOf('tier', { tier: tierOf((await owners.owner(context)).tier) })
     case 'social':
-      return said('social', { key_id: event.keyId })
+      return eventOf('social', { key_id: event.keyId })
     case 'topup':
-      return said('topup', { id: event.id })
+      return eventOf('topup', { id: event.id })
     case 'missed':
-      return said('missed', {})
+      return eventOf('missed', {})
     case 'session':
       return ''
   }
 }
 
-function said(name: Exclude<LiveEvent['type'], 'session'>, data: unknown): string {
+function eventOf(name: Exclude<LiveEvent['type'], 'session'>, data: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 }

@@ -28,7 +28,7 @@ const INSTANT = {
   check: (text: string) => (parseInstant(text) === null ? INSTANT_RULE : null),
 } as const
 
-const WHICH = {
+const CALL_FILTER = {
   key: {
     in: 'query',
     kind: 'text',
@@ -63,22 +63,22 @@ const WHICH = {
 } as const satisfies ParameterTable
 
 const FILTER = {
-  ...WHICH,
-  from: { ...INSTANT, description: 'From this time on.', example: '2026-11-01T00:00:00Z' },
-  to: { ...INSTANT, description: 'Before this time.', example: '2030-01-01T00:00:00Z' },
+  ...CALL_FILTER,
+  from: { ...INSTANT, description: 'Only calls at or after this time.', example: '2026-11-01T00:00:00Z' },
+  to: { ...INSTANT, description: 'Only calls before this time.', example: '2030-01-01T00:00:00Z' },
 } as const satisfies ParameterTable
 
 const LOG_QUERY = { ...FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
 
-/** With the parameters of the report itself, so that every wrong one is listed at once. */
+/** Includes the parameters of the report itself, so that all invalid ones are listed at once. */
 const GROUPED = {
-  ...WHICH,
+  ...CALL_FILTER,
   ...OWNER_USAGE_QUERY,
   group_by: {
     in: 'query',
     kind: 'enum',
     values: ['key', 'operation', 'status', 'model'],
-    description: 'Adds groups[], the largest charge first.',
+    description: 'Adds `groups`, largest charge first.',
   },
 } as const satisfies ParameterTable
 
@@ -94,17 +94,17 @@ const CSV_HEAD = [
   'tokens_out',
   'cost_usd',
   'latency_ms',
-  // Later columns stand at the end, so that who reads by place goes on reading the same.
+  // New columns are appended, so that programs that read columns by position keep working.
   'model',
   'tokens_cache_read',
   'tokens_cache_write',
   'usage_source',
   'paid_by',
 ]
-/** Rows of one question: enough that a long file is not made of many, few enough to hold. */
+/** Rows per query: enough to keep the number of queries low, few enough to fit in memory. */
 const CSV_PAGE = 5_000
 
-/** What an owner sees of use and money, over all keys of the account (spec-answers 3). */
+/** Usage, requests and transactions across all keys of the account (spec-answers 3). */
 export function ownerUsageRoutes(parts: {
   owners: OwnerSessions
   credentials: CredentialStore
@@ -149,7 +149,7 @@ export function ownerUsageRoutes(parts: {
       async ({ context, params }) => {
         const { accountId } = await owners.owner(context)
         const call = await reports.request(accountId, null, params.id)
-        if (!call) throw notFound('You have no request with this ID.')
+        if (!call) throw notFound('You made no request with this id.')
         return explainedCall(call)
       },
       documented(ACTIVITY_DOCS.request),

@@ -41,7 +41,7 @@ const call = {
   code: orNull(text('The error code; null for a success.')),
   ...tokens,
   usage_source: orNull(
-    oneOf(['exact', 'estimated'], 'Who counted the tokens: the vendor, or we from what went through.'),
+    oneOf(['exact', 'estimated'], '`exact`: the vendor counted the tokens. `estimated`: the gateway estimated them from the content.'),
   ),
   cost_micros_usd: microsUsd('What it cost.', { minimum: 0 }),
   latency_ms: count('Milliseconds it took.'),
@@ -55,15 +55,15 @@ export const UsageReport = named(
     {
       scope: oneOf(['key', 'account'], 'Whether it covers one key or the whole account.'),
       currency: oneOf(['USD'], 'The currency.'),
-      start_time: whole('Start, UNIX seconds, included.'),
-      end_time: whole('End, UNIX seconds, not included.'),
-      bucket_width: oneOf(['1m', '1h', '1d'], 'Width of a bucket; `1m` only where the owner asks.'),
-      timezone: text('The time zone of hours and days.'),
+      start_time: whole('Start (inclusive), in UNIX seconds.'),
+      end_time: whole('End (exclusive), in UNIX seconds.'),
+      bucket_width: oneOf(['1m', '1h', '1d'], 'Width of a bucket. `1m` is available in the dashboard only.'),
+      timezone: text('The time zone that hours and days are counted in.'),
       totals: record('Totals over the whole range.', sums),
       buckets: listOf(
         record('One bucket. The first and the last are cut to the range.', {
-          start_time: whole('Start, UNIX seconds.'),
-          end_time: whole('End, UNIX seconds.'),
+          start_time: whole('Start, in UNIX seconds.'),
+          end_time: whole('End, in UNIX seconds.'),
           ...sums,
         }),
         'In chronological order, including empty ones.',

@@ -23,15 +23,15 @@ export const CALLER_USAGE_QUERY = {
     kind: 'enum',
     values: ['key', 'account'],
     default: 'key',
-    description: 'Whose usage: of this key or app, or of the whole account. A key may read only its own.',
+    description: 'The usage to report: of this key or app, or of the whole account. API keys can only read their own.',
   },
 } as const satisfies ParameterTable
 
 type UsageAsked = Parameters<typeof usageReport>[1] & { readonly scope: 'key' | 'account' }
 
 /**
- * What a known caller may know of its own use (spec 4.6): usage, one charge explained, what is left. An app that may read usage
- * reads the whole account's; a key reads only its own. Each throws `Failed` for an expected "no".
+ * Usage, single charges and the balance, as a key or app sees them (spec 4.6). Apps with `usage:read` can read the usage of the
+ * whole account; keys only their own. Each method throws `Failed` for an expected failure.
  */
 export class UsageAnswers {
   private readonly parts: UsageParts
@@ -49,7 +49,7 @@ export class UsageAnswers {
       throw new Failed(
         failure(
           'insufficient_permissions',
-          'An API key can read only its own usage. Use an OAuth access token to read the usage of the whole account.',
+          'API keys can only read their own usage. Use scope=key, or an OAuth access token to read the usage of the whole account.',
         ),
       )
     return usageReport(reports, asked, { scope: 'account', accountId, keyId: null }, null, now())
@@ -59,11 +59,11 @@ export class UsageAnswers {
     const own = caller.kind === 'key' ? caller.key.id : null
     const call = await this.parts.reports.request(caller.account.id, own, id)
     if (!call)
-      throw notFound(own ? 'This key made no request with that id.' : 'This account made no request with that id.')
+      throw notFound(own ? 'This key made no request with this id.' : 'This account made no request with this id.')
     return explainedCall(call)
   }
 
-  /** Whose money a call spends, and what the credential may do. */
+  /** The account that calls are charged to, and what the credential may do. */
   async whoami(caller: KnownCaller): Promise<Whoami> {
     const { account } = caller
     const user = await this.parts.identity.user(account.userId)

@@ -31,7 +31,7 @@ export const USAGE_QUERY = {
     kind: 'integer',
     min: 0,
     max: YEAR_2100,
-    description: 'Start, UNIX seconds, included.',
+    description: 'Start (inclusive), in UNIX seconds.',
     example: 1_795_132_800,
   },
   end_time: {
@@ -39,7 +39,7 @@ export const USAGE_QUERY = {
     kind: 'integer',
     min: 0,
     max: YEAR_2100,
-    description: 'End, UNIX seconds, not included.',
+    description: 'End (exclusive), in UNIX seconds.',
     example: 1_795_219_200,
   },
   bucket_width: {
@@ -47,7 +47,7 @@ export const USAGE_QUERY = {
     kind: 'enum',
     values: ['1h', '1d'],
     default: '1d',
-    description: 'Hours or days.',
+    description: 'The width of a bucket.',
   },
   timezone: {
     in: 'query',
@@ -56,14 +56,14 @@ export const USAGE_QUERY = {
     max: 64,
     default: 'UTC',
     check: (name) => (isTimeZone(name) ? null : 'must be an IANA time zone such as Europe/Berlin'),
-    description: 'The time zone of hours and days.',
+    description: 'The time zone that hours and days are counted in.',
   },
 } as const satisfies ParameterTable
 
 /** The same for owners, who can also use buckets of one minute. */
 export const OWNER_USAGE_QUERY = {
   ...USAGE_QUERY,
-  bucket_width: { ...USAGE_QUERY.bucket_width, values: ['1m', '1h', '1d'], description: 'Minutes, hours or days.' },
+  bucket_width: { ...USAGE_QUERY.bucket_width, values: ['1m', '1h', '1d'], description: 'The width of a bucket.' },
 } as const satisfies ParameterTable
 
 export interface UsageWho {
