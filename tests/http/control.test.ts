@@ -125,7 +125,7 @@ describe('grant', () => {
     expect((await accountOf(bob)).balance_micros_usd).toBe(before + 2_000_000)
   })
 
-  test('takes an e-mail, in any case, only once its owner confirmed it, and else names the id to use', async () => {
+  test('takes an email, in any case, only once its owner confirmed it, and else names the id to use', async () => {
     const before = (await accountOf(bob)).balance_micros_usd
     const squatted = { account: 'BOB@example.com', usd: '0.000001' }
     for (const [name, body] of [
@@ -353,7 +353,7 @@ describe('requests for higher limits', () => {
 })
 
 describe('the desk', () => {
-  test.each([['grant'], ['limits']])('%s finds no account by a wrong id, a wrong e-mail, or none', async (name) => {
+  test.each([['grant'], ['limits']])('%s finds no account by a wrong id, a wrong email, or none', async (name) => {
     const body = { usd: '1', limits: null }
     for (const account of ['acct_0', 'nobody@example.com', '', undefined, 7])
       expect(await refused(name, { ...body, account })).toMatchObject({ status: 404, code: 'resource_not_found' })

@@ -79,7 +79,7 @@ const BY_STATUS: ReadonlyMap<number, StatusRow> = new Map([
     { type: 'authentication_error', code: 'missing_session', message: 'You are not signed in. Sign in and try again.' },
   ],
   [403, { type: 'permission_error', code: 'insufficient_permissions', message: 'You are not allowed to do this.' }],
-  [404, { type: INVALID, code: 'unknown_endpoint', message: 'There is no such endpoint.' }],
+  [404, { type: INVALID, code: 'unknown_endpoint', message: 'This endpoint does not exist. Check the path.' }],
   [405, { type: INVALID, code: 'method_not_allowed', message: 'This endpoint does not accept this method.' }],
   [
     409,

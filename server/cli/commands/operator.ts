@@ -8,7 +8,7 @@ const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
 
 Manages the server that runs on DATA_DIR (default: data).
 
-  list [TEXT]                               list accounts and prices, or find accounts by id, e-mail or name
+  list [TEXT]                               list accounts and prices, or find accounts by id, email or name
   grant ACCOUNT USD [--note TEXT] [--reference TEXT]
                                             add credit; a reference is never booked twice
   limits ACCOUNT RPM TPM CONCURRENCY        set custom limits (Enterprise)
@@ -27,7 +27,7 @@ Manages the server that runs on DATA_DIR (default: data).
 ${MODEL_HELP}
   reset-link ACCOUNT                        print a link to set a new password, valid once within an hour
 
-ACCOUNT is an id (acct_...) or a confirmed e-mail address. OPERATION is the name of a price, such as image-search.
+ACCOUNT is an id (acct_...) or a confirmed email address. OPERATION is the name of a price, such as image-search.
 
   --json   print the response as JSON
   --help   print this help
@@ -157,7 +157,7 @@ function listing({ accounts, prices }: { accounts: readonly AccountLine[]; price
 
 function accountTable(accounts: readonly AccountLine[]): string {
   return table(
-    ['ACCOUNT', 'E-MAIL', 'TIER', 'RPM', 'TPM', 'CONCURRENCY', 'BALANCE USD'],
+    ['ACCOUNT', 'EMAIL', 'TIER', 'RPM', 'TPM', 'CONCURRENCY', 'BALANCE USD'],
     accounts.map((account) => [
       account.id,
       `${account.email ?? '-'}${account.operator ? ' (operator)' : ''}`,
@@ -173,7 +173,7 @@ function accountTable(accounts: readonly AccountLine[]): string {
 function requestTable(requests: readonly RequestLine[]): string {
   if (requests.length === 0) return 'No pending requests.\n'
   return table(
-    ['REQUEST', 'ACCOUNT', 'E-MAIL', 'STATUS', 'PEAK RPM', 'PEAK TPM', 'ENDPOINTS', 'USE CASE'],
+    ['REQUEST', 'ACCOUNT', 'EMAIL', 'STATUS', 'PEAK RPM', 'PEAK TPM', 'ENDPOINTS', 'USE CASE'],
     requests.map((request) => [
       request.id,
       request.workspace_id,

@@ -69,7 +69,7 @@ export class CardTopUps {
     const key = keyOf(page.id)
     const newClaim = topUpClaim({
       ...{ id, key, account, amount, requestId },
-      // Never the e-mail address: the row outlives a closed account, and its owner has a right to be forgotten.
+      // Never the email address: the row outlives a closed account, and its owner has a right to be forgotten.
       ...{ method: 'card', payer: account, transaction: page.id },
       ...{ validBefore: page.expiresAt, leaseUntil: page.expiresAt + EXPIRY_GRACE_MS, createdAt: now },
     })

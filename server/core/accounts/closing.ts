@@ -14,14 +14,14 @@ import type { KeyOwner, Keys } from './keys'
 import type { AccountStore } from './store'
 import { wrong } from './submitted'
 
-/** The owner who closes the account, with the e-mail address that the form must repeat. */
+/** The owner who closes the account, with the email address that the form must repeat. */
 export interface Leaver extends KeyOwner {
   readonly account: Account
   readonly email: string
 }
 
 /**
- * Closes an account: revokes its keys, disconnects its apps, and deletes the owner's e-mail address, name, password, sessions and
+ * Closes an account: revokes its keys, disconnects its apps, and deletes the owner's email address, name, password, sessions and
  * source addresses. Ledger and usage records stay, anonymously. The remaining balance is forfeited. Safe to repeat after a
  * failure.
  */
@@ -43,12 +43,12 @@ export class AccountClosing {
     this.parts = parts
   }
 
-  /** Closes the account and returns the forfeited balance. `repeated` is the e-mail address that the owner typed again. */
+  /** Closes the account and returns the forfeited balance. `repeated` is the email address that the owner typed again. */
   async close(owner: Leaver, repeated: string): Promise<Result<Money, Failure>> {
     const { identity, accounts, appGrants, settings, ledger, clock } = this.parts
     const { account, email } = owner
     if (repeated.trim().toLowerCase() !== email.toLowerCase())
-      return err(wrongParameters([wrong('email', 'must be the e-mail address of this account', repeated)]))
+      return err(wrongParameters([wrong('email', 'must be the email address of this account', repeated)]))
     if (account.operator && (await this.isLastOperator(account)))
       return err(
         failure('invalid_state', 'You are the only operator of this gateway. Make another account operator first.'),

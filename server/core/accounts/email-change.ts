@@ -4,13 +4,13 @@ import type { Clock } from '../clock'
 const DAY_MS = 24 * 3_600_000
 const MAX_CHARACTERS = 254
 
-/** An e-mail address in lower case, without spaces around it; null when the text is none. */
+/** An email address in lower case, without spaces around it; null when the text is none. */
 export function readEmail(text: string): string | null {
   const email = text.trim().toLowerCase()
   return email.length <= MAX_CHARACTERS && /^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(email) ? email : null
 }
 
-/** A change of e-mail address that awaits confirmation. */
+/** A change of email address that awaits confirmation. */
 export interface EmailChange {
   readonly userId: string
   /** The token is only valid while this is the user's address, which also limits it to one use. */
@@ -19,7 +19,7 @@ export interface EmailChange {
 }
 
 /**
- * Tokens that confirm a new e-mail address: only the reader of that address receives one. They are signed, not stored, and expire
+ * Tokens that confirm a new email address: only the reader of that address receives one. They are signed, not stored, and expire
  * after a day or with the first change of the address.
  */
 export class EmailChangeTokens {

@@ -24,7 +24,7 @@ interface Parts {
 }
 
 /**
- * Changes the e-mail address that an owner signs in with. With mail configured, the owner confirms the new address by a link sent
+ * Changes the email address that an owner signs in with. With mail configured, the owner confirms the new address by a link sent
  * to it, and the old address is notified. Without mail nobody could confirm it, so the change takes effect at once.
  */
 export class EmailChanges {

@@ -40,7 +40,7 @@ export interface IdentitySettings {
   sessions(userId: string): Promise<readonly SessionLine[]>
   /** Ends sessions of the user and returns how many there were. */
   endSessions(userId: string, which: { readonly only: string } | { readonly allBut: string }): Promise<number>
-  /** Permanently deletes the user's name, password and sessions, and replaces the e-mail address with `email`. */
+  /** Permanently deletes the user's name, password and sessions, and replaces the email address with `email`. */
   forget(userId: string, email: string): Promise<void>
   /** A token that sets a new password, for an operator to pass on. Null when no user has this address. */
   resetToken(email: string): Promise<string | null>
@@ -66,6 +66,6 @@ export interface Identity extends IdentitySettings {
   userByEmail(email: string): Promise<(SignedUpUser & { readonly emailConfirmed: boolean }) | null>
   /** The OAuth server's metadata (RFC 8414), limited to what this gateway serves. */
   authorizationServer(): Promise<Readonly<Record<string, unknown>>>
-  /** Users whose e-mail address or name contains `text`, in any letter case, newest first. */
+  /** Users whose email address or name contains `text`, in any letter case, newest first. */
   search(text: string, limit: number): Promise<readonly SignedUpUser[]>
 }

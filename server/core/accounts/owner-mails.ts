@@ -12,8 +12,8 @@ export function resetMail(to: string, link: string): Mail {
 export function confirmEmailMail(to: string, link: string): Mail {
   return {
     to,
-    subject: 'Confirm your new e-mail address',
-    text: `You asked to change your e-mail address to ${to}.\n\nTo confirm it, open this link within a day:\n${link}\n\nIf this wasn't you, ignore this mail.\n`,
+    subject: 'Confirm your new email address',
+    text: `You asked to change your email address to ${to}.\n\nTo confirm it, open this link within a day:\n${link}\n\nIf this wasn't you, ignore this mail.\n`,
   }
 }
 
@@ -21,8 +21,8 @@ export function confirmEmailMail(to: string, link: string): Mail {
 export function emailChangedMail(to: string, newAddress: string): Mail {
   return {
     to,
-    subject: 'Your e-mail address was changed',
-    text: `The e-mail address of your account was changed from ${to} to ${newAddress}.\n\nIf this wasn't you, contact the operator of this gateway immediately.\n`,
+    subject: 'Your email address was changed',
+    text: `The email address of your account was changed from ${to} to ${newAddress}.\n\nIf this wasn't you, contact the operator of this gateway immediately.\n`,
   }
 }
 

@@ -55,7 +55,10 @@ export const Closing = form('The confirmation to delete the account.', {
 export type Closing = Static<typeof Closing>
 
 export const EmailOutcome = record('The result of the change.', {
-  outcome: oneOf(['sent', 'changed'], '`sent`: a confirmation link was sent to the new address. `changed`: the change has taken effect.'),
+  outcome: oneOf(
+    ['sent', 'changed'],
+    '`sent`: a confirmation link was sent to the new address. `changed`: the change has taken effect.',
+  ),
 })
 export type EmailOutcome = Static<typeof EmailOutcome>
 
@@ -74,7 +77,9 @@ export type SessionRecord = Static<typeof SessionRecord>
 export const SessionList = record('The sessions of the owner.', { sessions: listOf(SessionRecord, 'The sessions.') })
 export type SessionList = Static<typeof SessionList>
 
-export const EndedSessions = record('The result.', { ended: whole('Number of sessions that were signed out.', { minimum: 0 }) })
+export const EndedSessions = record('The result.', {
+  ended: whole('Number of sessions that were signed out.', { minimum: 0 }),
+})
 export type EndedSessions = Static<typeof EndedSessions>
 
 export const EndedElsewhere = record('The result.', {

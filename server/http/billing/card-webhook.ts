@@ -23,7 +23,10 @@ export function cardMessageRoutes({ cards }: CardMessageParts) {
       if (!cards) throw notFound('No card processor is configured.')
       const body = await bodyOf(request)
       const message = await cards.checkout.message(body, request.headers.get('stripe-signature') ?? '')
-      if (!message) throw new Failed(failure('invalid_request', 'The Stripe-Signature header is missing or does not match the body.'))
+      if (!message)
+        throw new Failed(
+          failure('invalid_request', 'The Stripe-Signature header is missing or does not match the body.'),
+        )
       await cards.topUps.follow(message)
       return { received: true }
     },
@@ -36,6 +39,7 @@ async function bodyOf(request: Request): Promise<Uint8Array> {
   const isDeclaredLarger = Number(request.headers.get('content-length') ?? 0) > MAX_BYTES
   const body = isDeclaredLarger ? null : await boundedBytes(request.body, MAX_BYTES).catch(() => 'cut' as const)
   if (body === 'cut') throw new Failed(failure('invalid_request', 'The body was cut off. Send the request again.'))
-  if (!body) throw new Failed(failure('payload_too_large', `The body is larger than the maximum of ${MAX_BYTES} bytes.`))
+  if (!body)
+    throw new Failed(failure('payload_too_large', `The body is larger than the maximum of ${MAX_BYTES} bytes.`))
   return body
 }

@@ -50,7 +50,10 @@ export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
           reply.refuse(withOffers(problem, await topUps.offers(payments, asked)))
         if (!shown)
           return challenged(
-            failure('payment_required', `Pay ${formatUsd(amount.value)} USD to top up: answer the payment challenge in WWW-Authenticate.`),
+            failure(
+              'payment_required',
+              `Pay ${formatUsd(amount.value)} USD to top up: answer the payment challenge in WWW-Authenticate.`,
+            ),
           )
         const paid = await topUps.pay(payments, asked, shown)
         if (!paid.ok) {
@@ -97,7 +100,10 @@ async function accountOf(
   const named = shown ? await payments.accountIn(shown) : null
   if (named === null)
     return err(
-      failure('missing_api_key', 'Send an API key, so that the gateway knows which account to top up: Authorization: Bearer <API_KEY>.'),
+      failure(
+        'missing_api_key',
+        'Send an API key, so that the gateway knows which account to top up: Authorization: Bearer <API_KEY>.',
+      ),
     )
   return ok(named as AccountId) // verified later by the signature of the challenge
 }

@@ -13,5 +13,8 @@ export function problemOf(error: unknown, requestId: string, onFault: OnFault): 
     return failure('service_unavailable', 'The database is not responding. Nothing was charged. Try again.', {
       retryAfterSeconds: 1,
     })
-  return failure('internal_error', `Something went wrong on our side. Nothing was charged. If it happens again, contact support and quote ${requestId}.`)
+  return failure(
+    'internal_error',
+    `Something went wrong on our side. Nothing was charged. If it happens again, contact support and quote ${requestId}.`,
+  )
 }

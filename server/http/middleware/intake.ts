@@ -3,61 +3,61 @@ import { type Failure, failure } from '../../core/failure'
 import type { ByteShare, BytesUnderWay, Overfull } from '../../core/limits/bytes-under-way'
 import { err, ok, type Result } from '../../core/result'
 
-/** A body must bring so much in a second, on the average of a period (spec-answers 9). */
-const LEAST_BYTES_PER_SECOND = 4 * 1024
+/** The minimum average upload speed within a period (spec-answers 9). */
+const MIN_BYTES_PER_SECOND = 4 * 1024
 const PERIOD_MS = 10_000
-/** How often those are looked for that bring nothing at all. */
-const LOOK_MS = 1000
+/** How often to check for bodies that have stalled. */
+const CHECK_MS = 1000
 
-/** Whose bodies count together. */
+/** The account or address that a body counts against. */
 export type BodyOwner = `account ${string}` | `address ${string}`
 
-/** A body as it came, and its bytes' room, which is to be given back once nobody holds them any more. */
+/** A received body. Its memory stays reserved until `giveBack` is called. */
 export interface TakenBody {
-  /** In the order they came. */
+  /** In order of arrival. */
   readonly chunks: readonly Uint8Array<ArrayBuffer>[]
   readonly byteLength: number
   giveBack(): void
 }
 
-/** What may come, and who looks at it on its way. */
+/** The limits of a body, and a check that runs while it arrives. */
 export interface BodyTerms {
-  readonly mostBytes: number
-  /** Null: however long, as long as it keeps its pace. */
-  readonly mostMs?: number
-  /** Judges each part as it comes, which is never empty. A failure ends the body. */
+  readonly maxBytes: number
+  /** Maximum total time. If absent, only the minimum speed applies. */
+  readonly maxMs?: number
+  /** Checks each chunk as it arrives; chunks are never empty. A failure ends the body. */
   judge(chunk: Uint8Array): Failure | null
 }
 
-/** A request whose body may be read, and whom it counts on. */
+/** A request whose body can be read, and the owner it counts against. */
 export interface BodySource {
   readonly request: Request
   readonly intake: Intake
   readonly bodyOwner: BodyOwner
 }
 
-/** Takes bodies in: bounded in bytes and time, counted on their owner while they are held. */
+/** Reads request bodies with limits on size and time. Their bytes count against their owner while they are in memory. */
 export class Intake {
   private readonly room: BytesUnderWay
   private readonly clock: Clock
-  private readonly coming = new Set<Arriving>()
-  private look: ReturnType<typeof setInterval> | null = null
+  private readonly arriving = new Set<Arriving>()
+  private timer: ReturnType<typeof setInterval> | null = null
 
-  /** `clock` counts time that passes; the time of day may be set while a body is under way. */
+  /** `clock` must be monotonic: the time of day can be changed while a body arrives. */
   constructor(room: BytesUnderWay, clock: Clock) {
     this.room = room
     this.clock = clock
   }
 
   /**
-   * Reads a body to its end. On a failure nothing of it is held, and what still comes is thrown away: a connection that ended with the
-   * answer would take the answer from a sender who is still sending. Only who sends too slowly is hung up on.
+   * Reads a body to its end. After a failure nothing of it stays in memory and the rest is discarded instead of closing the
+   * connection, because a client that is still sending would not see the response. Only connections that are too slow are closed.
    */
   async take(request: Request, owner: BodyOwner, terms: BodyTerms): Promise<Result<TakenBody, Failure>> {
     const { body } = request
     const share = this.room.share(owner)
     const announced = Number(request.headers.get('content-length') ?? 0)
-    if (announced > terms.mostBytes) return err(tooLarge(terms.mostBytes))
+    if (announced > terms.maxBytes) return err(tooLarge(terms.maxBytes))
     const overfull = share.lacks(announced)
     if (overfull) return err(noRoom(overfull, owner))
     if (!body) return ok({ chunks: [], byteLength: 0, giveBack: share.giveBack })
@@ -73,22 +73,22 @@ export class Intake {
   }
 
   private watch(arriving: Arriving): void {
-    this.coming.add(arriving)
-    this.look ??= setInterval(() => {
-      for (const one of this.coming) one.judgePace()
-    }, LOOK_MS)
-    this.look.unref()
+    this.arriving.add(arriving)
+    this.timer ??= setInterval(() => {
+      for (const one of this.arriving) one.checkPace()
+    }, CHECK_MS)
+    this.timer.unref()
   }
 
   private unwatch(arriving: Arriving): void {
-    this.coming.delete(arriving)
-    if (this.coming.size > 0 || !this.look) return
-    clearInterval(this.look)
-    this.look = null
+    this.arriving.delete(arriving)
+    if (this.arriving.size > 0 || !this.timer) return
+    clearInterval(this.timer)
+    this.timer = null
   }
 }
 
-/** Reads the body of a request, counted on its owner. */
+/** Reads the body of a request and counts it against its owner. */
 export function takeBody(
   { request, intake, bodyOwner }: BodySource,
   terms: BodyTerms,
@@ -96,16 +96,16 @@ export function takeBody(
   return intake.take(request, bodyOwner, terms)
 }
 
-/** One body on its way in. */
+/** A body that is being received. */
 class Arriving {
   private readonly reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
   private readonly terms: BodyTerms
   private readonly share: ByteShare
   private readonly owner: BodyOwner
   private readonly clock: Clock
-  private readonly begun: number
-  private periodBegun: number
-  private inPeriod = 0
+  private readonly start: number
+  private periodStart: number
+  private bytesInPeriod = 0
   private problem: Failure | null = null
 
   constructor(
@@ -118,8 +118,8 @@ class Arriving {
     this.share = share
     this.owner = owner
     this.clock = clock
-    this.begun = clock.now()
-    this.periodBegun = this.begun
+    this.start = clock.now()
+    this.periodStart = this.start
   }
 
   async whole(): Promise<Result<Omit<TakenBody, 'giveBack'>, Failure>> {
@@ -132,7 +132,7 @@ class Arriving {
         if (done) return ok({ chunks, byteLength: length })
         if (value.byteLength === 0) continue
         length += value.byteLength
-        const problem = this.judged(value, length)
+        const problem = this.check(value, length)
         if (problem) {
           this.end(problem)
           return err(problem)
@@ -140,47 +140,49 @@ class Arriving {
         chunks.push(value)
       }
     } catch {
-      return err(this.problem ?? failure('invalid_request', 'The body ended early.', { closes: true }))
+      return err(
+        this.problem ?? failure('invalid_request', 'The body was cut off. Send the request again.', { closes: true }),
+      )
     }
   }
 
-  /** Ends a body that comes too slowly, also while nothing of it comes. */
-  judgePace(): void {
+  /** Ends a body that arrives too slowly or has stalled. */
+  checkPace(): void {
     const now = this.clock.now()
-    const { mostMs } = this.terms
-    const elapsed = now - this.periodBegun
-    if (mostMs !== undefined && now - this.begun > mostMs)
-      this.end(tooSlow(`The body did not come to its end within ${mostMs / 1000} seconds.`))
+    const { maxMs } = this.terms
+    const elapsed = now - this.periodStart
+    if (maxMs !== undefined && now - this.start > maxMs)
+      this.end(tooSlow(`The body did not arrive within ${maxMs / 1000} seconds.`))
     else if (elapsed < PERIOD_MS) return
-    else if (this.inPeriod < (LEAST_BYTES_PER_SECOND * elapsed) / 1000)
-      this.end(tooSlow(`The body came with less than ${LEAST_BYTES_PER_SECOND} bytes a second.`))
-    this.periodBegun = now
-    this.inPeriod = 0
+    else if (this.bytesInPeriod < (MIN_BYTES_PER_SECOND * elapsed) / 1000)
+      this.end(tooSlow(`The body arrived at less than ${MIN_BYTES_PER_SECOND} bytes per second.`))
+    this.periodStart = now
+    this.bytesInPeriod = 0
   }
 
-  private judged(chunk: Uint8Array, length: number): Failure | null {
-    const { mostBytes } = this.terms
-    if (length > mostBytes) return tooLarge(mostBytes)
+  private check(chunk: Uint8Array, length: number): Failure | null {
+    const { maxBytes } = this.terms
+    if (length > maxBytes) return tooLarge(maxBytes)
     const overfull = this.share.take(chunk.byteLength)
     if (overfull) return noRoom(overfull, this.owner)
-    this.inPeriod += chunk.byteLength
-    this.judgePace()
+    this.bytesInPeriod += chunk.byteLength
+    this.checkPace()
     return this.problem ?? this.terms.judge(chunk)
   }
 
   private end(problem: Failure): void {
     this.problem ??= problem
-    // It may have ended by itself; a read that waits is told that it is over.
+    // Cancelling fails if the body has already ended. A pending read resolves as done.
     this.reader.cancel().catch(() => undefined)
   }
 }
 
-function tooLarge(most: number): Failure {
-  return failure('payload_too_large', `The body may have at most ${most} bytes.`)
+function tooLarge(maxBytes: number): Failure {
+  return failure('payload_too_large', `The body is larger than the maximum of ${maxBytes} bytes.`)
 }
 
 function tooSlow(message: string): Failure {
-  return failure('request_timeout', `${message} Send it again.`, { closes: true })
+  return failure('request_timeout', `${message} Send the request again.`, { closes: true })
 }
 
 function noRoom(overfull: Overfull, owner: BodyOwner): Failure {
@@ -188,6 +190,6 @@ function noRoom(overfull: Overfull, owner: BodyOwner): Failure {
   if (overfull === 'all')
     return failure('service_unavailable', 'The gateway is receiving too many large requests at once. Try again.', wait)
   const limitSource = owner.startsWith('account ') ? 'account' : 'address'
-  const message = `This ${limitSource} is uploading too much data at once. Wait for a call to finish, then try again.`
+  const message = `This ${limitSource} is uploading too much data at once. Wait until another request has finished, then try again.`
   return failure('rate_limit_exceeded', message, { ...wait, limitSource })
 }

@@ -15,7 +15,7 @@ const LONG_BODY_SCAN_BYTES = 64 * 1024
  */
 export async function readJson(source: BodySource): Promise<Result<unknown, Failure>> {
   const { judge } = jsonJudge(source.request.headers, SERVED_BODY_BOUNDS)
-  const taken = await takeBody(source, { mostBytes: MAX_JSON_BYTES, judge })
+  const taken = await takeBody(source, { maxBytes: MAX_JSON_BYTES, judge })
   if (!taken.ok) return taken
   const { chunks, byteLength, giveBack } = taken.value
   try {
@@ -33,21 +33,21 @@ export async function readJson(source: BodySource): Promise<Result<unknown, Fail
  */
 export async function readJsonChunks(
   source: BodySource,
-  mostBytes: number,
-  mostMs?: number,
+  maxBytes: number,
+  maxMs?: number,
 ): Promise<Result<TakenBody & ArrivedBody, Failure>> {
   const { judge, parts } = jsonJudge(source.request.headers, BODY_BOUNDS)
-  const taken = await takeBody(source, { mostBytes, ...(mostMs !== undefined && { mostMs }), judge })
+  const taken = await takeBody(source, { maxBytes, ...(maxMs !== undefined && { maxMs }), judge })
   return taken.ok ? ok({ ...taken.value, parts: parts() }) : taken
 }
 
 /** The request with its body read into memory, for handlers that parse it themselves. JSON is checked against the bounds. */
-export async function withTakenBody(source: BodySource, mostBytes: number): Promise<Result<Request, Failure>> {
+export async function withTakenBody(source: BodySource, maxBytes: number): Promise<Result<Request, Failure>> {
   const { request } = source
   if (!request.body) return ok(request)
   const isJson = isJsonType(request.headers.get('content-type'))
   const judge = isJson ? jsonJudge(request.headers, SERVED_BODY_BOUNDS).judge : () => null
-  const taken = await takeBody(source, { mostBytes, judge })
+  const taken = await takeBody(source, { maxBytes, judge })
   if (!taken.ok) return taken
   const { method, headers, signal } = request
   const { chunks, byteLength, giveBack } = taken.value
@@ -65,7 +65,7 @@ function jsonJudge(headers: Headers, bounds: JsonBounds): JsonJudge {
   const scan = new JsonScan(bounds)
   const tooMuch = failure('invalid_request', beyondBounds(bounds))
   const isLong = Number(headers.get('content-length') ?? 0) > SHORT_BODY_BYTES
-  const mostScanned = isLong ? LONG_BODY_SCAN_BYTES : SHORT_BODY_BYTES
+  const maxScanned = isLong ? LONG_BODY_SCAN_BYTES : SHORT_BODY_BYTES
   let isDeclared = false
   let came = 0
   return {
@@ -73,11 +73,11 @@ function jsonJudge(headers: Headers, bounds: JsonBounds): JsonJudge {
       isDeclared ||= isJsonType(headers.get('content-type'))
       if (!isDeclared) return NOT_DECLARED
       // A chunk may be many mebibytes, so only the beginning of a long body is scanned here.
-      const part = chunk.subarray(0, Math.max(0, mostScanned - came))
+      const part = chunk.subarray(0, Math.max(0, maxScanned - came))
       came += chunk.byteLength
       return scan.push(part) ? null : tooMuch
     },
-    parts: () => (came <= mostScanned ? scan.partsSoFar : null),
+    parts: () => (came <= maxScanned ? scan.partsSoFar : null),
   }
 }
 

@@ -1,5 +1,5 @@
 import { failure } from '../../core/failure'
-import { type Endpoints, isProbe, wrongMethod } from '../routing/endpoint-table'
+import { type Endpoints, isProbe, UNKNOWN_ENDPOINT, wrongMethod } from '../routing/endpoint-table'
 import type { DashboardFiles } from '../system/dashboard-files'
 import { Failed, failureResponse } from './failures'
 import { type OnFault, problemOf } from './fault'
@@ -54,9 +54,6 @@ export function requestHooks(options: RequestHookOptions, endpoints: Endpoints) 
       if (code !== 'NOT_FOUND') return refuse(context, error)
       const allow = endpoints.table.methodsAt(context.url.pathname)
       if (allow.length > 0) return refuse(context, new Failed(wrongMethod(request.method, allow)))
-      return (
-        dashboard.answer(request) ??
-        refuse(context, new Failed(failure('unknown_endpoint', 'There is no such endpoint.')))
-      )
+      return dashboard.answer(request) ?? refuse(context, new Failed(UNKNOWN_ENDPOINT.failure))
     })
 }

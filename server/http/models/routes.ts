@@ -32,7 +32,7 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
     const model = catalogue.byId(id)
     if (model) return reply.free(wireModel(model))
     return reply.refuse(
-      failure('unknown_model', 'There is no such model. GET /v1/models lists the available models.', {
+      failure('unknown_model', 'This model does not exist. GET /v1/models lists the available models.', {
         param: 'model',
       }),
     )

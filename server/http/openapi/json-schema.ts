@@ -148,7 +148,9 @@ export function whole(description: string, bounds: { readonly minimum?: number; 
       ? `must be an integer from ${minimum ?? 0} to ${maximum}`
       : minimum === undefined
         ? 'must be an integer'
-        : minimum === 1 ? 'must be a positive integer' : `must be an integer of at least ${minimum}`
+        : minimum === 1
+          ? 'must be a positive integer'
+          : `must be an integer of at least ${minimum}`
   return judged<number>({ type: 'integer', description, ...bounds }, (value) => {
     const number = Number.isSafeInteger(value) ? Number(value) : Number.NaN
     return number >= (minimum ?? Number.NEGATIVE_INFINITY) && number <= (maximum ?? number) ? null : rule

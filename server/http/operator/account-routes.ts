@@ -10,7 +10,7 @@ import { operatorGate } from './operator-gate'
 
 const ACCOUNTS_QUERY = {
   ...PAGE_QUERY,
-  search: { in: 'query', kind: 'text', min: 1, max: 200, description: 'Part of an e-mail address or name, or an id.' },
+  search: { in: 'query', kind: 'text', min: 1, max: 200, description: 'Part of an email address or name, or an id.' },
 } as const satisfies ParameterTable
 
 /** Accounts as an operator sees and changes them (spec-answers 4). Only for operators; every change is audited. */

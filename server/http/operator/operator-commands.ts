@@ -124,7 +124,7 @@ async function setPrice(parts: OperatorParts, actor: Actor, body: CommandBody): 
     : set
 }
 
-/** An account by its id, or by the e-mail address that its owner confirmed: anybody may sign up with the address of another. */
+/** An account by its id, or by the email address that its owner confirmed: anybody may sign up with the address of another. */
 async function findAccount({ accounts, identity }: OperatorParts, name: unknown): Promise<Result<Account, Failure>> {
   const text = String(name ?? '')
   const byId = await accounts.byId(text as AccountId) // any text: an id that does not exist is found nowhere
@@ -133,7 +133,7 @@ async function findAccount({ accounts, identity }: OperatorParts, name: unknown)
   const account = user && (await accounts.byUser(user.id))
   if (!account) return err(failure('resource_not_found', `There is no account ${text.slice(0, 100)}.`))
   if (user.emailConfirmed) return ok(account)
-  const rule = 'Nobody has confirmed this e-mail address, so it does not show whose account this is'
+  const rule = 'Nobody has confirmed this email address, so it does not show whose account this is'
   return wrong(`${rule}. If you know that ${account.id} is the right one, use that id.`, 'account')
 }
 
@@ -150,7 +150,7 @@ async function listAccounts(parts: OperatorParts, search: unknown): Answer {
   return ok({ accounts: await Promise.all(accounts.map((account) => describeAccount(parts, account))), prices })
 }
 
-/** The account of that id, or those whose e-mail address or name holds the text. */
+/** The account of that id, or those whose email address or name holds the text. */
 export async function searchAccounts({ accounts, identity }: OperatorParts, text: string): Promise<readonly Account[]> {
   const byId = await accounts.byId(text as AccountId) // any text: an id that does not exist is found nowhere
   if (byId) return [byId]

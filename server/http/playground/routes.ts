@@ -42,7 +42,11 @@ export function tryRoutes(
 }
 
 /** The call that the body describes. */
-function describedCall(body: unknown, origin: string, table: EndpointTable): { keyId: string; url: URL; init: RequestInit } {
+function describedCall(
+  body: unknown,
+  origin: string,
+  table: EndpointTable,
+): { keyId: string; url: URL; init: RequestInit } {
   const sent = judgeBody(TriedCall, body)
   const { path, method } = sent.form
   const url = path?.startsWith('/') ? URL.parse(path, origin) : null

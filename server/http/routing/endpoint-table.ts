@@ -13,10 +13,10 @@ export function isProbe(path: string): boolean {
 }
 
 /** The route of a path that matches no endpoint. */
-export const UNKNOWN_ENDPOINT: Route = {
+export const UNKNOWN_ENDPOINT = {
   kind: 'unmatched',
-  failure: failure('unknown_endpoint', 'There is no such endpoint.'),
-}
+  failure: failure('unknown_endpoint', 'This endpoint does not exist. Check the path; /docs lists all endpoints.'),
+} as const satisfies Route
 
 /** A route as mounted in Elysia. */
 export interface MountedRoute {
@@ -58,7 +58,7 @@ export class EndpointTable {
     for (const { method, path, hooks } of open)
       if (declaredEndpoint(hooks))
         throw new Error(
-          `${method} ${path} is declared as an endpoint, but no key is taken there. Mount it below /v1 or /apis.`,
+          `${method} ${path} is declared as an endpoint, but its path accepts no keys. Mount it under /v1 or /apis.`,
         )
   }
 

@@ -40,7 +40,9 @@ export class Thumbnails {
     const busy = this.underWay.get(account) ?? 0
     if (busy >= MAX_CONCURRENT)
       return err(
-        failure('rate_limit_exceeded', 'Too many images are being loaded at once. Try again in a moment.', { retryAfterSeconds: 1 }),
+        failure('rate_limit_exceeded', 'Too many images are being loaded at once. Try again in a moment.', {
+          retryAfterSeconds: 1,
+        }),
       )
     this.underWay.set(account, busy + 1)
     try {

@@ -68,11 +68,7 @@ function wordsOf(end: LinkEnd | Confirmed): { status: number; title: string; wor
     case 'expired':
       return page(400, 'This link has expired', `Links are valid for ten minutes. ${AGAIN}`)
     case 'replayed':
-      return page(
-        400,
-        'This link was already used',
-        `Each link works once. Nothing was changed. ${IF_NOT_LINKED}`,
-      )
+      return page(400, 'This link was already used', `Each link works once. Nothing was changed. ${IF_NOT_LINKED}`)
     case 'wrong_state':
       return page(
         400,

@@ -1,6 +1,5 @@
 import { accepted } from '../../core/accounts/submitted'
 import { formatAddress } from '../../core/credentials/address'
-import { failure } from '../../core/failure'
 import { countedOn } from '../../pipeline/call'
 import { actingKey, SOCIAL_SALES } from '../../pipeline/social/social-actions'
 import { CALL_OPTIONS } from '../middleware/call-options'
@@ -10,6 +9,8 @@ import { askedBy, type PricedCalls } from '../middleware/priced'
 import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import { freeEndpoint, type GatedCall, operationEndpoint, publicEndpoint, served } from '../routing/endpoint'
+
+import { UNKNOWN_ENDPOINT } from '../routing/endpoint-table'
 import { dataDocs, routeParameters } from '../search/docs'
 import { CONFIRM_PATH, callbackPage } from './callback-page'
 import { SOCIAL_LINK_DOCS } from './docs'
@@ -50,7 +51,7 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
       ...served(
         CALLBACK,
         async ({ context: { reply, url } }) => {
-          if (!social) return reply.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
+          if (!social) return reply.refuse(UNKNOWN_ENDPOINT.failure)
           const { searchParams: query } = url
           const only = (name: string) => (query.getAll(name).length === 1 ? query.get(name) : null)
           const callback = { state: only('state'), code: only('code'), error: only('error') }
@@ -68,7 +69,7 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
       ...served(
         CONFIRM,
         async ({ context: { reply, request } }) => {
-          if (!social) return reply.refuse(failure('unknown_endpoint', 'There is no such endpoint.'))
+          if (!social) return reply.refuse(UNKNOWN_ENDPOINT.failure)
           const shown = await pressed(request)
           const end = shown
             ? await social.approvals.confirm(shown.link, shown.proof, AbortSignal.timeout(FINISH_MS))

@@ -36,9 +36,13 @@ export function eventRoutes(parts: EventParts) {
       const watcher = events.watch(accountId)
       if (!watcher)
         throw new Failed(
-          failure('rate_limit_exceeded', 'Too many dashboard pages of this account are open. Close some to get live updates.', {
-            retryAfterSeconds: 30,
-          }),
+          failure(
+            'rate_limit_exceeded',
+            'Too many dashboard pages of this account are open. Close some to get live updates.',
+            {
+              retryAfterSeconds: 30,
+            },
+          ),
         )
       context.request.signal.addEventListener('abort', () => watcher.close(), { once: true })
       return new Response(eventStream(parts, context, accountId, watcher), {

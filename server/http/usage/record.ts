@@ -41,7 +41,10 @@ const call = {
   code: orNull(text('The error code; null for a success.')),
   ...tokens,
   usage_source: orNull(
-    oneOf(['exact', 'estimated'], '`exact`: the vendor counted the tokens. `estimated`: the gateway estimated them from the content.'),
+    oneOf(
+      ['exact', 'estimated'],
+      '`exact`: the vendor counted the tokens. `estimated`: the gateway estimated them from the content.',
+    ),
   ),
   cost_micros_usd: microsUsd('What it cost.', { minimum: 0 }),
   latency_ms: count('Milliseconds it took.'),

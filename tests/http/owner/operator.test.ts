@@ -69,7 +69,7 @@ describe('accounts', () => {
     expect(await refusalOf(operator.api('/api/operator/accounts?cursor=nothing'))).toMatchObject({ status: 400 })
   })
 
-  test.each(['hopper', 'GRACE.', 'hopper@EXAMPLE'])('are found by a part of the e-mail address: %s', async (search) => {
+  test.each(['hopper', 'GRACE.', 'hopper@EXAMPLE'])('are found by a part of the email address: %s', async (search) => {
     expect((await accounts(`?search=${search}`)).accounts.map((account) => account.id)).toEqual([id])
   })
 

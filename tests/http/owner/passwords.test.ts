@@ -149,7 +149,7 @@ describe('a password', () => {
   })
 })
 
-describe('an e-mail address', () => {
+describe('an email address', () => {
   const ask = (who: Owner, email: unknown) => who.api('/api/settings/email', { email })
   const confirm = (token: string, headers = {}) => post(gateway, '/api/settings/email/confirm', { token }, headers)
 

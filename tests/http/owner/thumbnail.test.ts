@@ -89,7 +89,7 @@ describe('GET /api/thumbnail', () => {
     expect(refusal).toMatchObject({
       status: 404,
       code: 'resource_not_found',
-      message: 'There is no image at this address.',
+      message: 'This image could not be loaded.',
     })
   })
 

@@ -55,8 +55,8 @@ describe('POST /apis/v1/social/auth_social (spec 4.3)', () => {
 
   describe('400', () => {
     test.each([
-      ['{"scopes":["tweet.write","tweets.write","like.read"]}', 'scopes', 'tweets.write like.read'],
-      ['{"scopes":[]}', 'scopes', 'one scope or more'],
+      ['{"scopes":["tweet.write","tweets.write","like.read"]}', 'scopes', 'tweets.write, like.read'],
+      ['{"scopes":[]}', 'scopes', 'list of 1 to 50 scopes'],
       ['{"scopes":"tweet.write"}', 'scopes', 'must be a list'],
       ['{"scopes":[7]}', 'scopes', '7'],
       ['{"scope":["tweet.write"]}', 'scope', 'not a known property'],
@@ -137,7 +137,7 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
     const query = await decide(gateway, await startLink(gateway, made))
     await confirmed(gateway, query)
     const page = await pageOf(await comeBack(gateway, query))
-    expect([page.status, page.text.includes('was used already')]).toEqual([400, true])
+    expect([page.status, page.text.includes('was already used')]).toEqual([400, true])
     expect((await me(made)).status).toBe(200)
   })
 
@@ -152,16 +152,16 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
     ['a state that nobody issued', `code=abc&state=${'A'.repeat(43)}`],
     ['two states', `code=abc&state=${'A'.repeat(43)}&state=${'B'.repeat(43)}`],
     ['markup for a state', 'code=abc&state=%3Cscript%3Ealert(1)%3C/script%3E'],
-  ])('with %s says that the link is not known', async (_, query) => {
+  ])('with %s says that the link is not valid', async (_, query) => {
     const page = await pageOf(await comeBack(gateway, new URLSearchParams(query)))
-    expect([page.status, page.text.includes('is not known')]).toEqual([400, true])
+    expect([page.status, page.text.includes('is not valid')]).toEqual([400, true])
     expect(page.text).not.toContain('<script')
   })
 
-  test('with a forged code says that it did not work', async () => {
+  test('with a forged code says that the account could not be linked', async () => {
     const { state } = await startLink(gateway, await key())
     const page = await pageOf(await comeBack(gateway, new URLSearchParams({ state, code: 'forged' })))
-    expect([page.status, page.text.includes('did not work')]).toEqual([502, true])
+    expect([page.status, page.text.includes('could not be linked')]).toEqual([502, true])
   })
 
   test('leads nowhere else, whatever its query asks for: there is no open redirect', async () => {
@@ -188,7 +188,7 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
     }
     await gateway.core.keys.revoke(owner, made.id)
     const page = await pageOf(await comeBack(gateway, query))
-    expect([page.status, page.text.includes('has no access any more')]).toEqual([400, true])
+    expect([page.status, page.text.includes('has no longer has access')]).toEqual([400, true])
   })
 
   test('takes GET only', async () => {
