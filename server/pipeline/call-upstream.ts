@@ -3,22 +3,22 @@ import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../c
 import { err, ok, type Result } from '../core/result'
 import { type Within, withDeadline } from './with-deadline'
 
-/** The largest answer that is taken from an upstream (spec-answers 2). */
+/** The largest answer accepted from an upstream (spec-answers 2). */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
-/** What an upstream says about our own credential or balance there. A caller must not mistake it for its own. */
+/** Statuses about the gateway's own credential or balance at the upstream. A caller must not mistake them for its own. */
 const ABOUT_US = new Set([401, 402, 403])
 
-/** Why there is no answer, and whether it is certain that nothing was done, so that a retry is safe. */
+/** Why there is no answer. `didNothing`: the upstream certainly did nothing, so a retry is safe. */
 export interface Unanswered {
   readonly failure: Failure
   readonly didNothing: boolean
 }
 
-/** The failure of a caller who left before the upstream was asked. Nobody reads it. */
+/** The failure of a caller who hung up before the upstream was called. Nobody reads it. */
 export const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
 
-/** The failure of callers who still wait when the process ends. */
+/** The failure of calls that are still open when the process ends. */
 export const SHUTTING_DOWN = failure(
   'service_unavailable',
   'The gateway is shutting down and could not finish this call. You were not charged; send the request again.',
@@ -30,7 +30,7 @@ interface Forwarding extends Pick<Within, 'timeoutMs' | 'stop'> {
 }
 
 /**
- * Calls the provider, and translates its failures. Whatever it does, throwing included, comes back as an answer or a failure.
+ * Calls the provider and translates its failures. Always resolves to an answer or a failure, even if the provider throws.
  * `stop` ends the call early.
  */
 export async function callUpstream<I>(
@@ -39,7 +39,7 @@ export async function callUpstream<I>(
   origin: CallOrigin,
   { timeoutMs, stop, onTrouble }: Forwarding,
 ): Promise<Result<ProviderAnswer, Unanswered>> {
-  const late = 'no answer before the deadline, or before it was told to stop'
+  const late = 'no answer before the deadline, or before the call was canceled'
   const answer = await withDeadline(provider, input, origin, { timeoutMs, stop, late })
   if (!answer.ok) {
     if (answer.error.kind !== 'refused') onTrouble(provider.name, answer.error.reason)
@@ -56,19 +56,19 @@ export async function callUpstream<I>(
   return ok(answer.value)
 }
 
-/** We refused before the upstream was asked, or it refused the request. After any other failure the outcome is unknown. */
+/** The gateway refused before it called the upstream, or the upstream refused the request. After any other failure the outcome is unknown. */
 function surelyNothing(problem: UpstreamFailure): boolean {
   const { kind, passThrough: { status } = { status: 0 } } = problem
   return ['refused', 'rate_limited', 'invalid_input'].includes(kind) || (status >= 400 && status < 500)
 }
 
-/** A string has at most three bytes per unit of length, so most strings need no count. */
+/** A string has at most three bytes per UTF-16 unit, so the bytes of most strings need no counting. */
 function isTooLarge(body: ProviderAnswer['body']): boolean {
   if (typeof body !== 'string') return body.byteLength > MAX_ANSWER_BYTES
   return body.length * 3 > MAX_ANSWER_BYTES && Buffer.byteLength(body) > MAX_ANSWER_BYTES
 }
 
-/** What the caller is told about an upstream's failure. */
+/** The failure that the caller sees when an upstream fails. */
 export function toFailure(problem: UpstreamFailure): Failure {
   if (problem.failure) return problem.failure
   const { passThrough } = problem

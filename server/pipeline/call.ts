@@ -17,48 +17,48 @@ import type { Quote } from './quote'
 export type Credential =
   | { readonly kind: 'none' }
   | { readonly kind: 'api_key'; readonly secret: string }
-  /** A key whose owner is signed in and lets this one call go by it, without showing its secret. */
+  /** A key that its signed-in owner chose for this one call, without sending its secret. */
   | { readonly kind: 'own_key'; readonly id: KeyId }
   /** A payment for this one request (spec 5.3). */
   | { readonly kind: 'payment'; readonly shown: ShownPayment }
-  /** An app's access token, shown at an address of this audience. */
+  /** An app's access token, sent to a URL of this audience. */
   | { readonly kind: 'oauth_token'; readonly token: string; readonly audience: Audience }
 
-/** Where a call goes, as far as `authenticate` must know. `scope`: what an owner must have allowed an app that calls it. */
+/** What `authenticate` must know of the route. `scope`: the scope that an app needs to call it. */
 export type Route =
   | {
       readonly kind: 'priced'
       readonly operation: SoldName
       readonly scope: Scope
-      /** Whoever has no key may pay for the one request (spec 5.3); else a key is needed. */
+      /** A caller without a key may pay for the one request (spec 5.3). Otherwise a key is required. */
       readonly payable?: true
-      /** A further window beside the key's (spec 8): its name, and its requests per minute. */
+      /** The route's own window beside the key's (spec 8): its name and its requests per minute. */
       readonly window?: { readonly name: string; readonly rpm: number }
     }
-  /** A free route that needs a key, by the name that it has in the log; the wallet's also lets a payment in without one. */
+  /** A free route that needs a key, with its name in the log. The wallet route also accepts a payment without a key. */
   | { readonly kind: 'free'; readonly name: string; readonly scope: Scope | 'any'; readonly takesPayment?: true }
   /**
-   * A route for anybody, at the pace of its address. `paymentInBody`: what pays may stand in the body, so that whoever shows nothing is
-   * counted only once that was read (`Gate.count`).
+   * A route for everybody, limited per address. `paymentInBody`: the body may contain a payment, so a caller without a credential
+   * is counted only once the body was read (`Gate.count`).
    */
   | { readonly kind: 'public'; readonly paymentInBody?: true }
-  /** No such route, or a wrong method: the window is read, nothing is taken. */
+  /** No such route, or the wrong method. The window is read and nothing is counted. */
   | { readonly kind: 'unmatched'; readonly failure: Failure }
 
 /** A call that is not authenticated yet. */
 export interface IncomingCall {
   readonly id: RequestId
-  /** The caller's own `X-Request-ID`, when it sent a good one. */
+  /** The caller's own `X-Request-ID`, if it sent a valid one. */
   readonly clientRequestId: string | null
   readonly at: number
   readonly credential: Credential
   readonly address: Address
-  /** As it came. */
+  /** Exactly as received. */
   readonly request: { readonly method: string; readonly url: string }
   readonly route: Route
 }
 
-/** Who calls: the holder of a key, an app that an owner let in, or nobody known. */
+/** Who calls: the holder of a key, an app that an owner authorized, or an anonymous caller. */
 export type Caller =
   | { readonly kind: 'key'; readonly key: ApiKey; readonly account: Account }
   | AppCaller
@@ -71,10 +71,10 @@ export interface AppCaller {
   readonly account: Account
 }
 
-/** A caller whose account is known: what it spends comes off the account's balance. */
+/** A caller whose account is known. What it spends is charged to the account's balance. */
 export type KnownCaller = Exclude<Caller, { kind: 'anonymous' }>
 
-/** What the calls of a known caller are limited, counted and logged under. */
+/** The ids under which the calls of a known caller are limited, counted and logged. */
 export function countedOn(caller: KnownCaller): { readonly id: CredentialId; readonly poolId: PoolId } {
   return caller.kind === 'key' ? caller.key : caller.grant
 }
@@ -83,11 +83,11 @@ export function countedOn(caller: KnownCaller): { readonly id: CredentialId; rea
 export interface Identified {
   readonly caller: Caller
   readonly subjects: readonly Subject[]
-  /** Why the credential is none, once the address's window let the question through. */
+  /** Why the credential is not valid. Reported only if the address's window has room. */
   readonly refused: Failure | null
 }
 
-/** A call that `authenticate` let in. */
+/** A call that `authenticate` accepted. */
 export interface AuthenticatedCall {
   readonly incoming: IncomingCall
   readonly caller: Caller
@@ -95,7 +95,7 @@ export interface AuthenticatedCall {
   readonly readings: Readings
 }
 
-/** Whose turn a call is, where callers are served in turn: its account's; without one, that of what its address is limited by. */
+/** Who a call counts for where callers are served in turn: its account, or without one the subject that limits its address. */
 export function originOf({
   caller,
   incoming,
@@ -107,7 +107,7 @@ export function originOf({
   return { caller: isKnown ? `account ${caller.account.id}` : `address ${limitSubject(incoming.address)}` }
 }
 
-/** A call that `authenticate` refused. `caller` is set when the key was known, for the log. */
+/** A call that `authenticate` refused. `caller` names the key or app, if it was known, for the log. */
 export interface Refused {
   readonly incoming: IncomingCall
   readonly caller: Caller
@@ -115,13 +115,13 @@ export interface Refused {
   readonly readings: Readings
 }
 
-/** What a caller may ask of one call beside its input (spec-answers 5). */
+/** Options that a caller may set for one call beside its input (spec-answers 5). */
 export interface CallOptions {
-  /** `X-Max-Price-USD`: refuse, before anything runs, when it would cost more. */
+  /** `X-Max-Price-USD`: refuse the call, before anything runs, if it could cost more. */
   readonly maxPrice: Money | null
-  /** `X-Cost-Mode: quote`: say what it would cost; run and charge nothing. */
+  /** `X-Cost-Mode: quote`: return the price; run and charge nothing. */
   readonly quote: boolean
-  /** `Idempotency-Key`: answer a repeat as the first one, without a second charge. Ignored without an account. */
+  /** `Idempotency-Key`: return the first response to a repeat, without a second charge. Ignored without an account. */
   readonly idempotencyKey: string | null
 }
 
@@ -129,15 +129,15 @@ export interface CallOptions {
 export interface PaidCall {
   readonly authenticated: AuthenticatedCall
   readonly options: CallOptions
-  /** Aborts when the caller hangs up. It counts until the upstream is asked; of a local one, to its end. */
+  /** Aborts when the caller hangs up. Has an effect until the upstream is called; for a local upstream, until it answers. */
   readonly hangUp: AbortSignal
-  /** Takes one of the caller's places for its whole life, before anything of its body is read (spec-answers 9). */
+  /** Takes one of the caller's concurrency places until it ends, before any of its body is read (spec-answers 9). */
   readonly takesPlace: boolean
 }
 
 export type AnswerHeaders = Readonly<Record<string, string>>
 
-/** What a call would cost, which was not run; and what the caller could spend now. */
+/** What a call would cost, without running it, and what the caller could spend now. */
 export interface Quoted {
   readonly kind: 'quoted'
   readonly quote: Quote
@@ -148,9 +148,9 @@ export interface Quoted {
 export interface RefusedOutcome {
   readonly kind: 'refused'
   readonly failure: Failure
-  /** The windows, where they changed since `authenticate` read them. */
+  /** The windows, if they changed since `authenticate` read them. */
   readonly readings?: Readings | undefined
-  /** It was charged all the same, to a caller who had left: its row is written. */
+  /** The call was charged all the same, because its caller had hung up. Its usage row is written. */
   readonly isCharged?: true
 }
 
@@ -161,18 +161,18 @@ export type Outcome =
       readonly body: string | Uint8Array<ArrayBuffer>
       readonly headers: AnswerHeaders
       readonly cost: Money
-      /** Of a call that was paid for by itself. */
+      /** The receipt of a call that had a payment of its own. */
       readonly receipt: GivenReceipt | null
       readonly readings?: Readings | undefined
     }
-  /** Its cost is not known yet: it is charged, and its row written, when its body ends. */
+  /** The cost is not known yet: the call is charged, and its usage row written, when its body ends. */
   | {
       readonly kind: 'streaming'
       readonly body: ReadableStream<Uint8Array>
       readonly headers: AnswerHeaders
       readonly readings?: Readings | undefined
     }
-  /** Answered as the first time under its `Idempotency-Key`, and not charged again. */
+  /** The first response under this `Idempotency-Key`, returned again without another charge. */
   | { readonly kind: 'repeated'; readonly body: string; readonly headers: AnswerHeaders }
   | Quoted
   | RefusedOutcome

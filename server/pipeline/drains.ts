@@ -2,40 +2,40 @@ import { type Failure, failure } from '../core/failure'
 import type { AccountId } from '../core/ids'
 import { type Model, upstreamName } from '../core/models/model'
 
-/** A process has room for so many calls that nobody listens to. */
+/** The calls that one process runs on after their callers hung up. */
 const MAX_OF_PROCESS = 512
-/** An account may have this many times the calls of its tier running without a listener. */
+/** An account may have this many times its tier's concurrent calls running after their callers hung up. */
 const TIMES_THE_TIER = 2
 const RETRY_SECONDS = 5
 
-/** A call whose caller may leave while it goes on. */
+/** A call that goes on when its caller hangs up. */
 export interface Drain {
-  /** The caller is gone. Free to repeat. */
+  /** The caller hung up. May be called repeatedly. */
   begin(): void
-  /** Which upstream it is at, once that is known. */
+  /** The upstream that answers the call, once that is known. */
   at(upstream: string): void
-  /** Must be called on every way out. Free to repeat. */
+  /** Must be called on every way out. May be called repeatedly. */
   end(): void
 }
 
 /**
- * Calls of models that go on to their end without their caller. None is cut to make room for another: whoever has some running is
- * refused new ones, when they are twice as many as its tier runs at once, or all together fill half of this process or of the
- * upstream. They also keep their places on their key.
+ * Model calls that run to their end after their caller hung up. None is aborted to make room for another. Instead, an account
+ * that has some running is refused new calls once it has twice as many as its tier's concurrency, or once all of them together
+ * fill half of this process or of the upstream. They also keep their concurrency places on their key.
  */
 export class Drains {
   private readonly byAccount = new Map<AccountId, number>()
   private readonly byUpstream = new Map<string, number>()
   private running = 0
 
-  /** Why a new call must wait, or null. `most`: the calls that the account's tier runs at once. */
-  refusal(account: AccountId, most: number, { upstreams }: Pick<Model, 'upstreams'>): Failure | null {
+  /** Why a new call must wait, or null. `concurrency`: the calls that the account's tier runs at once. */
+  refusal(account: AccountId, concurrency: number, { upstreams }: Pick<Model, 'upstreams'>): Failure | null {
     const own = this.byAccount.get(account) ?? 0
     if (own === 0) return null
     const isFull = upstreams.every(
       (upstream) => (this.byUpstream.get(upstreamName(upstream)) ?? 0) >= upstream.concurrency / 2,
     )
-    if (own < TIMES_THE_TIER * most && this.running < MAX_OF_PROCESS && !isFull) return null
+    if (own < TIMES_THE_TIER * concurrency && this.running < MAX_OF_PROCESS && !isFull) return null
     return failure(
       'rate_limit_exceeded',
       `${own} calls of this account are still running although their callers hung up. New calls are accepted once some of them have ended. Retry in ${RETRY_SECONDS} s.`,
@@ -43,7 +43,7 @@ export class Drains {
     )
   }
 
-  /** For a call that is about to begin. */
+  /** Registers a call that is about to begin. */
   open(account: AccountId, { upstreams }: Pick<Model, 'upstreams'>): Drain {
     let upstream = upstreams[0] ? upstreamName(upstreams[0]) : ''
     let state: 'listened to' | 'alone' | 'over' = 'listened to'

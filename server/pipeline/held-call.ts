@@ -11,30 +11,30 @@ import type { Reservation } from './funding/funding'
 import type { Ending, FirstCaller } from './idempotency/idempotency'
 import type { OpenCalls } from './open-calls'
 import { callRecord } from './record-call'
-import type { Captured, Charge, Kept, OpenCall, Work } from './work'
+import type { Captured, Charge, OpenCall, StoredAnswer, Work } from './work'
 
 export interface HeldCallDeps {
   readonly clock: Clock
   readonly journal: Pick<Journal, 'note'>
   readonly openCalls: OpenCalls
-  /** Money that the house lost: the upstream cost more than was held. */
+  /** Called when the upstream cost more than was held. The gateway absorbs the difference. */
   readonly onOverrun: (request: string, what: string, amount: Money) => void
 }
 
-/** The call, and what it had taken before its money. */
+/** The call, and what it took before its money was held. */
 interface HeldCallParts {
   readonly deps: HeldCallDeps
   readonly call: Pick<PaidCall, 'authenticated' | 'hangUp'>
   readonly work: Work
   readonly place: Ticket | null
-  /** Set under an `Idempotency-Key`. */
+  /** Set for a call with an `Idempotency-Key`. */
   readonly first: FirstCaller | null
 }
 
 /** A signal that never aborts. */
 const NEVER = new AbortController().signal
 
-/** A call with its money, its place and its key: the only place that captures or releases. */
+/** A call with its hold, its concurrency place and its idempotency key. The only code that captures or releases. */
 export class HeldCall implements OpenCall {
   readonly authenticated: AuthenticatedCall
   readonly hangUp: AbortSignal
@@ -71,7 +71,7 @@ export class HeldCall implements OpenCall {
     })
   }
 
-  /** Whether nothing is left to give back, and nobody waits for its end. */
+  /** True when everything was given back and nothing waits for the call to end. */
   get isOver(): boolean {
     return this.isGivenBack && !this.hasKey && !this.over
   }
@@ -80,7 +80,7 @@ export class HeldCall implements OpenCall {
     return (await this.reservation.persist?.(this.record(charge))) ?? false
   }
 
-  async charge(charge: Charge, kept: Kept): Promise<Result<Captured, Failure>> {
+  async charge(charge: Charge, kept: StoredAnswer): Promise<Result<Captured, Failure>> {
     const { deps, work, first, place } = this.parts
     const { charged, tokens, overrun = ZERO } = charge
     const { incoming, caller } = this.authenticated

@@ -1,9 +1,9 @@
-/** Calls that may take long (models, research, streams) and are under way, so that a stop can wait for them and break off the rest. */
+/** Open calls that may take long (models, research, streams), so that a shutdown can wait for them and abort the rest. */
 export class OpenCalls {
   private readonly open = new Map<object, () => Promise<void>>()
   private lastLeft: (() => void) | null = null
 
-  /** `breakOff` ends the call as the gateway's own doing; it resolves when the call is settled and gave everything back. */
+  /** `breakOff` aborts the call on the gateway's behalf. It resolves when the call is settled and gave everything back. */
   add(call: object, breakOff: () => Promise<void>): void {
     this.open.set(call, breakOff)
   }
@@ -13,12 +13,12 @@ export class OpenCalls {
     if (this.open.size === 0) this.lastLeft?.()
   }
 
-  /** Resolves when nothing is open; what is open after `mostMs` is broken off. */
-  async ended(mostMs: number): Promise<void> {
+  /** Resolves when no call is open. Calls that are open after `maxMs` are aborted. */
+  async ended(maxMs: number): Promise<void> {
     if (this.open.size === 0) return
     const left = new Promise<void>((resolve) => (this.lastLeft = resolve))
     let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, mostMs)))
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, maxMs)))
     await Promise.race([left, late])
     clearTimeout(timer)
     await Promise.all([...this.open.values()].map((breakOff) => breakOff()))

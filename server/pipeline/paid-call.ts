@@ -20,14 +20,14 @@ export interface PipelineDeps extends HeldCallDeps {
   readonly limiter: Limiter
   readonly ledger: Ledger
   readonly prices: PriceStore
-  /** Who pays for a call with a key, for one with a payment of its own, and for one with neither. */
+  /** Funding of a call with a key, of one with a payment, and of one with neither. */
   readonly funding: { readonly balance: Funding; readonly payment: Funding; readonly none: Funding }
   readonly idempotency: Idempotency
   readonly drains: Drains
   readonly onTrouble: (provider: string, reason: string) => void
 }
 
-/** A call with its work, and what it has taken before its money. */
+/** A call with its work, and what it took before any money was held. */
 interface Sale {
   readonly deps: PipelineDeps
   readonly call: PaidCall
@@ -36,7 +36,7 @@ interface Sale {
   readonly first: FirstCaller | null
 }
 
-/** How a sale ended. `end`: whether anything can have happened outside, for repeats; null while a stream goes on. */
+/** How a sale ended. `end` tells repeats whether anything may have happened upstream; null while a stream is open. */
 interface Sold {
   readonly outcome: Outcome
   readonly end: Ending | null
@@ -44,8 +44,8 @@ interface Sold {
 
 /**
  * The second half of every priced call (spec-answers 2): place, input, quote, max price, idempotency, limits, hold, upstream, charge.
- * Each step takes at most one thing, and what was taken is given back on every way out. A success is answered only after its
- * charge is durable, a failure is not charged, and a stream takes everything along to its end.
+ * Each step takes at most one resource, and everything taken is given back on every way out. A success is answered only after
+ * its charge is durable, a failure is not charged, and a stream keeps its resources until it ends.
  */
 export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: PrepareWork): Promise<Outcome> {
   const { authenticated } = call
@@ -63,12 +63,13 @@ export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: P
   }
 }
 
-/** What is decided ahead of limits and money: a quote, a bound on the price, a repeat. */
+/** Decides what comes before limits and money: quote, maximum price, repeat. */
 async function offered(deps: PipelineDeps, call: PaidCall, work: Work, place: Ticket | null): Promise<Outcome> {
   const { options, authenticated } = call
   const { quote } = work
   if (options.quote) return { kind: 'quoted', quote, balance: await spendable(deps.ledger, authenticated) }
-  if (options.maxPrice !== null && quote.most > options.maxPrice) return tooDear(quote.most, options.maxPrice)
+  if (options.maxPrice !== null && quote.maxCost > options.maxPrice)
+    return tooExpensive(quote.maxCost, options.maxPrice)
   const use = options.idempotencyKey === null ? null : await keyUseOf(deps.idempotency, call, work)
   if (use && !use.ok) return refused(use.error)
   if (use?.value?.kind === 'repeat') return { ...use.value, kind: 'repeated' }
@@ -95,7 +96,7 @@ async function sold(sale: Sale): Promise<Outcome> {
   }
 }
 
-/** Takes the limits and the money, or says what is missing. */
+/** Takes the limits and holds the money, or returns what is missing. */
 async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
   const { deps, call, work, place } = sale
   const load = work.load && place ? await takeLoad(deps, call, work.load, place) : null
@@ -108,7 +109,7 @@ async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
   return refused(problem, await readings(sale))
 }
 
-/** Asks the upstream, and charges what it gave. From the moment it is asked, a hang-up changes nothing (ADR 18). */
+/** Calls the upstream and charges its answer. From here on a hang-up changes nothing (ADR 18). */
 async function delivered(sale: Sale, open: HeldCall): Promise<Sold> {
   const { work, call } = sale
   const { keptAnswer, isPaid } = open.reservation
@@ -120,7 +121,7 @@ async function delivered(sale: Sale, open: HeldCall): Promise<Sold> {
     case 'stream':
       return streamed(sale, open, result)
     case 'failed': {
-      // Whoever left may owe what it cost; the answer is as for any failure, and nobody reads it.
+      // A caller who hung up may be charged for the cost. The reply is the same as for any failure, and nobody reads it.
       const owed = result.owed && (await open.charge(result.owed, 'cut'))
       if (owed?.ok) return { outcome: { ...refused(result.failure), isCharged: true }, end: 'done' }
       const end = work.effect === 'write' && !result.didNothing ? 'unknown' : 'nothing'
@@ -141,12 +142,12 @@ async function served(sale: Sale, open: HeldCall, answer: Extract<WorkResult, { 
   return { outcome: { kind: 'served', body, headers: age, cost, receipt, readings: now }, end: 'done' }
 }
 
-/** A stream's hold must be durable before its first byte (ADR 14); what is free leaves nothing to settle. */
+/** A stream's hold must be durable before its first byte (ADR 14). A free stream has nothing to settle. */
 async function streamed(sale: Sale, open: HeldCall, stream: Extract<WorkResult, { kind: 'stream' }>): Promise<Sold> {
   const { work } = sale
   let isOpen = false
   try {
-    if (work.quote.most > 0 && !(await open.persist(stream.lost))) return await failed(sale, open, NOT_PREPARED)
+    if (work.quote.maxCost > 0 && !(await open.persist(stream.lost))) return await failed(sale, open, NOT_PREPARED)
     const now = await readings(sale)
     const body = stream.open()
     isOpen = true
@@ -164,7 +165,7 @@ async function failed(sale: Sale, open: HeldCall, problem: Failure, end: Ending 
   return { outcome: refused(problem, await readings(sale)), end }
 }
 
-/** The windows of a call that takes a place, as they are now; for any other, those that `authenticate` read are still right. */
+/** The current windows of a call with a concurrency place. For any other call, those that `authenticate` read are still right. */
 async function readings({ deps, call, work, place }: Sale): Promise<Readings | undefined> {
   return place ? deps.limiter.read(work.load?.subjects ?? call.authenticated.subjects) : undefined
 }
@@ -173,9 +174,13 @@ function refused(problem: Failure, now?: Readings): RefusedOutcome {
   return { kind: 'refused', failure: problem, readings: now }
 }
 
-/** The answer that an earlier try with this payment got and could not give: of a fixed price, and paid. */
-function paidBefore({ quote: { most, version } }: Work, body: string): WorkResult {
-  return { kind: 'answer', body, charge: { charged: { cost: most, priceVersion: version, units: 1, unitPrice: most } } }
+/** The answer that an earlier attempt with this payment got but could not deliver: paid, and of a fixed price. */
+function paidBefore({ quote: { maxCost, version } }: Work, body: string): WorkResult {
+  return {
+    kind: 'answer',
+    body,
+    charge: { charged: { cost: maxCost, priceVersion: version, units: 1, unitPrice: maxCost } },
+  }
 }
 
 const NOT_PREPARED = failure(
@@ -186,12 +191,12 @@ const NOT_PREPARED = failure(
   },
 )
 
-/** What a payer is told whose payment went through before there was an answer: it is good for another try. */
+/** The failure for a payer whose payment settled before there was an answer: the credential is good for another attempt. */
 function stillGood(problem: Failure): Failure {
   const message = problem.message.replace(' You were not charged.', '')
   return {
     ...problem,
-    message: `${message} Your payment went through: ask again with the same credential; do not pay again.`,
+    message: `${message} Your payment went through: send the request again with the same credential; do not pay again.`,
   }
 }
 
@@ -200,7 +205,7 @@ function fundingOf({ funding }: PipelineDeps, { authenticated: { caller, incomin
   return incoming.credential.kind === 'payment' ? funding.payment : funding.none
 }
 
-/** Why what needs a first top-up is not sold yet, or null. */
+/** The refusal of what requires a first top-up, or null. */
 async function missingTopUp(ledger: Ledger, { authenticated }: PaidCall, what: string): Promise<Failure | null> {
   const balance = await ledger.balance(accountOf(authenticated))
   if (balance && balance.toppedUp > 0) return null
@@ -210,7 +215,7 @@ async function missingTopUp(ledger: Ledger, { authenticated }: PaidCall, what: s
   )
 }
 
-function tooDear(price: Money, most: Money): RefusedOutcome {
-  const message = `This request costs ${formatUsd(price)} USD, more than the ${formatUsd(most)} USD of X-Max-Price-USD.`
+function tooExpensive(price: Money, maxPrice: Money): RefusedOutcome {
+  const message = `This request costs ${formatUsd(price)} USD, more than the ${formatUsd(maxPrice)} USD of X-Max-Price-USD.`
   return refused(failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' }))
 }

@@ -5,7 +5,7 @@ import { callUpstream, HUNG_UP } from './call-upstream'
 import type { UnitQuote } from './quote'
 import type { CreditUse, OpenCall, Work, WorkResult } from './work'
 
-/** One question to a provider, with its input parsed: a search, an action of a linked account. */
+/** One call of a provider with parsed input: a search, or an action of a linked account. */
 export interface ProviderSale<I> {
   readonly operation: Pick<Operation, 'name' | 'effect' | 'timeoutMs'>
   readonly provider: Provider<I>
@@ -15,10 +15,10 @@ export interface ProviderSale<I> {
   readonly fingerprint: () => string
 }
 
-/** A provider that is asked outside is not told of a hang-up. */
+/** Remote providers are not aborted when the caller hangs up. */
 const NEVER = new AbortController().signal
 
-/** The work of an operation that one provider answers, at a price per unit of its answer. */
+/** The work of an operation that one provider answers, priced per unit of the answer. */
 export function providerWork<I>(
   deps: { readonly onTrouble: (provider: string, reason: string) => void },
   sale: ProviderSale<I>,
@@ -42,12 +42,12 @@ async function ask<I>(
   { provider, input, quote }: ProviderSale<I>,
   { isCredit, hangUp, timeoutMs, authenticated }: OpenCall,
 ): Promise<WorkResult> {
-  const asked = (isCredit && provider.onCredit) || provider
-  const stop = asked.isLocal ? hangUp : NEVER
-  const answer = await callUpstream(asked, input, originOf(authenticated), { timeoutMs, stop, onTrouble })
+  const source = (isCredit && provider.onCredit) || provider
+  const stop = source.isLocal ? hangUp : NEVER
+  const answer = await callUpstream(source, input, originOf(authenticated), { timeoutMs, stop, onTrouble })
   if (!answer.ok) return { kind: 'failed', ...answer.error }
-  // Only of what costs nothing may a hang-up still save the price.
-  if (asked.isLocal && hangUp.aborted) return { kind: 'failed', failure: HUNG_UP, didNothing: true }
+  // A hang-up may abort only a provider that costs nothing.
+  if (source.isLocal && hangUp.aborted) return { kind: 'failed', failure: HUNG_UP, didNothing: true }
   const { body, units = 1, ageSeconds } = answer.value
   const age = ageSeconds === undefined ? {} : { ageSeconds }
   return { kind: 'answer', body, charge: { charged: quote.charge(units) }, ...age }

@@ -5,22 +5,22 @@ import type { AccountId } from '../core/ids'
 import { type Money, times } from '../core/money'
 import type { Charged } from '../core/usage/call-record'
 
-/** What one call costs: `most` is held before the upstream is called, and an answer is charged what it came to, never more. */
+/** What one call costs: `maxCost` is held before the upstream is called, and an answer is charged its real cost, never more. */
 export interface Quote {
-  readonly most: Money
+  readonly maxCost: Money
   /** The catalogue version, or the id of the operator's price. */
   readonly version: string
-  /** Whether every success costs `most`. */
+  /** Whether every success costs exactly `maxCost`. */
   readonly fixed: boolean
 }
 
-/** The quote of what is sold by the unit. */
+/** The quote of an operation that is priced per unit. */
 export interface UnitQuote extends Quote {
-  /** The charge for an answer of so many units. More than were held for is a bug of the provider, and throws. */
+  /** The charge for an answer of this many units. Throws if there are more than were held for, which is a bug in the provider. */
   charge(units: number): Charged
 }
 
-/** Units of one price: a fixed price is one unit of it. */
+/** Quotes units at the operation's price. A fixed price is one unit. */
 export function quoteOf<T extends ParameterTable>(
   prices: PriceStore,
   operation: Operation<T>,
@@ -29,13 +29,13 @@ export function quoteOf<T extends ParameterTable>(
 ): UnitQuote {
   const { metering } = operation
   const price = priceOf(prices, metering ? metering.priceName(input) : operation.name, account)
-  const mostUnits = metering ? metering.mostUnits(input) : 1
+  const maxUnits = metering ? metering.maxUnits(input) : 1
   return {
-    most: times(price.amount, mostUnits),
+    maxCost: times(price.amount, maxUnits),
     version: price.version,
-    fixed: mostUnits === 1,
+    fixed: maxUnits === 1,
     charge(units) {
-      if (units > mostUnits) throw new Error(`an answer of ${units} units, where ${mostUnits} were held for`)
+      if (units > maxUnits) throw new Error(`an answer of ${units} units, but only ${maxUnits} were held for`)
       return { cost: times(price.amount, units), priceVersion: price.version, units, unitPrice: price.amount }
     },
   }

@@ -3,13 +3,13 @@ import type { AccountId } from '../core/ids'
 import { type CallRecord, type Charged, NO_TOKENS } from '../core/usage/call-record'
 import { type AuthenticatedCall, countedOn } from './call'
 
-/** Whose balance pays for a call of a known caller. */
+/** The account whose balance pays for a call. */
 export function accountOf({ caller }: Pick<AuthenticatedCall, 'caller'>): AccountId {
   if (caller.kind === 'anonymous') throw new Error('an anonymous caller has no account')
   return caller.account.id
 }
 
-/** The row of a call of a known key or app. */
+/** The usage row of a call with a key or by an app. */
 export function callRecord(
   { incoming, caller }: Pick<AuthenticatedCall, 'incoming' | 'caller'>,
   operation: string,

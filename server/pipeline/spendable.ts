@@ -2,7 +2,7 @@ import type { Ledger } from '../core/ledger/ledger'
 import { least, type Money, minus, ZERO } from '../core/money'
 import { type AuthenticatedCall, countedOn } from './call'
 
-/** What the caller could spend now: the lower of what is left of its own limit and the account's available balance. */
+/** What the caller can spend now: what is left of its own limit or the account's available balance, whichever is lower. */
 export async function spendable(
   ledger: Pick<Ledger, 'balance' | 'pool' | 'budget'>,
   { caller }: Pick<AuthenticatedCall, 'caller'>,

@@ -4,84 +4,84 @@ import { SHUTTING_DOWN } from './call-upstream'
 import { type Ending, GivenBytes } from './idempotency/idempotency'
 import type { Charge, EndCode, OpenCall } from './work'
 
-/** So many bytes that are charged for after the last time is written down as what a start would charge: some two thousand tokens. */
-const WRITTEN_DOWN_BYTES = 8192
-/** What an upstream had sent when its caller hung up is still read, for so long, before it is told to stop. */
+/** After this many more charged bytes (about 2,000 tokens), the charge that a restart would apply is persisted again. */
+const PERSIST_EVERY_BYTES = 8192
+/** After a hang-up, how long the gateway still reads what the upstream had already sent before it cancels the stream. */
 const LAST_READS_MS = 100
 
-/** Why reading stopped before the upstream's own end. */
+/** Why reading stopped before the upstream ended. */
 type Stopped = 'told_to' | 'late' | 'silent' | 'shutdown'
 
 export interface StreamDeps {
   readonly clock: Clock
-  /** The caller of a stream that lasts longer is told so, and goes: the stream is as one whose caller hung up. */
+  /** A longer stream sends its caller a failure and then counts as one whose caller hung up. */
   readonly longestStreamMs: number
   readonly onTrouble: (upstream: string, reason: string) => void
 }
 
-/** A success of an upstream, whose headers are there and whose body comes. */
+/** A successful upstream response whose headers have arrived and whose body follows. */
 export interface UpstreamStream {
-  /** Which upstream it is, for the log. */
+  /** The upstream's name, for the log. */
   readonly upstream: string
   readonly contentType: string
   readonly body: ReadableStream<Uint8Array>
-  /** Longest silence within the body. */
+  /** The longest silence allowed within the body. */
   readonly idleMs: number
-  /** Longest that it goes on once its caller is gone. */
+  /** How long it may go on after its caller hung up. */
   readonly drainMs: number
-  /** Gives the upstream's place back, and cancels what still comes. Free to repeat. */
+  /** Frees the upstream's place and cancels the rest of the body. May be called repeatedly. */
   close(): void
 }
 
-/** Follows a stream. */
+/** Meters a stream. */
 export interface Meter {
-  /** What may be sent on. The end that the stream has by itself is kept back until the charge is durable. */
+  /** Returns what may be sent to the caller now. The stream's own end is held back until the charge is durable. */
   push(chunk: Uint8Array): Uint8Array
-  /** The upstream's body has ended: what is left of it, without its end. */
+  /** Call when the upstream's body has ended. Returns the rest of the stream without its end. */
   close(): Uint8Array
-  /** The end that was kept back. */
+  /** The end that was held back. */
   readonly ending: Uint8Array
-  /** Whether the stream came to its own end. */
+  /** Whether the stream reached its own end. */
   readonly isComplete: boolean
-  /** Whether the upstream told of a failure in the stream. */
+  /** Whether the upstream reported a failure in the stream. */
   readonly hasFailed: boolean
 }
 
 /** How a stream ended. */
 export interface StreamEnd {
-  /** It came to its own end. */
+  /** It reached its own end. */
   readonly isWhole: boolean
-  /** Nobody listened at its end. */
+  /** Its caller was gone when it ended. */
   readonly isGone: boolean
-  /** It was stopped because its caller left: nothing was made that did not come. */
+  /** The upstream was stopped because the caller hung up, so nothing was produced that did not arrive. */
   readonly wasStopped: boolean
   readonly code: EndCode
 }
 
-/** What a stream is sold by. */
+/** How a stream is metered and charged. */
 export interface StreamSale {
   readonly meter: Meter
-  /** Bytes that went through and are charged for, so far. */
+  /** Chargeable bytes delivered so far. */
   readonly chargedBytes: number
-  /** Whether anything came that is charged for. */
+  /** Whether anything chargeable arrived. */
   readonly hasBegun: boolean
-  /** Whether its upstream is stopped when the caller leaves, and so stops to cost: `soon`, once what it had sent is read. */
+  /** Whether the upstream is stopped, and stops billing, when the caller hangs up. `soon`: after what it had sent is read. */
   readonly stopsWithCaller: 'at once' | 'soon' | null
-  /** What it is charged if this process dies now; null for what costs nothing. */
+  /** The charge if this process dies now; null if the stream is free. */
   lost(): Charge | null
-  /** What it is charged at its end. */
+  /** The charge at its end. */
   charge(end: StreamEnd): Charge | Promise<Charge>
-  /** A failure, as the last event of the stream. */
+  /** Formats a failure as the last event of the stream. */
   errorEvent(problem: Failure): Uint8Array
 }
 
 /**
- * An upstream's stream on its way to the caller: metered, and charged before its end is sent, so that who sees the end has a
- * durable charge (spec-answers 4). However it ends, it is charged or released once, and its place and its hold are given back:
- * - it comes to its end: what the upstream counted, or an estimate of what went through;
- * - the caller hangs up: it goes on without, nothing is kept of it, and it is charged for its end, whichever that is. Only an upstream
- *   that stops billing, or that costs nothing, is stopped, and charged for what it had sent;
- * - it breaks while the caller listens, by whosever fault: nothing. After the caller has left: what the sale says.
+ * Passes an upstream's stream to the caller, meters it, and charges it before its end is sent, so that a caller who sees the end
+ * has a durable charge (spec-answers 4). However it ends, it is charged or released once, and its place and hold are given back:
+ * - it reaches its end: charged by the upstream's count, or by an estimate of what was delivered;
+ * - the caller hangs up: the stream goes on and is charged however it ends. Only an upstream that then stops billing, or that is
+ *   free, is stopped, and charged for what it had sent;
+ * - it breaks off while the caller listens, whoever caused it: no charge. After a hang-up: whatever the sale charges.
  */
 export function settledStream(
   deps: StreamDeps,
@@ -107,22 +107,22 @@ class SettledStream {
   private readonly onShutdown = () => this.stop('shutdown')
   private caller: ReadableStreamDefaultController<Uint8Array> | null = null
   private isGone = false
-  /** The caller left it unread for longer than the upstream may be silent: nobody was listening when it broke. */
+  /** The caller read nothing for longer than `idleMs`, so it counts as gone if the stream breaks off. */
   private wasLeftUnread = false
   private gaveAt: number
   private stopped: Stopped | null = null
   private isEnding = false
-  /** Ends it: a stream that lasts too long, and then what goes on without its caller. */
+  /** Ends a stream that lasts too long; after a hang-up, ends the drain. */
   private deadline: ReturnType<typeof setTimeout>
   private watchdog: ReturnType<typeof setTimeout>
-  private writtenDown = 0
-  /** When the read that is under way began; null while none is. */
+  private persistedBytes = 0
+  /** When the current read began; null between reads. */
   private waitingSince: number | null = null
-  /** What the caller is given, for its `Idempotency-Key`; null without one. */
+  /** The bytes sent to the caller, stored under its `Idempotency-Key`; null without one. */
   private readonly given: GivenBytes | null
-  /** The read for the caller that is under way. */
+  /** The current read for the caller. */
   private pulling: Promise<void> = Promise.resolve()
-  /** Set when it goes on by itself. */
+  /** Set when the stream goes on without its caller. */
   private goingOn: Promise<void> | null = null
 
   constructor(deps: StreamDeps, open: OpenCall, source: UpstreamStream, sale: StreamSale) {
@@ -146,7 +146,7 @@ class SettledStream {
     this.caller = caller
   }
 
-  /** Gives the caller what comes next. */
+  /** Sends the caller the next bytes. */
   pull(): Promise<void> {
     if (this.goingOn !== null) return this.goingOn
     this.wasLeftUnread ||= this.deps.clock.now() - this.gaveAt > this.source.idleMs
@@ -156,13 +156,13 @@ class SettledStream {
     return this.pulling
   }
 
-  /** From here on it goes on by itself, to its end or for as long as it may. Free to repeat. */
+  /** From here on the stream is read without its caller, to its end or its time limit. May be called repeatedly. */
   callerGone(): void {
     if (this.isGone || this.isEnding) return
     this.isGone = true
     this.open.drain?.begin()
     clearTimeout(this.deadline)
-    // One with an answer to keep goes on: its repeat asks for the whole of it.
+    // With an idempotency key the stream goes on, because a repeat gets the whole answer.
     const stops = this.open.hasKey ? null : this.sale.stopsWithCaller
     const ms = stops === 'at once' ? 0 : stops ? LAST_READS_MS : this.source.drainMs
     this.deadline = setTimeout(() => this.stop(stops ? 'told_to' : 'late'), ms)
@@ -176,7 +176,7 @@ class SettledStream {
     })
   }
 
-  /** It lasted longer than any may: the caller is told, and then it is as one whose caller left. */
+  /** The time limit: the caller gets a failure, and from then on the stream counts as one whose caller hung up. */
   private tooLong(): void {
     if (this.isEnding || this.isGone) return
     this.give(this.sale.errorEvent(failure('upstream_timeout', 'The response took longer than a stream may last.')))
@@ -192,7 +192,7 @@ class SettledStream {
     this.goOn()
   }
 
-  /** Gives what comes next. False: that was the end. */
+  /** Sends the next bytes. Returns false at the end. */
   private async next(): Promise<boolean> {
     const { meter } = this.sale
     for (;;) {
@@ -200,7 +200,7 @@ class SettledStream {
       if (this.stopped !== null || next === null) return this.finish(false)
       if (next === 'end') return this.finish(true)
       if (meter.isComplete && meter.ending.length > 0) return this.finish(true, next)
-      this.writeDown()
+      this.persistProgress()
       if (next.length === 0) continue
       this.given?.push(next)
       this.give(next)
@@ -214,7 +214,7 @@ class SettledStream {
     try {
       this.caller?.enqueue(bytes)
     } catch {
-      // The caller has closed it, and is about to say so.
+      // The caller has canceled it; `callerGone` follows.
     }
   }
 
@@ -222,11 +222,11 @@ class SettledStream {
     try {
       this.caller?.close()
     } catch {
-      // The caller has closed it.
+      // The caller has canceled it.
     }
   }
 
-  /** The next bytes for the caller, the end, or null when the upstream broke off. */
+  /** The next bytes for the caller, `end`, or null if the upstream broke off. */
   private async read(): Promise<Uint8Array | 'end' | null> {
     this.waitingSince = performance.now()
     try {
@@ -249,10 +249,10 @@ class SettledStream {
     const isWhole = isEnd && isComplete && !hasFailed
     if (isWhole) for (const bytes of [rest, ending]) this.given?.push(bytes)
     const problem = await this.settled(isWhole)
-    // Half an event would swallow the one that tells of the failure.
+    // A partial event would swallow the failure event that follows it.
     if (isWhole || hasFailed) this.give(rest)
-    const told = problem ?? (isWhole || hasFailed ? null : this.failure())
-    this.give(told ? errorEvent(told) : ending)
+    const shown = problem ?? (isWhole || hasFailed ? null : this.failure())
+    this.give(shown ? errorEvent(shown) : ending)
     return false
   }
 
@@ -264,7 +264,7 @@ class SettledStream {
     )
   }
 
-  /** Charges, or lets go. Gives why the charge was not taken, or null. */
+  /** Charges or releases. Returns why the charge failed, or null. */
   private async settled(isWhole: boolean): Promise<Failure | null> {
     clearTimeout(this.deadline)
     clearTimeout(this.watchdog)
@@ -272,10 +272,10 @@ class SettledStream {
     this.open.shutdown.removeEventListener('abort', this.onShutdown)
     this.source.close()
     void this.reader.cancel().catch(() => undefined) // it may have ended by itself
-    // Whatever breaks here, whoever waits for this call's key must not wait for ever.
+    // Whatever fails here, repeats that wait for this idempotency key must not wait forever.
     let end: Ending = 'unknown'
     try {
-      const problem = this.isOwed(isWhole) ? await this.charged(isWhole) : this.uncharged()
+      const problem = this.isChargeable(isWhole) ? await this.charged(isWhole) : this.uncharged()
       end = problem === 'uncharged' ? 'nothing' : problem ? 'unknown' : 'done'
       return problem === 'uncharged' ? null : problem
     } catch (error) {
@@ -287,10 +287,10 @@ class SettledStream {
   }
 
   /**
-   * A whole answer is owed; of a broken one only what nobody listened to. What the upstream itself calls failed it does not bill, and
-   * a break of ours is not blamed on whoever read slowly before.
+   * A complete answer is charged; a broken one only if the caller was gone. The upstream does not bill an answer that it reports as
+   * failed, and a caller who only read slowly does not pay when the gateway shuts down.
    */
-  private isOwed(isWhole: boolean): boolean {
+  private isChargeable(isWhole: boolean): boolean {
     const wasDeserted = this.isGone || (this.wasLeftUnread && this.stopped !== 'shutdown')
     return isWhole || (!this.sale.meter.hasFailed && wasDeserted)
   }
@@ -317,16 +317,16 @@ class SettledStream {
     return isWhole ? null : 'stream_cut'
   }
 
-  /** From time to time, what a start would charge if this process died now. Nobody waits for it. */
-  private writeDown(): void {
+  /** Persists, from time to time, the charge that the next start applies if this process dies. Nothing waits for it. */
+  private persistProgress(): void {
     const { chargedBytes } = this.sale
-    if (chargedBytes - this.writtenDown < WRITTEN_DOWN_BYTES) return
-    this.writtenDown = chargedBytes
+    if (chargedBytes - this.persistedBytes < PERSIST_EVERY_BYTES) return
+    this.persistedBytes = chargedBytes
     const lost = this.sale.lost()
     if (lost) void this.open.persist(lost)
   }
 
-  /** Ends a stream whose upstream is silent for too long; the caller's own slowness is none of it. */
+  /** Ends a stream whose upstream is silent for too long. Time in which the caller did not read does not count. */
   private watch(): void {
     if (this.isEnding) return
     const waited = this.waitingSince === null ? 0 : performance.now() - this.waitingSince

@@ -6,8 +6,8 @@ import { accountOf } from './record-call'
 import type { Load } from './work'
 
 /**
- * Takes what a call needs of its caller's limits beside its place: a request of its own window, and its likely tokens. An account
- * whose callers left calls running is refused new ones.
+ * Takes what a call needs of its caller's limits besides its place: a request of its own window, and its likely tokens. Refuses
+ * an account that has too many calls running after their callers hung up.
  */
 export async function takeLoad(
   { limiter, drains }: { readonly limiter: Limiter; readonly drains: Drains },

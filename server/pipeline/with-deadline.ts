@@ -1,20 +1,20 @@
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import { err, type Result } from '../core/result'
 
-/** Tells a source that its time is over; a caller who hangs up says nothing about the source. */
+/** The abort reason for a source that runs out of time. A hang-up has another one, since it says nothing about the source. */
 const DEADLINE = new DOMException('the deadline of the call', 'TimeoutError')
 
 export interface Within {
   readonly timeoutMs: number
-  /** The caller's hanging up. */
+  /** Aborts when the caller hangs up. */
   readonly stop: AbortSignal
-  /** The reason that the log gets. */
+  /** The reason for the log. */
   readonly late: string
 }
 
 /**
- * Calls a provider under one deadline and one abort signal: the caller's hanging up and the timeout both end it, also when
- * the provider does not listen. A throw of the provider comes out as a failure.
+ * Calls a provider with a deadline. A hang-up or the timeout ends the call even if the provider ignores its signal. If the
+ * provider throws, the result is a failure.
  */
 export async function withDeadline<I>(
   provider: Provider<I>,

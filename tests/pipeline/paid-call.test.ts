@@ -65,7 +65,7 @@ describe('a paid call, whatever its work', () => {
 
   const work = (run: Work['run'], more: Partial<Work> = {}): Work => ({
     ...{ operation: 'image-search', effect: 'read', streams: false, timeoutMs: 1000, credit: 'all' },
-    quote: { most: MOST, version: 'test', fixed: false },
+    quote: { maxCost: MOST, version: 'test', fixed: false },
     fingerprint: () => 'the same',
     run,
     ...more,

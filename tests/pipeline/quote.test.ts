@@ -25,7 +25,7 @@ const METERED = {
   unit: 'image',
   metering: {
     priceName: () => 'llm-context' as const,
-    mostUnits: ({ count }: { count: number }) => count,
+    maxUnits: ({ count }: { count: number }) => count,
   },
 }
 
@@ -34,13 +34,13 @@ const INPUT = { count: 7 } as Parameters<typeof quoteOf<typeof IMAGE_SEARCH.para
 describe('a quote', () => {
   test('of a fixed price is one unit, whatever the input (spec 1.3)', () => {
     const quote = quoteOf(prices, IMAGE_SEARCH, INPUT, null)
-    expect(quote).toMatchObject({ most: micros(5000), version: '2.0.0', fixed: true })
+    expect(quote).toMatchObject({ maxCost: micros(5000), version: '2.0.0', fixed: true })
     expect(quote.charge(1)).toEqual({ cost: micros(5000), priceVersion: '2.0.0', units: 1, unitPrice: micros(5000) })
   })
 
   test('of a metered price holds the most, and charges what the answer came to (spec-answers 7)', () => {
     const quote = quoteOf(prices, METERED, INPUT, null)
-    expect(quote).toMatchObject({ most: micros(210), version: override.id, fixed: false })
+    expect(quote).toMatchObject({ maxCost: micros(210), version: override.id, fixed: false })
     expect(quote.charge(3)).toMatchObject({ cost: micros(90), units: 3, unitPrice: micros(30) })
     expect(quote.charge(0).cost).toBe(micros(0))
   })

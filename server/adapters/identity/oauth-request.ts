@@ -6,7 +6,7 @@ type MediaType = 'application/x-www-form-urlencoded' | 'application/json'
 
 interface ProtocolEndpoint {
   readonly mediaTypes: readonly MediaType[]
-  readonly mostBytes: number
+  readonly maxBytes: number
 }
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -15,10 +15,10 @@ const SMALL = 16 * 1024
 
 /** Endpoints for apps, not people: no cookies, any origin, errors as in RFC 6749 5.2. */
 const PROTOCOL: ReadonlyMap<string, ProtocolEndpoint> = new Map([
-  ['/oauth2/token', { mediaTypes: [FORM], mostBytes: SMALL }],
-  ['/oauth2/revoke', { mediaTypes: [FORM], mostBytes: SMALL }],
-  ['/oauth2/register', { mediaTypes: [JSON_TYPE], mostBytes: SMALL }],
-  ['/device/code', { mediaTypes: [FORM], mostBytes: SMALL }],
+  ['/oauth2/token', { mediaTypes: [FORM], maxBytes: SMALL }],
+  ['/oauth2/revoke', { mediaTypes: [FORM], maxBytes: SMALL }],
+  ['/oauth2/register', { mediaTypes: [JSON_TYPE], maxBytes: SMALL }],
+  ['/device/code', { mediaTypes: [FORM], maxBytes: SMALL }],
 ])
 
 /** Browser apps may call these; the only credentials are those in the body. */
@@ -63,8 +63,8 @@ export async function protocolRequest(
   const type = (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   if (!endpoint.mediaTypes.includes(type as MediaType))
     return invalid(415, `send the parameters as ${endpoint.mediaTypes.join(' or ')}`)
-  const text = await cappedText(request, endpoint.mostBytes)
-  if (text === null) return invalid(413, `the body may have at most ${endpoint.mostBytes} bytes`)
+  const text = await cappedText(request, endpoint.maxBytes)
+  if (text === null) return invalid(413, `the body may have at most ${endpoint.maxBytes} bytes`)
   const judged = type === FORM ? plainForm(text) : trimmedRegistration(text)
   if (!judged.ok) return err(judged.error)
   const { body, code, registration } = judged.value

@@ -77,7 +77,7 @@ export interface Operation<T extends ParameterTable = ParameterTable> {
 export interface Metering<I> {
   priceName(input: I): PriceName
   /** The maximum number of units for this input. They are held; the response's own number is charged (`ProviderAnswer.units`). */
-  mostUnits(input: I): number
+  maxUnits(input: I): number
 }
 
 export function parseInput<T extends ParameterTable>(

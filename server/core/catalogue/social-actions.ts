@@ -164,7 +164,7 @@ export const SOCIAL_POST: Operation<typeof WRITE_POST> = {
   price: micros(15_000),
   metering: {
     priceName: ({ content }) => (holdsAddress(content) ? 'social-post-with-address' : 'social-post'),
-    mostUnits: () => 1,
+    maxUnits: () => 1,
   },
   example: { content: 'Hello from my app' },
 }
@@ -212,6 +212,6 @@ export const SOCIAL_DM_THREADS: Operation<typeof THREADS> = {
   parameters: THREADS,
   price: micros(10_000),
   unit: 'message',
-  metering: { priceName: () => 'social-dm-threads', mostUnits: ({ count }) => count },
+  metering: { priceName: () => 'social-dm-threads', maxUnits: ({ count }) => count },
   example: {},
 }

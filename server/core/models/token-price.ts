@@ -37,7 +37,7 @@ export function costOfLines(lines: readonly ChargeLine[]): Money {
 }
 
 /** The maximum cost of a number of tokens, whatever is cached. `hourCache`: input may be cached for an hour. */
-export function mostCost(
+export function maxTokenCost(
   price: TokenPrice,
   most: { readonly input: number; readonly output: number; readonly hourCache?: boolean },
 ): Money {

@@ -139,11 +139,11 @@ export class Reply {
 
   /** The price of a call that is not run. */
   private quoted({ quote, balance }: Quoted): Response {
-    const { most, fixed, version } = quote
+    const { maxCost, fixed, version } = quote
     const body = {
       operation: operationOf(this.incoming.route),
-      price: { mode: fixed ? 'fixed' : 'most', currency: 'USD', amount: formatUsd(most) },
-      cost_micros_usd: most,
+      price: { mode: fixed ? 'fixed' : 'most', currency: 'USD', amount: formatUsd(maxCost) },
+      cost_micros_usd: maxCost,
       price_version: version,
       available_micros_usd: balance,
     }

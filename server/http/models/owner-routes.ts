@@ -34,13 +34,13 @@ export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCa
         const bytes = new TextEncoder().encode(JSON.stringify(body))
         const estimate = modelCalls.estimate({ wire, path: { model, stream: false, events: false }, bytes })
         if (!estimate.ok) throw new Failed(estimate.error)
-        const { bounds, most } = estimate.value
+        const { bounds, maxCost } = estimate.value
         return {
           model: estimate.value.model.id,
           price_version: estimate.value.model.priceVersion,
-          most_micros_usd: most,
+          most_micros_usd: maxCost,
           likely_input_tokens: bounds.input.likely,
-          most_input_tokens: bounds.input.most,
+          most_input_tokens: bounds.input.max,
           most_output_tokens: bounds.output,
         }
       },

@@ -11,7 +11,7 @@ import { ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import type { AppCaller, Credential, Identified, Route } from '../call'
 
-/** What `authenticate` needs to know an app by its access token. */
+/** What `authenticate` needs to identify an app by its access token. */
 export interface AppAuthDeps {
   readonly accounts: AccountStore
   readonly ledger: Ledger
@@ -19,7 +19,7 @@ export interface AppAuthDeps {
   readonly grants: OAuthGrants
   readonly apps: Pick<AppGrantStore, 'touch'>
   readonly appGrants: Pick<AppGrants, 'of'>
-  /** Caps of a caller without an account, per address. */
+  /** Limits of callers without an account, per address. */
   readonly anonymousLimits: Limits
 }
 
@@ -30,14 +30,14 @@ const REFUSED = failure(
   'This access token is not valid here: it is unknown, expired or revoked, or was issued for another audience.',
 )
 
-/** Finds the app, its owner's account and its connection; every look-up sees a revocation that was answered before it began. */
+/** Finds the app's grant and its owner's account. A lookup sees every revocation that was confirmed before the lookup began. */
 export async function identifyApp(
   auth: AppAuthDeps,
   { token, audience }: TokenCredential,
   { address, at }: { address: Address; at: number },
 ): Promise<Result<Identified, Failure>> {
   const remembered = auth.grants.inMemory(token)
-  // A look-up costs a query. Whoever guesses tokens runs into the address's window before it; an app that is known does not.
+  // A lookup costs a query, so a caller who guesses tokens is stopped by the window of its address first. A known app is not.
   if (!remembered && !auth.grants.wasGood(token)) {
     const { requests } = await auth.limiter.read([{ name: limitSubject(address), limits: auth.anonymousLimits }])
     if (requests.remaining === 0) return err(REFUSED)
@@ -53,7 +53,7 @@ export async function identifyApp(
   return ok({ caller, subjects: [{ name: grant.id, limits }], refused: null })
 }
 
-/** Why the owner's word does not reach there, or null. */
+/** Why the owner's consent does not cover this route, or null. */
 export function scopeProblem({ scopes }: AppCaller, route: Route): Failure | null {
   if (route.kind === 'unmatched' || route.kind === 'public') return null
   const { scope } = route

@@ -23,14 +23,14 @@ import { type AppAuthDeps, identifyApp, scopeProblem } from './authenticate-app'
 export interface AuthDeps extends AppAuthDeps {
   readonly credentials: CredentialStore
   readonly clock: Clock
-  /** Payment credentials that an address may try in a minute; those that turn out good are given back. */
+  /** Payment credentials that an address may try per minute. Valid ones are not counted. */
   readonly paymentAttemptsPerMinute: number
 }
 
 /**
- * The first half of every gated call (spec-answers 2): credential, key state, address, permission, rate limit, in this
- * order. It runs before the input is looked at, so that every answer can carry the limit headers. One request comes off the
- * minute of a known key or app, whatever the verdict; a caller who is not known counts on the address.
+ * The first half of every gated call (spec-answers 2): credential, key state, address, permission and rate limit, in this
+ * order. It runs before the input is read, so that every response can carry the limit headers. The request counts in the
+ * window of a known key or app whatever the result; for an unknown caller it counts in the window of the address.
  */
 export async function authenticate(
   auth: AuthDeps,
@@ -53,8 +53,8 @@ export async function authenticate(
 }
 
 /**
- * Authorizes a part of a call that was let in: the same caller on another route. The caller is not looked up or counted again. What it
- * may do there is checked, and the request counts in the window that the route has beside the key's (spec 8).
+ * Authorizes one part of an authenticated call: the same caller on another route. The caller is not looked up or counted again.
+ * Its permission for the route is checked, and the request counts in the route's own window, if it has one (spec 8).
  */
 export async function reauthorize(
   { limiter }: Pick<AuthDeps, 'limiter'>,
@@ -73,7 +73,7 @@ export async function reauthorize(
   return ok({ ...authenticated, incoming, subjects: all })
 }
 
-/** Why this caller may not go there, or null. */
+/** Why this caller may not use the route, or null. */
 export function forbidden(caller: Caller, route: Route): Failure | null {
   if (caller.kind === 'app') return scopeProblem(caller, route)
   if (caller.kind === 'anonymous') return isForAnybody(route) ? null : NEEDS_KEY
@@ -88,7 +88,7 @@ async function identify(auth: AuthDeps, { credential, address, route, at }: Inco
   })
   if (credential.kind === 'none') return anonymous(isForAnybody(route) ? null : NEEDS_KEY)
   if (credential.kind === 'payment') {
-    // Judging one costs a signature and a question to the network, so tries are counted, apart from other requests.
+    // Verifying one costs a signature check and a network request, so attempts have a window of their own.
     const limits = { ...auth.anonymousLimits, rpm: auth.paymentAttemptsPerMinute }
     const subjects = [{ name: `payments of ${limitSubject(address)}`, limits }]
     const takes = isForAnybody(route) || (route.kind === 'free' && route.takesPayment)
@@ -112,7 +112,7 @@ async function identify(auth: AuthDeps, { credential, address, route, at }: Inco
   return { caller: { kind: 'key', key, account }, subjects, refused: null }
 }
 
-/** With the window that the endpoint has beside the caller's own (spec 8). */
+/** Adds the endpoint's own window to the caller's, if it has one (spec 8). */
 function withOverride(subjects: readonly Subject[], route: Route): readonly Subject[] {
   const name = subjects[0]?.name
   if (name === undefined || route.kind !== 'priced' || !route.window) return subjects
@@ -129,7 +129,7 @@ async function keyOf(
 
 const NEEDS_KEY = failure('missing_api_key', 'This route needs an API key: send Authorization: Bearer <API_KEY>.')
 
-/** Whether somebody without a key may go on, to be asked for a payment. A wrong path is told as such first. */
+/** Whether a caller without a key may go on, to be asked for a payment. An unmatched path is reported as such instead. */
 function isForAnybody(route: Route): boolean {
   const { kind } = route
   return kind === 'unmatched' || kind === 'public' || (kind === 'priced' && route.payable === true)
@@ -139,7 +139,7 @@ function paymentInBody({ credential, route }: IncomingCall): boolean {
   return credential.kind === 'none' && route.kind === 'public' && route.paymentInBody === true
 }
 
-/** A window of a key's beside its own, for requests alone (spec-answers 9). */
+/** A second window of a key, which counts requests only (spec-answers 9). */
 export function windowOf(key: string, { name, rpm }: { readonly name: string; readonly rpm: number }): Subject {
   return {
     name: `${key}/${name}`,

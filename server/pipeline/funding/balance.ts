@@ -9,17 +9,17 @@ import type { Quote } from '../quote'
 import type { Funding } from './funding'
 
 /**
- * Pays out of the prepaid balance, under the key's spending limit. Where signup credit buys a part of the source only, money
- * that was topped up is taken first: it reaches all of the source, and who has none is served by that part.
+ * Pays from the prepaid balance, within the key's spending limit. Where signup credit buys only some of an operation's sources,
+ * topped-up money is spent first, since it buys all of them; an account without any gets the sources that credit buys.
  */
 export function balanceFunding(ledger: Ledger): Funding {
   return {
     async reserve({ quote, credit }, { caller, incoming }) {
-      if (caller.kind === 'anonymous') throw new Error('the balance pays for known callers only')
+      if (caller.kind === 'anonymous') throw new Error('balance funding got an anonymous caller')
       const { account } = caller
       const { poolId } = countedOn(caller)
       const { id: request, at } = incoming
-      const wanted = { request, account: account.id, pool: poolId, amount: quote.most, at }
+      const wanted = { request, account: account.id, pool: poolId, amount: quote.maxCost, at }
       const first = await ledger.hold({ ...wanted, creditPays: credit === 'all' })
       const isCredit = credit === 'part' && !first.ok && first.error === 'insufficient_paid_balance'
       const held = isCredit ? await ledger.hold({ ...wanted, creditPays: true }) : first
@@ -32,7 +32,7 @@ export function balanceFunding(ledger: Ledger): Funding {
       return ok({
         isCredit,
         async capture({ amount, record, overrun, kept }) {
-          if (!record) throw new Error('a call of a key has its record')
+          if (!record) throw new Error('a call of a known caller needs a usage record')
           const captured = await ledger.capture(amount, record, overrun, kept)
           if (captured.ok) return ok({ cost: amount, receipt: null })
           return err(
@@ -48,12 +48,12 @@ export function balanceFunding(ledger: Ledger): Funding {
   }
 }
 
-function costOf({ most, fixed }: Quote): string {
-  return `This request costs ${fixed ? '' : 'at most '}${formatUsd(most)} USD`
+function costOf({ maxCost, fixed }: Quote): string {
+  return `This request costs ${fixed ? '' : 'at most '}${formatUsd(maxCost)} USD`
 }
 
 function budgetUsedUp(window: BudgetWindow | null, quote: Quote, now: number) {
-  // The budget may have been taken away since the refusal: then the next call may go.
+  // The budget may have been removed since the refusal: then the next call may succeed.
   const endsAt = window?.endsAt ?? now
   return failure(
     'quota_exceeded',
@@ -63,9 +63,9 @@ function budgetUsedUp(window: BudgetWindow | null, quote: Quote, now: number) {
 }
 
 function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote) {
-  const { most, fixed } = quote
+  const { maxCost, fixed } = quote
   const cost = costOf(quote)
-  const price = fixed ? { price: most } : {}
+  const price = fixed ? { price: maxCost } : {}
   switch (reason) {
     case 'pool_exhausted':
       return failure(

@@ -6,19 +6,19 @@ import type { CallRecord } from '../../core/usage/call-record'
 import type { AuthenticatedCall } from '../call'
 import type { Captured, Work } from '../work'
 
-/** What a work tells of the money that it needs. */
+/** What funding must know of a work. */
 export type Priced = Pick<Work, 'operation' | 'quote' | 'credit' | 'timeoutMs' | 'fingerprint'>
 
 /**
- * Who pays, and how. Balance and per-request payment are one thing to the rest of the pipeline: both reserve the most that a call can cost, and a
- * reservation ends in exactly one of capture or release.
+ * Who pays, and how. Balance and per-request payment look the same to the rest of the pipeline: both reserve the maximum cost of
+ * a call, and a reservation ends with exactly one capture or release.
  */
 export interface Funding {
-  /** Makes sure of the money before the upstream is called, or says which 402 it is. */
+  /** Reserves the money before the upstream is called, or returns the 402 that explains why it cannot. */
   reserve(work: Priced, authenticated: AuthenticatedCall): Promise<Result<Reservation, Failure>>
 }
 
-/** An answer that is about to be given. */
+/** An answer that is about to be sent. */
 export interface Delivery {
   readonly body: string | Uint8Array
   /** Whether its caller has hung up. */
@@ -28,32 +28,32 @@ export interface Delivery {
 /** One charge. */
 export interface Capture {
   readonly amount: Money
-  /** Its row; null for a caller without an account. */
+  /** The usage row; null for a caller without an account. */
   readonly record: CallRecord | null
-  /** What the call cost above its hold; the house bears it. */
+  /** What the call cost above its hold. The gateway absorbs it. */
   readonly overrun: Money
-  /** The answer, for its `Idempotency-Key`, in the same commit. */
+  /** The answer under its `Idempotency-Key`, stored in the same commit. */
   readonly kept?: IdempotencyRecord
-  /** What a payment of its own buys. */
+  /** The answer that a per-request payment buys. */
   readonly delivery?: Delivery
 }
 
 export interface Reservation {
-  /** Paid for and answered before, to a caller who had left: this is the answer. No upstream is asked for another. */
+  /** The answer of an earlier attempt that was paid for but not delivered. It is returned without another upstream call. */
   readonly keptAnswer?: string | null
-  /** The money is taken already: a failure leaves it owed. */
+  /** The money was already taken, so a failure leaves an answer owed. */
   readonly isPaid?: boolean
-  /** Signup credit pays, which buys a part of the source only; no other part may be asked. */
+  /** Signup credit pays, which buys only some of the sources. The others may not be called. */
   readonly isCredit?: boolean
-  /** Charges, at most what was reserved. Durable when it resolves to a success; nothing is charged otherwise. */
+  /** Charges at most what was reserved. The charge is durable when it resolves to a success; otherwise nothing is charged. */
   capture(capture: Capture): Promise<Result<Captured, Failure>>
   /**
-   * Makes the reservation outlive this process, for a stream: a start that finds it charges `call`. Again with a newer `call`
-   * writes down how far the stream has come. False: not durable. Absent: this way to pay is not for streams.
+   * Makes the reservation of a stream survive this process: the next start charges `call`. Call it again with a newer `call` to
+   * record how far the stream has come. False: not durable. Absent: this funding cannot pay for streams.
    */
   persist?(call: CallRecord): Promise<boolean>
-  /** Ends the reservation without a charge. Free to repeat, and after a capture it does nothing. */
+  /** Ends the reservation without a charge. May be called repeatedly, and does nothing after a capture. */
   release(reason?: string): Promise<void>
-  /** The answer must be there before this moment (ms), or it cannot be paid for. */
+  /** An answer that arrives after this time (ms) cannot be paid for. */
   readonly deadline?: number
 }

@@ -15,31 +15,31 @@ import type { Funding, Priced, Reservation } from './funding'
 const RETRY_AFTER_SECONDS = { payment_in_progress: 1, payment_pending: 2, payment_network_unavailable: 2 } as const
 
 /**
- * Pays for one call by itself (spec 5.3): the credential is validated and claimed before the upstream is called, and settled when
- * the answer is there. An upstream that fails moves no money and leaves the credential good.
+ * Pays for one call with a payment of its own (spec 5.3): the credential is validated and claimed before the upstream is called,
+ * and settled when the answer has arrived. If the upstream fails, no money moves and the credential stays usable.
  */
 export function paymentFunding(payments: Payments, limiter: Limiter): Funding {
   return {
     async reserve(work, authenticated) {
       const { credential } = authenticated.incoming
-      if (credential.kind !== 'payment') throw new Error('only a payment pays for one call')
+      if (credential.kind !== 'payment') throw new Error('payment funding got a call without a payment credential')
       const what = purchaseOf(work, authenticated)
       const begun = await payments.begin(what, credential.shown)
       if (!begun.ok) return err(await refused(payments, what, begun.error))
-      // What paid is not held to the window of its address (spec-answers 9); what only could pay is.
+      // A settled payment does not count in the window of its address (spec-answers 9). An attempt that did not settle does.
       const onPaid = () => limiter.giveBack(authenticated.subjects, authenticated.incoming.at)
       return ok(reservation(payments, what, begun.value, onPaid))
     },
   }
 }
 
-/** Puts the challenges beside each 402 of what may be paid for by itself: to whoever sent nothing, and to a key that cannot pay. */
+/** Adds payment challenges to each 402 of a payable operation, both for callers without a credential and for keys that cannot pay. */
 export function offering(funding: Funding, payments: Payments): Funding {
   return {
     async reserve(work, authenticated) {
       const reserved = await funding.reserve(work, authenticated)
       const { route } = authenticated.incoming
-      // Every failure of reserving names a price when it is a 402; what is of another kind is no invitation to pay.
+      // Every 402 of a reservation names a price. Other failures must not offer a payment.
       if (reserved.ok || reserved.error.price === undefined) return reserved
       if (route.kind !== 'priced' || !route.payable) return reserved
       return err(await withOffers(payments, purchaseOf(work, authenticated), reserved.error))
@@ -47,14 +47,14 @@ export function offering(funding: Funding, payments: Payments): Funding {
   }
 }
 
-/** What the `Payment` scheme says of a purchase beside its price (spec 2.4). */
+/** The description in a `Payment` challenge (spec 2.4). */
 const DESCRIPTION = 'Send an API key, or pay for this one request by answering this payment challenge.'
 
 function purchaseOf({ quote, operation, timeoutMs, fingerprint }: Priced, { incoming }: AuthenticatedCall): Purchase {
   return {
     purpose: 'call',
     operation,
-    amount: quote.most,
+    amount: quote.maxCost,
     description: DESCRIPTION,
     fingerprint: fingerprint(),
     requestId: incoming.id,
@@ -72,8 +72,8 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
     keptAnswer: payment.keptAnswer,
     isPaid: payment.isPaid,
     async capture({ amount, delivery }): Promise<Result<Captured, Failure>> {
-      if (amount !== what.amount) throw new Error('a payment is for the whole of a fixed price')
-      if (!delivery) throw new Error('a payment buys an answer')
+      if (amount !== what.amount) throw new Error('a payment must capture its whole fixed price')
+      if (!delivery) throw new Error('a payment capture needs the answer that it buys')
       const answer = keepable(delivery.body)
       try {
         const settled = await payment.settle(answer)
@@ -83,7 +83,7 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
         return given.ok ? ok({ cost: amount, receipt: given.value }) : err(await refused(payments, what, given.error))
       } catch (error) {
         if (!isUnavailable(error)) throw error
-        // Our own database failed with the money under way: never "not charged", and never an invitation to pay again.
+        // The gateway's database failed while the payment was in flight: never say "not charged", and never offer another payment.
         return err(
           failure(
             'payment_pending',
@@ -106,7 +106,7 @@ async function refused(payments: Payments, what: Purchase, refusal: PaymentRefus
   return withOffers(payments, what, failure(code, reason, { price: what.amount }))
 }
 
-/** Nothing is offered for what is free, or while no payment method can be used. */
+/** Free operations get no offers, and none are made while no payment method is usable. */
 async function withOffers(payments: Payments, what: Purchase, problem: Failure): Promise<Failure> {
   const offers = what.amount === ZERO ? [] : await payments.offers(what)
   const [first] = offers

@@ -10,41 +10,42 @@ import {
 import type { RequestId } from '../../core/ids'
 import { err, ok, type Result } from '../../core/result'
 
-/** What a request may do under its key. */
+/** What a request with an idempotency key may do. */
 export type KeyUse =
-  /** It was answered before: this is the answer. */
+  /** The request was answered before: this is the answer. */
   | { readonly kind: 'repeat'; readonly body: string; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: 'first'; readonly first: FirstCaller }
 
 export type Ending = 'done' | 'nothing' | 'unknown'
 
-/** The first caller under a key, who does the work. The others wait until `end`. */
+/** The first caller with a key, who does the work. The others wait until `end`. */
 export interface FirstCaller {
-  /** The record that is written in the same commit as the charge. */
+  /** The record of the answer, written in the same commit as the charge. */
   answer(body: string | Uint8Array, headers: Readonly<Record<string, string>>): IdempotencyRecord
-  /** The same for an answer that broke off and is charged for what went through: a repeat is refused, and not charged again. */
+  /** The record of an answer that broke off and is charged for what was delivered. A repeat is refused and not charged again. */
   cut(): IdempotencyRecord
   /**
-   * `done`: charged and kept. `nothing`: nothing happened, and the key is free again. `unknown`: the outcome of a reserved call is not
-   * known, so a repeat is refused rather than sent again. Call it on every way out, or repeats wait for ever. Only the first call counts.
+   * `done`: charged and recorded. `nothing`: nothing happened, and the key is free again. `unknown`: the outcome of a reserved call
+   * is unknown, so a repeat is refused, not sent again. Must be called on every way out, or repeats wait forever. Only the first
+   * call has an effect.
    */
   end(how: Ending): Promise<void>
 }
 
-export interface Asked extends IdempotencyPlace {
+export interface KeyedRequest extends IdempotencyPlace {
   readonly fingerprint: string
   readonly requestId: RequestId
-  /** `write`: a write or a stream, which must not simply be done again. */
+  /** `write`: a write or a stream, which must not be done twice. */
   readonly effect: 'read' | 'write'
 }
 
-/** Collects what a stream has given so far, up to the size that can be kept. */
+/** Collects the bytes that a stream has sent, up to the size that can be recorded. */
 export class GivenBytes {
   private readonly parts: Uint8Array[] = []
   private size = 0
 
   push(bytes: Uint8Array): void {
-    // The part that crosses the bound is kept, so that the whole is found to be too large.
+    // Keep the chunk that crosses the limit, so that the total is recognized as too large.
     if (this.size <= MAX_KEPT_BYTES) this.parts.push(bytes)
     this.size += bytes.length
   }
@@ -55,9 +56,9 @@ export class GivenBytes {
 }
 
 /**
- * `Idempotency-Key` (spec-answers 5): per account and operation, the same key and request get the first answer again for 24 h,
- * without a second charge. A repeat in flight waits for the first; a write or a stream is reserved durably before its upstream
- * is called.
+ * `Idempotency-Key` (spec-answers 5): per account and operation, a repeat with the same key and request gets the first response
+ * for 24 hours, without a second charge. A repeat waits while the first call is in flight. A write or a stream is reserved
+ * durably before its upstream is called.
  */
 export class Idempotency {
   private readonly kept: IdempotencyRecords
@@ -69,8 +70,8 @@ export class Idempotency {
     this.clock = clock
   }
 
-  async use(asked: Asked): Promise<Result<KeyUse, Failure>> {
-    const name = JSON.stringify([asked.account, asked.operation, asked.key])
+  async use(request: KeyedRequest): Promise<Result<KeyUse, Failure>> {
+    const name = JSON.stringify([request.account, request.operation, request.key])
     for (;;) {
       const running = this.underWay.get(name)
       if (!running) break
@@ -79,13 +80,13 @@ export class Idempotency {
     const ended = Promise.withResolvers<void>()
     this.underWay.set(name, ended.promise)
     const leave = () => {
-      // A caller who waited may have begun since, when this runs twice.
+      // When this runs again after a wait, another waiting caller may have become the first one.
       if (this.underWay.get(name) === ended.promise) this.underWay.delete(name)
       ended.resolve()
     }
     try {
-      const known = await this.kept.find(asked, this.clock.now())
-      const use = known ? useOf(known, asked) : await this.begin(asked, leave)
+      const known = await this.kept.find(request, this.clock.now())
+      const use = known ? useOf(known, request) : await this.begin(request, leave)
       if (!use.ok || use.value.kind === 'repeat') leave()
       return use
     } catch (error) {
@@ -94,8 +95,8 @@ export class Idempotency {
     }
   }
 
-  private async begin(asked: Asked, leave: () => void): Promise<Result<KeyUse, Failure>> {
-    const { account, operation, key, fingerprint, requestId, effect } = asked
+  private async begin(request: KeyedRequest, leave: () => void): Promise<Result<KeyUse, Failure>> {
+    const { account, operation, key, fingerprint, requestId, effect } = request
     const blank = { account, operation, key, fingerprint, requestId, at: this.clock.now(), body: null, headers: {} }
     if (effect === 'write' && !(await this.kept.reserve({ ...blank, state: 'reserved' }))) return err(UNKNOWN)
     return ok({
@@ -109,7 +110,7 @@ export class Idempotency {
         cut: () => ({ ...blank, state: 'cut' }),
         end: async (how) => {
           try {
-            if (how === 'nothing' && effect === 'write') await this.kept.free(asked, requestId)
+            if (how === 'nothing' && effect === 'write') await this.kept.free(request, requestId)
           } finally {
             leave()
           }
@@ -119,21 +120,21 @@ export class Idempotency {
   }
 }
 
-function useOf(known: IdempotencyRecord, asked: Asked): Result<KeyUse, Failure> {
-  if (known.fingerprint !== asked.fingerprint)
+function useOf(known: IdempotencyRecord, request: KeyedRequest): Result<KeyUse, Failure> {
+  if (known.fingerprint !== request.fingerprint)
     return err(failure('idempotency_conflict', 'This Idempotency-Key was already used for a different request.'))
   switch (known.state) {
     case 'reserved':
       return err(UNKNOWN)
     case 'too_large':
       return err(
-        failure('answer_not_kept', 'This request was answered and charged, but the answer was too large to keep.'),
+        failure('answer_not_kept', 'This request was answered and charged, but the answer was too large to store.'),
       )
     case 'cut':
       return err(
         failure(
           'answer_not_kept',
-          'The answer to this request broke off and was charged for what went through. It was not kept.',
+          'The answer to this request broke off and was charged for the part that was sent. It was not stored.',
         ),
       )
     case 'kept':

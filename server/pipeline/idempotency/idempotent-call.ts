@@ -6,8 +6,8 @@ import type { Work } from '../work'
 import type { Idempotency, KeyUse } from './idempotency'
 
 /**
- * What a call may do under its `Idempotency-Key`, ahead of any money; null for a caller without an account. A stream counts as a
- * write: it is charged for what went through even if the process dies, so its key is reserved before it begins.
+ * What a call may do under its `Idempotency-Key`, before any money is held; null for a caller without an account. A stream counts
+ * as a write: it is charged for what was sent even if the process dies, so its key is reserved before it begins.
  */
 export async function keyUseOf(
   idempotency: Idempotency,
@@ -23,7 +23,7 @@ export async function keyUseOf(
     requestId: incoming.id,
     effect: streams ? 'write' : effect,
   })
-  // Whoever left while it waited for the first caller has begun nothing.
+  // A caller who hung up while it waited for the first one has begun nothing.
   if (!use.ok || use.value.kind === 'repeat' || !hangUp.aborted) return use
   await use.value.first.end('nothing')
   return err(HUNG_UP)

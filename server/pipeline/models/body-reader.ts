@@ -3,25 +3,25 @@ import type { Result } from '../../core/result'
 import type { ModelRequest } from './wires/model-request'
 import type { ModelWire, WirePath } from './wires/model-wire'
 
-/** Bodies up to here are read where they arrive; longer ones elsewhere, or they would keep everybody waiting. */
+/** Bodies up to this size are parsed on the serving thread. Longer ones go to a worker, since parsing them would block all calls. */
 export const SHORT_BODY_BYTES = 1024 * 1024
 
-/** A body as it came in, and what was seen of it on its way. */
+/** A body as received, and what was measured while it arrived. */
 export interface ArrivedBody {
   readonly chunks: readonly Uint8Array<ArrayBuffer>[]
-  /** Its objects, arrays and members, which keep to the bounds; null when not all of it was looked at. */
+  /** The number of its objects, arrays and members, which is within the bounds; null if the body was not scanned to its end. */
   readonly parts: number | null
 }
 
-/** A body that was read: what must be known of it, and its digest, where that was made beside. */
+/** A parsed body: what the gateway must know of it, and its digest, if the worker computed one. */
 export interface ReadModelBody {
   readonly request: ModelRequest
-  /** As `digestOf` makes it. */
+  /** As computed by `digestOf`. */
   readonly digest: string | null
 }
 
 /** Reads the bodies of model calls. */
 export interface BodyReader {
-  /** The chunks of a body belong to the reader from here on; the request has its bytes. */
+  /** Takes ownership of the chunks. The bytes are in the returned request. */
   read(wire: ModelWire, body: ArrivedBody, path: WirePath): Promise<Result<ReadModelBody, Failure>>
 }

@@ -1,10 +1,10 @@
 import type { Failure } from '../../core/failure'
-import { mostCost } from '../../core/models/token-price'
+import { maxTokenCost } from '../../core/models/token-price'
 import { least, type Money, micros } from '../../core/money'
 import { spendable } from '../spendable'
 import type { ModelDeps, ValidatedCall } from './model-call'
 
-/** A refusal for money, with the largest output cap that the same call could have. Others stay as they are. */
+/** Adds the largest affordable output cap to a refusal for lack of money. Other failures are returned unchanged. */
 export async function withFittingCap(
   deps: Pick<ModelDeps, 'ledger' | 'creditBuysPaid'>,
   validated: Pick<ValidatedCall, 'call' | 'request' | 'model' | 'cap' | 'bounds'>,
@@ -16,7 +16,7 @@ export async function withFittingCap(
   const hint =
     cap > 0
       ? `An output cap of at most ${cap} tokens would fit.`
-      : 'Its input alone costs more than what is left: no output cap would fit.'
+      : 'The input alone costs more than what is left, so no output cap would fit.'
   return { ...problem, message: `${problem.message} ${hint}` }
 }
 
@@ -28,11 +28,11 @@ async function spendableOn(
   if (all === null || authenticated.caller.kind === 'anonymous' || !model.rechargeRequired || deps.creditBuysPaid)
     return all
   const balance = await deps.ledger.balance(authenticated.caller.account.id)
-  // What is held may all be of the paid part: a cap that is named must fit.
+  // Existing holds may all be on topped-up money. The cap that is named must fit even then.
   return balance && least(all, micros(Math.max(0, balance.paid - balance.held)))
 }
 
-/** The largest cap whose most cost is within `available`; 0 when none is. */
+/** The largest cap whose maximum cost is within `available`; 0 if there is none. */
 function largestCap(
   { request, model, cap, bounds }: Pick<ValidatedCall, 'request' | 'model' | 'cap' | 'bounds'>,
   available: Money,
@@ -40,12 +40,12 @@ function largestCap(
   let fits = 0
   for (let over = cap; over - fits > 1; ) {
     const tried = fits + Math.floor((over - fits) / 2)
-    const most = mostCost(model.price, {
-      input: bounds.input.most,
+    const maxCost = maxTokenCost(model.price, {
+      input: bounds.input.max,
       output: tried * request.choices,
       hourCache: request.hourCache ?? false,
     })
-    if (most <= available) fits = tried
+    if (maxCost <= available) fits = tried
     else over = tried
   }
   return fits

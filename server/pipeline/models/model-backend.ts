@@ -10,48 +10,48 @@ export interface BackendCall {
   readonly wire: ModelWire
   readonly request: ModelRequest
   readonly path: WirePath
-  /** The output cap where the caller named none. */
+  /** The output cap to set if the caller sent none. */
   readonly cap: number
-  /** The caller's headers that a vendor reads, such as `anthropic-version`. */
+  /** The caller's headers that are forwarded to a vendor, such as `anthropic-version`. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A success on its way back: its headers are there, its body comes. */
+/** A successful answer whose headers have arrived and whose body follows. */
 export interface BackendAnswer {
-  /** Which upstream it is, for the log. */
+  /** The upstream's name, for the log. */
   readonly upstream: string
   readonly contentType: string
   readonly body: ReadableStream<Uint8Array>
-  /** Longest silence within the body. */
+  /** The longest silence allowed within the body. */
   readonly idleMs: number
-  /** Longest that it goes on once its caller is gone. */
+  /** How long it may go on after its caller hung up. */
   readonly drainMs: number
-  /** Gives the upstream's place back, and cancels what still comes. Free to repeat; must be called on every way out. */
+  /** Frees the upstream's place and cancels the rest of the body. Must be called on every way out; may be called repeatedly. */
   close(): void
 }
 
-/** How an upstream is, for `/ready` and the operator. */
+/** The health of an upstream, for `/ready` and the operator. */
 export interface UpstreamState {
   readonly name: string
-  /** `closed`: calls go there. `open`: it failed again and again, and gets none. `probing`: one call finds out. */
+  /** `closed`: it gets calls. `open`: it failed repeatedly and gets none. `probing`: one call tests whether it recovered. */
   readonly breaker: 'closed' | 'open' | 'probing'
   readonly underWay: number
-  /** Failures in a row, up to now. */
+  /** Consecutive failures. */
   readonly failures: number
-  /** When the first of those was, in milliseconds; null where there is none. */
+  /** The time of the first of them in milliseconds; null if there are none. */
   readonly failingSince: number | null
-  /** While it gets no calls: when one may find out whether it is back. */
+  /** While the breaker is open: when the next test call is allowed. */
   readonly nextTryAt: number | null
-  /** The ids of those of the models that were asked about which go there. */
+  /** The ids of the requested models that use this upstream. */
   readonly models: readonly string[]
 }
 
 /**
- * Where models are. Goes to a model's upstreams in their order until one answers; obeys `signal` at once, also behind the
- * headers. Never rejects for what an upstream does.
+ * Calls models. Tries a model's upstreams in order until one answers. Obeys `signal` at once, even after the headers. Never
+ * rejects because of an upstream.
  */
 export interface ModelBackend {
   open(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, UpstreamFailure>>
-  /** Every upstream that was called, and every one of these models, called or not. */
+  /** All upstreams that were called so far, and all upstreams of these models. */
   states(models: readonly Model[]): readonly UpstreamState[]
 }

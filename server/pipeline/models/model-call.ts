@@ -19,13 +19,13 @@ export interface ModelDeps extends StreamDeps {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly inputs: InputTokens
-  /** Whether signup credit pays for models that need a top-up; for the others it does. */
+  /** Whether signup credit also pays for models that require a top-up. It always pays for the others. */
   readonly creditBuysPaid: boolean
-  /** The output cap of a call that names none, of a model that has none of its own. */
+  /** The output cap for a call without one, if its model has no default either. */
   readonly defaultCap: number
 }
 
-/** A call of a model, with its body read and not yet validated. */
+/** A model call whose body was parsed but not validated yet. */
 export interface ModelCall {
   readonly authenticated: AuthenticatedCall
   readonly operation: ModelOperationName
@@ -33,25 +33,25 @@ export interface ModelCall {
   readonly path: WirePath
   readonly request: ModelRequest
   readonly headers: Readonly<Record<string, string>>
-  /** Equal for two tries of one request only. */
+  /** Equal only for attempts of the same request. */
   readonly fingerprint: () => string
-  /** Told which model of the catalogue the call is of, once that is known: the row of a refusal names it. */
+  /** Called with the catalogue's model once it is known, so that the usage row of a refusal names it. */
   readonly onModel: (id: string) => void
-  /** Told which betas that the caller named are not passed on. */
+  /** Called with the caller's betas that are not forwarded. */
   readonly onRemovedBetas: (names: readonly string[]) => void
-  /** The body of a failure behind the 200 of a stream, in the shape of the route. */
+  /** The error body of a failure after a stream's 200, in the route's format. */
   readonly failureJson: (failure: Failure) => string
 }
 
-/** A call that was validated: what it asks, of which model, and what it can come to at most. */
+/** A validated call: its request, its model and its maximum cost. */
 export interface ValidatedCall {
   readonly call: ModelCall
   readonly request: ModelRequest
   readonly model: Model
   readonly cap: number
   readonly bounds: TokenBounds
-  readonly most: Money
+  readonly maxCost: Money
   readonly subjects: readonly Subject[]
-  /** The window of its model's family, which is among `subjects`: it counts requests of its own (spec 8). */
+  /** The window of its model's family, one of `subjects`, which counts its own requests (spec 8). */
   readonly family: Subject | null
 }

@@ -6,44 +6,44 @@ import { countedInput, type InputTokens } from './input-tokens'
 import type { ValidatedCall } from './model-call'
 import { metered, type Seen, USUAL_BYTES } from './wires/model-wire'
 
-/** Nothing came of a call. */
+/** The usage of a call that produced nothing. */
 export const NOTHING: Seen = { counts: null, isFinal: false, textBytes: 0 }
 
-/** The charge for what went through: the written rule of `metered`, at the model's price; at most what was held. */
+/** The charge for what was delivered, by the rule of `metered` and the model's price; at most what was held. */
 export function chargeFor(
-  { model, bounds, most }: Pick<ValidatedCall, 'model' | 'bounds' | 'most'>,
+  { model, bounds, maxCost }: Pick<ValidatedCall, 'model' | 'bounds' | 'maxCost'>,
   seen: Seen,
   code: EndCode = null,
 ): Charge {
   const counted = metered(seen, { input: bounds.input.likely, output: bounds.output })
   const lines = tokenLines(model.price, counted.tokens)
   const real = costOfLines(lines)
-  const cost = least(real, most)
-  // What is kept for an hour is among the cache writes; its own price stands in the lines.
+  const cost = least(real, maxCost)
+  // One-hour cache writes are included in the cache writes. Only the price lines list them separately.
   const { hourWrite: _, ...tokens } = counted.tokens
   return {
     charged: { cost, priceVersion: model.priceVersion, units: 1, unitPrice: cost, lines },
     code,
     tokens,
     usageSource: counted.source,
-    ...(real > most && { overrun: minus(real, most) }),
+    ...(real > maxCost && { overrun: minus(real, maxCost) }),
   }
 }
 
 /**
- * The charge for a call that nobody saw the end of (spec-answers 4): its input, as the vendor told it or by the tokenizer; and of
- * output what came, or, where more may have been written than was sent, what the model writes in the time that it took.
+ * The charge for a call whose end was not received (spec-answers 4). Input: the vendor's count, or the tokenizer's. Output: what
+ * arrived, or, if the model may have written more than it sent, what it writes in the time that the call took.
  */
 export async function estimatedCharge(
   deps: { readonly clock: Clock; readonly inputs: InputTokens },
-  { validated, askedAt }: { readonly validated: ValidatedCall; readonly askedAt: number },
+  { validated, startedAt }: { readonly validated: ValidatedCall; readonly startedAt: number },
   seen: Seen,
   code: EndCode,
-  /** Whether the vendor had stopped when we did: then nothing was written that did not come. */
+  /** Whether the vendor stopped when the gateway did, so that nothing was written that did not arrive. */
   wasStopped = false,
 ): Promise<Charge> {
   const { bounds, request, model } = validated
-  const seconds = Math.max(0, deps.clock.now() - askedAt) / 1000
+  const seconds = Math.max(0, deps.clock.now() - startedAt) / 1000
   const likely = seen.counts ? bounds.input.likely : await countedInput(deps.inputs, request, bounds.input)
   const written = wasStopped ? 0 : Math.ceil(seconds * model.tokensPerSecond) * USUAL_BYTES
   const input = { ...bounds.input, likely }

@@ -4,13 +4,13 @@ import type { ModelDeps, ValidatedCall } from './model-call'
 import { chargeFor, estimatedCharge } from './model-charge'
 import { mayHideOutput } from './wires/hidden-output'
 
-/** How the stream of a model is metered and charged. */
+/** How a model's stream is metered and charged. */
 export function modelStream(
   deps: Pick<ModelDeps, 'clock' | 'inputs'>,
-  asked: { readonly validated: ValidatedCall; readonly askedAt: number },
+  started: { readonly validated: ValidatedCall; readonly startedAt: number },
 ): StreamSale {
-  const { validated } = asked
-  const { call, request, model, most } = validated
+  const { validated } = started
+  const { call, request, model, maxCost } = validated
   const meter = call.wire.meter(request, call.path)
   const encoder = new TextEncoder()
   return {
@@ -22,12 +22,12 @@ export function modelStream(
     get hasBegun() {
       return meter.seen.counts !== null || meter.seen.textBytes > 0
     },
-    lost: () => (most === 0 ? null : chargeFor(validated, meter.seen, 'gateway_restarted')),
+    lost: () => (maxCost === 0 ? null : chargeFor(validated, meter.seen, 'gateway_restarted')),
     charge({ isWhole, isGone, wasStopped, code }) {
-      // The vendor's report counts, also where its end did not come behind it.
-      const isCounted = meter.seen.isFinal || (isWhole && !isGone) || most === 0
+      // The vendor's usage report counts even if the end of the stream did not follow it.
+      const isCounted = meter.seen.isFinal || (isWhole && !isGone) || maxCost === 0
       if (isCounted) return chargeFor(validated, meter.seen, code)
-      return estimatedCharge(deps, asked, meter.seen, code, wasStopped)
+      return estimatedCharge(deps, started, meter.seen, code, wasStopped)
     },
     errorEvent: (problem) => encoder.encode(call.wire.errorEvent(call.failureJson(problem), call.path)),
   }

@@ -14,78 +14,83 @@ import { validateModelCall } from './validate-model-call'
 import { isTooDeep } from './wires/json-depth'
 import type { Seen } from './wires/model-wire'
 
-/** Most bytes of a plain answer; with pictures in it, a model's is longer than a search's. */
+/** The largest plain answer. It may contain images, so the limit is higher than a search's. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
-/** The work of one call of a model, plain or streamed, or what is wrong with its input (spec-answers 2, 4, 9). */
+/** The work of one model call, plain or streamed, or what is wrong with its input (spec-answers 2, 4, 9). */
 export function modelWork(deps: ModelDeps, call: ModelCall): Result<Work, Failure> {
   const validation = validateModelCall(deps, call)
   if (!validation.ok) return validation
   const validated = validation.value
-  const { model, most, bounds, subjects, family, request } = validated
+  const { model, maxCost, bounds, subjects, family, request } = validated
   return ok({
     operation: call.operation,
     model: model.id,
-    quote: { most, version: model.priceVersion, fixed: false },
+    quote: { maxCost, version: model.priceVersion, fixed: false },
     effect: 'read',
     streams: request.stream,
-    // Its upstreams have deadlines of their own.
+    // Model upstreams have their own deadlines.
     timeoutMs: Number.POSITIVE_INFINITY,
     credit: !model.rechargeRequired || deps.creditBuysPaid ? 'all' : 'nothing',
     ...(model.rechargeRequired && { needsTopUp: model.id }),
     fingerprint: call.fingerprint,
     load: { subjects, window: family, tokens: bounds.input.likely + bounds.output, upstreams: model.upstreams },
     explainRefusal: (problem) => withFittingCap(deps, validated, problem),
-    run: (open) => ask(deps, { validated, askedAt: deps.clock.now() }, open),
+    run: (open) => ask(deps, { validated, startedAt: deps.clock.now() }, open),
   })
 }
 
-/** A call that is asked, and since when. */
-interface Asked {
+/** A call that was sent upstream, and when. */
+interface StartedCall {
   readonly validated: ValidatedCall
-  readonly askedAt: number
+  readonly startedAt: number
 }
 
-/** Only the end of this process still breaks the call off. */
-async function ask(deps: ModelDeps, asked: Asked, open: OpenCall): Promise<WorkResult> {
-  const { call, request, model, cap } = asked.validated
+/** From here on only the end of this process aborts the call. */
+async function ask(deps: ModelDeps, started: StartedCall, open: OpenCall): Promise<WorkResult> {
+  const { call, request, model, cap } = started.validated
   const { wire, path, headers } = call
   const opened = await deps.backend.open({ model, wire, request, path, cap, headers }, open.shutdown)
   if (!opened.ok)
     return open.shutdown.aborted
-      ? brokenOff(deps, asked, open, SHUTTING_DOWN)
+      ? brokenOff(deps, started, open, SHUTTING_DOWN)
       : { kind: 'failed', failure: toFailure(opened.error), didNothing: true }
   const answer = opened.value
   open.drain?.at(answer.upstream)
-  if (!request.stream) return whole(deps, asked, open, answer)
+  if (!request.stream) return whole(deps, started, open, answer)
   return {
     kind: 'stream',
     headers: { 'content-type': answer.contentType },
-    lost: chargeFor(asked.validated, NOTHING, 'gateway_restarted'),
-    open: () => settledStream(deps, open, answer, modelStream(deps, asked)),
+    lost: chargeFor(started.validated, NOTHING, 'gateway_restarted'),
+    open: () => settledStream(deps, open, answer, modelStream(deps, started)),
     close: () => answer.close(),
   }
 }
 
-/** There is no answer to the end: a break to whoever waits, and charged by estimate to whoever left (spec-answers 4). */
-async function brokenOff(deps: ModelDeps, asked: Asked, open: OpenCall, problem: Failure): Promise<WorkResult> {
+/** The answer broke off. A waiting caller gets a failure; one who hung up is charged by estimate (spec-answers 4). */
+async function brokenOff(deps: ModelDeps, started: StartedCall, open: OpenCall, problem: Failure): Promise<WorkResult> {
   const broken = { kind: 'failed' as const, failure: problem, didNothing: true }
   if (!open.hangUp.aborted) return broken
   const code = problem === SHUTTING_DOWN ? 'gateway_shutdown' : 'caller_hung_up'
-  return { ...broken, owed: await estimatedCharge(deps, asked, NOTHING, code) }
+  return { ...broken, owed: await estimatedCharge(deps, started, NOTHING, code) }
 }
 
-async function whole(deps: ModelDeps, asked: Asked, open: OpenCall, answer: BackendAnswer): Promise<WorkResult> {
+async function whole(
+  deps: ModelDeps,
+  started: StartedCall,
+  open: OpenCall,
+  answer: BackendAnswer,
+): Promise<WorkResult> {
   const body = await wholeBody(answer)
   answer.close()
   if (!body.ok) {
-    if (open.shutdown.aborted) return brokenOff(deps, asked, open, SHUTTING_DOWN)
+    if (open.shutdown.aborted) return brokenOff(deps, started, open, SHUTTING_DOWN)
     deps.onTrouble(answer.upstream, body.error)
-    return brokenOff(deps, asked, open, body.error === LATE ? TOO_LATE : BROKEN)
+    return brokenOff(deps, started, open, body.error === LATE ? TOO_LATE : BROKEN)
   }
-  const seen = seenIn(asked.validated, body.value)
+  const seen = seenIn(started.validated, body.value)
   if (!seen) {
-    deps.onTrouble(answer.upstream, 'an answer that is no JSON object, or nests too deep')
+    deps.onTrouble(answer.upstream, 'the answer is not a JSON object, or is nested too deeply')
     const problem = failure(
       'upstream_error',
       'The model returned an unreadable response. You were not charged. Try again.',
@@ -96,11 +101,11 @@ async function whole(deps: ModelDeps, asked: Asked, open: OpenCall, answer: Back
     kind: 'answer',
     body: body.value,
     headers: { 'content-type': answer.contentType },
-    charge: chargeFor(asked.validated, seen, open.hangUp.aborted ? 'caller_hung_up' : null),
+    charge: chargeFor(started.validated, seen, open.hangUp.aborted ? 'caller_hung_up' : null),
   }
 }
 
-/** Null where it is no JSON object, or nests deeper than anything goes through the gateway. */
+/** Null if the body is not a JSON object, or is nested deeper than the gateway allows. */
 function seenIn({ call }: ValidatedCall, body: Uint8Array): Seen | null {
   if (isTooDeep(body, false)) return null
   const text = new TextDecoder().decode(body)
@@ -114,7 +119,7 @@ function seenIn({ call }: ValidatedCall, body: Uint8Array): Seen | null {
   }
 }
 
-/** Once its headers are there, it may take as long again as they might have. */
+/** The body gets as much time as the headers had. */
 async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<ArrayBuffer>, string>> {
   let isLate = false
   const deadline = setTimeout(() => {
@@ -123,7 +128,7 @@ async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<Array
   }, answer.drainMs)
   try {
     const bytes = await boundedBytes(answer.body, MAX_ANSWER_BYTES)
-    return bytes ? ok(bytes) : err('an answer that is too long')
+    return bytes ? ok(bytes) : err('the answer is too large')
   } catch (error) {
     return err(isLate ? LATE : error instanceof Error ? error.name : 'the answer was cut')
   } finally {
@@ -131,7 +136,7 @@ async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<Array
   }
 }
 
-const LATE = 'an answer that does not end'
+const LATE = 'the answer did not end in time'
 const TOO_LATE = failure('upstream_timeout', 'The model did not finish its response in time. You were not charged.')
 const BROKEN = failure(
   'upstream_error',

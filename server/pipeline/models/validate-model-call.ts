@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../../core/failure'
 import type { Subject } from '../../core/limits/limiter'
 import { type Model, type ModelRoute, routesOf } from '../../core/models/model'
-import { mostCost } from '../../core/models/token-price'
+import { maxTokenCost } from '../../core/models/token-price'
 import type { Money } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import { windowOf } from '../auth/authenticate'
@@ -12,7 +12,7 @@ import { removedBetas } from './wires/betas'
 import { boundsOf, type ModelRequest, type TokenBounds, unsold } from './wires/model-request'
 import type { ModelWire, WirePath } from './wires/model-wire'
 
-/** Validates the input of a model call that was read: its model, its bounds. Takes nothing. */
+/** Validates a parsed model call: its model and its bounds. Reserves nothing. */
 export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<ValidatedCall, Failure> {
   const { authenticated, wire, request } = call
   const { caller } = authenticated
@@ -24,22 +24,22 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   call.onRemovedBetas(removedBetas(call.headers['anthropic-beta'], model.betas))
   const bounded = boundedCall(deps, request, model)
   if (!bounded.ok) return bounded
-  const { cap, bounds, most } = bounded.value
+  const { cap, bounds, maxCost } = bounded.value
   const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
   const subjects = family ? [...authenticated.subjects, family] : authenticated.subjects
   const tooMany = moreThanMinute(bounds.input.likely, bounds.output, subjects)
   if (tooMany) return err(tooMany)
-  return ok({ call, request, model, cap, bounds, most, subjects, family })
+  return ok({ call, request, model, cap, bounds, maxCost, subjects, family })
 }
 
-/** What a call comes to at most. */
+/** The bounds of a call. */
 export interface BoundedCall {
   readonly cap: number
   readonly bounds: TokenBounds
-  readonly most: Money
+  readonly maxCost: Money
 }
 
-/** What a body would come to at most, whoever calls. Takes nothing, asks nobody. */
+/** The bounds of a body, whoever calls. Reserves nothing and calls no upstream. */
 export function estimateModelCall(
   deps: Pick<ModelDeps, 'catalogue' | 'defaultCap'>,
   { wire, path, bytes }: { wire: ModelWire; path: WirePath; bytes: Uint8Array<ArrayBuffer> },
@@ -73,15 +73,15 @@ function boundedCall(
   return ok({
     cap,
     bounds,
-    most: mostCost(model.price, {
-      input: bounds.input.most,
+    maxCost: maxTokenCost(model.price, {
+      input: bounds.input.max,
       output: bounds.output,
       hourCache: request.hourCache ?? false,
     }),
   })
 }
 
-/** The model of this id, where the caller may call it on this route. */
+/** The model with this id, if the caller may call it on this route. */
 export function soldModel(
   { catalogue }: Pick<ModelDeps, 'catalogue'>,
   caller: KnownCaller,
@@ -98,7 +98,7 @@ export function soldModel(
   return onRoute(model, route)
 }
 
-/** The model, where it is spoken to on this route. */
+/** The model, if it is available on this route. */
 function onRoute(model: Model, route: ModelRoute): Result<Model, Failure> {
   const routes = routesOf(model)
   if (routes.includes(route)) return ok(model)
@@ -119,7 +119,7 @@ function unknownModel(id: string): Failure {
   )
 }
 
-/** Whether there is such a model, be it not for this caller or on this route. A name that a caller made up is not written down. */
+/** Whether the model exists, even if not for this caller or on this route. Model names that callers make up are not logged. */
 export function isSold(sold: Result<Model, Failure>): boolean {
   return sold.ok || sold.error.code !== 'unknown_model'
 }
@@ -129,12 +129,12 @@ function defaultCap(deps: Pick<ModelDeps, 'defaultCap'>, model: Model): number {
   return Math.min(cap, model.maxOutputTokens ?? cap)
 }
 
-/** What no minute has room for is refused now, and not for ever with 429 (spec-answers 8). */
+/** A call that no minute has room for fails as invalid, since a 429 would invite retries that can never succeed (spec-answers 8). */
 export function moreThanMinute(input: number, output: number, subjects: readonly Subject[]): Failure | null {
   const minute = Math.min(...subjects.map(({ limits }) => limits.tpm))
   if (input + output <= minute) return null
   return failure(
     'max_tokens_exceeded',
-    `About ${input} tokens of input and an output cap of ${output} exceed the ${minute} tokens that a minute allows. Lower the cap.`,
+    `About ${input} input tokens plus an output cap of ${output} exceed the limit of ${minute} tokens per minute. Lower the cap.`,
   )
 }

@@ -4,7 +4,7 @@ import { parseInput } from '../../core/catalogue/operation'
 import { type PriceStore, priceOf } from '../../core/catalogue/prices'
 import { type Failure, failure } from '../../core/failure'
 import type { Model } from '../../core/models/model'
-import { costOfLines, mostCost, tokenLines } from '../../core/models/token-price'
+import { costOfLines, maxTokenCost, tokenLines } from '../../core/models/token-price'
 import { least, type Money, micros } from '../../core/money'
 import type { CallOrigin, Provider, UpstreamFailure } from '../../core/providers/provider'
 import type { ChargeLine, TokenCounts, UsageSource } from '../../core/usage/call-record'
@@ -24,21 +24,21 @@ import {
   type ResearchSource,
 } from './research-prompts'
 
-/** The whole of a job, and of one search. */
+/** Time limits of a job and of one search. */
 export const MAX_RESEARCH_MS = 300_000
 const SEARCH_MS = 20_000
-/** Output caps of the steps that plan. */
+/** Output cap of the planning steps. */
 const PLAN_CAP = 300
-/** Bytes of our own words around a prompt, at most. */
+/** Maximum bytes that the gateway's own prompts add. */
 const FRAME_BYTES = 1500
-/** Each byte of a prompt is at most two in its body: a quote or a line feed is written with a backslash. */
+/** A byte of a prompt becomes at most two in JSON: a quote or a line feed gets a backslash. */
 const ESCAPED = 2
 
-export interface ResearchAsked {
+export interface ResearchRequest {
   readonly model: Model
   readonly question: string
   readonly maxSearches: number
-  /** Most tokens of the answer. */
+  /** Maximum tokens of the answer. */
   readonly cap: number
 }
 
@@ -47,19 +47,19 @@ export interface ResearchParts extends ModelDeps {
   readonly search: Provider<LlmContextInput>
 }
 
-/** Whom a job is done for. */
+/** The caller of a job. */
 interface ResearchCaller {
   readonly account: Parameters<typeof priceOf>[2]
   readonly origin: CallOrigin
 }
 
-/** What a caller sees of the work. */
+/** Progress that the caller sees. */
 export type ResearchProgress =
   | { readonly step: 'plan' | 'check' | 'answer' }
   | { readonly step: 'search'; readonly query: string; readonly found: number }
   | { readonly step: 'text'; readonly text: string }
 
-/** What a job has come to: also when it is not at its end. */
+/** The state of a job, finished or not. */
 export interface ResearchState {
   readonly lines: readonly ChargeLine[]
   readonly tokens: TokenCounts
@@ -69,34 +69,34 @@ export interface ResearchState {
   readonly citations: readonly ResearchSource[]
 }
 
-/** The most that a job can cost: its searches, and three questions to the model with as many sources as a prompt holds. */
-export function mostResearchCost(asked: ResearchAsked, searchPrice: Money): Money {
-  const question = Buffer.byteLength(asked.question) * ESCAPED
-  const frame = FRAME_BYTES + asked.model.id.length
-  const sources = asked.maxSearches > 0 ? MAX_SOURCE_BYTES * ESCAPED : 0
+/** The maximum cost of a job: its searches, and three model calls with as many sources as fit in a prompt. */
+export function maxResearchCost(request: ResearchRequest, searchPrice: Money): Money {
+  const question = Buffer.byteLength(request.question) * ESCAPED
+  const frame = FRAME_BYTES + request.model.id.length
+  const sources = request.maxSearches > 0 ? MAX_SOURCE_BYTES * ESCAPED : 0
   const input = 3 * (question + frame) + 2 * sources
-  const tokens = mostCost(asked.model.price, { input, output: 2 * PLAN_CAP + asked.cap })
-  return micros(tokens + asked.maxSearches * searchPrice)
+  const tokens = maxTokenCost(request.model.price, { input, output: 2 * PLAN_CAP + request.cap })
+  return micros(tokens + request.maxSearches * searchPrice)
 }
 
-/** The likely tokens of a job, for the window: what it reads, and all it may write. */
-export function likelyResearchTokens(asked: ResearchAsked): number {
-  return Math.ceil((2 * MAX_SOURCE_BYTES) / 8) + asked.question.length + 2 * PLAN_CAP + asked.cap
+/** The likely tokens of a job, for the rate window: an estimate of its input plus its maximum output. */
+export function likelyResearchTokens(request: ResearchRequest): number {
+  return Math.ceil((2 * MAX_SOURCE_BYTES) / 8) + request.question.length + 2 * PLAN_CAP + request.cap
 }
 
 /**
- * One job: plan, search, read, check, search again, answer with numbered sources. Bounded in searches, tokens and time. Never
- * charges by itself: `state` tells what it has come to at any moment, and `run` why it is not whole.
+ * One job: plan, search, read, check, search again, answer with numbered sources. Searches, tokens and time are bounded. It does
+ * not charge: `state` has the work so far at any time, and `run` returns why the job is incomplete.
  */
 export class DeepResearch {
   private readonly parts: ResearchParts
-  private readonly asked: ResearchAsked
+  private readonly request: ResearchRequest
   private readonly caller: ResearchCaller
-  /** Breaks off the step under way. */
+  /** Aborts the current step. */
   private readonly signal: AbortSignal
-  /** Whether no further step is begun; the one under way goes to its end. */
+  /** When true, the current step finishes and no further step starts. */
   private readonly isLeft: () => boolean
-  private readonly tell: (progress: ResearchProgress) => void
+  private readonly report: (progress: ResearchProgress) => void
   private readonly lines: ChargeLine[] = []
   private tokens: TokenCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
   private source: UsageSource = 'exact'
@@ -106,17 +106,17 @@ export class DeepResearch {
 
   constructor(
     parts: ResearchParts,
-    asked: ResearchAsked,
+    request: ResearchRequest,
     caller: ResearchCaller,
     { signal, isLeft }: { readonly signal: AbortSignal; readonly isLeft: () => boolean },
-    tell: (progress: ResearchProgress) => void,
+    report: (progress: ResearchProgress) => void,
   ) {
     this.parts = parts
-    this.asked = asked
+    this.request = request
     this.caller = caller
     this.signal = signal
     this.isLeft = isLeft
-    this.tell = tell
+    this.report = report
   }
 
   get state(): ResearchState {
@@ -124,16 +124,16 @@ export class DeepResearch {
     return { lines, tokens, source, text, queries, citations: citedSources(text, sources) }
   }
 
-  /** Whether anything was done that costs. */
+  /** Whether anything chargeable was done. */
   get hasBegun(): boolean {
     return this.lines.length > 0
   }
 
-  /** Works to the end. Gives why it ended before, or null. */
+  /** Runs the job. Returns why it ended early, or null. */
   async run(): Promise<Failure | null> {
-    const { question, maxSearches } = this.asked
+    const { question, maxSearches } = this.request
     const first = Math.max(1, Math.ceil(maxSearches / 2))
-    this.tell({ step: 'plan' })
+    this.report({ step: 'plan' })
     const plan = await this.ask('plan', planPrompt(question, first), PLAN_CAP)
     if (plan.problem) return plan.problem
     const planned = plannedQueries(plan.text, first, [])
@@ -141,17 +141,17 @@ export class DeepResearch {
     if (problem && this.sources.length === 0) return problem
     const left = maxSearches - this.queries.length
     if (left > 0 && this.sources.length > 0) {
-      this.tell({ step: 'check' })
+      this.report({ step: 'check' })
       const gaps = await this.ask('check', gapPrompt(question, this.sources, left), PLAN_CAP)
       if (gaps.problem) return gaps.problem
       await this.searchAll(plannedQueries(gaps.text, left, this.queries))
     }
-    this.tell({ step: 'answer' })
+    this.report({ step: 'answer' })
     if (this.sources.length === 0) {
-      this.say('No source was found that answers this.')
+      this.say('No sources were found that answer this question.')
       return null
     }
-    return (await this.ask('answer', answerPrompt(question, this.sources), this.asked.cap, (text) => this.say(text)))
+    return (await this.ask('answer', answerPrompt(question, this.sources), this.request.cap, (text) => this.say(text)))
       .problem
   }
 
@@ -161,17 +161,17 @@ export class DeepResearch {
 
   private say(text: string): void {
     this.text += text
-    this.tell({ step: 'text', text })
+    this.report({ step: 'text', text })
   }
 
-  /** Asks the model, and puts down what it took. */
+  /** Calls the model and records the tokens it used. */
   private async ask(part: string, turns: readonly ChatTurn[], cap: number, onText?: (text: string) => void) {
-    const { model } = this.asked
+    const { model } = this.request
     if (this.isOver) return { text: '', problem: ENDED }
     const question = { model, turns, cap, ...(onText && { onText }) }
     if (
       questionBody(question).length >
-      FRAME_BYTES + ESCAPED * (Buffer.byteLength(this.asked.question) + MAX_SOURCE_BYTES) + model.id.length
+      FRAME_BYTES + ESCAPED * (Buffer.byteLength(this.request.question) + MAX_SOURCE_BYTES) + model.id.length
     )
       throw new Error('a prompt is longer than what was held for')
     const answered = await ask(this.parts, question, this.signal)
@@ -190,10 +190,10 @@ export class DeepResearch {
     return { text, problem: broken && this.problemOf(broken) }
   }
 
-  /** Searches one after the other; a search that fails costs nothing. Gives the last problem. */
+  /** Runs the searches one after the other. A failed search costs nothing. Returns the last problem. */
   private async searchAll(queries: readonly string[]): Promise<Failure | null> {
     let problem: Failure | null = null
-    for (const query of queries.slice(0, this.asked.maxSearches - this.queries.length)) {
+    for (const query of queries.slice(0, this.request.maxSearches - this.queries.length)) {
       if (this.isOver) return ENDED
       problem = await this.search(query)
     }
@@ -214,7 +214,7 @@ export class DeepResearch {
       onTrouble,
     })
     if (!answer.ok) {
-      this.tell({ step: 'search', query, found: 0 })
+      this.report({ step: 'search', query, found: 0 })
       return answer.error.failure
     }
     const unitPrice = priceOf(prices, 'llm-context', this.caller.account).amount
@@ -224,7 +224,7 @@ export class DeepResearch {
     for (const page of pages)
       if (!this.sources.some(({ url }) => url === page.url))
         this.sources.push({ number: this.sources.length + 1, ...page })
-    this.tell({ step: 'search', query, found: pages.length })
+    this.report({ step: 'search', query, found: pages.length })
     return null
   }
 
@@ -236,7 +236,7 @@ export class DeepResearch {
 
 const ENDED = failure('upstream_timeout', 'The research was stopped before it finished.')
 
-/** What a job has come to, in money; never above what was held. */
-export function researchCost(state: ResearchState, most: Money): Money {
-  return least(costOfLines(state.lines), most)
+/** The cost of a job so far, never above what was held. */
+export function researchCost(state: ResearchState, maxCost: Money): Money {
+  return least(costOfLines(state.lines), maxCost)
 }

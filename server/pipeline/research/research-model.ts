@@ -12,30 +12,30 @@ import type { ChatTurn } from './research-prompts'
 
 const STREAM: WirePath = { model: null, stream: true, events: true }
 
-/** One question to a model within a longer job. */
+/** One model call within a job. */
 export interface Question {
   readonly model: Model
   readonly turns: readonly ChatTurn[]
   readonly cap: number
-  /** Gets the text as it comes. */
+  /** Called with the text as it arrives. */
   readonly onText?: (text: string) => void
 }
 
 export interface Answered {
   readonly text: string
   readonly metered: Metered
-  /** Why the answer is not whole; null when it is. */
+  /** Why the answer is incomplete; null if it is complete. */
   readonly broken: UpstreamFailure | null
 }
 
-/** The body of a question: the most that it can be in tokens is what its bytes and its cap say. */
+/** The body of a model call. Its length and its cap bound its tokens. */
 export function questionBody({ model, turns, cap }: Question): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify({ model: model.id, messages: turns, max_tokens: cap, stream: true }))
 }
 
 /**
- * Asks a model, and counts what it took, whole or not: of one that `signal` broke off, what it writes in the time that it had. A
- * refusal of the upstream's own took nothing.
+ * Calls a model and counts the tokens it used, even if the answer is incomplete. If `signal` aborted it, the output is estimated
+ * from the time it ran. A call that the upstream refused used none.
  */
 export async function ask(
   { backend, clock }: { readonly backend: ModelBackend; readonly clock: Clock },

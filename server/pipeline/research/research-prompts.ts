@@ -1,6 +1,6 @@
 import { isJson, type Json, listOf } from '../../core/json'
 
-/** One page that a search found. Its number stands in the answer as `[n]`. */
+/** A page that a search found. The answer cites it as `[number]`. */
 export interface ResearchSource {
   readonly number: number
   readonly title: string
@@ -8,7 +8,7 @@ export interface ResearchSource {
   readonly snippets: readonly string[]
 }
 
-/** Most bytes of sources that a prompt holds: what bounds the cost of reading them. */
+/** Maximum bytes of sources in a prompt, which bounds the cost of reading them. */
 export const MAX_SOURCE_BYTES = 48 * 1024
 const MAX_QUERY_LENGTH = 300
 const LINE = /^\s*(?:[-*\d.)]+\s*)?QUERY:\s*(.+)$/gim
@@ -18,21 +18,21 @@ export interface ChatTurn {
   readonly content: string
 }
 
-export function planPrompt(question: string, most: number): ChatTurn[] {
+export function planPrompt(question: string, max: number): ChatTurn[] {
   return [
     {
       role: 'system',
-      content: `You plan research. Reply with at most ${most} lines and nothing else. Begin each line with the word QUERY, a colon, and one short web search.`,
+      content: `You plan research. Reply with at most ${max} lines and nothing else. Begin each line with the word QUERY, a colon, and one short web search.`,
     },
     { role: 'user', content: question },
   ]
 }
 
-export function gapPrompt(question: string, sources: readonly ResearchSource[], most: number): ChatTurn[] {
+export function gapPrompt(question: string, sources: readonly ResearchSource[], max: number): ChatTurn[] {
   return [
     {
       role: 'system',
-      content: `You check research. If the sources below answer the question, reply DONE. Otherwise reply with at most ${most} lines, each with the word QUERY, a colon, and one short web search for what is missing.`,
+      content: `You check research. If the sources below answer the question, reply DONE. Otherwise reply with at most ${max} lines, each with the word QUERY, a colon, and one short web search for what is missing.`,
     },
     { role: 'user', content: `${sourceLines(sources)}\n\n${question}` },
   ]
@@ -49,8 +49,8 @@ export function answerPrompt(question: string, sources: readonly ResearchSource[
   ]
 }
 
-/** The searches of a plan, at most so many; those that were made already are left out. */
-export function plannedQueries(reply: string, most: number, made: readonly string[]): string[] {
+/** At most `max` searches from a plan, without those already made. */
+export function plannedQueries(reply: string, max: number, made: readonly string[]): string[] {
   const known = new Set(made.map((query) => query.toLowerCase()))
   const queries: string[] = []
   for (const [, text = ''] of reply.matchAll(LINE)) {
@@ -59,11 +59,11 @@ export function plannedQueries(reply: string, most: number, made: readonly strin
     known.add(query.toLowerCase())
     queries.push(query)
   }
-  return queries.slice(0, most)
+  return queries.slice(0, max)
 }
 
-/** Searches by the question itself, where a model plans none: the whole, and its parts. */
-export function questionQueries(question: string, most: number): string[] {
+/** Searches made from the question itself and its parts, for a model that plans none. */
+export function questionQueries(question: string, max: number): string[] {
   const parts = question
     .slice(0, 10 * MAX_QUERY_LENGTH)
     .split(/[?;\n]+|\s+and\s+/i)
@@ -71,16 +71,16 @@ export function questionQueries(question: string, most: number): string[] {
   const whole = shortened(question)
   return [...new Set([whole, ...parts.filter((part) => part.split(' ').length > 2)])]
     .filter((query) => query !== '')
-    .slice(0, most)
+    .slice(0, max)
 }
 
-/** What a search takes: 1 to 600 characters, at most 75 words (spec 4.2). Cut first: a pattern's time grows with the text. */
+/** Shortened to the limits of a search: 600 characters and 75 words (spec 4.2). Cut first, since a pattern's time grows with the text. */
 function shortened(text: string): string {
   const cut = text.trim().slice(0, MAX_QUERY_LENGTH).split(/\s+/).slice(0, 40).join(' ')
   return cut.replace(/^["']|["'?!.\s]+$/g, '').trim()
 }
 
-/** Each sentence of each source on a line of its own, with the source's number behind it; no more than fits. */
+/** Each sentence of each source on its own line, followed by the source's number; as many as fit. */
 function sourceLines(sources: readonly ResearchSource[]): string {
   const lines: string[] = []
   let bytes = 0
@@ -103,7 +103,7 @@ function sentencesOf(snippet: string, number: number): string[] {
     .map((sentence) => `${sentence} [${number}]`)
 }
 
-/** The pages of an LLM-context answer (facts/upstreams 2.2). */
+/** The pages in an LLM context answer (facts/upstreams 2.2). */
 export function foundPages(answer: unknown): Omit<ResearchSource, 'number'>[] {
   const grounding: Json = isJson(answer) && isJson(answer['grounding']) ? answer['grounding'] : {}
   return listOf(grounding['generic'])
@@ -115,7 +115,7 @@ export function foundPages(answer: unknown): Omit<ResearchSource, 'number'>[] {
     }))
 }
 
-/** The sources that the answer names, each once, in the order of their numbers. */
+/** The sources that the answer cites, each once, ordered by number. */
 export function citedSources(answer: string, sources: readonly ResearchSource[]): ResearchSource[] {
   const cited = new Set([...answer.matchAll(/\[(\d{1,3})\]/g)].map(([, number]) => Number(number)))
   return sources.filter(({ number }) => cited.has(number))

@@ -13,10 +13,10 @@ import {
   DeepResearch,
   likelyResearchTokens,
   MAX_RESEARCH_MS,
-  mostResearchCost,
-  type ResearchAsked,
+  maxResearchCost,
   type ResearchParts,
   type ResearchProgress,
+  type ResearchRequest,
   type ResearchState,
   researchCost,
 } from './deep-research'
@@ -29,33 +29,33 @@ export interface ResearchCall {
   readonly maxSearches: number
   readonly cap: number
   readonly stream: boolean
-  /** Equal for two tries of one request only. */
+  /** Equal only for attempts of the same request. */
   readonly fingerprint: () => string
-  /** Told which model of the catalogue the call is of, once that is known. */
+  /** Called with the catalogue's model once it is known. */
   readonly onModel: (id: string) => void
-  /** How the wire writes what a job tells. */
+  /** How the route formats a job's answer and events. */
   readonly wire: ResearchWire
 }
 
 export interface ResearchWire {
-  /** The answer of a job that tells nothing before its end. */
+  /** The response of a job that is not streamed. */
   whole(state: ResearchState): string
   event(event: ResearchEvent): string
 }
 
-/** What a job tells while it runs, in order: first `begun`, and last `done` or `failed`. */
+/** The events of a job in order: `begun` first, `done` or `failed` last. */
 export type ResearchEvent =
   | { readonly kind: 'begun' }
   | { readonly kind: 'progress'; readonly progress: ResearchProgress }
   | { readonly kind: 'done'; readonly state: ResearchState; readonly cost: Money }
   | { readonly kind: 'failed'; readonly failure: Failure }
 
-/** What a stream of its events is sent as. */
+/** Headers of an event stream. */
 const EVENTS = { 'content-type': 'text/event-stream' }
 
 /**
- * A research job as the work of one priced call: the most it can cost is held, and it is charged for its parts: each search at the
- * catalogue's price, each question at the model's. `X-Max-Price-USD` bounds it: fewer searches are made where all would cost more.
+ * A research job as the work of one priced call. Its maximum cost is held, and it is charged for its parts: each search at the
+ * catalogue's price, each model call at the model's. If all searches could cost more than `X-Max-Price-USD`, fewer are made.
  */
 export function researchWork(parts: ResearchParts, call: ResearchCall): Result<Work, Failure> {
   const { authenticated, options, question, cap } = call
@@ -66,50 +66,50 @@ export function researchWork(parts: ResearchParts, call: ResearchCall): Result<W
   if (!sold.ok) return sold
   const model = sold.value
   const searchPrice = priceOf(parts.prices, 'llm-context', caller.account.id).amount
-  const asked = affordable({ model, question, maxSearches: call.maxSearches, cap }, searchPrice, options)
-  if (!asked) return err(tooDear(call, options.maxPrice ?? searchPrice))
-  const most = mostResearchCost(asked, searchPrice)
-  const tokens = likelyResearchTokens(asked)
-  const tooMany = moreThanMinute(tokens - asked.cap, asked.cap, subjects)
+  const request = affordable({ model, question, maxSearches: call.maxSearches, cap }, searchPrice, options)
+  if (!request) return err(tooExpensive(call, options.maxPrice ?? searchPrice))
+  const maxCost = maxResearchCost(request, searchPrice)
+  const tokens = likelyResearchTokens(request)
+  const tooMany = moreThanMinute(tokens - request.cap, request.cap, subjects)
   if (tooMany) return err(tooMany)
   return ok({
     operation: 'deep-research',
     model: model.id,
-    quote: { most, version: model.priceVersion, fixed: false },
+    quote: { maxCost, version: model.priceVersion, fixed: false },
     effect: 'read',
     streams: call.stream,
-    // A job bounds its own time, and settles what it has come to by then.
+    // A job limits its own time and settles the work that is done by then.
     timeoutMs: Number.POSITIVE_INFINITY,
     credit: !model.rechargeRequired || parts.creditBuysPaid ? creditUse(parts.search.onCredit) : 'nothing',
     ...(model.rechargeRequired && { needsTopUp: model.id }),
     fingerprint: call.fingerprint,
     load: { subjects, window: null, tokens, upstreams: model.upstreams },
-    run: async (open) => new ResearchJob(parts, call, asked, most, open).result(),
+    run: async (open) => new ResearchJob(parts, call, request, maxCost, open).result(),
   })
 }
 
-/** With as many searches as the caller's own bound allows; null when not even one. */
+/** The request with as many searches as `X-Max-Price-USD` allows; null if not even one fits. */
 function affordable(
-  asked: ResearchAsked,
+  request: ResearchRequest,
   searchPrice: Money,
   { maxPrice }: ResearchCall['options'],
-): ResearchAsked | null {
-  if (maxPrice === null) return asked
-  for (let maxSearches = asked.maxSearches; maxSearches > 0; maxSearches--)
-    if (mostResearchCost({ ...asked, maxSearches }, searchPrice) <= maxPrice) return { ...asked, maxSearches }
+): ResearchRequest | null {
+  if (maxPrice === null) return request
+  for (let maxSearches = request.maxSearches; maxSearches > 0; maxSearches--)
+    if (maxResearchCost({ ...request, maxSearches }, searchPrice) <= maxPrice) return { ...request, maxSearches }
   return null
 }
 
-function tooDear({ model }: ResearchCall, most: Money): Failure {
-  const message = `A research by ${model} with one search could cost more than the ${formatUsd(most)} USD of X-Max-Price-USD. Lower max_tokens.`
+function tooExpensive({ model }: ResearchCall, maxPrice: Money): Failure {
+  const message = `A research by ${model} with one search could cost more than the ${formatUsd(maxPrice)} USD of X-Max-Price-USD. Lower max_tokens.`
   return failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' })
 }
 
-/** One job under way, and what it comes to. */
+/** One running job and its settlement. */
 class ResearchJob {
   private readonly parts: ResearchParts
   private readonly call: ResearchCall
-  private readonly most: Money
+  private readonly maxCost: Money
   private readonly open: OpenCall
   private readonly abort = new AbortController()
   private readonly research: DeepResearch
@@ -119,16 +119,16 @@ class ResearchJob {
   private isTooLong = false
   private send: (text: string) => void = () => undefined
 
-  constructor(parts: ResearchParts, call: ResearchCall, asked: ResearchAsked, most: Money, open: OpenCall) {
+  constructor(parts: ResearchParts, call: ResearchCall, request: ResearchRequest, maxCost: Money, open: OpenCall) {
     this.parts = parts
     this.call = call
-    this.most = most
+    this.maxCost = maxCost
     this.open = open
     const who = { account: accountOf(open.authenticated), origin: originOf(open.authenticated) }
-    // On signup credit only that part of the sources is asked which costs the operator nothing.
+    // Signup credit pays only for sources that cost the operator nothing.
     const search = (open.isCredit && parts.search.onCredit) || parts.search
     const ends = { signal: this.abort.signal, isLeft: () => this.isLeft }
-    this.research = new DeepResearch({ ...parts, search }, asked, who, ends, (progress) => this.progressed(progress))
+    this.research = new DeepResearch({ ...parts, search }, request, who, ends, (progress) => this.progressed(progress))
   }
 
   async result(): Promise<WorkResult> {
@@ -142,16 +142,16 @@ class ResearchJob {
     }
   }
 
-  /** Works, and then answers. Nobody has seen anything of a job that failed, so that it costs nothing to who waited. */
+  /** Runs the job and returns its answer. A waiting caller has seen nothing of a failed job, so it pays nothing. */
   private async whole(): Promise<WorkResult> {
     const problem = await this.work()
     const charge = this.charge(this.code(problem))
     if (!problem) return { kind: 'answer', body: this.call.wire.whole(this.research.state), charge }
-    const isOwed = this.isGone && this.research.hasBegun
-    return { kind: 'failed', failure: problem, didNothing: true, ...(isOwed && { owed: charge }) }
+    const isCharged = this.isGone && this.research.hasBegun
+    return { kind: 'failed', failure: problem, didNothing: true, ...(isCharged && { owed: charge }) }
   }
 
-  /** The job runs while it is read, and is told when its reader is gone. */
+  /** Runs the job while its stream is read. Canceling the stream counts as a hang-up. */
   private streamed(): ReadableStream<Uint8Array> {
     let isRead = true
     return new ReadableStream<Uint8Array>({
@@ -159,7 +159,7 @@ class ResearchJob {
         this.send = (text) => {
           if (isRead) controller.enqueue(this.encoder.encode(text))
         }
-        void this.told().finally(() => {
+        void this.runAndSettle().finally(() => {
           if (isRead) controller.close()
         })
       },
@@ -170,21 +170,21 @@ class ResearchJob {
     })
   }
 
-  private async told(): Promise<void> {
-    // Whatever breaks here, whoever waits for this call's key must not wait for ever.
+  private async runAndSettle(): Promise<void> {
+    // Whatever fails here, repeats that wait for this idempotency key must not wait forever.
     let end: Ending = 'unknown'
     try {
-      this.tell({ kind: 'begun' })
+      this.sendEvent({ kind: 'begun' })
       end = await this.settled(await this.work())
     } catch (error) {
       this.parts.onTrouble('research', error instanceof Error ? error.message : String(error))
-      this.tell({ kind: 'failed', failure: failure('internal_error', 'The charge could not be recorded.') })
+      this.sendEvent({ kind: 'failed', failure: failure('internal_error', 'The charge could not be recorded.') })
     } finally {
       await this.open.close(end)
     }
   }
 
-  /** The caller is gone: the step under way goes to its end, and no other is begun, unless there is an answer to keep (`isLeft`). */
+  /** The caller hung up: the current step finishes and no other starts, unless the answer must be stored (`isLeft`). */
   private leave(): void {
     this.isGone = true
     this.open.drain?.begin()
@@ -194,8 +194,8 @@ class ResearchJob {
     return this.isGone && !this.open.hasKey
   }
 
-  /** A break while the caller listened is not charged; the end of the time that a job may take is the job's own. */
-  private get isOwed(): boolean {
+  /** A failure while the caller listened is not charged. Running out of the job's own time counts as an end of the job. */
+  private get isChargeable(): boolean {
     if (this.isGone) return this.research.hasBegun
     return this.isTooLong && this.research.state.text !== ''
   }
@@ -206,27 +206,27 @@ class ResearchJob {
     return problem && 'stream_cut'
   }
 
-  /** Charges, or lets go, and tells the end. */
+  /** Charges or releases, and sends the last event. */
   private async settled(problem: Failure | null): Promise<Ending> {
     const { open } = this
     const { state } = this.research
-    if (problem && !this.isOwed) {
+    if (problem && !this.isChargeable) {
       open.note(502, problem === SHUTTING_DOWN ? 'gateway_shutdown' : problem.code)
       await open.giveBack()
-      this.tell({ kind: 'failed', failure: problem })
+      this.sendEvent({ kind: 'failed', failure: problem })
       return 'nothing'
     }
-    // Written before it is charged, so that a repeat gets it too.
-    const last = this.written({ kind: 'done', state, cost: researchCost(state, this.most) })
+    // Written before the charge, so that a repeat gets it too.
+    const last = this.written({ kind: 'done', state, cost: researchCost(state, this.maxCost) })
     const kept = problem || !open.hasKey ? 'cut' : { body: this.given.whole(), headers: EVENTS }
     const captured = await open.charge(this.charge(this.code(problem)), kept)
     const failed = captured.ok ? problem : captured.error
-    if (failed) this.tell({ kind: 'failed', failure: failed })
+    if (failed) this.sendEvent({ kind: 'failed', failure: failed })
     else this.send(last)
     return captured.ok ? 'done' : 'unknown'
   }
 
-  private tell(event: ResearchEvent): void {
+  private sendEvent(event: ResearchEvent): void {
     this.send(this.written(event))
   }
 
@@ -263,14 +263,14 @@ class ResearchJob {
 
   private progressed(progress: ResearchProgress): void {
     if (!this.call.stream) return
-    // What a start would charge if this process died now.
+    // The charge that the next start applies if this process dies now.
     if (progress.step !== 'text') void this.open.persist(this.charge('gateway_restarted'))
-    this.tell({ kind: 'progress', progress })
+    this.sendEvent({ kind: 'progress', progress })
   }
 
   private charge(code: EndCode): Charge {
     const { state } = this.research
-    const cost = researchCost(state, this.most)
+    const cost = researchCost(state, this.maxCost)
     const priceVersion = this.parts.catalogue.byId(this.call.model)?.priceVersion ?? 'none'
     const charged = { cost, priceVersion, units: 1, unitPrice: cost, lines: state.lines }
     return { charged, code, tokens: state.tokens, usageSource: state.source }

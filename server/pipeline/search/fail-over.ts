@@ -4,24 +4,24 @@ import { withDeadline } from '../with-deadline'
 
 type Answer = Result<ProviderAnswer, UpstreamFailure>
 
-/** A source, and whether asking it costs the operator money. */
+/** A source, and whether a call costs the operator money. */
 export interface Source<I> {
   readonly provider: Provider<I>
   readonly paid: boolean
 }
 
 export interface FailOverOptions {
-  /** For all attempts together; who calls ends the call at this time. */
+  /** The time for all attempts together. The pipeline aborts the call after it. */
   readonly timeoutMs: number
   /** Whether signup credit may pay for the sources that cost money. */
   readonly creditBuysPaid: boolean
-  /** Told of each failure that another source made up for. */
+  /** Called with each failure that another source made up for. */
   readonly onTrouble: (provider: string, reason: string) => void
 }
 
 /**
- * One source made of several: the next one is asked when one fails, until the caller's time is over. It answers at most once,
- * so a call is charged at most once, whoever answered. What is wrong with the request itself, and what we refuse, is told at once.
+ * Combines sources into one: if a source fails, the next one is called, until the time is up. There is at most one answer, so a
+ * call is charged at most once, whichever source answered. An invalid or refused request fails at once.
  */
 export function failOver<I>(sources: readonly Source<I>[], options: FailOverOptions): Provider<I> {
   const providers = sources.map(({ provider }) => provider)
@@ -44,7 +44,7 @@ function chainOf<I>(providers: readonly Provider<I>[], options: FailOverOptions)
   }
 }
 
-/** The failure that is told when all fail is the first one: that of the source the operator prefers. */
+/** If all sources fail, the result is the first failure: that of the source the operator prefers. */
 async function attempts<I>(
   providers: readonly Provider<I>[],
   { timeoutMs, onTrouble }: FailOverOptions,

@@ -2,26 +2,26 @@ import type { Clock } from '../../core/clock'
 import type { Provider, ProviderAnswer } from '../../core/providers/provider'
 import { ok } from '../../core/result'
 
-interface Kept {
+interface CacheEntry {
   readonly body: ProviderAnswer['body']
   readonly at: number
   readonly bytes: number
 }
 
-/** What an entry weighs beside its texts. */
+/** Memory that an entry uses in addition to its texts. */
 const ENTRY_BYTES = 200
 
-/** Answers of sources, kept in memory up to a number of bytes; those used longest ago go first. Lost with the process. */
+/** An in-memory cache of answers, limited in bytes. Evicts the least recently used entries. Lost with the process. */
 export class ResponseCache {
   private readonly clock: Clock
-  private readonly mostBytes: number
+  private readonly maxBytes: number
   /** Least recently used first. */
-  private readonly answers = new Map<string, Kept>()
+  private readonly answers = new Map<string, CacheEntry>()
   private size = 0
 
-  constructor(clock: Clock, mostBytes: number) {
+  constructor(clock: Clock, maxBytes: number) {
     this.clock = clock
-    this.mostBytes = mostBytes
+    this.maxBytes = maxBytes
   }
 
   /** Bytes held now. */
@@ -30,8 +30,8 @@ export class ResponseCache {
   }
 
   /**
-   * A source whose successes are kept for `seconds` and answered again, with their age, to the same question. The question is
-   * all of the input but `cache-control`; `no-cache` there asks the source, and what it says is kept.
+   * A source whose successes are cached for `seconds` and returned, with their age, for the same question. The question is all of
+   * the input except `cache-control`. `cache-control: no-cache` calls the source and caches its answer.
    */
   over<I extends object>(provider: Provider<I>, operation: string, seconds: number): Provider<I> {
     return {
@@ -48,7 +48,7 @@ export class ResponseCache {
     }
   }
 
-  private fresh(question: string, seconds: number): Kept | null {
+  private fresh(question: string, seconds: number): CacheEntry | null {
     const kept = this.answers.get(question)
     if (!kept) return null
     this.drop(question, kept)
@@ -63,25 +63,25 @@ export class ResponseCache {
     const bytes = ENTRY_BYTES + question.length * 2 + bodyBytes
     const before = this.answers.get(question)
     if (before) this.drop(question, before)
-    if (bytes > this.mostBytes) return
+    if (bytes > this.maxBytes) return
     this.answers.set(question, { body, at: this.clock.now(), bytes })
     this.size += bytes
     for (const [oldest, kept] of this.answers) {
-      if (this.size <= this.mostBytes) break
+      if (this.size <= this.maxBytes) break
       this.drop(oldest, kept)
     }
   }
 
-  private drop(question: string, { bytes }: Kept): void {
+  private drop(question: string, { bytes }: CacheEntry): void {
     this.answers.delete(question)
     this.size -= bytes
   }
 }
 
-/** Values are compared as they were parsed: a default that was sent and one that was not are one question. */
+/** Compares parsed values: sending a default explicitly is the same question as leaving it out. */
 function questionOf(provider: string, operation: string, input: object): string {
-  const asked = Object.entries(input).filter(([name, value]) => name !== 'cache-control' && value !== undefined)
-  return JSON.stringify([provider, operation, asked.sort(([a], [b]) => (a < b ? -1 : 1))])
+  const members = Object.entries(input).filter(([name, value]) => name !== 'cache-control' && value !== undefined)
+  return JSON.stringify([provider, operation, members.sort(([a], [b]) => (a < b ? -1 : 1))])
 }
 
 function wantsFresh(input: object): boolean {

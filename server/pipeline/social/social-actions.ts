@@ -21,7 +21,7 @@ import type { SocialScope } from '../../core/social/scopes'
 import type { SocialSession } from '../../core/social/session'
 import type { AuthenticatedCall, KnownCaller } from '../call'
 
-/** An operation that a linked account does, and the provider of one call of it. */
+/** An operation performed by a linked account, and the provider of one call of it. */
 export interface SocialSale {
   readonly operation: Operation
   provider(
@@ -30,7 +30,7 @@ export interface SocialSale {
   ): Provider<Parameters<ParameterTable>>
 }
 
-/** What is sold of linked accounts: what each operation needs, and what it does at the network (spec-answers 7). */
+/** The operations on linked accounts: the scope that each needs, and what it does at the network (spec-answers 7). */
 export const SOCIAL_SALES: readonly SocialSale[] = [
   sale(SOCIAL_FOLLOW, 'follows.write', ({ target_user_id: targetUserId }) => ({ kind: 'follow', targetUserId })),
   sale(SOCIAL_UNFOLLOW, 'follows.write', ({ target_user_id: targetUserId }) => ({ kind: 'unfollow', targetUserId })),
@@ -57,19 +57,19 @@ export const SOCIAL_SALES: readonly SocialSale[] = [
   })),
 ]
 
-/** What social operations run on; null where no network is set up. */
+/** The dependencies of social operations. */
 export interface SocialParts {
   readonly accounts: LinkedAccounts
   readonly network: SocialNetwork
-  /** A key that still works, by its id; any text is taken. */
+  /** Finds a usable key by its id. Accepts any text. */
   readonly keyOf: (id: string) => Promise<LinkingKey | null>
-  /** Whether signup credit may pay: it buys nothing that costs the operator money, unless the operator says so. */
+  /** Whether signup credit may pay. By default it buys nothing that costs the operator money. */
   readonly creditBuys: boolean
 }
 
 /**
- * The account that is linked to the caller's key acts. The scope is checked first: 403 `social_session_required` and
- * `insufficient_scope` cost nothing, and nothing is asked of the network.
+ * Acts as the account that is linked to the caller's key. The scope is checked first: 403 `social_session_required` and
+ * `insufficient_scope` cost nothing, and the network is not called.
  */
 function sale<T extends ParameterTable>(
   operation: Operation<T>,
@@ -93,13 +93,13 @@ function sale<T extends ParameterTable>(
             ),
           ),
         )
-      if (caller.kind === 'anonymous') throw new Error('social operations are for known callers only')
+      if (caller.kind === 'anonymous') throw new Error('a social operation got an anonymous caller')
       const key = await actingKey(social, caller, Reflect.get(input, 'key_id'))
       if (!key.ok) return err(refusal(key.error))
       const outcome = await social.accounts.use(key.value, scope, (actor, session) =>
         social.network.act(actor, action(input, session), signal),
       )
-      if (!outcome.ok) return err(told(outcome.error, operation.effect === 'write'))
+      if (!outcome.ok) return err(toUpstreamFailure(outcome.error, operation.effect === 'write'))
       const { data, items } = outcome.value
       return ok({ body: JSON.stringify({ data }), ...(items !== undefined && { units: items }) })
     },
@@ -112,7 +112,7 @@ const NO_KEY_NAMED = failure(
   'Social accounts are linked to API keys. With an access token, send the ID of one of your keys as key_id.',
 )
 
-/** The key whose account acts: a key's own; for an app the one that it names, of its owner's keys that still work (spec-answers 10). */
+/** The key whose linked account acts: the calling key, or for an app the usable key of its owner that it names (spec-answers 10). */
 export async function actingKey(
   { keyOf }: Pick<SocialParts, 'keyOf'>,
   caller: KnownCaller,
@@ -132,7 +132,7 @@ function refusal(problem: NonNullable<UpstreamFailure['failure']>): UpstreamFail
   return { kind: 'refused', reason: problem.code, failure: problem }
 }
 
-function told(problem: UseFailure, isWrite: boolean): UpstreamFailure {
+function toUpstreamFailure(problem: UseFailure, isWrite: boolean): UpstreamFailure {
   switch (problem.kind) {
     case 'told':
       return refusal(problem.failure)

@@ -73,14 +73,14 @@ describe('the thread', () => {
   const hanging = new URL('./hanging-page-worker.ts', import.meta.url)
 
   test('a page that hangs it is given up, and the next one is read by another', async () => {
-    desk = new PageReader({ workerUrl: hanging, mostMs: 500 })
+    desk = new PageReader({ workerUrl: hanging, maxMs: 500 })
     const [hung, after] = await Promise.all([desk.read(page('hang'), never), desk.read(page('fine'), never)])
     expect(hung).toBeNull()
     expect(after?.page.title).toBe('fine')
   })
 
   test('a page that ends it, and one it cannot read, are given up alone', async () => {
-    desk = new PageReader({ workerUrl: hanging, mostMs: 2_000 })
+    desk = new PageReader({ workerUrl: hanging, maxMs: 2_000 })
     expect(await desk.read(page('throw'), never)).toBeNull()
     expect((await desk.read(page('fine'), never))?.page.title).toBe('fine')
     expect(await desk.read(page('exit'), never)).toBeNull()
@@ -88,7 +88,7 @@ describe('the thread', () => {
   })
 
   test('who gives up waits no longer, and what waits behind is read', async () => {
-    desk = new PageReader({ workerUrl: hanging, mostMs: 500 })
+    desk = new PageReader({ workerUrl: hanging, maxMs: 500 })
     const abort = new AbortController()
     const hung = desk.read(page('hang'), abort.signal)
     const queued = desk.read(page('fine'), abort.signal)

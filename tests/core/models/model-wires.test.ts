@@ -124,7 +124,7 @@ describe('the bounds of a call', () => {
 
   test('take each byte for a token, and the cap for each answer', () => {
     const bounds = boundsOf(request, model(), 10)
-    expect(bounds?.input.most).toBe(request.bytes.length + ADDED_TOKENS.call)
+    expect(bounds?.input.max).toBe(request.bytes.length + ADDED_TOKENS.call)
     expect(bounds?.output).toBe(20)
   })
 
@@ -132,7 +132,7 @@ describe('the bounds of a call', () => {
     const body = { model: 'm', max_tokens: 1, messages: hello }
     const most = (tools: readonly object[]) => {
       const call = read(MESSAGES, { ...body, tools })
-      return (boundsOf(call, model(), 1)?.input.most ?? 0) - call.bytes.length - ADDED_TOKENS.call
+      return (boundsOf(call, model(), 1)?.input.max ?? 0) - call.bytes.length - ADDED_TOKENS.call
     }
     expect(most([])).toBe(0)
     expect(most([{ name: 'mine', input_schema: {} }])).toBe(ADDED_TOKENS.tools)
@@ -153,7 +153,7 @@ describe('the bounds of a call', () => {
 
   test('of what is not known to be text is the context', () => {
     const of = (wire: ModelWire, body: object) =>
-      boundsOf(read(wire, body), model({ context_tokens: 999_000 }), 1)?.input.most
+      boundsOf(read(wire, body), model({ context_tokens: 999_000 }), 1)?.input.max
     const part = { type: 'audio_url', audio_url: { url: 'http://example.org/a.wav' } }
     expect(of(CHAT_COMPLETIONS, { model: 'm', messages: [{ role: 'user', content: [part] }] })).toBe(999_000)
     const pdf = { type: 'document', source: { type: 'base64', data: 'AA' } }
@@ -167,21 +167,21 @@ describe('the bounds of a call', () => {
   test('of images are their own, not the length of their data', () => {
     const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } }
     const seen = read(CHAT_COMPLETIONS, { model: 'm', messages: [{ role: 'user', content: [image] }] })
-    expect(boundsOf(seen, model({ image_tokens: 1000 }), 1)?.input.most).toBeLessThan(1300)
+    expect(boundsOf(seen, model({ image_tokens: 1000 }), 1)?.input.max).toBeLessThan(1300)
     const notBase64 = { type: 'image_url', image_url: { url: `data:text/plain,${'words '.repeat(1000)}` } }
     const words = read(CHAT_COMPLETIONS, { model: 'm', messages: [{ role: 'user', content: [notBase64] }] })
-    expect(boundsOf(words, model({ image_tokens: 1000 }), 1)?.input.most).toBeGreaterThan(7000)
+    expect(boundsOf(words, model({ image_tokens: 1000 }), 1)?.input.max).toBeGreaterThan(7000)
   })
 
   test("never pass the model's context, which is all that bounds a file", () => {
-    expect(boundsOf(request, model({ context_tokens: 50 }), 10)?.input.most).toBe(50)
+    expect(boundsOf(request, model({ context_tokens: 50 }), 10)?.input.max).toBe(50)
     const file = read(MESSAGES, {
       model: 'm',
       max_tokens: 1,
       messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'base64', data: 'AA' } }] }],
     })
     expect(boundsOf(file, model(), 1)).toBeNull()
-    expect(boundsOf(file, model({ context_tokens: 200_000 }), 1)?.input.most).toBe(200_000)
+    expect(boundsOf(file, model({ context_tokens: 200_000 }), 1)?.input.max).toBe(200_000)
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { costOfLines, mostCost, tokenLines } from '../../../server/core/models/token-price'
+import { costOfLines, maxTokenCost, tokenLines } from '../../../server/core/models/token-price'
 import { micros } from '../../../server/core/money'
 
 const PRICE = {
@@ -44,7 +44,7 @@ describe('cost of tokens (spec-answers 1)', () => {
       ['cache_write_tokens', 600],
     ])
     const most = (hourCache: boolean) =>
-      Number(mostCost({ ...PRICE, cacheWriteHour: micros(5_000_000) }, { input: 1000, output: 0, hourCache }))
+      Number(maxTokenCost({ ...PRICE, cacheWriteHour: micros(5_000_000) }, { input: 1000, output: 0, hourCache }))
     expect([most(false), most(true)]).toEqual([3125, 5000])
   })
 
@@ -58,7 +58,7 @@ describe('cost of tokens (spec-answers 1)', () => {
   })
 
   test('is never above what was held for the most of it, however the input meets a cache', () => {
-    const most = mostCost(PRICE, { input: 1000, output: 100 })
+    const most = maxTokenCost(PRICE, { input: 1000, output: 100 })
     for (const [cacheRead, cacheWrite] of [
       [0, 0],
       [1000, 0],

@@ -59,10 +59,10 @@ class MemoryWatcher implements Watcher {
     this.wake?.()
   }
 
-  async take(mostMs: number): Promise<readonly LiveEvent[] | null> {
+  async take(maxMs: number): Promise<readonly LiveEvent[] | null> {
     if (this.waiting.length === 0 && !this.closed) {
       const { promise, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, mostMs)
+      const timer = setTimeout(resolve, maxMs)
       this.wake = resolve
       await promise
       clearTimeout(timer)

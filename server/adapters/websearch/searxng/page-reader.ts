@@ -15,7 +15,7 @@ interface Waiting {
 
 export interface PageReaderOptions {
   /** How long one page may take before its thread is ended. */
-  readonly mostMs?: number
+  readonly maxMs?: number
   /** The thread's script, where another one stands in for it. */
   readonly workerUrl?: URL
 }
@@ -29,7 +29,7 @@ const START_MS = 15_000
  * the reason, ends the thread: that page is dropped and the next one starts a new thread.
  */
 export class PageReader {
-  private readonly mostMs: number
+  private readonly maxMs: number
   private readonly workerUrl: URL
   private readonly waiting: Waiting[] = []
   private worker: Worker | null = null
@@ -39,8 +39,8 @@ export class PageReader {
   private isClosed = false
   private lastId = 0
 
-  constructor({ mostMs = MAX_MS, workerUrl = new URL('./page-worker.ts', import.meta.url) }: PageReaderOptions = {}) {
-    this.mostMs = mostMs
+  constructor({ maxMs = MAX_MS, workerUrl = new URL('./page-worker.ts', import.meta.url) }: PageReaderOptions = {}) {
+    this.maxMs = maxMs
     this.workerUrl = workerUrl
   }
 
@@ -113,7 +113,7 @@ export class PageReader {
     const one = this.waiting.shift()
     if (!one) return
     this.current = one
-    this.watch(this.worker, this.mostMs)
+    this.watch(this.worker, this.maxMs)
     this.worker.postMessage({ id: one.id, task: one.task } satisfies ToPageThread)
   }
 

@@ -1,7 +1,7 @@
 /**
- * Betas of Anthropic that change what a model does or how it says it, and not what a token costs or what else is billed. An
- * unknown one is removed: it may be a longer context, a faster tier or a tool of the vendor. `claude-code-20250219` and the
- * others that agents send by default are among them, so that their first call works.
+ * Anthropic betas that change what a model does or how it answers, but not what a token costs or what else is billed. Unknown
+ * betas are removed: one may enable a longer context, a faster tier or a vendor tool. The list has `claude-code-20250219` and
+ * the others that agents send by default, so that an agent's first call works.
  */
 const BILLED_AS_TOKENS: ReadonlySet<string> = new Set([
   'adaptive-thinking-2026-01-28',
@@ -32,20 +32,20 @@ const BILLED_AS_TOKENS: ReadonlySet<string> = new Set([
   'token-efficient-tools-2026-03-28',
   'tool-examples-2025-10-29',
 ])
-/** Most names that are told of those removed, and most characters of one: a header has an end. */
-const MAX_TOLD = 32
+/** Bounds of the header that lists removed betas: the names in it, and the characters of a name. */
+const MAX_LISTED = 32
 const MAX_CHARACTERS = 100
 
-/** The betas of a caller's `anthropic-beta` that go on to the vendor; `more` are those that the model's entry names. */
+/** The betas of a caller's `anthropic-beta` that are forwarded to the vendor. `more`: the betas in the model's entry. */
 export function passedBetas(header: string | undefined, more: readonly string[]): readonly string[] {
   return namesIn(header).filter((name) => BILLED_AS_TOKENS.has(name) || more.includes(name))
 }
 
-/** The betas of a caller that do not go on, as they can be told in a header. */
+/** The caller's betas that are not forwarded, in a form that fits a response header. */
 export function removedBetas(header: string | undefined, more: readonly string[]): readonly string[] {
   return namesIn(header)
     .filter((name) => !BILLED_AS_TOKENS.has(name) && !more.includes(name))
-    .slice(0, MAX_TOLD)
+    .slice(0, MAX_LISTED)
     .map((name) => name.replace(/[^\x21-\x7e]/g, '?').slice(0, MAX_CHARACTERS))
 }
 

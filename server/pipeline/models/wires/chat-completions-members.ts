@@ -2,7 +2,7 @@ import { isJson, type Json } from '../../../core/json'
 import { manyOf } from './model-request'
 import { COVERED, type MemberRule, type MemberRules, objectOf, only, shown, uncovered } from './priced-members'
 
-/** Tools that run at the caller's side. Others run at the vendor, which bills each use. */
+/** Tools that the caller runs. The vendor runs all others and bills each use. */
 const TOOL: Readonly<Record<string, MemberRules>> = {
   function: { type: COVERED, function: COVERED, strict: COVERED },
   custom: { type: COVERED, custom: COVERED },
@@ -18,7 +18,7 @@ const tools: MemberRule = (value, path) => {
   })
 }
 
-/** Sound has a price of its own per token, several times that of text. */
+/** Audio has its own price per token, several times that of text. */
 const messages: MemberRule = (value, path) =>
   manyOf(value).flatMap((message) => {
     if (!isJson(message)) return []
@@ -30,9 +30,9 @@ const messages: MemberRule = (value, path) =>
 const modalities: MemberRule = (value, path) => (manyOf(value).every((one) => one === 'text') ? [] : [path])
 
 /**
- * What a token price covers of a chat completion. Left out on purpose: `prediction` (rejected tokens pass the cap), `audio`,
- * `web_search_options`, `moderation`, `store: true`, tiers with prices of their own, `best_of`, and whatever chooses another
- * model, provider or template at a compatible server.
+ * The properties of a chat completion that a token price covers. Left out on purpose: `prediction` (rejected tokens exceed the
+ * cap), `audio`, `web_search_options`, `moderation`, `store: true`, tiers with their own prices, `best_of`, and everything that
+ * selects another model, provider or template at a compatible server.
  */
 const MEMBERS: MemberRules = {
   model: COVERED,
@@ -73,7 +73,7 @@ const MEMBERS: MemberRules = {
   service_tier: only('auto', 'default'),
 }
 
-/** The members of a chat completion's body that no token price covers. */
+/** The properties of a chat completion's body that no token price covers. */
 export function uncoveredOfChat(json: Json): readonly string[] {
   return uncovered(json, MEMBERS)
 }

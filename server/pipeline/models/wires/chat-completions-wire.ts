@@ -22,12 +22,12 @@ import { jsonOf, latin1, SseEvents, tellsOfFailure, type Verdict } from './sse-e
 import { openAiUsage } from './token-usage'
 
 const TEXTS = stringMembers('content', 'arguments', 'refusal', 'reasoning', 'reasoning_content')
-/** As it stands in every event of a stream whose usage was asked for. */
+/** The text of this property in every event of a stream with `include_usage`. */
 const NO_USAGE = ',"usage":null'
 const NOT_TEXT_ALONE = /\[DONE\]|"error"(?!\s*:\s*null\b)|"usage"\s*:\s*\{/
 const NONE: Uint8Array = new Uint8Array()
 
-/** OpenAI's chat completions, which Ollama, vLLM, LM Studio and many more speak (facts/upstreams 6.1). */
+/** OpenAI's chat completions, also implemented by Ollama, vLLM, LM Studio and many more (facts/upstreams 6.1). */
 export const CHAT_COMPLETIONS: ModelWire = {
   route: 'chat_completions',
   read(bytes) {
@@ -40,7 +40,7 @@ export const CHAT_COMPLETIONS: ModelWire = {
     if (messages === undefined) return missing('messages')
     if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
     if (typeof stream !== 'boolean' && stream !== null) return wrong('stream', 'must be true or false')
-    if (isJson(options) && !stream) return wrong('stream_options', 'goes with stream: true only')
+    if (isJson(options) && !stream) return wrong('stream_options', 'is allowed only with stream: true')
     const caps = [json['max_completion_tokens'], json['max_tokens']].map(positive)
     if (caps[0] === undefined) return wrong('max_completion_tokens', 'must be a whole number above 0')
     if (caps[1] === undefined) return wrong('max_tokens', 'must be a whole number above 0')
@@ -55,9 +55,9 @@ export const CHAT_COMPLETIONS: ModelWire = {
       model,
       stream: stream === true,
       usageAsked: isJson(options) && options['include_usage'] === true,
-      // Of two caps a vendor may take either: the larger one is what can come.
+      // If both caps are set, the vendor may apply either, so the larger one bounds the output.
       cap: given.length > 0 ? Math.max(...given) : null,
-      // Each of the answers that the best are chosen from is billed.
+      // All candidates of `best_of` are billed, not only the returned ones.
       choices: Math.max(choices ?? 1, bestOf ?? 1),
       parts: partsOf(messages.flatMap((message) => manyOf(isJson(message) ? message['content'] : null).map(partOf))),
       hasTools: listOf(json['tools']).length > 0 || listOf(json['functions']).length > 0,
@@ -76,8 +76,8 @@ export const CHAT_COMPLETIONS: ModelWire = {
     else edits.push(...capUnder(upstream.capName, request))
     if (request.stream && !request.usageAsked) {
       const member = members.get('stream_options')
-      const asked: unknown = member ? JSON.parse(textOf(bytes.subarray(member.start, member.end))) : null
-      set('stream_options', { ...(isJson(asked) ? asked : {}), include_usage: true })
+      const usage: unknown = member ? JSON.parse(textOf(bytes.subarray(member.start, member.end))) : null
+      set('stream_options', { ...(isJson(usage) ? usage : {}), include_usage: true })
     }
     return edited(bytes, edits)
   },
@@ -89,7 +89,7 @@ export const CHAT_COMPLETIONS: ModelWire = {
 
 const OTHER_NAME = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' } as const
 
-/** What puts a cap under the name that the upstream reads: under the other one it would be held for, and bound nothing there. */
+/** Moves the cap to the property that the upstream reads. Under the other name it would be held for but would not limit the upstream. */
 function capUnder(name: ModelUpstream['capName'], { bytes, members, cap }: ModelRequest): readonly Edit[] {
   const [own, other] = [members.get(name), members.get(OTHER_NAME[name])]
   if (!other || (own && textOf(bytes.subarray(own.start, own.end)) !== 'null')) return []
@@ -100,7 +100,7 @@ function capUnder(name: ModelUpstream['capName'], { bytes, members, cap }: Model
   ]
 }
 
-/** Parts whose tokens their bytes bound. What is not known may be a file or a film behind an address. */
+/** Parts whose byte length bounds their tokens. An unknown part may be a URL of a file or a video. */
 const BOUNDED_BY_BYTES: ReadonlySet<unknown> = new Set(['text', 'refusal', 'thinking'])
 
 function partOf(part: unknown): InputParts {
@@ -117,16 +117,16 @@ class ChatMeter implements StreamMeter {
   isComplete = false
   hasFailed = false
   private counts: TokenCounts | null = null
-  /** Whether the usage came by itself, as the report at the end does; some servers tell a running count in every event. */
+  /** Whether the usage came in an event of its own, as the final report does. Some servers add a running count to every event. */
   private isReport = false
   private text = 0
   private readonly shown: boolean
   private readonly events = new SseEvents(
-    (event) => this.judge(event),
-    (events) => this.judgeMany(events),
+    (event) => this.filter(event),
+    (events) => this.filterMany(events),
   )
 
-  /** `shown`: the caller asked for the usage; otherwise it does not see what we asked for. */
+  /** `shown`: the caller requested the usage. Otherwise the usage that the gateway requested is removed. */
   constructor(shown: boolean) {
     this.shown = shown
   }
@@ -144,8 +144,8 @@ class ChatMeter implements StreamMeter {
     return this.events.end()
   }
 
-  /** Events of text alone, which nearly all are. */
-  private judgeMany(events: string): string | null {
+  /** Events with text only, which is nearly all of them. */
+  private filterMany(events: string): string | null {
     if (NOT_TEXT_ALONE.test(events)) return null
     const passed = this.shown ? events : events.replaceAll(NO_USAGE, '')
     if (!this.shown && passed.includes('"usage"')) return null
@@ -153,7 +153,7 @@ class ChatMeter implements StreamMeter {
     return passed
   }
 
-  private judge(event: Uint8Array): Verdict {
+  private filter(event: Uint8Array): Verdict {
     const text = latin1(event)
     if (text.length < 64 && /^data:\s*\[DONE\]/m.test(text)) {
       this.isComplete = true
@@ -176,9 +176,9 @@ class ChatMeter implements StreamMeter {
   }
 }
 
-/** The event without its usage, else byte for byte. */
+/** The event without its usage, otherwise byte for byte the same. */
 function withoutUsage(event: Uint8Array, text: string): Verdict {
-  // In a string its quotes would have backslashes: it stands there as a member only.
+  // Inside a string its quotes would be escaped, so a match is always a property.
   const plain = text.indexOf(NO_USAGE)
   if (plain >= 0) return Buffer.concat([event.subarray(0, plain), event.subarray(plain + NO_USAGE.length)])
   const start = event.indexOf(0x7b)

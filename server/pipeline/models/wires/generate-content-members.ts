@@ -2,30 +2,30 @@ import { isJson, type Json } from '../../../core/json'
 import { manyOf } from './model-request'
 import { COVERED, type MemberRule, type MemberRules, objectOf, only, uncovered } from './priced-members'
 
-/** A name as Google's JSON spells it first: its API takes `max_output_tokens` for `maxOutputTokens` too. */
+/** A name in Google's primary spelling: its API also accepts `max_output_tokens` for `maxOutputTokens`. */
 function camelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** The object with its own names in one spelling; null where one stands there in both. */
+/** The object with its own property names in camelCase; null if a property is there in both spellings. */
 export function inOneSpelling(json: Json): Json | null {
   const entries = Object.entries(json).map(([name, value]) => [camelCase(name), value] as const)
   return new Set(entries.map(([name]) => name)).size === entries.length ? Object.fromEntries(entries) : null
 }
 
-/** The rules for an object in either spelling. */
+/** Applies rules to an object in either spelling. */
 function spelled(rules: MemberRules): MemberRule {
   const rule = objectOf(rules)
   return (value, path) => rule(isJson(value) ? (inOneSpelling(value) ?? value) : value, path)
 }
 
-/** Its API takes one object where a list belongs, so both are looked at. */
+/** Google's API also accepts a single object in place of a list. */
 const tools: MemberRule = (value, path) =>
   manyOf(value).flatMap((tool) =>
     isJson(tool) ? uncovered(inOneSpelling(tool) ?? tool, { functionDeclarations: COVERED }, `${path}.`) : [path],
   )
 
-/** Sound has a price of its own per token. */
+/** Audio has its own price per token. */
 const contents: MemberRule = (value, path) =>
   manyOf(value).some((content) => isJson(content) && manyOf(content['parts']).some(isSound)) ? [`${path}.audio`] : []
 
@@ -64,8 +64,8 @@ const GENERATION: MemberRules = {
 }
 
 /**
- * What a token price covers of generateContent. Left out on purpose: every tool but function declarations (search, maps, code,
- * URL context), `cachedContent` (stored by the hour), speech and pictures that come out, and tiers with prices of their own.
+ * The properties of generateContent that a token price covers. Left out on purpose: all tools except function declarations
+ * (search, maps, code, URL context), `cachedContent` (billed by the hour), speech and image output, and tiers with their own prices.
  */
 const MEMBERS: MemberRules = {
   contents,
@@ -78,7 +78,7 @@ const MEMBERS: MemberRules = {
   store: only(false),
 }
 
-/** The members of a generateContent body, in one spelling, that no token price covers. */
+/** The properties of a generateContent body, in camelCase, that no token price covers. */
 export function uncoveredOfGenerate(json: Json): readonly string[] {
   return uncovered(json, MEMBERS)
 }

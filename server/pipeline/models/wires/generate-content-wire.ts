@@ -23,7 +23,7 @@ import { geminiUsage } from './token-usage'
 const TEXTS = stringMembers('text', 'name')
 const NONE: Uint8Array = new Uint8Array()
 
-/** Gemini's generateContent and its streamed form (facts/upstreams 6.3). Protobuf's JSON takes members in two spellings. */
+/** Gemini's generateContent and its streamed form (facts/upstreams 6.3). Protobuf JSON accepts each property in two spellings. */
 export const GENERATE_CONTENT: ModelWire = {
   route: 'generate_content',
   read(bytes, path) {
@@ -31,7 +31,7 @@ export const GENERATE_CONTENT: ModelWire = {
     if (!read.ok) return read
     const { members } = read.value
     const json = inOneSpelling(read.value.json)
-    if (!json) return wrong('body', 'names a member in both spellings')
+    if (!json) return wrong('body', 'contains the same property in both spellings')
     const { contents, generationConfig: config = {} } = json
     if (contents === undefined) return missing('contents')
     if (!Array.isArray(contents) && !isJson(contents)) return wrong('contents', 'must be a list of contents')
@@ -39,9 +39,9 @@ export const GENERATE_CONTENT: ModelWire = {
     if (!isJson(config)) return wrong('generationConfig', 'must be an object')
     const settings = inOneSpelling(config)
     if (!settings || (place && !objectMembers(bytes, place.start)))
-      return wrong('generationConfig', 'names a setting twice')
+      return wrong('generationConfig', 'contains the same setting twice')
     const cap = positive(settings['maxOutputTokens'])
-    // A null would stand beside the cap that we set, and a reader of the last of two would have none.
+    // A null would be a duplicate of the cap that the gateway adds, and a parser that takes the last one would see no cap.
     if (cap === undefined || settings['maxOutputTokens'] === null)
       return wrong('generationConfig.maxOutputTokens', 'must be a whole number above 0')
     const choices = positive(settings['candidateCount'])
@@ -69,7 +69,7 @@ export const GENERATE_CONTENT: ModelWire = {
   usageOf: (answer) => geminiUsage(answer['usageMetadata']),
   textBytes: (answer) => stringBytes(answer, TEXTS),
   meter: (_request, { events }) => new GeminiMeter(events),
-  // An event like the others: the vendor's SDK drops a bare one unless the network happens to bring it by itself.
+  // The failure is formatted like the other events: the vendor's SDK ignores a bare error unless it arrives in a chunk of its own.
   errorEvent: (body, { events }) => (events ? `data: ${body}\n\n` : `,${body}]`),
 }
 
@@ -77,7 +77,7 @@ function either(json: Json, camel: string): unknown {
   return json[camel] ?? json[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
 }
 
-/** Members of a part whose tokens their bytes bound. */
+/** Properties of a part whose byte length bounds their tokens. */
 const BOUNDED_BY_BYTES: ReadonlySet<string> = new Set([
   'text',
   'thought',
@@ -117,15 +117,15 @@ class GeminiMeter implements StreamMeter {
 
   constructor(events: boolean) {
     this.source = events
-      ? new SseEvents((event) => this.judge(event, dataOf))
-      : new JsonElements((element) => void this.judge(element, (bytes) => new TextDecoder().decode(bytes)))
+      ? new SseEvents((event) => this.filter(event, dataOf))
+      : new JsonElements((element) => void this.filter(element, (bytes) => new TextDecoder().decode(bytes)))
   }
 
   get seen(): Seen {
     return { counts: this.counts, isFinal: this.finished && this.counts !== null, textBytes: this.text }
   }
 
-  /** The end of the body is the end; a reason to finish, or a blocked prompt, tells that it came in its own time. */
+  /** The stream ends with the body. A finish reason or a blocked prompt shows that it was not cut. */
   get isComplete(): boolean {
     return this.finished
   }
@@ -140,7 +140,7 @@ class GeminiMeter implements StreamMeter {
     return rest
   }
 
-  private judge(event: Uint8Array, read: (bytes: Uint8Array) => string): Verdict {
+  private filter(event: Uint8Array, read: (bytes: Uint8Array) => string): Verdict {
     const text = latin1(event)
     this.text += stringBytes(text, TEXTS)
     if (/^\s*\{\s*"error"/.test(text) || text.includes('"error"')) {
@@ -149,7 +149,7 @@ class GeminiMeter implements StreamMeter {
     }
     if (text.includes('"finishReason"') || text.includes('"blockReason"')) this.finished = true
     if (!text.includes('"usageMetadata"')) return 'pass'
-    // Running or only at the end: the last one counts, and none is added (facts/upstreams 6.3).
+    // Cumulative, or only at the end: the last report replaces the earlier ones (facts/upstreams 6.3).
     this.counts = geminiUsage(parsed(read(event))?.['usageMetadata']) ?? this.counts
     return 'pass'
   }

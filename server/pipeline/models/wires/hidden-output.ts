@@ -2,8 +2,8 @@ import { isJson } from '../../../core/json'
 import { type ModelRequest, manyOf } from './model-request'
 
 /**
- * Whether a vendor may bill output of this call that it does not send as it comes: reasoning, tools that run at the vendor. What
- * came until a hang-up then says nothing of what is billed. Any wire's names count on every wire.
+ * Whether a vendor may bill output that it does not stream: reasoning, or tools that it runs. Then the output that arrived before
+ * a hang-up says nothing about what is billed. The property names of all wires are checked on every wire.
  */
 export function mayHideOutput({ bytes, members }: Pick<ModelRequest, 'bytes' | 'members'>): boolean {
   const member = (name: string): unknown => {
@@ -14,7 +14,7 @@ export function mayHideOutput({ bytes, members }: Pick<ModelRequest, 'bytes' | '
   if (['reasoning', 'thinking'].some((name) => isOn(member(name)))) return true
   if (['generationConfig', 'generation_config'].some((name) => mayThink(member(name)))) return true
   if (['web_search_options', 'mcp_servers', 'plugins'].some((name) => members.has(name))) return true
-  // Google takes one object where a list belongs.
+  // Google accepts a single object in place of a list.
   return manyOf(member('tools')).some((tool) => !isCallersOwn(tool))
 }
 
@@ -28,7 +28,7 @@ function mayThink(config: unknown): boolean {
   return (thinking['thinkingBudget'] ?? thinking['thinking_budget']) !== 0
 }
 
-/** A tool that the caller runs: the model writes its call, and that is sent. */
+/** A tool that the caller runs: the model only writes the tool call, which is streamed. */
 function isCallersOwn(tool: unknown): boolean {
   if (!isJson(tool)) return false
   if (tool['type'] !== undefined) return tool['type'] === 'function' || tool['type'] === 'custom'

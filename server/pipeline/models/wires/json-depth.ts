@@ -5,12 +5,12 @@ const RETURN = 0x0d
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** Most levels of JSON that go through the gateway (spec-answers 9), the same whichever way it goes. */
+/** The maximum depth of JSON in requests and responses (spec-answers 9). */
 export const MAX_DEPTH = BODY_BOUNDS.depth
 
 /**
- * Whether JSON in these bytes has more than `MAX_DEPTH` levels, found without parsing it. `events`: the bytes are server-sent
- * events, each of which begins anew. A string does not go over the end of a line, so that a stray quote hides nothing.
+ * Whether JSON in these bytes is deeper than `MAX_DEPTH`, checked without parsing it. `events`: the bytes are server-sent events,
+ * and the depth of each is counted separately. A string ends at a line break at the latest, so a stray quote hides nothing.
  */
 export function isTooDeep(bytes: Uint8Array, events: boolean): boolean {
   if (bytes.length <= MAX_DEPTH) return false
@@ -35,7 +35,7 @@ function endOfLine(bytes: Uint8Array, from: number): number {
   return end < 0 ? bytes.length : end
 }
 
-/** Where the string that begins at `from` ends: its closing quote, or one before the end of its line. */
+/** The end of the string that begins at `from`: its closing quote, or the last byte of its line. */
 function endOfString(bytes: Uint8Array, from: number, lineEnd: number): number {
   for (let at = bytes.indexOf(QUOTE, from + 1); at >= 0 && at < lineEnd; at = bytes.indexOf(QUOTE, at + 1)) {
     let slashes = 0

@@ -4,7 +4,7 @@ import { WaitingBytes } from './waiting-bytes'
 const NONE: Uint8Array = new Uint8Array()
 const MAX_ELEMENT = 16 * 1024 * 1024
 
-/** Follows one JSON array as it comes in, and shows each of its elements that are objects. Its end is kept back. */
+/** Reads a JSON array incrementally and passes on each element that is an object. Holds back the end of the array. */
 export class JsonElements {
   ending: Uint8Array = NONE
   private readonly show: (element: Uint8Array) => void
@@ -33,7 +33,7 @@ export class JsonElements {
         if (this.depth++ === 0) this.start = at
       } else if (byte === 0x7d && --this.depth === 0) {
         const element = data.subarray(this.start, at + 1)
-        if (isTooDeep(element, false)) throw new RangeError('an element of the stream nests too deep')
+        if (isTooDeep(element, false)) throw new RangeError('an element of the stream is nested too deeply')
         this.show(element)
         this.start = -1
         sent = at + 1
@@ -45,7 +45,7 @@ export class JsonElements {
       }
     }
     if (data.length - sent > MAX_ELEMENT) throw new RangeError('an element of the stream does not end')
-    // What is not a whole element yet waits; the first bracket and the commas go with the element behind them.
+    // An incomplete element waits. The opening bracket and the commas are sent with the element that follows them.
     this.pending.keep(data.subarray(sent))
     this.scanned = this.pending.length
     if (this.start >= 0) this.start -= sent
@@ -55,7 +55,7 @@ export class JsonElements {
   end(): Uint8Array {
     const rest = this.pending.take()
     this.scanned = 0
-    // What is too deep may be what ended the stream.
+    // The stream may have ended because this element is too deep.
     return isTooDeep(rest, false) ? NONE : rest
   }
 }

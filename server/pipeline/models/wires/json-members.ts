@@ -1,10 +1,10 @@
-/** Where a member of an object stands in its text: the value is `bytes.slice(start, end)`. */
+/** The position of a property's value: `bytes.slice(start, end)`. */
 export interface Member {
   readonly start: number
   readonly end: number
 }
 
-/** A member with its name: all of it is `bytes.slice(nameStart, end)`. */
+/** The position of a whole property, name included: `bytes.slice(nameStart, end)`. */
 export interface NamedMember extends Member {
   readonly nameStart: number
 }
@@ -17,12 +17,12 @@ const OPEN_LIST = 0x5b
 const CLOSE_LIST = 0x5d
 const COMMA = 0x2c
 const COLON = 0x3a
-/** Strings up to here are read byte by byte; longer ones are searched for their quote. */
+/** Strings up to this length are scanned byte by byte; in longer ones `indexOf` finds the closing quote. */
 const SHORT_STRING = 24
 
 /**
- * The members of the object that begins at `from`, in bytes that are known to be valid JSON. Null when a name stands there
- * twice: whoever reads the first one and whoever reads the last one would not agree on what was asked for.
+ * The properties of the object that begins at `from`, in bytes that are known to be valid JSON. Null if a name is duplicated:
+ * parsers that take the first and parsers that take the last would disagree about the request.
  */
 export function objectMembers(bytes: Uint8Array, from = 0): ReadonlyMap<string, NamedMember> | null {
   const found = new Map<string, NamedMember>()
@@ -40,12 +40,12 @@ export function objectMembers(bytes: Uint8Array, from = 0): ReadonlyMap<string, 
   }
 }
 
-/** What stands in the place of a part of the bytes. */
+/** A replacement for part of the bytes. */
 export interface Edit extends Member {
   readonly text: string
 }
 
-/** Replaces parts of the bytes; `edits` do not overlap. Everything else stays as it came. */
+/** Replaces parts of the bytes. `edits` must not overlap. All other bytes are unchanged. */
 export function edited(bytes: Uint8Array<ArrayBuffer>, edits: readonly Edit[]): Uint8Array<ArrayBuffer> {
   if (edits.length === 0) return bytes
   const parts: Uint8Array[] = []
@@ -64,7 +64,7 @@ export function edited(bytes: Uint8Array<ArrayBuffer>, edits: readonly Edit[]): 
   return whole
 }
 
-/** Puts a member in front of the others of the object that begins at `from`. */
+/** Inserts a property before the others of the object that begins at `from`. */
 export function inserted(bytes: Uint8Array, from: number, name: string, value: unknown): Edit {
   const at = bytes.indexOf(OPEN, from) + 1
   const isEmpty = bytes[skipSpace(bytes, at)] === CLOSE
@@ -83,7 +83,7 @@ function skipTo(bytes: Uint8Array, from: number, one: number, other: number): nu
   return at
 }
 
-/** One behind the closing quote of the string that begins at `from`. */
+/** The index after the closing quote of the string that begins at `from`. */
 function endOfString(bytes: Uint8Array, from: number): number {
   let at = from + 1
   for (;;) {
@@ -96,7 +96,7 @@ function endOfString(bytes: Uint8Array, from: number): number {
   }
 }
 
-/** Where the next quote is, below 0 without one. A search costs nearly nothing for each byte, and much for each call. */
+/** The index of the next quote, negative if there is none. `indexOf` is cheap per byte but expensive per call. */
 function nextQuote(bytes: Uint8Array, from: number): number {
   const soon = Math.min(bytes.length, from + SHORT_STRING)
   let at = from

@@ -2,10 +2,10 @@ import { isJson, type Json } from '../../../core/json'
 import { manyOf } from './model-request'
 import { COVERED, EMPTY, type MemberRule, type MemberRules, objectOf, only, shown, uncovered } from './priced-members'
 
-/** Tools that Anthropic defines and the caller runs: they cost tokens, and nothing else. Others run at the vendor. */
+/** Tools that Anthropic defines and the caller runs: they cost tokens only. Anthropic runs the others. */
 const CALLER_RUN_TOOLS = /^(bash|text_editor|computer|memory)_\d+$/
 
-/** How many tools the vendor describes in its own words, whose length the body does not show. */
+/** The number of tools that the vendor describes in its own words. The body does not show the length of those descriptions. */
 export function vendorDescribedTools(json: Json): number {
   return manyOf(json['tools']).filter((tool) => isJson(tool) && (tool['type'] ?? 'custom') !== 'custom').length
 }
@@ -18,7 +18,7 @@ const tools: MemberRule = (value, path) => {
   })
 }
 
-/** Blocks whose tokens are bounded by their bytes, or known as pictures and documents. Others bring tools and containers of the vendor. */
+/** Blocks whose byte length bounds their tokens, and images and documents. Others involve vendor tools and containers. */
 const BLOCKS: ReadonlySet<unknown> = new Set([
   'text',
   'image',
@@ -42,7 +42,7 @@ function blocks(content: unknown, path: string): readonly string[] {
   })
 }
 
-/** Clearing leaves tokens out. Compaction is one more run of the model, which the usage of the answer does not include. */
+/** Clearing only removes tokens. Compaction is another model run, which the usage of the answer does not include. */
 const CLEARING: ReadonlySet<unknown> = new Set(['clear_tool_uses_20250919', 'clear_thinking_20251015'])
 
 const edits: MemberRule = (value, path) =>
@@ -52,8 +52,8 @@ const edits: MemberRule = (value, path) =>
   })
 
 /**
- * What a token price covers of a message. Left out on purpose: `mcp_servers`, `container`, `fallbacks`, `compaction`, `thread`,
- * `inference_geo` and `speed` (dearer tokens), and what names who is billed.
+ * The properties of a message that a token price covers. Left out on purpose: `mcp_servers`, `container`, `fallbacks`,
+ * `compaction`, `thread`, `inference_geo` and `speed` (more expensive tokens), and everything that selects who is billed.
  */
 const MEMBERS: MemberRules = {
   model: COVERED,
@@ -80,7 +80,7 @@ const MEMBERS: MemberRules = {
   speed: only('standard'),
 }
 
-/** The members of a message's body that no token price covers. */
+/** The properties of a message's body that no token price covers. */
 export function uncoveredOfMessages(json: Json): readonly string[] {
   return uncovered(json, MEMBERS)
 }

@@ -33,8 +33,8 @@ export const MESSAGES: ModelWire = {
     if (model === undefined) return missing('model')
     if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
     if (cap === undefined) return missing('max_tokens')
-    const most = positive(cap)
-    if (!most) return wrong('max_tokens', 'must be a whole number above 0')
+    const maxTokens = positive(cap)
+    if (!maxTokens) return wrong('max_tokens', 'must be a whole number above 0')
     if (messages === undefined) return missing('messages')
     if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
     if (typeof stream !== 'boolean') return wrong('stream', 'must be true or false')
@@ -44,7 +44,7 @@ export const MESSAGES: ModelWire = {
       model,
       stream,
       usageAsked: true,
-      cap: most,
+      cap: maxTokens,
       choices: 1,
       parts: partsOf([{ content: json['system'] }, ...messages].flatMap((message) => blocksOf(message))),
       hasTools: listOf(json['tools']).length > 0,
@@ -67,13 +67,13 @@ export const MESSAGES: ModelWire = {
   errorEvent: (body) => `event: error\ndata: ${body}\n\n`,
 }
 
-/** Whether a `ttl` of an hour may stand in the body, whatever else `1h` may be of: the hold is for the dearer price then. */
+/** Whether the body may contain a `ttl` of one hour. Any `1h` counts; the hold then uses the higher cache price. */
 function mayKeepForAnHour(bytes: Uint8Array<ArrayBuffer>): boolean {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return text.includes('1h') || text.includes('\\u00')
 }
 
-/** Blocks whose tokens their bytes bound. */
+/** Blocks whose byte length bounds their tokens. */
 const BOUNDED_BY_BYTES: ReadonlySet<unknown> = new Set([
   'text',
   'search_result',
@@ -94,7 +94,7 @@ function blocksOf(holder: unknown): InputParts[] {
   })
 }
 
-/** A type of event that is more than content; in the text of an answer it only means a closer look. */
+/** Event types beyond content. A match inside answer text only means that the event is parsed. */
 const NOT_CONTENT_ALONE = /message_(?:start|delta|stop)|\berror\b/
 
 class MessagesMeter implements StreamMeter {
@@ -105,13 +105,13 @@ class MessagesMeter implements StreamMeter {
   private isFinal = false
   private text = 0
   private readonly events = new SseEvents(
-    (event) => this.judge(event),
-    (events) => this.judgeMany(events),
+    (event) => this.filter(event),
+    (events) => this.filterMany(events),
   )
 
   get seen(): Seen {
     const counts: ModelTokens | null = this.counts && fromAnthropic(this.counts)
-    // The first event's output is provisional; only the last delta's is the whole call's.
+    // The output count of the first event is provisional; the last delta has the count of the whole call.
     return {
       counts: counts && !this.isFinal ? { ...counts, output: 0 } : counts,
       isFinal: this.isFinal,
@@ -127,14 +127,14 @@ class MessagesMeter implements StreamMeter {
     return this.events.end()
   }
 
-  /** Events of content blocks alone, which nearly all are. */
-  private judgeMany(events: string): string | null {
+  /** Events of content blocks only, which is nearly all of them. */
+  private filterMany(events: string): string | null {
     if (NOT_CONTENT_ALONE.test(events)) return null
     this.text += stringBytes(events, TEXTS)
     return events
   }
 
-  private judge(event: Uint8Array): Verdict {
+  private filter(event: Uint8Array): Verdict {
     const text = latin1(event)
     switch (/^event:\s*(\w+)/m.exec(text)?.[1] ?? String(jsonOf(event)['type'])) {
       case 'message_start': {
@@ -144,7 +144,7 @@ class MessagesMeter implements StreamMeter {
       }
       case 'message_delta': {
         const { usage } = jsonOf(event)
-        // Cumulative: it overwrites, and never adds (facts/upstreams 6.2).
+        // Cumulative: each report replaces the one before (facts/upstreams 6.2).
         const next = anthropicUsage(usage, this.counts ?? undefined)
         if (next && isJson(usage) && usage['output_tokens'] !== undefined) {
           this.counts = next

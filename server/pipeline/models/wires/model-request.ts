@@ -4,7 +4,7 @@ import type { Model } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
 import { type NamedMember, objectMembers } from './json-members'
 
-/** What the gateway must know of a call's body. The body itself goes on as it came. */
+/** What the gateway must know of a call's body. The body itself is forwarded as received. */
 export interface ModelRequest {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly members: ReadonlyMap<string, NamedMember>
@@ -12,64 +12,64 @@ export interface ModelRequest {
   readonly stream: boolean
   /** Whether the caller wants the usage in the stream. */
   readonly usageAsked: boolean
-  /** Most tokens of one answer, as the caller said. */
+  /** The caller's limit of the tokens of one answer. */
   readonly cap: number | null
-  /** How many answers it asks for. */
+  /** The number of answers requested. */
   readonly choices: number
   readonly parts: InputParts
   readonly hasTools: boolean
-  /** Tools that the vendor describes to the model in words of its own. */
+  /** The number of tools that the vendor describes to the model in its own words. */
   readonly vendorTools?: number
-  /** Members of the body that no token price covers, as paths. */
+  /** Properties of the body that no token price covers, as paths. */
   readonly uncovered: readonly string[]
-  /** Whether a cache may be asked to keep input for an hour, which has a price of its own. */
+  /** Whether the call may use the one-hour cache, which has its own price. */
   readonly hourCache?: boolean
 }
 
-/** Input that is not text. */
+/** The parts of the input that are not text. */
 export interface InputParts {
   readonly images: number
-  /** Bytes of the body that are pictures, and no text. */
+  /** Bytes of the body that are image data. */
   readonly imageBytes: number
-  /** Parts whose tokens the length of the body does not bound: files, sound, film. */
+  /** Parts whose tokens the length of the body does not bound: files, audio, video. */
   readonly opaque: number
 }
 
 /**
- * Tokens that are held beside one for each byte: a vendor's own words around every call, more around tools, and as many again
- * for each tool that the vendor describes itself. docs/models.md says the same numbers, and a test compares them.
+ * Tokens held in addition to one per byte: the vendor's own prompt around every call, more if there are tools, and the same
+ * again for each tool that the vendor describes. A test compares these numbers with docs/models.md.
  */
 export const ADDED_TOKENS = { call: 64, tools: 1024 } as const
 /** Text has at most one token per byte; about four bytes per token is usual. */
 const USUAL_BYTES = 4
 const USUAL_IMAGE_TOKENS = 1_500
 
-/** No vendor's body has a tenth of them. */
+/** At least ten times what any vendor's format has. */
 const MAX_OWN_MEMBERS = 1000
 
-/** A call's tokens before it is made: `most` is proven, `likely` is a guess for the window. */
+/** A call's tokens before it is made: `max` is a proven bound, `likely` an estimate for the rate window. */
 export interface TokenBounds {
-  readonly input: { readonly most: number; readonly likely: number }
+  readonly input: { readonly max: number; readonly likely: number }
   /** The cap times the number of answers. */
   readonly output: number
 }
 
 /**
- * The bounds of a call with this cap. The most input: each byte of the body a token, each image the most that an image of
- * the model can be; never more than the model's context. Null when a part of the input has no bound that we know.
+ * The bounds of a call with this cap. The maximum input is one token per byte of the body plus the model's maximum for each
+ * image, and never more than the model's context. Null if a part of the input has no known bound.
  */
 export function boundsOf(request: ModelRequest, model: Model, cap: number): TokenBounds | null {
   const { images, imageBytes, opaque } = request.parts
   const bytes = request.bytes.length - imageBytes
   const context = model.contextTokens ?? Number.POSITIVE_INFINITY
   const added = ADDED_TOKENS.call + ((request.hasTools ? 1 : 0) + (request.vendorTools ?? 0)) * ADDED_TOKENS.tools
-  const most = opaque > 0 ? context : Math.min(context, bytes + added + images * model.imageTokens)
-  if (!Number.isFinite(most)) return null
+  const max = opaque > 0 ? context : Math.min(context, bytes + added + images * model.imageTokens)
+  if (!Number.isFinite(max)) return null
   const guess = Math.ceil(bytes / USUAL_BYTES) + images * Math.min(model.imageTokens, USUAL_IMAGE_TOKENS)
-  return { input: { most, likely: Math.min(most, guess) }, output: cap * request.choices }
+  return { input: { max, likely: Math.min(max, guess) }, output: cap * request.choices }
 }
 
-/** The body as an object, and where its members stand. */
+/** The body as an object, and the positions of its properties. */
 export function readBody(
   bytes: Uint8Array<ArrayBuffer>,
 ): Result<{ json: Json; members: ReadonlyMap<string, NamedMember> }, Failure> {
@@ -87,7 +87,7 @@ export function readBody(
   return ok({ json, members })
 }
 
-/** A list's elements; one value alone counts as a list of it, as some vendors read it. */
+/** The elements of a list. A single value counts as a list of one, as some vendors treat it. */
 export function manyOf(value: unknown): readonly unknown[] {
   if (value === undefined || value === null) return []
   return Array.isArray(value) ? value : [value]
@@ -101,7 +101,7 @@ export function missing(param: string): { readonly ok: false; readonly error: Fa
   return err(failure('missing_parameter', `${param} is required`, { param }))
 }
 
-/** The first member that no token price covers and that the model's entry does not name; null when there is none. */
+/** The failure for the first property that neither the token price covers nor the model's entry allows; null if there is none. */
 export function unsold(request: ModelRequest, model: Model): Failure | null {
   const param = request.uncovered.find((member) => !model.extraMembers.includes(member))
   if (param === undefined) return null
@@ -112,13 +112,13 @@ export function unsold(request: ModelRequest, model: Model): Failure | null {
   )
 }
 
-/** A whole number above 0, or null where there is none. Undefined: it is something else. */
+/** A whole number above 0; null if absent; undefined if it is anything else. */
 export function positive(value: unknown): number | null | undefined {
   if (value === undefined || value === null) return null
   return Number.isSafeInteger(value) && Number(value) > 0 && Number(value) <= 100_000_000 ? Number(value) : undefined
 }
 
-/** Adds up the parts of a list. */
+/** The sum of the parts. */
 export function partsOf(parts: Iterable<InputParts>): InputParts {
   const sum = { images: 0, imageBytes: 0, opaque: 0 }
   for (const part of parts) {
@@ -132,7 +132,7 @@ export function partsOf(parts: Iterable<InputParts>): InputParts {
 export const TEXT_PART: InputParts = { images: 0, imageBytes: 0, opaque: 0 }
 export const OPAQUE_PART: InputParts = { images: 0, imageBytes: 0, opaque: 1 }
 
-/** `data` is its base64 text; what is none counts as text as well. */
+/** `data` is the base64 text of the image. Data that is not a string counts as text, too. */
 export function imagePart(data: unknown): InputParts {
   const isData = typeof data === 'string' && /^[A-Za-z0-9+/_-]*={0,2}$/.test(data)
   return { images: 1, imageBytes: isData ? data.length : 0, opaque: 0 }

@@ -6,52 +6,52 @@ import type { Result } from '../../../core/result'
 import type { UsageSource } from '../../../core/usage/call-record'
 import type { ModelRequest } from './model-request'
 
-/** What a route's path and query say beside the body. */
+/** What the path and query of a call say in addition to its body. */
 export interface WirePath {
   readonly model: string | null
   readonly stream: boolean
-  /** Whether a stream comes as server-sent events; a Gemini stream without them is one JSON array. */
+  /** Whether a stream is sent as server-sent events. A Gemini stream without them is one JSON array. */
   readonly events: boolean
 }
 
-/** One vendor's way to write calls, answers and streams. Pure: bytes in, bytes out. */
+/** One vendor's format of calls, answers and streams. Pure: bytes in, bytes out. */
 export interface ModelWire {
   readonly route: ModelRoute
-  /** Judges what the gateway must know of a call; the vendor judges the rest. */
+  /** Validates what the gateway must know of a call. The vendor validates the rest. */
   read(bytes: Uint8Array<ArrayBuffer>, path: WirePath): Result<ModelRequest, Failure>
-  /** The body for an upstream: as it came, but for the model's name, the cap that was missing, and the usage asked for. */
+  /** The body for an upstream: as received, except for the model's name, a missing cap, and the request for usage. */
   bodyFor(request: ModelRequest, upstream: ModelUpstream, cap: number): Uint8Array<ArrayBuffer>
-  /** What a plain answer says of its tokens; null when nothing that can be true. */
+  /** The token counts in a plain answer; null if they are missing or impossible. */
   usageOf(answer: Json): ModelTokens | null
-  /** How many bytes of text an answer has, for an estimate. */
+  /** The bytes of text in an answer, for an estimate. */
   textBytes(answer: string): number
   meter(request: ModelRequest, path: WirePath): StreamMeter
-  /** A failure behind the 200 of a stream, from `failureBody`'s JSON. */
+  /** The event that reports a failure after a stream's 200, made from `failureBody`'s JSON. */
   errorEvent(body: string, path: WirePath): string
 }
 
-/** Follows one stream. */
+/** Meters one stream. */
 export interface StreamMeter {
-  /** What may be sent on. The end that the stream has by itself is kept back until the charge is durable. */
+  /** Returns what may be sent to the caller now. The stream's own end is held back until the charge is durable. */
   push(chunk: Uint8Array): Uint8Array
-  /** The upstream's body has ended: what is left of it, without its end. */
+  /** Call when the upstream's body has ended. Returns the rest of the stream without its end. */
   close(): Uint8Array
-  /** The end that was kept back. */
+  /** The end that was held back. */
   readonly ending: Uint8Array
-  /** Whether the stream came to its own end. */
+  /** Whether the stream reached its own end. */
   readonly isComplete: boolean
-  /** Whether the upstream told of a failure in the stream. */
+  /** Whether the upstream reported a failure in the stream. */
   readonly hasFailed: boolean
   readonly seen: Seen
 }
 
-/** What went through, as far as it was told or can be counted. */
+/** What was delivered, as reported by the vendor or counted by the gateway. */
 export interface Seen {
-  /** The latest that the vendor said. */
+  /** The vendor's latest report. */
   readonly counts: ModelTokens | null
-  /** Whether that is the whole call's. */
+  /** Whether that report covers the whole call. */
   readonly isFinal: boolean
-  /** Bytes of text, thinking and tool calls that went through. */
+  /** Bytes of text, thinking and tool calls that were delivered. */
   readonly textBytes: number
 }
 
@@ -60,13 +60,12 @@ export interface Metered {
   readonly source: UsageSource
 }
 
-/** Of text, so many bytes are usually a token. */
+/** The usual number of text bytes per token. */
 export const USUAL_BYTES = 4
 
 /**
- * The written rule of what a call is charged for (spec-answers 4, docs/models.md): the vendor's own final count, if it can be true;
- * else what it said of the input, or our estimate of that, and an estimate of the text that went through. Never more output
- * than the cap allowed.
+ * What a call is charged for (spec-answers 4, docs/models.md): the vendor's final count, if it is plausible; otherwise the
+ * vendor's or our own count of the input, and an estimate of the text that was delivered. Never more output than the cap.
  */
 export function metered(seen: Seen, expected: { readonly input: number; readonly output: number }): Metered {
   const { counts, isFinal, textBytes } = seen
@@ -84,12 +83,12 @@ export function metered(seen: Seen, expected: { readonly input: number; readonly
   }
 }
 
-/** Finds where the string members of these names begin, for `stringBytes`. */
+/** A pattern that finds the start of string properties with these names, for `stringBytes`. */
 export function stringMembers(...names: readonly string[]): RegExp {
   return new RegExp(`"(?:${names.join('|')})"\\s*:\\s*"`, 'g')
 }
 
-/** The bytes of string members, in JSON that nobody parsed: a quote inside a string has a backslash before it. */
+/** The bytes of string properties in unparsed JSON. A quote inside a string is always escaped. */
 export function stringBytes(json: string, members: RegExp): number {
   let bytes = 0
   for (members.lastIndex = 0; members.test(json); ) {
@@ -101,7 +100,7 @@ export function stringBytes(json: string, members: RegExp): number {
   return bytes
 }
 
-/** The place of the quote that ends the string; the end of the text where none does. */
+/** The index of the quote that ends the string, or the end of the text. */
 function endOfString(json: string, from: number): number {
   for (let at = json.indexOf('"', from); at >= 0; at = json.indexOf('"', at + 1)) {
     let slashes = 0

@@ -6,60 +6,59 @@ const LINE_FEED = 0x0a
 const RETURN = 0x0d
 const NONE: Uint8Array = new Uint8Array()
 
-/** Longer events are none: what sends them is broken, and must not fill the memory. */
+/** A longer event ends the stream: its sender is broken and must not fill the memory. */
 const MAX_EVENT = 16 * 1024 * 1024
-/** Bytes of an end of an event: `\n\r\n`. */
+/** Bytes of the longest end of an event: `\n\r\n`. */
 const MAX_END = 3
 
-/** An event that goes on as it came, in other bytes, or not at all. */
+/** Whether an event is sent as received, dropped, or replaced by other bytes. */
 export type Verdict = 'pass' | 'drop' | Uint8Array
 
 /**
- * Cuts a stream of server-sent events into whole ones, wherever the network cut it, and asks of each what becomes of it.
- * What passes is not copied.
+ * Splits a stream into whole server-sent events, wherever the network cut it, and filters them. Events that pass are not copied.
  */
 export class SseEvents {
-  private readonly judge: (event: Uint8Array) => Verdict
-  private readonly judgeMany: ((events: string) => string | null) | null
+  private readonly filter: (event: Uint8Array) => Verdict
+  private readonly filterMany: ((events: string) => string | null) | null
   private readonly tail = new WaitingBytes()
 
   /**
-   * `judgeMany` saves most of the work where most events are alike: it gets all whole events that came at once, as latin-1, and
-   * gives what goes on of them, or null when they must be judged one by one.
+   * `filterMany` is a fast path for streams whose events are mostly alike: it gets all whole events of a chunk as latin-1 and
+   * returns the text to send, or null if the events must be filtered one by one.
    */
-  constructor(judge: (event: Uint8Array) => Verdict, judgeMany: ((events: string) => string | null) | null = null) {
-    this.judge = judge
-    this.judgeMany = judgeMany
+  constructor(filter: (event: Uint8Array) => Verdict, filterMany: ((events: string) => string | null) | null = null) {
+    this.filter = filter
+    this.filterMany = filterMany
   }
 
-  /** What may be sent on now. Throws a `RangeError` when an event does not end, or nests too deep to be parsed. */
+  /** Returns what may be sent now. Throws a `RangeError` if an event does not end or is nested too deeply to be parsed. */
   push(chunk: Uint8Array): Uint8Array {
     const data = this.tail.with(chunk)
-    // No event ends in what was looked at already, but for an end that the network cut.
+    // The bytes before this were searched already, except for an event end that the network may have cut.
     const unseen = Math.max(0, this.tail.length - MAX_END + 1)
-    return this.judgedTogether(data, unseen) ?? this.judgedApart(data, unseen)
+    return this.filteredTogether(data, unseen) ?? this.filteredOneByOne(data, unseen)
   }
 
-  private judgedTogether(data: Uint8Array, unseen: number): Uint8Array | null {
-    const end = this.judgeMany ? endOfEvents(data, unseen) : -1
-    if (!this.judgeMany || end < 0) return null
+  private filteredTogether(data: Uint8Array, unseen: number): Uint8Array | null {
+    const end = this.filterMany ? endOfEvents(data, unseen) : -1
+    if (!this.filterMany || end < 0) return null
     const whole = end === data.length ? data : data.subarray(0, end)
     refuseDeep(whole)
     const events = latin1(whole)
-    const passed = this.judgeMany(events)
+    const passed = this.filterMany(events)
     if (passed === null) return null
     this.keep(end === data.length ? NONE : data.subarray(end))
     return passed === events ? whole : Buffer.from(passed, 'latin1')
   }
 
-  private judgedApart(data: Uint8Array, unseen: number): Uint8Array {
+  private filteredOneByOne(data: Uint8Array, unseen: number): Uint8Array {
     const out: Uint8Array[] = []
     let kept = 0
     let from = 0
     for (let end = endOfEvent(data, unseen); end > 0; end = endOfEvent(data, from)) {
       const event = data.subarray(from, end)
       refuseDeep(event)
-      const verdict = this.judge(event)
+      const verdict = this.filter(event)
       if (verdict !== 'pass') {
         out.push(data.subarray(kept, from))
         if (verdict !== 'drop') out.push(verdict)
@@ -77,21 +76,21 @@ export class SseEvents {
     this.tail.keep(tail)
   }
 
-  /** What stands behind the last whole event when the stream ends: it is judged as if it were whole. */
+  /** The bytes after the last whole event when the stream ends, filtered as if they were a whole event. */
   end(): Uint8Array {
     const last = this.tail.take()
-    // What is too deep may be what ended the stream.
+    // The stream may have ended because this event is too deep.
     if (last.length === 0 || isTooDeep(last, true)) return NONE
-    const verdict = this.judge(last)
+    const verdict = this.filter(last)
     return verdict === 'pass' ? last : verdict === 'drop' ? NONE : verdict
   }
 }
 
 function refuseDeep(events: Uint8Array): void {
-  if (isTooDeep(events, true)) throw new RangeError('an event of the stream nests too deep')
+  if (isTooDeep(events, true)) throw new RangeError('an event of the stream is nested too deeply')
 }
 
-/** One behind the first empty line from `from` on; -1 when it is not there yet. */
+/** The index after the first empty line at or after `from`; -1 if there is none yet. */
 function endOfEvent(data: Uint8Array, from: number): number {
   for (let at = data.indexOf(LINE_FEED, from); at >= 0; at = data.indexOf(LINE_FEED, at + 1)) {
     if (data[at + 1] === LINE_FEED) return at + 2
@@ -100,7 +99,7 @@ function endOfEvent(data: Uint8Array, from: number): number {
   return -1
 }
 
-/** One behind the last empty line from `from` on; -1 when there is none. */
+/** The index after the last empty line at or after `from`; -1 if there is none. */
 function endOfEvents(data: Uint8Array, from: number): number {
   const unseen = data.subarray(from)
   for (let at = unseen.lastIndexOf(LINE_FEED); at > 0; at = unseen.lastIndexOf(LINE_FEED, at - 1))
@@ -109,7 +108,7 @@ function endOfEvents(data: Uint8Array, from: number): number {
   return -1
 }
 
-/** The data of an event, its lines joined as the standard says. */
+/** The data of an event, its lines joined as the standard requires. */
 export function dataOf(event: Uint8Array): string {
   const lines = new TextDecoder().decode(event).split(/\r?\n/)
   return lines
@@ -118,7 +117,7 @@ export function dataOf(event: Uint8Array): string {
     .join('\n')
 }
 
-/** The data of an event as a JSON object; empty where it is none. */
+/** The data of an event as a JSON object; empty if it is not one. */
 export function jsonOf(event: Uint8Array): Json {
   try {
     const json: unknown = JSON.parse(dataOf(event))
@@ -128,12 +127,12 @@ export function jsonOf(event: Uint8Array): Json {
   }
 }
 
-/** Whether an event tells of a failure; some servers send `"error": null` in every one. */
+/** Whether an event reports a failure. Some servers send `"error": null` in every event. */
 export function tellsOfFailure(json: Json): boolean {
   return json['error'] !== undefined && json['error'] !== null
 }
 
-/** Bytes as a string of as many characters: quick to search, and its length is the bytes'. */
+/** The bytes as a string with one character per byte: fast to search, and of the same length. */
 export function latin1(bytes: Uint8Array): string {
   return Buffer.prototype.latin1Slice.call(bytes, 0, bytes.length)
 }

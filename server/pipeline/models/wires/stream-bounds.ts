@@ -2,29 +2,29 @@ const LINE_FEED = 0x0a
 const COLON = 0x3a
 
 const MEBIBYTE = 1024 * 1024
-/** One token is one event at most: its JSON, the probabilities of twenty others, and padding against listeners fit in here. */
+/** Room for an event with one token: its JSON, 20 top log probabilities, and padding against traffic analysis. */
 const BYTES_PER_TOKEN = 4096
 const EVENTS_PER_TOKEN = 8
-/** Beside the tokens: opening and closing events, signatures, what a vendor adds. */
+/** In addition to the tokens: opening and closing events, signatures, vendor additions. */
 const SPARE_BYTES = 16 * MEBIBYTE
 const SPARE_EVENTS = 65_536
-/** Keep-alives in a row: at thirty bytes each, hours of them. */
+/** Consecutive keep-alives: at 30 bytes each, hours of them. */
 const MAX_QUIET_BYTES = MEBIBYTE
-/** Shorter lines say nothing: ends of events, names of events, pings. */
+/** Shorter lines have no content: ends of events, event names, pings. */
 const CONTENT_BYTES = 32
 
-/** What a stream may be at most, whatever its upstream sends. */
+/** Limits of a stream, whatever its upstream sends. */
 export interface StreamBounds {
   readonly bytes: number
   /** Lines with content. */
   readonly lines: number
-  /** Bytes in a row without content. */
+  /** Consecutive bytes without content. */
   readonly quietBytes: number
   /** Milliseconds without content. */
   readonly quietMs: number
 }
 
-/** The bounds of a stream with this many tokens of output. */
+/** The bounds of a stream with this many output tokens. */
 export function streamBounds(outputTokens: number, quietMs: number): StreamBounds {
   return {
     bytes: SPARE_BYTES + outputTokens * BYTES_PER_TOKEN,
@@ -34,7 +34,7 @@ export function streamBounds(outputTokens: number, quietMs: number): StreamBound
   }
 }
 
-/** Follows one stream and says when it goes beyond its bounds. Comments and short lines are no content. */
+/** Checks one stream against its bounds. Comments and short lines do not count as content. */
 export class StreamGuard {
   private readonly bounds: StreamBounds
   private readonly now: () => number
@@ -42,7 +42,7 @@ export class StreamGuard {
   private lines = 0
   private quietBytes = 0
   private lastContent: number
-  /** Of the line that is not ended. */
+  /** Bytes of the current, unfinished line. */
   private lineBytes = 0
   private isComment = false
 

@@ -3,8 +3,8 @@ import type { ModelTokens } from '../../../core/models/model-tokens'
 import type { TokenCounts } from '../../../core/usage/call-record'
 
 /**
- * Reads what a vendor says of the tokens of a call, in our one meaning: `input` with what a cache gave or took, `output` with
- * the thinking. Null where it is missing or cannot be true: not whole, below zero, more cached than there was.
+ * Converts a vendor's usage report to our definition: `input` includes cache reads and writes, `output` includes thinking. Null if
+ * it is missing or impossible: not whole numbers, negative, or more cached than there was.
  */
 export function openAiUsage(usage: unknown): TokenCounts | null {
   if (!isJson(usage)) return null
@@ -20,7 +20,7 @@ export function openAiUsage(usage: unknown): TokenCounts | null {
   })
 }
 
-/** Anthropic's `input_tokens` leaves cached parts out. `before`: what an earlier event said, for what this one does not. */
+/** Anthropic's `input_tokens` excludes cached parts. `before`: counts of an earlier event, used for those that this one lacks. */
 export function anthropicUsage(usage: unknown, before: AnthropicCounts = NOTHING): AnthropicCounts | null {
   if (!isJson(usage)) return null
   const kept = isJson(usage['cache_creation']) ? usage['cache_creation'] : {}
@@ -35,17 +35,17 @@ export function anthropicUsage(usage: unknown, before: AnthropicCounts = NOTHING
   return Object.values(counts).every((value) => value >= 0) ? counts : null
 }
 
-/** As Anthropic counts: `input` without the cached parts. */
+/** Counts by Anthropic's definition: `input` excludes the cached parts. */
 export type AnthropicCounts = ModelTokens
 const NOTHING: AnthropicCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
 export function fromAnthropic(counts: AnthropicCounts): ModelTokens | null {
-  // An hour's part of nothing cannot be true.
+  // One-hour writes are a part of all cache writes, so there cannot be more of them.
   if ((counts.hourWrite ?? 0) > counts.cacheWrite) return null
   return plausible({ ...counts, input: counts.input + counts.cacheRead + counts.cacheWrite })
 }
 
-/** Gemini: cached is inside the prompt, thinking is outside the candidates, and a missing count is 0. */
+/** Gemini: the prompt includes cached tokens, the candidates exclude thinking, and a missing count is 0. */
 export function geminiUsage(usage: unknown): TokenCounts | null {
   if (!isJson(usage)) return null
   const names = [
@@ -64,7 +64,7 @@ export function geminiUsage(usage: unknown): TokenCounts | null {
   })
 }
 
-/** A count, null where there is none; NaN, which nothing plausible holds, where it is not a whole number from 0 up. */
+/** A count; null if absent; NaN, which `plausible` rejects, if it is not a whole number from 0 up. */
 function count(usage: Json, name: string): number | null {
   const value = usage[name]
   if (value === undefined || value === null) return null

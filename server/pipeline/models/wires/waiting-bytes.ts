@@ -1,8 +1,8 @@
 const NONE: Uint8Array = new Uint8Array()
 
 /**
- * Bytes that wait for more, in room that doubles: what comes in many small chunks is copied a few times, and not as a whole with
- * every chunk. What was given out stays as it is, for only what is behind it is written.
+ * Bytes that wait for more, in a buffer that doubles: many small chunks are copied a few times, not all of them with every chunk.
+ * Slices that were handed out stay valid, since only the bytes after them are written.
  */
 export class WaitingBytes {
   private bytes: Uint8Array = NONE
@@ -12,7 +12,7 @@ export class WaitingBytes {
     return this.bytes.length
   }
 
-  /** What waits, with this chunk behind it. */
+  /** The waiting bytes followed by this chunk. */
   with(chunk: Uint8Array): Uint8Array {
     const { bytes, room } = this
     if (bytes.length === 0) return chunk
@@ -25,12 +25,12 @@ export class WaitingBytes {
     return whole
   }
 
-  /** What waits from now on: the rest of what `with` gave. */
+  /** Sets the bytes that wait from now on: the rest of what `with` returned. */
   keep(rest: Uint8Array): void {
     this.bytes = rest
   }
 
-  /** What waits, which then waits no longer. */
+  /** Returns the waiting bytes and removes them. */
   take(): Uint8Array {
     const { bytes } = this
     this.bytes = NONE
