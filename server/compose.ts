@@ -32,6 +32,7 @@ import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
 import { formatUsd } from './core/money'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
+import type { OnFault } from './http/middleware/fault'
 import { Gate } from './http/middleware/gate'
 import { Intake } from './http/middleware/intake'
 import { normalizeUrl } from './http/middleware/normalize-url'
@@ -122,7 +123,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     dashboard: await loadDashboard(join(ROOT, 'dashboard', 'dist')),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: () => draining,
-    onFault: (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) }),
+    onFault: faultLog(log),
     priced: new PricedCalls(pipeline, pricedRoutes(providers, linked.social)),
     thumbnails: openThumbnails(config, surroundings),
     ...models,
@@ -145,6 +146,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
       baseUrl: config.baseUrl,
       network: () => billing.moneyIn.rail.network(),
       readiness,
+      onFault: faultLog(log),
+      now: () => clock.now(),
     }),
     accounts,
     setupToken: core.setupToken,
@@ -167,6 +170,10 @@ export async function compose(config: Config, surroundings: Surroundings) {
       await stores.close()
     },
   }
+}
+
+function faultLog(log: Log): OnFault {
+  return (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) })
 }
 
 /** What every paid call runs on. */

@@ -298,8 +298,14 @@ export const RULES: readonly Rule[] = [
   {
     // The operator's commands reach every part of the gateway.
     files: ['server/http/operator/control.ts'],
-    may: [CORE, PIPELINE, 'server/http/operator/**', 'server/http/models/model-commands.ts', ...EVERY_RESOURCE],
+    may: [CORE, PIPELINE, 'server/http/operator/**', ...EVERY_RESOURCE],
     types: ['server/http/system/readiness.ts'],
+  },
+  // They take a command together with the schema of its body.
+  {
+    files: ['server/http/operator/operator-gate.ts', 'server/http/operator/socket-command.ts'],
+    may: [CORE, SELF, 'server/http/middleware/**'],
+    packages: ['@sinclair/typebox'],
   },
   {
     files: ['server/http/*/**'],

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
+import type { AccountsAndPrices, OneOperatorAccount, OperatorPrice } from '../../server/http/operator/record'
 import { type Harness, openHarness } from '../support/harness'
 import {
   type AccountBody,
@@ -13,20 +14,10 @@ import {
   read,
 } from './owner/bench'
 
-interface Described {
-  readonly id: string
-  readonly email: string | null
-  readonly operator: boolean
-  readonly tier: string
-  readonly limits: { readonly rpm: number; readonly tpm: number; readonly concurrency: number }
-  readonly balance_usd: string
-  readonly created_at: string
-}
-interface PriceAnswer {
-  readonly operation: string
-  readonly account: string | null
-  readonly usd: string | null
-  readonly version: string
+interface Refusal {
+  readonly code: string
+  readonly message: string
+  readonly details?: readonly { readonly param: string; readonly rule: string }[]
 }
 
 let gateway: Harness
@@ -58,7 +49,7 @@ function send(name: string, body?: unknown): Promise<Response> {
 const command = <T>(name: string, body?: unknown) => read<T>(send(name, body))
 async function refused(name: string, body?: unknown) {
   const answer = await send(name, body)
-  const { error } = (await answer.json()) as { error: { code: string; message: string } }
+  const { error } = (await answer.json()) as { error: Refusal }
   return { status: answer.status, ...error }
 }
 
@@ -75,8 +66,13 @@ const CONSOLE = { actor_kind: 'operator', actor_id: 'console', address: null, ke
 
 describe('list', () => {
   test('tells every account, newest first, and every price', async () => {
-    const { accounts, prices } = await command<{ accounts: Described[]; prices: PriceAnswer[] }>('list')
-    const free = { tier: 'free', limits: { rpm: 60, tpm: 60_000, concurrency: 5 }, most_keys: 1000, balance_usd: '2' }
+    const { accounts, prices } = await command<AccountsAndPrices>('list')
+    const free = {
+      tier: 'free' as const,
+      limits: { rpm: 60, tpm: 60_000, concurrency: 5 },
+      most_keys: 1000,
+      balance_usd: '2',
+    }
     const created_at = new Date(gateway.clock.now()).toISOString()
     expect(accounts).toEqual([
       { id: bobId, email: 'bob@example.com', operator: false, ...free, created_at },
@@ -90,7 +86,9 @@ describe('grant', () => {
   test('adds credit that pays for the next call, and leaves an audit row', async () => {
     const body = { account: bobId, usd: '25.5', note: 'Sorry for the outage', reference: 'outage-1' }
     const rows = await newRows(async () => {
-      expect(await command<Described>('grant', body)).toMatchObject({ id: bobId, balance_usd: '27.5' })
+      expect(await command<OneOperatorAccount>('grant', body)).toMatchObject({
+        account: { id: bobId, balance_usd: '27.5' },
+      })
     })
     expect(await accountOf(bob)).toMatchObject({ credit_micros_usd: 27_500_000, topped_up_micros_usd: 0, tier: 'free' })
     expect(rows).toMatchObject([{ ...CONSOLE, account_id: bobId, action: 'account.grant' }])
@@ -140,7 +138,7 @@ describe('grant', () => {
     }
     expect((await accountOf(bob)).balance_micros_usd).toBe(before)
     await confirm('bob@example.com')
-    expect(await command<Described>('grant', squatted)).toMatchObject({ id: bobId })
+    expect(await command<OneOperatorAccount>('grant', squatted)).toMatchObject({ account: { id: bobId } })
   })
 
   test('finds an account that is older than a thousand others', async () => {
@@ -148,7 +146,9 @@ describe('grant', () => {
     for (let i = 0; i < 1_001; i++) await gateway.account(0, null)
     await confirm('old@example.com')
     const { id } = await accountOf(old)
-    expect(await command<Described>('grant', { account: 'old@example.com', usd: '1' })).toMatchObject({ id })
+    expect(await command<OneOperatorAccount>('grant', { account: 'old@example.com', usd: '1' })).toMatchObject({
+      account: { id },
+    })
     expect(await command('list', { search: 'old@example' })).toMatchObject({ accounts: [{ id }] })
   })
 
@@ -156,7 +156,11 @@ describe('grant', () => {
     'of %j USD is refused and books nothing',
     async (usd) => {
       const before = (await accountOf(bob)).balance_micros_usd
-      expect(await refused('grant', { account: bobId, usd })).toMatchObject({ status: 400, code: 'invalid_parameter' })
+      expect(await refused('grant', { account: bobId, usd })).toMatchObject({
+        status: 400,
+        code: usd === undefined ? 'missing_parameter' : 'invalid_parameter',
+        param: 'usd',
+      })
       expect((await accountOf(bob)).balance_micros_usd).toBe(before)
     },
   )
@@ -176,7 +180,7 @@ describe('a balance', () => {
     const { id } = await gateway.account()
     const answers = await Promise.all([1, 2].map(() => send('grant', { account: id, usd: '9000000000' })))
     expect(answers.map((answer) => answer.status)).toEqual([200, 400])
-    const { accounts } = await command<{ accounts: Described[] }>('list')
+    const { accounts } = await command<AccountsAndPrices>('list')
     expect(accounts.find((account) => account.id === id)?.balance_usd).toBe('9000000002')
   })
 })
@@ -187,9 +191,8 @@ describe('limits', () => {
     const { secret } = await keyBench(bob).create()
     expect(await callWith(gateway, secret)).toBe('200')
     const set = await newRows(async () => {
-      expect(await command<Described>('limits', { account: bobId, limits })).toMatchObject({
-        tier: 'enterprise',
-        limits,
+      expect(await command<OneOperatorAccount>('limits', { account: bobId, limits })).toMatchObject({
+        account: { tier: 'enterprise', limits },
       })
     })
     expect((await accountOf(bob)).tier).toBe('enterprise')
@@ -221,7 +224,8 @@ describe('limits', () => {
   ])('refuse %j', async (limits) => {
     expect(await refused('limits', { account: bobId, limits })).toMatchObject({
       status: 400,
-      code: 'invalid_parameter',
+      code: limits === undefined ? 'missing_parameter' : 'invalid_parameter',
+      param: 'limits',
     })
     expect((await accountOf(bob)).tier).toBe('free')
   })
@@ -229,7 +233,7 @@ describe('limits', () => {
 
 describe('price', () => {
   const setPrice = (usd: string | null, account?: string) =>
-    command<PriceAnswer>('price', { operation: 'image-search', usd, ...(account && { account }) })
+    command<OperatorPrice>('price', { operation: 'image-search', usd, ...(account && { account }) })
   /** What one call costs now, and how `/v1/usage/{id}` explains it. */
   async function charged(made: MadeKey) {
     const answer = await gateway.as(made.secret, IMAGES)
@@ -249,6 +253,7 @@ describe('price', () => {
       account: null,
       usd: '0.004',
       version: expect.stringMatching(/^price_/),
+      at: new Date(gateway.clock.now()).toISOString(),
     })
     expect(await charged(bobKey)).toMatchObject({ price_version: everybody.version, charged_micros_usd: 4_000 })
     expect(await charged(adaKey)).toMatchObject({ price_version: everybody.version, charged_micros_usd: 4_000 })
@@ -300,9 +305,9 @@ describe('price', () => {
   })
 
   test('leaves an audit row and is listed with its version', async () => {
-    let version = ''
+    const set: OperatorPrice[] = []
     const rows = await newRows(async () => {
-      version = (await setPrice('0.007', bobId)).version
+      set.push(await setPrice('0.007', bobId))
     })
     expect(rows).toMatchObject([
       {
@@ -312,8 +317,9 @@ describe('price', () => {
         detail: JSON.stringify({ operation: 'image-search', amount: 7_000 }),
       },
     ])
-    const { prices } = await command<{ prices: PriceAnswer[] }>('list')
-    expect(prices).toContainEqual({ operation: 'image-search', account: bobId, usd: '0.007', version })
+    const { prices } = await command<AccountsAndPrices>('list')
+    expect(set).toMatchObject([{ operation: 'image-search', account: bobId, usd: '0.007' }])
+    expect(prices).toEqual(expect.arrayContaining(set))
     await setPrice(null, bobId)
   })
 
@@ -322,6 +328,7 @@ describe('price', () => {
     [{ operation: 'toString', usd: '1' }, 400],
     [{ usd: '1' }, 400],
     [{ operation: 'image-search' }, 400],
+    [{ operation: 'image-search', usd: 1 }, 400],
     [{ operation: 'image-search', usd: '-1' }, 400],
     [{ operation: 'image-search', usd: '0.0000001' }, 400],
     [{ operation: 'image-search', usd: '1', account: 'nobody@example.com' }, 404],
@@ -353,11 +360,49 @@ describe('requests for higher limits', () => {
 })
 
 describe('the desk', () => {
-  test.each([['grant'], ['limits']])('%s finds no account by a wrong id, a wrong email, or none', async (name) => {
-    const body = { usd: '1', limits: null }
-    for (const account of ['acct_0', 'nobody@example.com', '', undefined, 7])
+  test.each([
+    ['grant', { usd: '1' }],
+    ['limits', { limits: null }],
+    ['keys', { keys: 5 }],
+    ['reset-link', {}],
+  ])('%s finds no account by a wrong id or a wrong email, and asks for one', async (name, body) => {
+    for (const account of ['acct_0', 'nobody@example.com', ''])
       expect(await refused(name, { ...body, account })).toMatchObject({ status: 404, code: 'resource_not_found' })
+    expect(await refused(name, body)).toMatchObject({ status: 400, code: 'missing_parameter', param: 'account' })
+    expect(await refused(name, { ...body, account: 7 })).toMatchObject({ status: 400, param: 'account' })
   })
+
+  test('lists all that is wrong with a body at once, as HTTP does, and refuses what it does not know', async () => {
+    const body = { usd: 'much', note: '', limits: null }
+    const over = await refused('grant', body)
+    expect(over).toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      request_id: expect.stringMatching(/^req_/),
+    })
+    const places = (error: typeof over) => error.details?.map(({ param, rule }) => `${param} ${rule}`)
+    expect(places(over)).toEqual([
+      'account is required',
+      'usd must be text such as "25" or "0.005" above 0',
+      expect.stringContaining('note must be text of 1 to 200 characters'),
+      'limits is not a known property',
+    ])
+    const page = await ada.api(`/api/operator/accounts/${bobId}/grants`, body)
+    const { error } = await read<{ error: typeof over }>(page, 400)
+    expect(places(error)).toEqual(places(over)?.slice(1))
+    expect(Object.keys(error).sort()).toEqual(
+      Object.keys(over)
+        .filter((name) => name !== 'status')
+        .sort(),
+    )
+  })
+
+  test.each([['requests'], ['ready'], ['payments'], ['models']])(
+    '%s refuses a body that says anything',
+    async (name) => {
+      expect(await refused(name, { all: true })).toMatchObject({ status: 400, param: 'all' })
+    },
+  )
 
   test.each([['erase'], ['toString'], ['__proto__'], [''], ['grant/more']])('knows no command "%s"', async (name) => {
     expect(await refused(name, {})).toMatchObject({ status: 404, code: 'unknown_endpoint' })
@@ -372,8 +417,9 @@ describe('the desk', () => {
       }),
     )
     expect(broken.status).toBe(400)
-    expect(await refused('grant')).toMatchObject({ status: 404 })
-    expect(await refused('limits', [])).toMatchObject({ status: 404 })
+    expect(await refused('grant')).toMatchObject({ status: 400, code: 'missing_parameter' })
+    for (const body of [[], null, 'text', 7])
+      expect(await refused('limits', body)).toMatchObject({ status: 400, param: 'body' })
   })
 
   test('is not reachable over the web', async () => {

@@ -1,4 +1,14 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type {
+  Approval,
+  Decline,
+  LimitsChange,
+  NewGrant,
+  OperatorAccount,
+  OperatorLimitRequest,
+  NewPrice as PriceToSet,
+  Upstream,
+} from '../../../server/http/operator/record.ts'
 import { api, unwrap } from './client/client.ts'
 
 /** Accounts of this gateway, newest first, or those that match. */
@@ -25,9 +35,11 @@ export const upstreamsQuery = queryOptions({
   refetchInterval: 5_000,
 })
 
-export type UpstreamLine = Awaited<ReturnType<typeof fetchUpstreams>>['upstreams'][number]
-export type AccountLine = Awaited<ReturnType<typeof fetchAccounts>>['accounts'][number]
-export type PendingLimitRequest = Awaited<ReturnType<typeof fetchPendingRequests>>['requests'][number]
+export type UpstreamLine = Upstream
+export type AccountLine = OperatorAccount
+export type PendingLimitRequest = OperatorLimitRequest
+export type NewPrice = PriceToSet
+export type RateLimits = OperatorAccount['limits']
 
 function fetchAccounts(search: string, cursor: string | null) {
   const query = { limit: 50, ...(search !== '' && { search }), ...(cursor !== null && { cursor }) }
@@ -46,21 +58,13 @@ function fetchPrices() {
   return unwrap(api.operator.prices.get())
 }
 
-export interface RateLimits {
-  readonly rpm: number
-  readonly tpm: number
-  readonly concurrency: number
-}
-
-export const approve = (id: string, body: { reason?: string; limits?: RateLimits }) =>
+export const approve = (id: string, body: Approval) =>
   unwrap(api.operator['limit-requests']({ id }).approve.post({ ...body }))
 export const decline = (id: string, reason: string) =>
-  unwrap(api.operator['limit-requests']({ id }).decline.post({ reason }))
+  unwrap(api.operator['limit-requests']({ id }).decline.post({ reason } satisfies Decline))
 /** The same `reference` is booked once, so that a repeat after a cut is safe. */
-export const grant = (id: string, body: { usd: string; note: string; reference: string }) =>
-  unwrap(api.operator.accounts({ id }).grants.post({ ...body }))
+export const grant = (id: string, body: NewGrant) => unwrap(api.operator.accounts({ id }).grants.post({ ...body }))
 export const setLimits = (id: string, limits: RateLimits | null) =>
-  unwrap(api.operator.accounts({ id }).limits.post({ limits }))
+  unwrap(api.operator.accounts({ id }).limits.post({ limits } satisfies LimitsChange))
 /** Null takes the operator's price back: the catalogue's holds again. */
-export const setPrice = (body: { operation: string; usd: string | null; account?: string }) =>
-  unwrap(api.operator.prices.post({ ...body }))
+export const setPrice = (body: NewPrice) => unwrap(api.operator.prices.post({ ...body }))

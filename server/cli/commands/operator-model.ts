@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { OperatorModels } from '../../http/operator/record'
 import { askServer, Misused } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
@@ -9,20 +10,12 @@ export const MODEL_HELP = `  model list                                list mode
                                             set the price of a model added with "put", in USD per million tokens
   model remove ID                           remove a model added with "put"`
 
-interface ModelLine {
-  readonly id: string
-  readonly owned_by: string
-  readonly recharge_required: boolean
-  readonly supported_endpoint_types: readonly string[]
-  readonly pricing: Readonly<Record<'input' | 'output' | 'cache_read' | 'cache_write', number>>
-}
-
 /** Runs an `operator model` command. Resolves to its output. */
 export async function modelCommand([command, ...rest]: readonly string[], json: boolean): Promise<string> {
   const answers = await send(command, rest)
   if (json) return asJson(answers.length === 1 ? answers[0] : answers)
   if (command === 'remove') return `Removed ${rest[0]}.\n`
-  return modelTable(answers.flatMap((answer) => (answer as { models: readonly ModelLine[] }).models))
+  return modelTable(answers.flatMap((answer) => (answer as OperatorModels).models))
 }
 
 async function send(command: string | undefined, rest: readonly string[]): Promise<unknown[]> {
@@ -65,7 +58,7 @@ async function entriesOf(file: string): Promise<readonly unknown[]> {
   return Array.isArray(models) ? models : [content]
 }
 
-function modelTable(models: readonly ModelLine[]): string {
+function modelTable(models: OperatorModels['models']): string {
   if (models.length === 0) return 'No models.\n'
   return table(
     ['MODEL', 'BY', 'ROUTES', 'IN USD/M', 'OUT', 'CACHE READ', 'CACHE WRITE', 'TOP-UP'],

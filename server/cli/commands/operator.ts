@@ -1,4 +1,22 @@
 import { parseArgs } from 'node:util'
+import type {
+  AccountsAndPrices,
+  ApproveCommand,
+  DeclineCommand,
+  GrantCommand,
+  LimitsCommand,
+  ListCommand,
+  MaxKeysCommand,
+  NewPrice,
+  OneOperatorAccount,
+  OneOperatorLimitRequest,
+  OperatorAccount,
+  OperatorLimitRequest,
+  OperatorLimitRequests,
+  OperatorPrice,
+  ResetLink,
+  ResetLinkCommand,
+} from '../../http/operator/record'
 import { askServer, Misused } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
@@ -35,32 +53,6 @@ ACCOUNT is an id (acct_...) or a confirmed email address. OPERATION is the name 
 Exit codes: 0 success, 1 refused by the server, 2 wrong usage (nothing was sent).
 `
 
-interface AccountLine {
-  readonly id: string
-  readonly email: string | null
-  readonly operator: boolean
-  readonly tier: string
-  readonly limits: { readonly rpm: number; readonly tpm: number; readonly concurrency: number }
-  readonly most_keys: number
-  readonly balance_usd: string
-}
-interface PriceLine {
-  readonly operation: string
-  readonly account: string | null
-  readonly usd: string | null
-}
-
-interface RequestLine {
-  readonly id: string
-  readonly workspace_id: string
-  readonly email: string | null
-  readonly status: string
-  readonly peak_rpm: number
-  readonly peak_tpm: number
-  readonly endpoints: readonly string[]
-  readonly use_case: string
-}
-
 /** Runs an operator command. Resolves to its output. */
 export async function operatorCommand(args: readonly string[]): Promise<string> {
   const { values, positionals } = parsed(args)
@@ -70,14 +62,13 @@ export async function operatorCommand(args: readonly string[]): Promise<string> 
   const body = bodyOf(command, rest, values)
   const answer = await askServer(command, body)
   if (values.json || command === 'ready') return asJson(answer)
-  if (command === 'list') return listing(answer as { accounts: AccountLine[]; prices: PriceLine[] })
-  if (command === 'keys') return keysLine(answer as AccountLine)
-  if (command === 'price') return `${priceLine(answer as PriceLine)}\n`
-  if (command === 'reset-link') return `${(answer as { link: string }).link}\n`
-  if (command === 'requests') return requestTable((answer as { requests: RequestLine[] }).requests)
-  if (command === 'approve' || command === 'decline')
-    return requestTable([(answer as { request: RequestLine }).request])
-  return accountTable([answer as AccountLine])
+  if (command === 'list') return listing(answer as AccountsAndPrices)
+  if (command === 'keys') return keysLine((answer as OneOperatorAccount).account)
+  if (command === 'price') return `${priceLine(answer as OperatorPrice)}\n`
+  if (command === 'reset-link') return `${(answer as ResetLink).link}\n`
+  if (command === 'requests') return requestTable((answer as OperatorLimitRequests).requests)
+  if (command === 'approve' || command === 'decline') return requestTable([(answer as OneOperatorLimitRequest).request])
+  return accountTable([(answer as OneOperatorAccount).account])
 }
 
 function parsed(args: readonly string[]) {
@@ -101,61 +92,67 @@ function parsed(args: readonly string[]) {
 }
 
 type Options = ReturnType<typeof parsed>['values']
+type Body = Readonly<Record<string, unknown>>
 
-function bodyOf(command: string, rest: readonly string[], options: Options): Record<string, unknown> {
-  const [first, second, third, fourth] = rest
+/** The body of a command. The server judges its values; only how many there are is judged here. */
+function bodyOf(command: string, rest: readonly string[], options: Options): Body {
+  const { account, note, reference, reason } = options
+  const [first = '', second = '', third, fourth] = rest
   const expect = (count: number) => {
     if (rest.length !== count) throw new Misused(`"operator ${command}" takes ${count} arguments here; see --help`)
   }
+  const limits = { rpm: Number(second), tpm: Number(third), concurrency: Number(fourth) }
   switch (command) {
     case 'list':
       expect(rest.length === 0 ? 0 : 1)
-      return first === undefined ? {} : { search: first }
+      return rest.length === 0 ? {} : ({ search: first } satisfies ListCommand)
     case 'grant':
       expect(2)
-      return { account: first, usd: second, ...only(options, 'note'), ...only(options, 'reference') }
+      return { account: first, usd: second, ...given({ note, reference }) } satisfies GrantCommand
     case 'limits':
       expect(options.none ? 1 : 4)
-      if (options.none) return { account: first, limits: null }
-      return { account: first, limits: { rpm: Number(second), tpm: Number(third), concurrency: Number(fourth) } }
+      return { account: first, limits: options.none ? null : limits } satisfies LimitsCommand
     case 'keys':
       expect(options.none ? 1 : 2)
-      return { account: first, keys: options.none ? null : Number(second) }
+      return { account: first, keys: options.none ? null : Number(second) } satisfies MaxKeysCommand
     case 'price':
       expect(options.none ? 1 : 2)
-      return { operation: first, usd: options.none ? null : second, ...only(options, 'account') }
+      return {
+        operation: first as NewPrice['operation'], // the server judges it
+        usd: options.none ? null : second,
+        ...given({ account }),
+      } satisfies NewPrice
     case 'ready':
     case 'requests':
       expect(0)
       return {}
-    case 'approve': {
+    case 'approve':
       expect(rest.length === 1 ? 1 : 4)
-      const limits = { rpm: Number(second), tpm: Number(third), concurrency: Number(fourth) }
-      return { request: first, ...only(options, 'reason'), ...(rest.length > 1 && { limits }) }
-    }
+      return { request: first, ...given({ reason }), ...(rest.length > 1 && { limits }) } satisfies ApproveCommand
     case 'reset-link':
       expect(1)
-      return { account: first }
+      return { account: first } satisfies ResetLinkCommand
     case 'decline':
       expect(1)
-      return { request: first, ...only(options, 'reason') }
+      return { request: first, ...given({ reason }) } satisfies Partial<DeclineCommand>
     default:
       throw new Misused(`unknown operator command "${command}"; see --help`)
   }
 }
 
-function only(options: Options, name: 'note' | 'reference' | 'account' | 'reason'): Record<string, string> {
-  const value = options[name]
-  return value === undefined ? {} : { [name]: value }
+/** The options that were given. */
+function given<K extends string>(options: { readonly [N in K]: string | undefined }): { readonly [N in K]?: string } {
+  const there = Object.entries(options).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(there) as { readonly [N in K]?: string } // the loop loses the names
 }
 
-function listing({ accounts, prices }: { accounts: readonly AccountLine[]; prices: readonly PriceLine[] }): string {
+function listing({ accounts, prices }: AccountsAndPrices): string {
   if (accounts.length === 0) return 'No accounts yet. The gateway prints at startup how to become its operator.\n'
   const overrides = prices.filter((price) => price.usd !== null)
   return accountTable(accounts) + (overrides.length > 0 ? `\n${overrides.map(priceLine).join('\n')}\n` : '')
 }
 
-function accountTable(accounts: readonly AccountLine[]): string {
+function accountTable(accounts: readonly OperatorAccount[]): string {
   return table(
     ['ACCOUNT', 'EMAIL', 'TIER', 'RPM', 'TPM', 'CONCURRENCY', 'BALANCE USD'],
     accounts.map((account) => [
@@ -170,7 +167,7 @@ function accountTable(accounts: readonly AccountLine[]): string {
   )
 }
 
-function requestTable(requests: readonly RequestLine[]): string {
+function requestTable(requests: readonly OperatorLimitRequest[]): string {
   if (requests.length === 0) return 'No pending requests.\n'
   return table(
     ['REQUEST', 'ACCOUNT', 'EMAIL', 'STATUS', 'PEAK RPM', 'PEAK TPM', 'ENDPOINTS', 'USE CASE'],
@@ -187,10 +184,10 @@ function requestTable(requests: readonly RequestLine[]): string {
   )
 }
 
-function keysLine({ id, most_keys: maxKeys }: AccountLine): string {
+function keysLine({ id, most_keys: maxKeys }: OperatorAccount): string {
   return `${id} may have up to ${maxKeys} live keys\n`
 }
 
-function priceLine({ operation, account, usd }: PriceLine): string {
+function priceLine({ operation, account, usd }: OperatorPrice): string {
   return `${operation} costs ${usd === null ? 'the default price' : `${usd} USD`} for ${account ?? 'every account'}`
 }

@@ -1,13 +1,12 @@
 import { type Actor, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import type { EventPublisher } from '../events/live-events'
-import { type Failure, failure, wrongParameters } from '../failure'
+import { type Failure, failure } from '../failure'
 import { type AccountId, type LimitRequestId, makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import { type Limits, limitsOf, tierOf } from '../limits/tier'
 import { ZERO } from '../money'
-import { isPlainText, PLAIN_LINE_RULE } from '../plain-text'
 import { err, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { KeyOwner } from './keys'
@@ -18,9 +17,7 @@ import {
   type LimitRequestStore,
 } from './limit-request'
 import type { AccountStore } from './store'
-import { accepted, type Submitted, wrong } from './submitted'
-
-const MAX_REASON = 1000
+import { accepted, type Submitted } from './submitted'
 
 type Outcome = Promise<Result<LimitRequest, Failure>>
 
@@ -75,8 +72,8 @@ export class LimitRequests {
   }
 
   /** Moves the account to Growth, or gives it custom `limits` (Enterprise). */
-  approve(actor: Actor, id: string, reason: unknown, limits: Limits | null): Outcome {
-    return this.decide(actor, id, 'approved', reason ?? null, async (account) => {
+  approve(actor: Actor, id: string, reason: string | null, limits: Limits | null): Outcome {
+    return this.decide(actor, id, 'approved', reason, async (account) => {
       if (limits) return ok({ ...account, customLimits: limits })
       const balance = await this.ledger.balance(account.id)
       const tier = tierOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO })
@@ -86,8 +83,8 @@ export class LimitRequests {
     })
   }
 
-  /** Requires a reason, which the owner sees. */
-  decline(actor: Actor, id: string, reason: unknown): Outcome {
+  /** The owner sees the reason. */
+  decline(actor: Actor, id: string, reason: string): Outcome {
     return this.decide(actor, id, 'declined', reason, async () => ok(null))
   }
 
@@ -95,12 +92,10 @@ export class LimitRequests {
     actor: Actor,
     id: string,
     status: 'approved' | 'declined',
-    reason: unknown,
+    reason: string | null,
     change: (account: Account) => Promise<Result<Account | null, Failure>>,
   ): Outcome {
     return this.mutex.take(id, async () => {
-      const parsed = parseReason(reason, status === 'declined')
-      if (!parsed.ok) return parsed
       const request = await this.store.byId(id as LimitRequestId) // safe for any text: an unknown id finds nothing
       const account = request && (await this.accounts.byId(request.accountId))
       if (!request || !account) return err(failure('resource_not_found', 'This request does not exist.'))
@@ -108,9 +103,9 @@ export class LimitRequests {
         return err(failure('invalid_state', `This request was already ${request.status}.`))
       const changed = await change(account)
       if (!changed.ok) return changed
-      const decided: LimitRequest = { ...request, status, reason: parsed.value, decidedAt: this.clock.now() }
+      const decided: LimitRequest = { ...request, status, reason, decidedAt: this.clock.now() }
       const customLimits = changed.value?.customLimits ?? null
-      const detail = { id, reason: parsed.value, ...(customLimits && { customLimits }) }
+      const detail = { id, reason, ...(customLimits && { customLimits }) }
       await this.store.decide(decided, changed.value, this.audit(actor, account.id, `limits.${status}`, detail))
       this.events.publish(account.id, { type: 'tier' })
       return ok(decided)
@@ -121,21 +116,4 @@ export class LimitRequests {
     const at = this.clock.now()
     return auditEntry({ at, actor, accountId, action, detail })
   }
-}
-
-function parseReason(given: unknown, isRequired: boolean): Result<string | null, Failure> {
-  if (given === null || given === undefined)
-    return isRequired
-      ? err(
-          wrongParameters([
-            { param: 'reason', in: 'body', code: 'missing_parameter', rule: 'is required', received: null },
-          ]),
-        )
-      : ok(null)
-  const text = typeof given === 'string' ? given.trim() : ''
-  if (text === '' || [...text].length > MAX_REASON || !isPlainText(text))
-    return err(
-      wrongParameters([wrong('reason', `must be text of 1 to ${MAX_REASON} characters, ${PLAIN_LINE_RULE}`, given)]),
-    )
-  return ok(text)
 }

@@ -30,7 +30,7 @@ export class ModelAdmin {
   }
 
   /** Changes the price of a model in the database, in USD per million tokens. */
-  async setPrice(actor: Actor, id: string, price: Readonly<Record<string, number>>): Promise<Result<Model, Failure>> {
+  async setPrice(actor: Actor, id: string, price: object): Promise<Result<Model, Failure>> {
     const entry = this.store.entryOf(id)
     if (!isJson(entry)) return err(notFound(id))
     return this.put(actor, { ...entry, price })

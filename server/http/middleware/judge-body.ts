@@ -35,11 +35,7 @@ export function judgeBody<T extends TObject>(schema: T, body: unknown): Submitte
 /**
  * Reads and validates the body of a request. A missing body is read as `unsent`. Throws one failure that lists every violated rule.
  */
-export async function readBody<T extends TObject>(
-  schema: T,
-  source: BodySource,
-  unsent?: Static<T>,
-): Promise<Static<T>> {
+export async function readBody<T extends TObject>(schema: T, source: BodySource, unsent?: unknown): Promise<Static<T>> {
   const body = taken(await readJson(source))
   return taken(accepted(judgeBody(schema, body === undefined ? unsent : body)))
 }

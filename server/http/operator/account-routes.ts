@@ -5,8 +5,9 @@ import { PAGE_QUERY, pageOf, queryOf, refuseCursor } from '../middleware/list-qu
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { describeAccount, type OperatorParts, searchAccounts } from './operator-commands'
+import { OperatorCommands, type OperatorParts } from './operator-commands'
 import { operatorGate } from './operator-gate'
+import { LimitsChange, NewGrant, type OneOperatorAccount, type OperatorAccountPage } from './record'
 
 const ACCOUNTS_QUERY = {
   ...PAGE_QUERY,
@@ -16,11 +17,12 @@ const ACCOUNTS_QUERY = {
 /** Accounts as an operator sees and changes them (spec-answers 4). Only for operators; every change is audited. */
 export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: OwnerSessions }) {
   const { accounts } = parts
-  const { operator, order } = operatorGate(parts, parts.owners)
+  const orders = new OperatorCommands(parts)
+  const { operator, order } = operatorGate(parts.owners)
   return routeGroup({ name: 'operator-accounts', prefix: '/api/operator/accounts' })
     .get(
       '',
-      async ({ context }) => {
+      async ({ context }): Promise<OperatorAccountPage> => {
         await operator(context)
         const { search, limit, cursor } = queryOf(ACCOUNTS_QUERY, context)
         if (cursor !== undefined && !(await accounts.byId(cursor as AccountId))) throw refuseCursor(cursor)
@@ -28,32 +30,31 @@ export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: 
         const page =
           search === undefined
             ? pageOf(await accounts.list(limit + 1, after), limit)
-            : { rows: (await searchAccounts(parts, search)).slice(0, limit), next: null }
-        return {
-          accounts: await Promise.all(page.rows.map((account) => describeAccount(parts, account))),
-          next_cursor: page.next,
-        }
+            : { rows: (await orders.search(search)).slice(0, limit), next: null }
+        return { accounts: await orders.describeAll(page.rows), next_cursor: page.next }
       },
       UNDOCUMENTED,
     )
     .get(
       '/:id',
-      async ({ context, params }) => {
+      async ({ context, params }): Promise<OneOperatorAccount> => {
         await operator(context)
         const account = await accounts.byId(params.id as AccountId)
         if (!account) throw notFound('This account does not exist.')
-        return { account: await describeAccount(parts, account) }
+        return { account: await orders.describe(account) }
       },
       UNDOCUMENTED,
     )
     .post(
       '/:id/grants',
-      async ({ context, params }) => ({ account: await order(context, 'grant', { account: params.id }) }),
+      ({ context, params }): Promise<OneOperatorAccount> =>
+        order(context, NewGrant, (actor, form) => orders.grant(actor, { ...form, account: params.id })),
       { parse: 'none', ...UNDOCUMENTED },
     )
     .post(
       '/:id/limits',
-      async ({ context, params }) => ({ account: await order(context, 'limits', { account: params.id }) }),
+      ({ context, params }): Promise<OneOperatorAccount> =>
+        order(context, LimitsChange, (actor, form) => orders.setLimits(actor, { ...form, account: params.id })),
       { parse: 'none', ...UNDOCUMENTED },
     )
 }

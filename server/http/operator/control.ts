@@ -1,47 +1,79 @@
 import type { Actor } from '../../core/audit'
 import { failure } from '../../core/failure'
+import { makeId } from '../../core/ids'
 import { err, ok } from '../../core/result'
-import { FAILURES } from '../middleware/failures'
+import { FAILURES, failureBody } from '../middleware/failures'
+import { type OnFault, problemOf } from '../middleware/fault'
 import type { Intake } from '../middleware/intake'
 import { readJson } from '../middleware/json-body'
-import { type ModelCommandParts, modelCommands } from '../models/model-commands'
 import type { Readiness } from '../system/readiness'
-import { type Command, type OperatorParts, operatorCommands } from './operator-commands'
+import { type ModelCommandParts, modelCommands } from './model-commands'
+import { OperatorCommands, type OperatorParts } from './operator-commands'
+import {
+  ApproveCommand,
+  DeclineCommand,
+  GrantCommand,
+  LimitsCommand,
+  ListCommand,
+  MaxKeysCommand,
+  NewPrice,
+  NoBody,
+  ResetLinkCommand,
+} from './record'
+import { type SocketCommand, socketCommand } from './socket-command'
 
 /** The control socket in the data folder. Access to the folder is what makes a user an operator here. */
 export const CONTROL_SOCKET = 'control.sock'
 
 const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
-/** Handles operator commands (`bun run gateway operator ...`), which reach the running server over its control socket. */
-export function controlDesk(
-  parts: OperatorParts &
-    ModelCommandParts & {
-      /** Network details for a wallet on this machine; null if no payment method is configured. */
-      readonly network: () => Promise<unknown>
-      readonly intake: Intake
-      readonly readiness: Readiness
-    },
-): (request: Request) => Promise<Response> {
-  const commands = new Map(
-    Object.entries<Command>({ ...operatorCommands(parts, CONSOLE), ...modelCommands(parts, CONSOLE) }),
-  )
-  // Not operator commands over HTTP: available only over the socket.
-  commands.set('payments', async () => ok({ network: await parts.network() }))
-  commands.set('ready', async () =>
-    ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),
-  )
-  return async (request) => {
+type ControlParts = OperatorParts &
+  ModelCommandParts & {
+    /** Network details for a wallet on this machine; null if no payment method is configured. */
+    readonly network: () => Promise<unknown>
+    readonly intake: Intake
+    readonly readiness: Readiness
+    readonly onFault: OnFault
+    readonly now: () => number
+  }
+
+/**
+ * Handles operator commands (`bun run gateway operator ...`), which reach the running server over its control socket. Bodies,
+ * records and errors are those of HTTP, except that a body also names the account or the request.
+ */
+export function controlDesk(parts: ControlParts): (request: Request) => Promise<Response> {
+  const commands = new Map(Object.entries(socketCommands(parts)))
+  const answered = async (request: Request) => {
     const name = new URL(request.url).pathname.slice(1)
     const command = commands.get(name)
+    if (!command) return err(failure('unknown_endpoint', `There is no operator command "${name}".`))
     const body = await readJson({ request, intake: parts.intake, bodyOwner: 'address control socket' })
-    const outcome = !command
-      ? err(failure('unknown_endpoint', `There is no operator command "${name}".`))
-      : body.ok
-        ? await command(Object(body.value ?? {}))
-        : body
+    return body.ok ? command(body.value) : body
+  }
+  return async (request) => {
+    const requestId = makeId('req', parts.now())
+    const outcome = await answered(request).catch((error: unknown) => err(problemOf(error, requestId, parts.onFault)))
     if (outcome.ok) return Response.json(outcome.value)
-    const { code, message } = outcome.error
-    return Response.json({ error: { code, message } }, { status: FAILURES[code].status })
+    return Response.json(failureBody(outcome.error, requestId, '/'), { status: FAILURES[outcome.error.code].status })
+  }
+}
+
+function socketCommands(parts: ControlParts): Readonly<Record<string, SocketCommand>> {
+  const orders = new OperatorCommands(parts)
+  return {
+    list: socketCommand(ListCommand, (form) => orders.list(form)),
+    grant: socketCommand(GrantCommand, (form) => orders.grant(CONSOLE, form)),
+    limits: socketCommand(LimitsCommand, (form) => orders.setLimits(CONSOLE, form)),
+    keys: socketCommand(MaxKeysCommand, (form) => orders.setMaxKeys(CONSOLE, form)),
+    price: socketCommand(NewPrice, (form) => orders.setPrice(CONSOLE, form)),
+    requests: socketCommand(NoBody, () => orders.pendingRequests()),
+    approve: socketCommand(ApproveCommand, (form) => orders.approve(CONSOLE, form)),
+    decline: socketCommand(DeclineCommand, (form) => orders.decline(CONSOLE, form)),
+    'reset-link': socketCommand(ResetLinkCommand, (form) => orders.resetLink(CONSOLE, form)),
+    payments: socketCommand(NoBody, async () => ok({ network: await parts.network() })),
+    ready: socketCommand(NoBody, async () =>
+      ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),
+    ),
+    ...modelCommands(parts, CONSOLE),
   }
 }

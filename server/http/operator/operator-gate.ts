@@ -1,12 +1,14 @@
-import { failure } from '../../core/failure'
+import type { Static, TObject } from '@sinclair/typebox'
+import type { Actor } from '../../core/audit'
+import { type Failure, failure } from '../../core/failure'
+import type { Result } from '../../core/result'
 import { Failed, taken } from '../middleware/failures'
-import { readJson } from '../middleware/json-body'
+import { readBody } from '../middleware/judge-body'
 import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
 import type { RequestContext } from '../middleware/request-context'
-import { type CommandBody, type OperatorCommand, type OperatorParts, operatorCommands } from './operator-commands'
 
 /** Restricts the actions of the Operator page to operators, and records them in the audit log. */
-export function operatorGate(parts: OperatorParts, owners: OwnerSessions) {
+export function operatorGate(owners: OwnerSessions) {
   /** Throws if the owner is not an operator, or for a write without a recent sign-in. */
   const operator = async (context: RequestContext): Promise<Owner> => {
     const { request } = context
@@ -18,14 +20,15 @@ export function operatorGate(parts: OperatorParts, owners: OwnerSessions) {
   }
   return {
     operator,
-    /** Runs one command with the request's body; `more` overrides the body. */
-    async order(context: RequestContext, name: OperatorCommand, more: CommandBody) {
+    /** Runs one command with the request's body, which its schema judges; no body is an empty one. */
+    async order<T extends TObject, R>(
+      context: RequestContext,
+      schema: T,
+      run: (actor: Actor, form: Static<T>) => Promise<Result<R, Failure>>,
+    ): Promise<R> {
       const { actor } = await operator(context)
-      const body: unknown = taken(await readJson(context)) ?? {}
-      if (typeof body !== 'object' || body === null || Array.isArray(body))
-        throw new Failed(failure('invalid_parameter', 'The body must be a JSON object.'))
-      const commands = operatorCommands(parts, { ...actor, kind: 'operator' })
-      return taken(await commands[name]({ ...body, ...more }))
+      const form = await readBody(schema, context, {})
+      return taken(await run({ ...actor, kind: 'operator' }, form))
     },
   }
 }

@@ -1,16 +1,27 @@
 import { OPERATIONS } from '../../core/catalogue/operations'
 import type { ParameterTable } from '../../core/catalogue/parameters'
-import { isoTime } from '../../core/clock'
 import type { LimitRequestId } from '../../core/ids'
 import type { ModelCatalogue } from '../../core/models/catalogue'
 import { formatUsd } from '../../core/money'
-import type { ModelBackend, UpstreamState } from '../../pipeline/models/model-backend'
+import type { ModelBackend } from '../../pipeline/models/model-backend'
 import { PAGE_QUERY, pageOf, queryOf } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { describeRequests, type OperatorParts } from './operator-commands'
+import { OperatorCommands, type OperatorParts } from './operator-commands'
 import { operatorGate } from './operator-gate'
+import {
+  Approval,
+  Decline,
+  NewPrice,
+  type OneOperatorLimitRequest,
+  type OperatorLimitRequestPage,
+  type OperatorPrice,
+  type OperatorPrices,
+  priceRecord,
+  type UpstreamList,
+  upstreamRecord,
+} from './record'
 
 const REQUESTS_QUERY = {
   ...PAGE_QUERY,
@@ -34,11 +45,12 @@ type Parts = OperatorParts & {
  */
 export function operatorRoutes(parts: Parts) {
   const { limitRequests, prices, models, upstreams } = parts
-  const { operator, order } = operatorGate(parts, parts.owners)
+  const orders = new OperatorCommands(parts)
+  const { operator, order } = operatorGate(parts.owners)
   return routeGroup({ name: 'operator', prefix: '/api/operator' })
     .get(
       '/limit-requests',
-      async ({ context }) => {
+      async ({ context }): Promise<OperatorLimitRequestPage> => {
         await operator(context)
         const { status, limit, cursor } = queryOf(REQUESTS_QUERY, context)
         const filter = { accountId: null, status: status ?? null }
@@ -46,49 +58,44 @@ export function operatorRoutes(parts: Parts) {
           await limitRequests.list(filter, limit + 1, (cursor ?? null) as LimitRequestId | null),
           limit,
         )
-        return { requests: await describeRequests(parts, page.rows), next_cursor: page.next }
+        return { requests: await orders.describeRequests(page.rows), next_cursor: page.next }
       },
       UNDOCUMENTED,
     )
     .post(
       '/limit-requests/:id/approve',
-      async ({ context, params }) => order(context, 'approve', { request: params.id }),
+      ({ context, params }): Promise<OneOperatorLimitRequest> =>
+        order(context, Approval, (actor, form) => orders.approve(actor, { ...form, request: params.id })),
       { parse: 'none', ...UNDOCUMENTED },
     )
     .post(
       '/limit-requests/:id/decline',
-      async ({ context, params }) => order(context, 'decline', { request: params.id }),
+      ({ context, params }): Promise<OneOperatorLimitRequest> =>
+        order(context, Decline, (actor, form) => orders.decline(actor, { ...form, request: params.id })),
       { parse: 'none', ...UNDOCUMENTED },
     )
     .get(
       '/prices',
-      async ({ context }) => {
+      async ({ context }): Promise<OperatorPrices> => {
         await operator(context)
         return {
           catalogue: Object.values(OPERATIONS).map(({ name, price }) => ({ operation: name, usd: formatUsd(price) })),
-          prices: prices.all().map(({ operation, accountId, amount, id, at }) => ({
-            ...{ operation, account: accountId, usd: amount === null ? null : formatUsd(amount), version: id },
-            at: isoTime(at),
-          })),
+          prices: prices.all().map(priceRecord),
         }
       },
       UNDOCUMENTED,
     )
+    .post(
+      '/prices',
+      ({ context }): Promise<OperatorPrice> => order(context, NewPrice, (actor, form) => orders.setPrice(actor, form)),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
     .get(
       '/upstreams',
-      async ({ context }) => {
+      async ({ context }): Promise<UpstreamList> => {
         await operator(context)
-        return { upstreams: upstreams(models.list()).map(wireUpstream) }
+        return { upstreams: upstreams(models.list()).map(upstreamRecord) }
       },
       UNDOCUMENTED,
     )
-    .post('/prices', ({ context }) => order(context, 'price', {}), { parse: 'none', ...UNDOCUMENTED })
-}
-
-function wireUpstream({ name, models, breaker, failures, failingSince, nextTryAt, underWay }: UpstreamState) {
-  const time = (at: number | null) => (at === null ? null : isoTime(at))
-  return {
-    ...{ name, models: [...models], breaker, failures },
-    ...{ failing_since: time(failingSince), next_try_at: time(nextTryAt), under_way: underWay },
-  }
 }

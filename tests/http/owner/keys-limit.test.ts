@@ -76,13 +76,15 @@ describe('an account has so many live keys, and no more (issue 14.13)', () => {
     const { owner, account } = await ownerOf(1)
     const first = await create(owner, 'first')
     expect(first.status).toBe(201)
-    expect(await (await order('keys', { account, keys: 2 })).json()).toMatchObject({ id: account, most_keys: 2 })
+    expect(await (await order('keys', { account, keys: 2 })).json()).toMatchObject({
+      account: { id: account, most_keys: 2 },
+    })
     expect(await verdict(create(owner, 'second'))).toBe(201)
     await order('keys', { account, keys: 1 })
     expect(await verdict(create(owner, 'third'))).toBe(409)
     const { keys } = (await (await owner.api('/api/keys')).json()) as { keys: { status: string }[] }
     expect(keys.map(({ status }) => status)).toEqual(['active', 'active'])
-    expect(await (await order('keys', { account, keys: null })).json()).toMatchObject({ most_keys: 1000 })
+    expect(await (await order('keys', { account, keys: null })).json()).toMatchObject({ account: { most_keys: 1000 } })
     for (const keys of [0, -1, 1.5, '3'])
       expect([keys, (await order('keys', { account, keys })).status]).toEqual([keys, 400])
   })

@@ -1,18 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { OneOperatorAccount, OperatorAccountPage } from '../../../server/http/operator/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
-
-interface AccountLine {
-  readonly id: string
-  readonly email: string | null
-  readonly tier: string
-  readonly balance_usd: string
-  readonly limits: { readonly rpm: number }
-}
-interface AccountPage {
-  readonly accounts: readonly AccountLine[]
-  readonly next_cursor: string | null
-}
 
 let gateway: Harness
 let operator: Owner
@@ -26,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => closeReconciled(gateway))
 
-const accounts = (query = '') => read<AccountPage>(operator.api(`/api/operator/accounts${query}`))
+const accounts = (query = '') => read<OperatorAccountPage>(operator.api(`/api/operator/accounts${query}`))
 
 const ROUTES: [string, string, unknown][] = [
   ['GET', '/accounts', undefined],
@@ -76,7 +65,7 @@ describe('accounts', () => {
   test('are found by id; a percent sign finds itself and not everybody', async () => {
     expect((await accounts(`?search=${id}`)).accounts).toHaveLength(1)
     for (const search of ['%25', '_', "'", 'nobody']) expect((await accounts(`?search=${search}`)).accounts).toEqual([])
-    const { account } = await read<{ account: AccountLine }>(operator.api(`/api/operator/accounts/${id}`))
+    const { account } = await read<OneOperatorAccount>(operator.api(`/api/operator/accounts/${id}`))
     expect(account.email).toBe('grace.hopper@example.com')
     expect(await refusalOf(operator.api('/api/operator/accounts/acct_none'))).toMatchObject({ status: 404 })
   })
@@ -97,10 +86,13 @@ describe('an operator', () => {
   })
 
   test('cannot be made to grant to somebody else by the body', async () => {
-    const body = { usd: '1', account: 'root@example.com', reference: 'mine' }
-    expect(await read<unknown>(operator.api(`/api/operator/accounts/${id}/grants`, body))).toMatchObject({
-      account: { id },
+    const grant = (body: unknown) => operator.api(`/api/operator/accounts/${id}/grants`, body)
+    const before = (await accounts(`?search=${id}`)).accounts
+    expect(await refusalOf(grant({ usd: '1', account: 'root@example.com', reference: 'mine' }))).toMatchObject({
+      status: 400,
+      code: 'invalid_parameter',
     })
+    expect((await accounts(`?search=${id}`)).accounts).toEqual(before)
   })
 
   test('gives limits that bind the next call, and takes them back', async () => {
@@ -111,7 +103,8 @@ describe('an operator', () => {
     expect(await callWith(gateway, secret)).toBe('429 rate_limit_exceeded')
     expect(await read<unknown>(limits({ limits: null }))).toMatchObject({ account: { tier: 'free' } })
     expect(await callWith(gateway, secret)).toBe('200')
-    for (const wrong of [{}, { limits: { rpm: 0, tpm: 1, concurrency: 1 } }, { limits: 'more' }])
+    expect(await refusalOf(limits({}))).toMatchObject({ status: 400, code: 'missing_parameter' })
+    for (const wrong of [{ limits: { rpm: 0, tpm: 1, concurrency: 1 } }, { limits: 'more' }])
       expect(await refusalOf(limits(wrong))).toMatchObject({ status: 400, code: 'invalid_parameter' })
   })
 

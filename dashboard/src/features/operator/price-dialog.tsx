@@ -1,28 +1,28 @@
 import { useState } from 'react'
-import { setPrice } from '../../api/operator.ts'
+import { type NewPrice, setPrice } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
 import { ActionForm, readText, useOperatorAction } from './action-form.tsx'
 
 /** A price of the operator's own, for everybody or for one account. */
-export function PriceDialog({ operations, onClose }: { operations: readonly string[]; onClose: () => void }) {
+export function PriceDialog({
+  operations,
+  onClose,
+}: {
+  operations: readonly NewPrice['operation'][]
+  onClose: () => void
+}) {
   const [one, setOne] = useState(false)
-  const action = useOperatorAction(
-    (values: { operation: string; usd: string; account?: string }) => setPrice(values),
-    TEXT.priceSet,
-    onClose,
-  )
+  const action = useOperatorAction((values: NewPrice) => setPrice(values), TEXT.priceSet, onClose)
   return (
     <ActionForm
       title={TEXT.price}
       action={action}
       onClose={onClose}
       read={(form) => {
-        const [operation, usd, account] = [
-          readText(form, 'operation'),
-          readText(form, 'usd'),
-          readText(form, 'account'),
-        ]
+        const [usd, account] = [readText(form, 'usd'), readText(form, 'account')]
+        const operation = operations.find((one) => one === form.get('operation'))
+        if (operation === undefined) return { wrong: {} }
         const wrong = {
           ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) && { usd: TEXT.amountWrong }),
           ...(one && account === '' && { account: TEXT.accountNeeded }),

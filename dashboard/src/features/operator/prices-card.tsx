@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { toFailure } from '../../api/client/failure.ts'
 import { listState } from '../../api/client/list-state.ts'
-import { pricesQuery, setPrice } from '../../api/operator.ts'
+import { type NewPrice, pricesQuery, setPrice } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -14,7 +14,7 @@ import { useOperatorAction } from './action-form.tsx'
 const PriceDialog = lazy(() => import('./price-dialog.tsx').then(({ PriceDialog }) => ({ default: PriceDialog })))
 
 interface Row {
-  readonly operation: string
+  readonly operation: NewPrice['operation']
   readonly account: string | null
   readonly usd: string
   readonly isCustom: boolean

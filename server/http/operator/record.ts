@@ -1,0 +1,242 @@
+import type { Static } from '@sinclair/typebox'
+import { PRICE_NAMES } from '../../core/catalogue/operations'
+import type { PriceOverride } from '../../core/catalogue/prices'
+import { isoTime } from '../../core/clock'
+import { TIERS } from '../../core/limits/tier'
+import { formatUsd, parseUsd } from '../../core/money'
+import type { UpstreamState } from '../../pipeline/models/model-backend'
+import { LimitRequestRecord } from '../account/limit-request-record'
+import { ModelRecord } from '../models/record'
+import {
+  anyObject,
+  form,
+  instant,
+  judged,
+  line,
+  listOf,
+  named,
+  nextCursor,
+  oneOf,
+  orNull,
+  partialForm,
+  prose,
+  record,
+  text,
+  whole,
+  yesOrNo,
+} from '../openapi/json-schema'
+
+const MAX_LINE = 200
+const MAX_REASON = 1000
+
+const LIMITS = {
+  rpm: whole('Requests per minute and key.', { minimum: 1 }),
+  tpm: whole('Tokens per minute and key.', { minimum: 1 }),
+  concurrency: whole('Concurrent requests per key.', { minimum: 1 }),
+}
+const NewLimits = form('Custom limits, which make an account Enterprise.', LIMITS)
+
+const REASON = prose('The reason. The owner of the account sees it.', MAX_REASON)
+const OPERATION = oneOf(PRICE_NAMES, 'The operation, or one of its input-dependent prices.')
+/** For commands over the socket, which have no path that names the account or the request. */
+const ACCOUNT = text('Id of the account, or the email address that its owner confirmed.')
+const REQUEST = text('Id of the request.')
+
+const GRANT = {
+  usd: amount('The credit in US dollars, such as "25" or "0.5".', 1),
+  note: line('What it is for. The owner sees it. Default: Grant.', MAX_LINE),
+  reference: line('Your own reference, which is never booked twice. Default: a new one.', MAX_LINE),
+}
+export const NewGrant = form('Credit to add.', GRANT, ['note', 'reference'])
+export type NewGrant = Static<typeof NewGrant>
+export const GrantCommand = form('Credit to add.', { account: ACCOUNT, ...GRANT }, ['note', 'reference'])
+export type GrantCommand = Static<typeof GrantCommand>
+
+const CUSTOM_LIMITS = { limits: orNull(NewLimits, 'the limits of the tier') }
+export const LimitsChange = form('The custom limits of an account.', CUSTOM_LIMITS)
+export type LimitsChange = Static<typeof LimitsChange>
+export const LimitsCommand = form('The custom limits of an account.', { account: ACCOUNT, ...CUSTOM_LIMITS })
+export type LimitsCommand = Static<typeof LimitsCommand>
+
+export const MaxKeysCommand = form('How many live keys an account may have.', {
+  account: ACCOUNT,
+  keys: orNull(whole('The maximum.', { minimum: 1 }), 'the default maximum'),
+})
+export type MaxKeysCommand = Static<typeof MaxKeysCommand>
+
+export const ResetLinkCommand = form('Whose password to reset.', { account: ACCOUNT })
+export type ResetLinkCommand = Static<typeof ResetLinkCommand>
+
+export const ListCommand = partialForm('Which accounts to list.', {
+  search: line('Part of an email address or name, or an id.', MAX_LINE),
+})
+export type ListCommand = Static<typeof ListCommand>
+
+export const NewPrice = form(
+  'A price of a unit of an operation.',
+  {
+    operation: OPERATION,
+    usd: orNull(amount('The price in US dollars, such as "0.005".', 0), 'the default price'),
+    account: text('Id or confirmed email address of the account it applies to. Without it: everyone.'),
+  },
+  ['account'],
+)
+export type NewPrice = Static<typeof NewPrice>
+
+const APPROVAL = {
+  reason: orNull(REASON, 'no reason'),
+  limits: orNull(NewLimits, 'the limits of Growth'),
+}
+export const Approval = partialForm('How to approve.', APPROVAL)
+export type Approval = Static<typeof Approval>
+export const ApproveCommand = form('What to approve, and how.', { request: REQUEST, ...APPROVAL }, ['reason', 'limits'])
+export type ApproveCommand = Static<typeof ApproveCommand>
+
+export const Decline = form('Why to decline.', { reason: REASON })
+export type Decline = Static<typeof Decline>
+export const DeclineCommand = form('What to decline, and why.', { request: REQUEST, reason: REASON })
+export type DeclineCommand = Static<typeof DeclineCommand>
+
+/** A model as the file of models has it; core judges it, for the file too. */
+export const PutModelCommand = form('A model to add or replace.', { entry: anyObject('The model: docs/models.md.') })
+export const PriceModelCommand = form('The price of a model.', {
+  id: text('Id of the model.'),
+  price: anyObject('Its price, as in its entry.'),
+})
+export const RemoveModelCommand = form('A model to remove.', { id: text('Id of the model.') })
+
+/** Commands that need to know nothing. */
+export const NoBody = form('Nothing.', {})
+
+export const OperatorAccount = named(
+  'OperatorAccount',
+  record('An account as operators see it.', {
+    id: text('Id of the account.'),
+    email: orNull(text("The owner's email address; null once the account is closed.")),
+    operator: yesOrNo('Whether the account is an operator.'),
+    tier: oneOf(TIERS, 'The tier that sets the limits.'),
+    limits: record('The limits of each of its keys.', LIMITS),
+    most_keys: whole('How many live keys it may have.', { minimum: 1 }),
+    balance_usd: text('The balance in US dollars.'),
+    created_at: instant('When it was opened.'),
+  }),
+)
+export type OperatorAccount = Static<typeof OperatorAccount>
+
+export const OneOperatorAccount = record('The account.', { account: OperatorAccount })
+export type OneOperatorAccount = Static<typeof OneOperatorAccount>
+
+export const OperatorAccountPage = record('A page of accounts, newest first.', {
+  accounts: listOf(OperatorAccount, 'The accounts.'),
+  next_cursor: nextCursor(),
+})
+export type OperatorAccountPage = Static<typeof OperatorAccountPage>
+
+export const OperatorPrice = named(
+  'OperatorPrice',
+  record('A price that an operator set.', {
+    operation: OPERATION,
+    account: orNull(text('Id of the account it applies to; null is everyone.')),
+    usd: orNull(text('US dollars per unit; null restores the default price.')),
+    version: text('The price version, recorded with every charge at this price.'),
+    at: instant('When it was set.'),
+  }),
+)
+export type OperatorPrice = Static<typeof OperatorPrice>
+
+export const OperatorPrices = record('The prices of the catalogue, and those that operators set.', {
+  catalogue: listOf(
+    record('A price.', { operation: OPERATION, usd: text('US dollars per unit.') }),
+    'The default prices.',
+  ),
+  prices: listOf(OperatorPrice, 'The prices that operators set.'),
+})
+export type OperatorPrices = Static<typeof OperatorPrices>
+
+/** The answer to `list`. */
+export const AccountsAndPrices = record('Accounts, newest first, and prices.', {
+  accounts: listOf(OperatorAccount, 'The accounts.'),
+  prices: listOf(OperatorPrice, 'The prices that operators set.'),
+})
+export type AccountsAndPrices = Static<typeof AccountsAndPrices>
+
+export const OperatorLimitRequest = named(
+  'OperatorLimitRequest',
+  record('A request for higher limits as operators see it.', {
+    ...LimitRequestRecord.properties,
+    email: orNull(text('The email address of the owner who asked; null once the account is closed.')),
+  }),
+)
+export type OperatorLimitRequest = Static<typeof OperatorLimitRequest>
+
+export const OneOperatorLimitRequest = record('The request.', { request: OperatorLimitRequest })
+export type OneOperatorLimitRequest = Static<typeof OneOperatorLimitRequest>
+
+export const OperatorLimitRequests = record('Requests for higher limits.', {
+  requests: listOf(OperatorLimitRequest, 'The requests, newest first.'),
+})
+export type OperatorLimitRequests = Static<typeof OperatorLimitRequests>
+
+export const OperatorLimitRequestPage = record('A page of requests for higher limits.', {
+  ...OperatorLimitRequests.properties,
+  next_cursor: nextCursor(),
+})
+export type OperatorLimitRequestPage = Static<typeof OperatorLimitRequestPage>
+
+export const ResetLink = record('A link to set a new password.', {
+  email: text('The email address of the account.'),
+  link: text('The link. It works once, within an hour.'),
+})
+export type ResetLink = Static<typeof ResetLink>
+
+export const OperatorModels = record('Models.', { models: listOf(ModelRecord, 'The models.') })
+export type OperatorModels = Static<typeof OperatorModels>
+
+const Upstream = record('An upstream of models.', {
+  name: text('Its name in the file of models.'),
+  models: listOf(text('A model id.'), 'The models it serves.'),
+  breaker: oneOf(
+    ['closed', 'open', 'probing'],
+    '`closed`: it gets calls. `open`: it kept failing and gets none. `probing`: one call tests it.',
+  ),
+  failures: whole('Failures in a row.', { minimum: 0 }),
+  failing_since: orNull(instant('When the first of them was.')),
+  next_try_at: orNull(instant('When it is tested again, while it gets no calls.')),
+  under_way: whole('Calls in progress.', { minimum: 0 }),
+})
+export type Upstream = Static<typeof Upstream>
+
+export const UpstreamList = record('The upstreams of models.', { upstreams: listOf(Upstream, 'The upstreams.') })
+export type UpstreamList = Static<typeof UpstreamList>
+
+/** An amount of at least `leastMicros`, as text: exact, with at most 6 decimals. */
+function amount(description: string, leastMicros: number) {
+  const more = leastMicros > 0 ? ' above 0' : ''
+  return judged<string>({ type: 'string', description, pattern: '^\\d{1,10}(\\.\\d{1,6})?$' }, (value) => {
+    const micros = typeof value === 'string' ? parseUsd(value) : null
+    return micros !== null && micros >= leastMicros ? null : `must be text such as "25" or "0.005"${more}`
+  })
+}
+
+export function priceRecord({ id, operation, accountId, amount: price, at }: PriceOverride): OperatorPrice {
+  return {
+    operation,
+    account: accountId,
+    usd: price === null ? null : formatUsd(price),
+    version: id,
+    at: isoTime(at),
+  }
+}
+
+export function upstreamRecord(state: UpstreamState): Upstream {
+  const time = (at: number | null) => (at === null ? null : isoTime(at))
+  return {
+    name: state.name,
+    models: state.models,
+    breaker: state.breaker,
+    failures: state.failures,
+    failing_since: time(state.failingSince),
+    next_try_at: time(state.nextTryAt),
+    under_way: state.underWay,
+  }
+}
