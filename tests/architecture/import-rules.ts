@@ -51,7 +51,7 @@ const IDENTITY_SCHEMA = [
 ]
 
 /** The documents of one resource, and the schemas of its records. */
-const RESOURCE_DOCS = ['server/http/*/*docs.ts', 'server/http/*/*schemas.ts', 'server/http/keys/key-failures.ts']
+const RESOURCE_DOCS = ['server/http/*/*docs.ts', 'server/http/keys/key-failures.ts']
 /** The records of each resource: schemas that judge bodies, type answers, and are the documents. */
 const RECORDS = ['server/http/*/*record.ts', 'server/http/keys/key-history.ts']
 /** What every resource stands on. */
@@ -236,12 +236,6 @@ export const RULES: readonly Rule[] = [
     may: ['server/http/openapi/**', 'server/http/account/sign-in-docs.ts'],
     types: ['server/http/system/dashboard-files.ts', 'server/core/payments/payments.ts'],
     packages: ['elysia', '@elysiajs/swagger'],
-  },
-  // The document is put together of what each resource says.
-  {
-    files: ['server/http/openapi/open-api-document.ts'],
-    may: [CORE, 'server/http/openapi/**', ...RESOURCE_DOCS],
-    packages: ['elysia', CRYPTO],
   },
   // Builds schemas, and says which rule of one a value breaks.
   { files: ['server/http/openapi/json-schema.ts'], may: [CORE], packages: ['@sinclair/typebox'] },

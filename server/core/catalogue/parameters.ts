@@ -120,6 +120,12 @@ export function countWords(text: string): number {
   return text.split(/\p{White_Space}+/u).filter(Boolean).length
 }
 
+/** The rule that one member of a JSON body breaks, or null. */
+export function brokenBodyRule(rule: ParameterRule, value: unknown): string | null {
+  const outcome = parseOne(rule, { from: 'json', value })
+  return outcome === undefined || outcome.ok ? null : outcome.error.rule
+}
+
 type Refusal = Pick<ParameterError, 'code' | 'rule' | 'received'>
 type Received =
   | { readonly from: 'nothing' }

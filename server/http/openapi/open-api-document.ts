@@ -3,8 +3,6 @@ import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
 import { OPERATIONS } from '../../core/catalogue/operations'
 import { TIER_LIMITS } from '../../core/limits/tier'
 import { formatUsd } from '../../core/money'
-import { WEBSEARCH_SCHEMAS } from '../search/schemas'
-import { SOCIAL_SCHEMAS } from '../social/docs'
 import { curlSamples } from './curl-sample'
 import { TAGS } from './documented'
 import { ERROR_SCHEMAS } from './error-schemas'
@@ -21,11 +19,7 @@ export const GENERATOR_INFO = { title: TITLE, version: CATALOGUE_VERSION, descri
 
 /** Schemas, headers and security schemes that operations refer to. */
 export const COMPONENTS = {
-  schemas: {
-    ...ERROR_SCHEMAS,
-    ...WEBSEARCH_SCHEMAS,
-    ...SOCIAL_SCHEMAS,
-  },
+  schemas: ERROR_SCHEMAS,
   headers: RESPONSE_HEADERS,
   securitySchemes: {
     apiKey: {

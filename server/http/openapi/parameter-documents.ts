@@ -1,5 +1,5 @@
-import { describeRule, type ParameterRule, type ParameterTable } from '../../core/catalogue/parameters'
-import type { JsonSchema } from './json-schema'
+import { brokenBodyRule, describeRule, type ParameterRule, type ParameterTable } from '../../core/catalogue/parameters'
+import { form, type JsonSchema, judged } from './json-schema'
 
 /** A parameter object of OpenAPI 3.1. */
 export interface OpenApiParameter {
@@ -31,17 +31,22 @@ export function openApiParameters(table: ParameterTable): OpenApiParameter[] {
   })
 }
 
-/** The JSON body that takes a table's query parameters as properties of one flat object; header parameters stay headers. */
-export function bodySchema(table: ParameterTable): JsonSchema {
+/**
+ * The JSON body that takes a table's query parameters as properties of one flat object; header parameters stay headers. Its members
+ * are judged by the rules of the table.
+ */
+export function bodySchema(table: ParameterTable) {
   const members = Object.entries(table).filter(([, rule]) => rule.in === 'query')
-  return {
-    type: 'object',
-    properties: Object.fromEntries(
-      members.map(([name, rule]) => [name, { ...bodyForm(rule), description: descriptionOf(rule) }]),
-    ),
-    required: members.filter(([, rule]) => rule.required).map(([name]) => name),
-    additionalProperties: false,
-  }
+  return form(
+    'The parameters.',
+    Object.fromEntries(members.map(([name, rule]) => [name, memberSchema(rule)])),
+    members.filter(([, rule]) => !rule.required).map(([name]) => name),
+  )
+}
+
+function memberSchema(rule: ParameterRule) {
+  const shown = { ...bodyForm(rule), description: descriptionOf(rule) }
+  return judged<unknown>(shown, (value) => brokenBodyRule(rule, value))
 }
 
 /** A valid value to show and try: the table's own example, else the default, else the first value of the set. */

@@ -4,9 +4,10 @@ import type { ParameterTable } from '../../core/catalogue/parameters'
 import type { FailureCode } from '../../core/failure'
 import { formatUsd } from '../../core/money'
 import type { EndpointDocs } from '../openapi/documented'
-import { type JsonSchema, ref } from '../openapi/json-schema'
+import type { JsonSchema } from '../openapi/json-schema'
 import { bodySchema } from '../openapi/parameter-documents'
 import { SOCIAL_FAILURES, SOCIAL_RESULTS } from '../social/docs'
+import { ImageSearchResult, LlmContextResult, Quote } from './record'
 
 const KEY_FAILURES: readonly FailureCode[] = [
   'invalid_api_key',
@@ -103,8 +104,8 @@ const CONTEXT_EXAMPLE = {
 
 /** The result of each operation. An operation without a row does not compile. */
 const RESULTS: Readonly<Record<OperationName, { readonly schema: JsonSchema; readonly example: unknown }>> = {
-  'image-search': { schema: ref('ImageSearchResult'), example: IMAGES_EXAMPLE },
-  'llm-context': { schema: ref('LlmContextResult'), example: CONTEXT_EXAMPLE },
+  'image-search': { schema: ImageSearchResult, example: IMAGES_EXAMPLE },
+  'llm-context': { schema: LlmContextResult, example: CONTEXT_EXAMPLE },
   ...SOCIAL_RESULTS,
 }
 
@@ -140,7 +141,7 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
     answers: {
       200: {
         description: 'The result, or a quote if `X-Cost-Mode: quote` was sent.',
-        schema: { anyOf: [schema, ref('Quote')] },
+        schema: { anyOf: [schema, Quote] },
         examples: { result: example, quote: quoteExample(operation) },
         headers: [...(needsKey ? [] : (['API-Version', 'Age'] as const)), 'Idempotency-Replayed'],
       },

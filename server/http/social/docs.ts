@@ -1,21 +1,9 @@
-import type { TProperties } from '@sinclair/typebox'
 import type { SocialOperationName } from '../../core/catalogue/operation'
 import type { FailureCode } from '../../core/failure'
 import { SCOPE_MEANINGS, SOCIAL_SCOPES } from '../../core/social/scopes'
 import { KEY_FAILURES } from '../keys/key-failures'
 import type { EndpointDocs, RouteDocs } from '../openapi/documented'
-import {
-  instant,
-  type JsonSchema,
-  listOf,
-  opaque,
-  orNull,
-  record,
-  ref,
-  text,
-  whole,
-  yesOrNo,
-} from '../openapi/json-schema'
+import type { JsonSchema } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 import {
   NewOwnerSocialLink,
@@ -26,79 +14,21 @@ import {
   SocialAccounts,
   SocialLink,
 } from './record'
+import {
+  SocialDelete,
+  SocialFollow,
+  SocialLike,
+  SocialMessage,
+  SocialPost,
+  SocialThreads,
+  SocialUnfollow,
+  SocialUser,
+} from './result-record'
 
 const APPROVAL_PAGE =
   'https://social.example.com/authorize?response_type=code&client_id=gateway&scope=tweet.read%20users.read&state='
 const STATE = 'nGt1D4rqBPc0c4JEzV0xgJXJH1H0tB8C9e9yJm8YxV4'
 const REQUESTED_SCOPES = ['tweet.read', 'users.read', 'tweet.write', 'offline.access']
-
-export const SOCIAL_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
-  SocialFollow: answer('Whether the linked account follows now.', {
-    following: yesOrNo('Whether it follows the user.'),
-    pending_follow: yesOrNo('Whether the follow request awaits approval.'),
-  }),
-  SocialUnfollow: answer('Whether the linked account follows now.', {
-    following: yesOrNo('Whether it follows the user.'),
-  }),
-  SocialLike: answer('Whether the linked account likes the post now.', {
-    liked: yesOrNo('Whether it likes the post.'),
-  }),
-  SocialPost: answer(
-    'The post.',
-    {
-      id: text('Its id.'),
-      text: text('Its text as the network shows it.'),
-      edit_history_tweet_ids: listOf(text('An id.'), 'Ids of its versions.'),
-    },
-    ['edit_history_tweet_ids'],
-  ),
-  SocialDelete: answer('The result of the deletion.', { deleted: yesOrNo('Whether the post is deleted.') }),
-  SocialMessage: answer('The message.', {
-    dm_conversation_id: text('Id of its thread.'),
-    dm_event_id: text('Its id.'),
-  }),
-  SocialUser: answer(
-    "A user, with the network's own properties.",
-    {
-      id: text('Id.'),
-      username: text('Name without the @.'),
-      name: text('Display name.'),
-      created_at: instant('When the user joined.'),
-      description: text("The user's profile text."),
-      protected: yesOrNo('Whether posts are visible to followers only.'),
-      verified: yesOrNo('Whether the network has verified the user.'),
-      public_metrics: opaque({ type: 'object', description: 'Counts of followers, followed users, posts and lists.' }),
-    },
-    ['created_at', 'description', 'protected', 'verified', 'public_metrics'],
-  ),
-  SocialThreads: answer('Messages by thread.', {
-    threads: listOf(
-      record('A thread.', {
-        dm_conversation_id: text('Its id.'),
-        messages: listOf(
-          record('A message.', {
-            id: text('Its id.'),
-            text: text('Its text.'),
-            sender_id: text('Id of the sender.'),
-            created_at: instant('When it was sent.'),
-          }),
-          'Newest first.',
-        ),
-      }),
-      'The threads that contain these messages.',
-    ),
-    result_count: whole('Number of messages returned. Each is charged.', { minimum: 0 }),
-    next_token: orNull(text('Send it to get the next page; null on the last page.')),
-  }),
-}
-
-function answer<P extends TProperties, O extends keyof P & string = never>(
-  description: string,
-  members: P,
-  optional: readonly O[] = [],
-) {
-  return record('A success.', { data: record(description, members, optional) })
-}
 
 const POST_ID = '1600000000000000'
 
@@ -106,22 +36,22 @@ const POST_ID = '1600000000000000'
 export const SOCIAL_RESULTS: Readonly<
   Record<SocialOperationName, { readonly schema: JsonSchema; readonly example: unknown }>
 > = {
-  'social-follow': { schema: ref('SocialFollow'), example: { data: { following: true, pending_follow: false } } },
-  'social-unfollow': { schema: ref('SocialUnfollow'), example: { data: { following: false } } },
-  'social-like': { schema: ref('SocialLike'), example: { data: { liked: true } } },
-  'social-unlike': { schema: ref('SocialLike'), example: { data: { liked: false } } },
-  'social-post': { schema: ref('SocialPost'), example: { data: { id: POST_ID, text: 'Hello from my app' } } },
-  'social-delete': { schema: ref('SocialDelete'), example: { data: { deleted: true } } },
+  'social-follow': { schema: SocialFollow, example: { data: { following: true, pending_follow: false } } },
+  'social-unfollow': { schema: SocialUnfollow, example: { data: { following: false } } },
+  'social-like': { schema: SocialLike, example: { data: { liked: true } } },
+  'social-unlike': { schema: SocialLike, example: { data: { liked: false } } },
+  'social-post': { schema: SocialPost, example: { data: { id: POST_ID, text: 'Hello from my app' } } },
+  'social-delete': { schema: SocialDelete, example: { data: { deleted: true } } },
   'social-dm': {
-    schema: ref('SocialMessage'),
+    schema: SocialMessage,
     example: { data: { dm_conversation_id: '1001-1002', dm_event_id: '1600000000000001' } },
   },
   'social-user': {
-    schema: ref('SocialUser'),
+    schema: SocialUser,
     example: { data: { id: '1001', username: 'ada', name: 'Ada Lovelace' } },
   },
   'social-dm-threads': {
-    schema: ref('SocialThreads'),
+    schema: SocialThreads,
     example: {
       data: {
         threads: [

@@ -1,7 +1,7 @@
 import {
-  type JsonSchema,
   listOf,
   microsUsd,
+  named,
   oneOf,
   opaque,
   orNull,
@@ -95,9 +95,10 @@ const source = record(
   ['site_name', 'favicon', 'thumbnail', 'description', 'fetched_content_timestamp'],
 )
 
-/** The 200 bodies of the data endpoints (facts/upstreams.md 1.2, 2.2). */
-export const WEBSEARCH_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
-  ImageSearchResult: record('Images found.', {
+/** The result of an image search (facts/upstreams.md 1.2). */
+export const ImageSearchResult = named(
+  'ImageSearchResult',
+  record('Images found.', {
     type: oneOf(['images'], 'Always images.'),
     query,
     results: listOf(imageResult, 'The images, best first. May be empty.'),
@@ -105,7 +106,12 @@ export const WEBSEARCH_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       might_be_offensive: yesOrNo('Whether some results may be offensive.'),
     }),
   }),
-  LlmContextResult: record('Passages to ground a model in.', {
+)
+
+/** The result of LLM context (facts/upstreams.md 2.2). */
+export const LlmContextResult = named(
+  'LlmContextResult',
+  record('Passages to ground a model in.', {
     query,
     grounding: record('The passages.', {
       generic: listOf(
@@ -125,7 +131,11 @@ export const WEBSEARCH_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       additionalProperties: source,
     }),
   }),
-  Quote: record('What a request would cost. Nothing ran, nothing was charged.', {
+)
+
+export const Quote = named(
+  'Quote',
+  record('What a request would cost. Nothing ran, nothing was charged.', {
     quote: record('The quote.', {
       operation: text('The operation.'),
       price: ref('Price'),
@@ -134,4 +144,4 @@ export const WEBSEARCH_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       available_micros_usd: orNull(microsUsd('What this key can spend now; null without a key.')),
     }),
   }),
-}
+)
