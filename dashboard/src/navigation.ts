@@ -18,15 +18,15 @@ export interface NavigationEntry {
   readonly to: string
   readonly label: string
   readonly icon: LucideIcon
-  /** Shown to operators of this gateway only. */
+  /** Shown only to operators of this gateway. */
   readonly operator?: true
-  /** Not a page of the dashboard: opens by a full load. */
+  /** Not a page of the dashboard, so it is opened with a full page load. */
   readonly outside?: true
 }
 
 const { pagesOf } = SHELL_TEXT
 
-/** What the rail shows, in this order. A page appears here with the change that makes it work, never before. */
+/** The entries of the navigation, in order. A page is added in the change that makes it work, never before. */
 export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/', label: pagesOf.overview, icon: LayoutDashboard },
   { to: '/keys', label: pagesOf.keys, icon: KeyRound },

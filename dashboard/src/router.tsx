@@ -9,7 +9,7 @@ import {
   type SearchSchemaInput,
 } from '@tanstack/react-router'
 import { accountQuery } from './api/account/account.ts'
-// Reads the address as it came, so it stands before anything that could change it.
+// Reads the URL as it was loaded, so this import must come before anything that could change it.
 import './api/account/initial-query.ts'
 import { toFailure } from './api/client/failure.ts'
 import { queryClient } from './api/client/query-client.ts'
@@ -22,7 +22,7 @@ import { NotFound, ProblemPage } from './shell/problem-page.tsx'
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound, errorComponent: ProblemPage })
 
-/** Everything behind sign-in. Who is not signed in is sent to the door, and back afterwards. */
+/** The layout of all pages that need a sign-in. Signed-out visitors are sent to the sign-in page and back afterwards. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
@@ -39,7 +39,7 @@ async function signedIn(href: string): Promise<void> {
   }
 }
 
-/** A page behind sign-in: its address, and what shows it, fetched when it is opened first. */
+/** A page that needs a sign-in, with its path and component, loaded on demand. */
 const page = <P extends string, N extends string>(path: P, load: () => Promise<Record<N, RouteComponent>>, name: N) =>
   createRoute({ getParentRoute: () => shell, path, component: lazyRouteComponent(load, name) })
 
@@ -67,14 +67,14 @@ const playground = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  // A path of our own only: whoever made the link must not choose where a sign-in leads. What is not named here stays as it came.
+  // Only paths of this dashboard, so that a crafted link cannot choose where a sign-in leads. Other parameters stay unchanged.
   validateSearch: (search: Record<string, unknown>): { to?: string | undefined } => ({
     to: safeRedirect(search['to']),
   }),
   component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
 })
 
-/** A page that an app or a device sends its owner to. Who is not signed in goes to the door first, and comes back. */
+/** A page that an app or device sends its owner to. Signed-out visitors sign in first and return. */
 const appPage = <P extends string, N extends string>(
   path: P,
   load: () => Promise<Record<N, RouteComponent>>,
@@ -96,7 +96,7 @@ const signUp = createRoute({
   component: lazyRouteComponent(() => import('./pages/sign-up.tsx'), 'SignUp'),
 })
 
-/** A page for who is not signed in. */
+/** A page for signed-out visitors. */
 const publicPage = <P extends string, N extends string>(
   path: P,
   load: () => Promise<Record<N, RouteComponent>>,

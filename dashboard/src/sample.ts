@@ -1,10 +1,10 @@
-/** A request as a program would send it. `key` null: no credential at all. */
+/** A request as a program would send it. `key` is null for a request without credentials. */
 export interface Sample {
   readonly method: string
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** The key itself, or the variable of the environment that holds it. */
+  /** The key, or the name of the environment variable that contains it. */
   readonly key: { readonly secret: string } | { readonly variable: string } | null
 }
 
@@ -16,7 +16,7 @@ export const LANGUAGES: readonly { readonly value: Language; readonly text: stri
   { value: 'python', text: 'Python' },
 ]
 
-/** The request as code to paste and run: a POSIX shell with curl, JavaScript with fetch, Python with nothing but its library. */
+/** The request as runnable code: curl in a POSIX shell, JavaScript with fetch, or Python with its standard library. */
 export function snippet(language: Language, sample: Sample): string {
   return { curl, javascript, python }[language](sample)
 }
@@ -32,7 +32,7 @@ function curl({ method, url, headers = {}, body, key }: Sample): string {
   return lines.join(' \\\n  ')
 }
 
-/** How a program of Node or Bun reads a variable; this page itself has none to read. */
+/** How a Node or Bun program reads an environment variable. This page has none. */
 const NODE_ENVIRONMENT = ['process', 'env'].join('.')
 
 function javascript({ method, url, headers = {}, body, key }: Sample): string {
@@ -78,7 +78,7 @@ function python({ method, url, headers = {}, body, key }: Sample): string {
   ].join('\n')
 }
 
-/** One word of a POSIX shell, whatever is in it. */
+/** Quotes any text as one word of a POSIX shell. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`
 }
@@ -87,7 +87,7 @@ function text(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`
 }
 
-/** The request that is tried first: one image search. */
+/** The first request to try: an image search. */
 export function firstRequest(key: Sample['key']): Sample {
   return { method: 'GET', url: `${window.location.origin}/apis/v1/websearch/images/search?q=credit+card`, key }
 }

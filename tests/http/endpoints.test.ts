@@ -49,7 +49,7 @@ describe('the table of endpoints', () => {
   })
 
   test('a declaration where no key is taken, and two that differ, fail the start', () => {
-    expect(() => new EndpointTable(mounted(['GET', '/api/balance', BALANCE]))).toThrow('no key is taken there')
+    expect(() => new EndpointTable(mounted(['GET', '/api/balance', BALANCE]))).toThrow('its path accepts no keys')
     const twice = [...mounted(['GET', '/v1/some', BALANCE]), ...mounted(['GET', '/v1/some', USAGE])]
     expect(() => new EndpointTable(twice)).toThrow('GET /v1/some is declared twice')
   })

@@ -11,7 +11,7 @@ const PAGE_ROWS = 100
 
 export type KeyStatus = KeyRecord['status']
 
-/** What a list of keys is asked. Searching, filtering and sorting are the server's: it has all keys, the page has some. */
+/** The options of a key list. The server searches, filters and sorts, because the page has only some of the keys. */
 export interface KeysFilter {
   readonly status?: KeyStatus | undefined
   readonly q?: string | undefined
@@ -28,7 +28,7 @@ export const keysQuery = (filter: KeysFilter) =>
     placeholderData: (before) => before,
   })
 
-/** How many keys there are of each status. */
+/** The number of keys of each status. */
 export const keyCountsQuery = queryOptions({
   queryKey: ['keys', 'counts'],
   queryFn: async () => (await unwrap(api.keys.get({ query: { limit: 1 } }))).counts,
@@ -37,7 +37,7 @@ export const keyCountsQuery = queryOptions({
 export const keyQuery = (id: string) =>
   queryOptions({ queryKey: ['keys', 'one', id], queryFn: () => unwrap(api.keys({ id }).get()) })
 
-/** Every key that ever was, to name what reports are about. */
+/** All keys that ever existed, to resolve the ids in reports. */
 export const keyNamesQuery = queryOptions({
   queryKey: ['keys', 'names'],
   queryFn: () => unwrap(api.keys.names.get()),
@@ -63,7 +63,7 @@ function fetchHistory(id: string, cursor: string | null) {
   return unwrap(api.keys({ id }).history.get({ query: { limit: 20, ...(cursor !== null && { cursor }) } }))
 }
 
-/** The answer holds the secret, here and never again: keep it in the memory of a component only. */
+/** This response is the only one that contains the secret. Keep it only in the memory of a component. */
 export const createKey = (settings: KeySettings) => unwrap(api.keys.post({ ...settings }))
 export const changeKey = (id: string, settings: KeySettings) => unwrap(api.keys({ id }).patch({ ...settings }))
 export const rotateKey = (id: string, graceSeconds: number) =>

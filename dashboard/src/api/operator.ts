@@ -11,7 +11,7 @@ import type {
 } from '../../../server/http/operator/record.ts'
 import { api, unwrap } from './client/client.ts'
 
-/** Accounts of this gateway, newest first, or those that match. */
+/** The accounts of this gateway, newest first, or those that match a search. */
 export const accountsQuery = (search: string) =>
   infiniteQueryOptions({
     queryKey: ['operator', 'accounts', search],
@@ -28,7 +28,7 @@ export const pendingRequestsQuery = queryOptions({
 
 export const pricesQuery = queryOptions({ queryKey: ['operator', 'prices'], queryFn: () => fetchPrices() })
 
-/** Asked again every few seconds while it is looked at: no event tells of it. */
+/** Polled every few seconds while it is visible, because no event announces changes. */
 export const upstreamsQuery = queryOptions({
   queryKey: ['operator', 'upstreams'],
   queryFn: () => fetchUpstreams(),
@@ -62,9 +62,9 @@ export const approve = (id: string, body: Approval) =>
   unwrap(api.operator['limit-requests']({ id }).approve.post({ ...body }))
 export const decline = (id: string, reason: string) =>
   unwrap(api.operator['limit-requests']({ id }).decline.post({ reason } satisfies Decline))
-/** The same `reference` is booked once, so that a repeat after a cut is safe. */
+/** A `reference` is booked only once, so repeating the call after a lost response is safe. */
 export const grant = (id: string, body: NewGrant) => unwrap(api.operator.accounts({ id }).grants.post({ ...body }))
 export const setLimits = (id: string, limits: RateLimits | null) =>
   unwrap(api.operator.accounts({ id }).limits.post({ limits } satisfies LimitsChange))
-/** Null takes the operator's price back: the catalogue's holds again. */
+/** Null removes the override; the catalogue price applies again. */
 export const setPrice = (body: NewPrice) => unwrap(api.operator.prices.post({ ...body }))

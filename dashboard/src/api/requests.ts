@@ -3,7 +3,7 @@ import { api, unwrap } from './client/client.ts'
 
 const PAGE_ROWS = 50
 
-/** Which calls of the log. Times are RFC 3339. */
+/** A filter of the request log. Times are RFC 3339. */
 export interface RequestsFilter {
   readonly key?: string | undefined
   readonly operation?: string | undefined
@@ -13,7 +13,7 @@ export interface RequestsFilter {
   readonly to?: string | undefined
 }
 
-/** The request log, newest first, without end. */
+/** The request log, newest first, in pages. */
 export const requestsQuery = (filter: RequestsFilter) =>
   infiniteQueryOptions({
     queryKey: ['requests', 'log', filter],
@@ -23,7 +23,7 @@ export const requestsQuery = (filter: RequestsFilter) =>
     placeholderData: (before) => before,
   })
 
-/** The newest few calls, of one key or of all. */
+/** The most recent calls of one key or of all keys. */
 export const newestRequestsQuery = (count: number, key?: string) =>
   queryOptions({
     queryKey: ['requests', 'newest', count, key ?? null],
@@ -34,7 +34,7 @@ function fetchRequests(filter: RequestsFilter, limit: number, cursor: string | n
   return unwrap(api.requests.get({ query: { limit, ...defined({ ...filter, cursor }) } }))
 }
 
-/** The address of the whole filter as a file. */
+/** The URL of a CSV file with everything that matches the filter. */
 export function csvUrl(filter: RequestsFilter): string {
   const query = new URLSearchParams(Object.entries(defined(filter)).map(([name, value]) => [name, String(value)]))
   return `/api/usage.csv?${query}`

@@ -16,9 +16,9 @@ function fetchAccounts() {
   return unwrap(api.social.get())
 }
 
-/** The answer holds the address where the user approves, here and never again. */
+/** This response is the only one that contains the URL where the user approves. */
 export const startLink = (keyId: string, scopes: readonly string[]) =>
   unwrap(api.social.post({ key_id: keyId, scopes: [...scopes] }))
 
-/** Unlinks what is linked to the key, and cancels a link that waits. */
+/** Unlinks the account of the key and cancels a pending link. */
 export const unlink = (keyId: string) => unwrap(api.social({ id: keyId }).delete())

@@ -3,7 +3,7 @@ import { api, unwrap } from './client/client.ts'
 import { keyNamesQuery } from './keys.ts'
 import type { UsageSpan } from './views/usage-range.ts'
 
-/** What to count: a span in UNIX seconds, how fine, and which calls. */
+/** A usage query: the period in UNIX seconds, the bucket width, and a filter. */
 export interface UsageParams {
   readonly start_time: number
   readonly end_time: number
@@ -36,22 +36,22 @@ export function usageParams(span: UsageSpan, filter: UsageFilter = {}): UsagePar
   return { start_time: span.start, end_time: span.end, bucket_width: span.width, timezone: TIME_ZONE, ...filter }
 }
 
-/** What reports call the model of calls that have none, such as a search. */
+/** The model of calls without one, such as searches, in reports. */
 export const NO_MODEL = ''
 
-/** Groups that are drawn apart; what is left is one more, "Other". */
+/** Groups that get their own series. The rest are combined as "Other". */
 const MAX_SERIES = 5
 
 export interface UsageSeries {
-  /** As reports name it: the id of a key, an operation, a status, a model. Null: all the rest. */
+  /** The name in reports: the id of a key, an operation, a status or a model. Null for "Other". */
   readonly name: string | null
-  /** One per bucket of the total. */
+  /** One value per bucket of the total. */
   readonly buckets: readonly UsageSums[]
 }
 
 /**
- * The largest groups of a span over time, and the rest as one. The groups are asked for one by one, after the sums, so that the
- * figures are there first.
+ * The largest groups of a period over time, with the rest combined. Each group is fetched separately, after the totals, so that
+ * the figures appear first.
  */
 export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGrouping) {
   const total = useQuery(usageQuery({ ...usageParams(span, filter), group_by: by }))
@@ -73,14 +73,14 @@ export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGr
   return { total, groups, buckets, series: isWhole ? [...drawn, ...rest] : null }
 }
 
-/** The filter that leaves one group of a grouping. */
+/** The filter that selects one group. */
 export function groupFilter(by: UsageGrouping, name: string): UsageFilter {
   if (by === 'key') return { key: name }
   if (by === 'operation') return { operation: name }
   return by === 'status' ? { status: Number(name) } : { model: name }
 }
 
-/** How a key or an app of a report is called. Two of the same name, as after a rotation, are told apart by their last four. */
+/** The display name of a key or app in reports. Keys with the same name, as after a rotation, get their last four characters. */
 export function useKeyLabels(): (id: string) => string {
   const names = useQuery(keyNamesQuery).data?.names ?? []
   const byId = new Map(names.map((key) => [String(key.id), key]))

@@ -1,6 +1,6 @@
-/** Connected apps, and the pages where an app asks for access. */
+/** Connected apps, and the pages where an app requests access. */
 export const APP_TEXT = {
-  /** What each scope lets an app do, in words. */
+  /** What each scope allows. */
   scopes: {
     'data:read': 'Search images and text. Each call is charged.',
     'social:write': 'Follow, like, post and send messages from linked social accounts. Each action is charged.',
@@ -76,7 +76,7 @@ export const APP_TEXT = {
   saved: 'Limit saved.',
   mcp: 'Connect an agent',
   mcpText:
-    'Give this address to an agent. It opens your browser to ask for access, then finds the available tools and their prices. You can also use an API key as a Bearer token.',
+    'Give this address to an agent. It opens your browser to request access, then finds the available tools and their prices. You can also use an API key as a Bearer token.',
   mcpAddress: 'MCP address',
   copy: 'Copy',
   agent: 'Agent',

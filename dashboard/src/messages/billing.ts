@@ -25,7 +25,7 @@ export const BILLING_TEXT = {
   method: 'Payment method',
   methods: { card: 'Card (Stripe)', sandbox: 'Sandbox money (development)' },
   sandboxText: 'Sandbox money has no value. Use it to try out top-ups.',
-  none: 'Top-ups are not configured here. Ask the operator for credit, or top up with POST /v1/wallet/topups.',
+  none: 'This gateway has no payment method configured. Ask its operator for credit, or top up with POST /v1/wallet/topups.',
   cancel: 'Cancel',
   pay: 'Top up',
   paying: 'Topping up…',
@@ -64,7 +64,7 @@ export const BILLING_TEXT = {
     payment: 'Payment',
   },
   payments: 'Pay-per-request payments',
-  paymentsText: 'Pay-per-request calls of all payers. A failed payment does not imply a refund on chain.',
+  paymentsText: 'Pay-per-request calls of all payers. A failed payment does not imply an on-chain refund.',
   paymentsTable: 'Pay-per-request payments of all payers',
   noPayments: 'No pay-per-request payments yet.',
   paymentStates: {
@@ -77,7 +77,7 @@ export const BILLING_TEXT = {
   },
 } as const
 
-/** The name of a payment method; an unknown one is shown as it is. */
+/** The display name of a payment method; an unknown one is shown unchanged. */
 export function methodName(method: string): string {
   return Object.entries(BILLING_TEXT.methodNames).find(([name]) => name === method)?.[1] ?? method
 }

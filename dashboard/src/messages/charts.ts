@@ -1,4 +1,4 @@
-/** Charts of any page. */
+/** Charts on any page. */
 export const CHART_TEXT = {
   other: 'Other',
   total: 'Total',

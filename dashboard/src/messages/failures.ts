@@ -1,14 +1,14 @@
 import type { FailureCode } from '../../../server/core/failure.ts'
 
-/** What an owner can do about a failure. What happened is the server's to say, in the message of the failure. */
+/** What an owner can do about a failure. The server's message says what happened. */
 export type FailureAction =
   | { readonly kind: 'link'; readonly label: string; readonly to: string }
   | { readonly kind: 'sign_in'; readonly label: string }
   | { readonly kind: 'reload'; readonly label: string }
-  /** A sentence, since the dashboard cannot reach an operator itself. */
+  /** Only text, because the dashboard cannot contact the operator itself. */
   | { readonly kind: 'contact_operator'; readonly text: string }
 
-/** Where the failure came up: in a call of the dashboard itself, or in a request that is charged to a key. */
+/** Where the failure occurred: in a call of the dashboard itself, or in a request that is charged to a key. */
 export type FailurePlace = 'dashboard' | 'request'
 
 type Actions = { readonly [P in FailurePlace]?: FailureAction }
@@ -30,10 +30,10 @@ const VIEW_LIMITS: FailureAction = { kind: 'link', label: 'View limits', to: '/l
 const LINK_ACCOUNT: FailureAction = { kind: 'link', label: 'Link account', to: '/social' }
 const ADD_PERMISSION: FailureAction = { kind: 'link', label: 'Add permission', to: '/social' }
 
-/** The message says it all: correct the request, wait as long as Retry-After says, or send it again. */
+/** No action: the message says whether to correct the request, wait or try again. */
 const NONE: Actions = {}
 
-/** By the server's codes; a new code without a row does not compile. The table is explained in docs/dashboard.md. */
+/** Actions by failure code. A new code without a row does not compile. Explained in docs/dashboard.md. */
 const ACTIONS: Readonly<Record<FailureCode, Actions>> = {
   missing_parameter: NONE,
   invalid_parameter: NONE,
@@ -91,18 +91,18 @@ const ACTIONS: Readonly<Record<FailureCode, Actions>> = {
   upstream_timeout: NONE,
 }
 
-/** The action for a code at a place; null where there is none, also for a code that is not the gateway's own. */
+/** The action for a code at a place; null if there is none, as for codes that are not the gateway's own. */
 export function failureAction(code: string, place: FailurePlace): FailureAction | null {
   const row: Actions | undefined = Object.hasOwn(ACTIONS, code) ? Reflect.get(ACTIONS, code) : undefined
   return row?.[place] ?? null
 }
 
 export const FAILURE_TEXT = {
-  /** For want of a message of the server. */
+  /** Used if the server sent no message. */
   noResponse: "Couldn't reach the gateway. Check your connection and try again.",
   unreadable: (status: number) => `The gateway returned an unreadable response (status ${status}). Try again.`,
   request: (id: string) => `Request ${id}`,
   retryIn: (seconds: number) => `You can try again in ${seconds} s.`,
-  stale: 'The data shown is from before.',
+  stale: 'The data shown may be out of date.',
   couldNotSave: (message: string) => `Couldn't save: ${message}`,
 } as const

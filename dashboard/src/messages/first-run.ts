@@ -1,4 +1,4 @@
-/** The first run, and the moment a key is shown. */
+/** The first run, and the page that shows a new key. */
 export const FIRST_RUN_TEXT = {
   lead: 'Make your first request in three steps.',
   keyName: 'My first key',

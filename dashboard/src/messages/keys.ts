@@ -1,4 +1,4 @@
-/** API keys: the list, the forms, a key's own page. */
+/** API keys: the list, the forms, and the page of a key. */
 export const KEY_TEXT = {
   create: 'Create key',
   edit: 'Edit key',
@@ -84,7 +84,7 @@ export const KEY_TEXT = {
   budgetWrong: 'Enter an amount from 0.01 to 1,000,000 with up to two decimals.',
   rpm: 'Requests per minute',
   tpm: 'Tokens per minute',
-  capHint: "Leave empty for your tier's limit. It can only be lower.",
+  capHint: "Leave empty to use your tier's limit. A key's own limit can only be lower.",
   capWrong: 'Enter a whole number above 0, or leave it empty.',
   endpoints: 'Allowed endpoints',
   endpointsHint: 'If none are selected, all are allowed, including future ones.',
@@ -93,7 +93,7 @@ export const KEY_TEXT = {
   modelsHint: 'Model IDs, one per line. Leave empty to allow all.',
   modelsMany: 'Enter at most 100.',
   anyModel: 'All',
-  // After it was created
+  // After creation
   saveTitle: 'Save your key now',
   saved: 'I have saved this key',
   created: (name: string) => `Key "${name}" created.`,

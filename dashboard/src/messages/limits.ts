@@ -51,7 +51,7 @@ export const LIMIT_TEXT = {
   retryAdvice:
     'Wait for the time in Retry-After. If it is missing, wait 1 s and double the wait after each attempt, up to 30 s. Add up to 25% of random jitter so that your clients do not retry at the same moment.',
   request: 'Request an increase',
-  requestText: 'The operator of this gateway usually answers within one business day.',
+  requestText: 'The operator of this gateway usually responds within one business day.',
   peakRpm: 'Peak requests per minute',
   peakTpm: 'Peak tokens per minute',
   aboveNow: (now: string) => `Currently ${now}.`,
@@ -69,7 +69,7 @@ export const LIMIT_TEXT = {
   useCaseShort: 'Enter at least 20 characters.',
   history: 'Your requests',
   states: { pending: 'Pending', approved: 'Approved', declined: 'Declined' },
-  pendingText: 'Usually answered within one business day. You can have one pending request at a time.',
+  pendingText: 'The operator usually responds within one business day. You can have one pending request at a time.',
   requested: (rpm: string, tpm: string) => `${rpm} requests and ${tpm} tokens per minute`,
   operatorSays: (reason: string) => `Operator: ${reason}`,
 } as const

@@ -1,4 +1,4 @@
-/** The request log, wherever it is shown. */
+/** The request log, on any page. */
 export const REQUEST_TEXT = {
   title: 'Requests',
   table: 'Request log',

@@ -1,4 +1,4 @@
-/** The Settings page, and the pages that mails lead to. */
+/** The Settings page, and the pages that emails link to. */
 export const SETTINGS_TEXT = {
   profile: 'Profile',
   name: 'Name',
@@ -12,7 +12,7 @@ export const SETTINGS_TEXT = {
   emailNow: (email: string) => `You sign in with ${email}.`,
   newEmail: 'New email address',
   emailConfirmed:
-    'We send a link to the new address. The change takes effect when you confirm it. The old address gets a notice.',
+    'We will send a link to the new address. The change takes effect when you confirm it. We also notify the old address.',
   emailAtOnce: 'This gateway does not send email, so the change takes effect immediately.',
   changeEmail: 'Change email',
   emailSent: (email: string) => `We sent a link to ${email}. Open it within 24 hours.`,
@@ -63,7 +63,7 @@ export const SETTINGS_TEXT = {
   forgotText: 'Enter the email address that you sign in with. We will send you a link to set a new password.',
   sendLink: 'Send link',
   linkSent: 'If an account with this address exists, we have sent it a link. It works once and expires in an hour.',
-  noMail: 'The operator runs:',
+  noMail: 'The operator can create a link with:',
   copyCommand: 'Copy command',
   backToSignIn: 'Back to sign-in',
   reset: 'Set a new password',

@@ -14,7 +14,7 @@ const dialogs = () => import('../features/apps/app-dialogs.tsx')
 const DisconnectDialog = lazy(() => dialogs().then(({ DisconnectDialog }) => ({ default: DisconnectDialog })))
 const LimitDialog = lazy(() => dialogs().then(({ LimitDialog }) => ({ default: LimitDialog })))
 
-/** `/apps`: how an agent is connected, and which have access. */
+/** `/apps`: how to connect an agent, and the connected apps. */
 export function Apps() {
   const apps = useQuery(appsQuery)
   const [act, setAct] = useState<AppAction | 'all' | null>(null)

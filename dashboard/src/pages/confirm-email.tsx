@@ -8,7 +8,7 @@ import { Button, buttonClass } from '../ui/button.tsx'
 import { FormFailure } from '../ui/feedback/failure.tsx'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
-/** `/confirm-email#token=`: a press and not the mere opening confirms, for mail scanners open links too. */
+/** `/confirm-email#token=`: confirming takes a click, because mail scanners open links too. */
 export function ConfirmEmail() {
   const [token] = useState(takeToken)
   const confirming = useMutation({ mutationFn: () => confirmEmail(token ?? '') })
@@ -34,7 +34,7 @@ export function ConfirmEmail() {
         </>
       )}
       {(confirming.data || bad) && (
-        // A full load: what this browser shows may be somebody else's.
+        // A full page load, because this browser may be signed in as someone else.
         <a href="/settings" className={buttonClass()}>
           {TEXT.toSettings}
         </a>

@@ -3,7 +3,7 @@ import { ConsentForm } from '../features/apps/consent-form.tsx'
 import { APP_TEXT as TEXT } from '../messages/apps.ts'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
-/** `/consent`: an app asks for access. Also where a browser ends up whose app asked wrongly. */
+/** `/consent`: an app requests access. Also shown for invalid app requests. */
 export function Consent() {
   const request = pendingAppRequest()
   if (request !== null)

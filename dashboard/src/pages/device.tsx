@@ -2,7 +2,7 @@ import { DeviceForm } from '../features/apps/device-form.tsx'
 import { APP_TEXT as TEXT } from '../messages/apps.ts'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
-/** `/device`: a terminal or device without a browser asks for access (RFC 8628). */
+/** `/device`: a terminal or device without a browser requests access (RFC 8628). */
 export function Device() {
   const code = new URLSearchParams(window.location.search).get('user_code') ?? ''
   return (

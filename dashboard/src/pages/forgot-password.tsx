@@ -12,7 +12,7 @@ import { FormFailure } from '../ui/feedback/failure.tsx'
 import { Field } from '../ui/field.tsx'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
-/** Asks for a link that sets a new password; where no mail goes out, says how the operator makes one. */
+/** Requests a link to set a new password. If the gateway does not send email, explains how the operator can create one. */
 export function ForgotPassword() {
   const [error, setError] = useState<string>()
   const [submittedEmail, setSubmittedEmail] = useState('')

@@ -24,7 +24,7 @@ const KeyDialogs = lazy(() =>
   import('../features/keys/key-dialogs.tsx').then(({ KeyDialogs }) => ({ default: KeyDialogs })),
 )
 
-/** One key: what it spent, what it may, what was done to it. */
+/** One key: its spend, limits, settings and history. */
 export function KeyPage() {
   const { id } = useParams({ from: '/shell/keys/$id' })
   const query = useQuery(keyQuery(id))

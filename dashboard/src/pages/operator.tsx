@@ -9,7 +9,7 @@ import { OPERATOR_TEXT } from '../messages/operator.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Page } from '../ui/layout/page.tsx'
 
-/** For operators; the server refuses everybody else. */
+/** For operators only; the server enforces it. */
 export function Operator() {
   const account = useQuery(accountQuery).data
   if (account && !account.operator)

@@ -13,7 +13,7 @@ import { Select } from '../ui/field.tsx'
 import { Page } from '../ui/layout/page.tsx'
 import { Tabs } from '../ui/layout/tabs.tsx'
 
-/** Comes when it is opened: who tries an endpoint does not load it. */
+/** Loaded on demand, because trying an endpoint does not need it. */
 const Chat = lazy(() => import('../features/playground/chat.tsx').then(({ Chat }) => ({ default: Chat })))
 
 const FIRST: Readonly<Record<string, string>> = { q: 'credit card' }
@@ -23,7 +23,7 @@ const TABS = [
   { value: 'chat', text: CHAT_TEXT.chat },
 ] as const
 
-/** Any endpoint, tried from the browser, or a conversation with a model. */
+/** Calls an endpoint from the browser, or chats with a model. */
 export function Playground() {
   const { view, model } = useSearch({ from: '/shell/playground' })
   const navigate = useNavigate({ from: '/playground' })
@@ -52,7 +52,7 @@ export function Playground() {
   )
 }
 
-/** One endpoint at a time. The form is made of the gateway's own document. */
+/** One endpoint at a time. Its form is generated from the OpenAPI document. */
 function Endpoints() {
   const view = useSearch({ from: '/shell/playground' })
   const navigate = useNavigate({ from: '/playground' })

@@ -6,7 +6,7 @@ import { SHELL_TEXT } from '../messages/shell.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
-/** `/sign-in?to=`: back to where the visitor came from, which is a path of this dashboard or nothing. */
+/** `/sign-in?to=`: returns to the page that the visitor came from, which must be a path of this dashboard. */
 export function SignIn() {
   const queries = useQueryClient()
   const navigate = useNavigate()

@@ -6,7 +6,7 @@ import { SHELL_TEXT } from '../messages/shell.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
-/** `/sign-up`: two fields, and the account is there. */
+/** `/sign-up`: creates an account from an email address and a password. */
 export function SignUp() {
   const queries = useQueryClient()
   const navigate = useNavigate()

@@ -28,7 +28,7 @@ export function Social() {
   const query = useQuery(socialQuery)
   const [open, setOpen] = useState<Open | null>(null)
   const queries = useQueryClient()
-  // A link that only waits has nothing to lose: it is cancelled without a question.
+  // A pending link is canceled without confirmation, because nothing is lost.
   const cancelling = useMutation({
     mutationFn: (keyId: string) => unlink(keyId),
     onError: (error) => void toast(toFailure(error).message, { bad: true }),

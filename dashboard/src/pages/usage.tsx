@@ -20,7 +20,7 @@ const TABS = [
   { value: 'requests', text: TEXT.log },
 ] as const
 
-/** What was used and what it cost, over a span, by key, endpoint, status or model; the tokens of models; and every request of it. */
+/** Usage and cost of a period by key, endpoint, status or model, the tokens of models, and all requests. */
 export function Usage() {
   const view = useSearch({ from: '/shell/usage' })
   const navigate = useNavigate({ from: '/usage' })

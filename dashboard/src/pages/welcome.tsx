@@ -15,7 +15,7 @@ const LeaveWithoutKey = lazy(() =>
   import('../features/first-run/leave-without-key.tsx').then(({ LeaveWithoutKey }) => ({ default: LeaveWithoutKey })),
 )
 
-/** `/welcome`: makes the first key of an account that has none, shows it, and lets the first request be seen. */
+/** `/welcome`: creates the first key of an account without keys, shows it, and guides to the first request. */
 export function Welcome() {
   const names = useQuery(keyNamesQuery)
   const making = useMutation({ mutationFn: () => createKey({ name: TEXT.keyName }) })
@@ -23,7 +23,7 @@ export function Welcome() {
   const none = names.data?.names.length === 0
   const { mutate } = making
   useEffect(() => {
-    // An account is given its first key once, also where effects run twice.
+    // Creates only one key, even if React runs the effect twice.
     if (!none || started.current) return
     started.current = true
     mutate()

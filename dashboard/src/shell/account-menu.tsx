@@ -13,7 +13,7 @@ import type { MenuEntry } from '../ui/menus/menu-entry.ts'
 
 const THEMES: readonly Theme[] = ['system', 'light', 'dark']
 
-/** Who is signed in; theme; the way out. */
+/** The signed-in account, the theme, and sign-out. */
 export function AccountMenu({ named = false }: { named?: boolean }) {
   const email = useQuery(accountQuery).data?.email ?? ''
   const chosen = useSignal(theme)

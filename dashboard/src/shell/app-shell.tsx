@@ -13,13 +13,13 @@ import { PaletteKey } from './palette-shortcut.tsx'
 import { Rail } from './rail.tsx'
 import { SessionEnded } from './session-dialog.tsx'
 
-/** When a page has its figures, on a slow line too. */
+/** Late enough for the figures of a page to have loaded, even on a slow connection. */
 const STILL_MS = 1_500
 
 const loadToaster = () => import('../ui/feedback/toaster.tsx')
 const Toaster = lazy(() => loadToaster().then(({ Toaster }) => ({ default: Toaster })))
 
-/** The frame around every page of a signed-in owner: rail, banner, page, toasts, and the line to the server's events. */
+/** The frame around every page of a signed-in owner: navigation, banner, page, toasts, and the live events. */
 export function AppShell() {
   const queries = useQueryClient()
   const toasts = useSignal(toastsWanted)
@@ -45,7 +45,7 @@ export function AppShell() {
   )
 }
 
-/** What tells of a failure must be here before the server is away: fetched once the page is still. */
+/** Preloads what shows failures once the page is idle, because it cannot be loaded while the server is down. */
 function fetchWhatFailuresNeed(): () => void {
   const timer = setTimeout(() => void Promise.all([loadToaster(), preloadMenus(), preloadDialogs()]), STILL_MS)
   return () => clearTimeout(timer)

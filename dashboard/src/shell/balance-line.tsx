@@ -6,7 +6,7 @@ import { NAVIGATION } from '../navigation.ts'
 import { Badge } from '../ui/badge.tsx'
 import { balanceUsd, costUsd } from '../ui/format/money.ts'
 
-/** What is left, and the tier. The link to topping up is there once that page is. */
+/** The balance and the tier, with a link to top up. */
 export function BalanceLine() {
   const { data: account } = useQuery(accountQuery)
   if (!account) return <div className="h-6" />

@@ -13,12 +13,12 @@ import { balanceUsd } from '../ui/format/money.ts'
 
 const TEXT = SHELL_TEXT.banners
 
-/** The one notice above a page: of those that hold, the weightiest. */
+/** The notice above every page: only the most important one is shown. */
 export function Banner() {
   const { data: account } = useQuery(accountQuery)
   const spent = useInfiniteQuery(keysQuery({ status: 'exhausted' })).data?.pages[0]
   const low = useLowBalance(account)
-  // Billing says it itself.
+  // The Billing page shows this itself.
   const here = useLocation({ select: ({ pathname }) => pathname })
   if (account && account.balance_micros_usd <= 0)
     return (
@@ -79,8 +79,8 @@ interface Money {
 }
 
 /**
- * Whether to tell that the balance is low, and how to hide it. Only to who ever topped up: signup credit is there to be used up.
- * Hidden, it comes again when the balance was above the threshold and falls below it anew.
+ * Whether the low-balance notice is shown, and how to hide it. Only for accounts that have topped up, because signup credit is
+ * meant to be used up. Once hidden, it is shown again after the balance has risen above the threshold and fallen below it.
  */
 function useLowBalance(account: Money | undefined) {
   const [hidden, setHidden] = useState(() => getLocalItem(STORAGE_KEY))

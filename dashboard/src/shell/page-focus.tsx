@@ -1,7 +1,10 @@
 import { useLocation } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 
-/** After a change of page: focus goes to the page, and its title is read out. Not at the first load, which the browser tells. */
+/**
+ * After navigation, moves the focus to the page and announces its title. Not on the first load, which browsers announce
+ * themselves.
+ */
 export function PageFocus() {
   const path = useLocation({ select: ({ pathname }) => pathname })
   const before = useRef(path)
@@ -10,7 +13,7 @@ export function PageFocus() {
     if (before.current === path) return
     before.current = path
     document.getElementById('main')?.focus({ preventScroll: true })
-    // The page sets its title when it is shown, which may be after its code has come.
+    // A page sets its title when it is rendered, which may be after its code has loaded.
     const timer = setTimeout(() => setTitle(document.title), 300)
     return () => clearTimeout(timer)
   }, [path])

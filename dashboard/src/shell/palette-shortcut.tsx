@@ -2,7 +2,7 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 
 const Palette = lazy(() => import('./palette.tsx').then(({ Palette }) => ({ default: Palette })))
 
-/** Ctrl or Cmd with K, anywhere: opens the palette, whose code comes with the first press. */
+/** Opens the palette on Ctrl+K or Cmd+K. Its code is loaded on first use. */
 export function PaletteKey() {
   const [open, setOpen] = useState(false)
   useEffect(() => {

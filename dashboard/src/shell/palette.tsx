@@ -15,7 +15,7 @@ interface Entry {
   readonly go: () => void
 }
 
-/** Pages, keys by name, and what is done most, found by typing. Arrow keys choose, Enter goes. */
+/** Finds pages, keys and common actions by typing. Arrow keys select, Enter opens. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)

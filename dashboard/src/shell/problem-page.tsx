@@ -9,7 +9,7 @@ import { useTitle } from '../ui/layout/page.tsx'
 
 const AGAIN_MS = 5_000
 
-/** In the place of a page that could not be shown. A server that is away is asked again by the clock. */
+/** Replaces a page that could not be displayed. Polls while the server cannot be reached. */
 export function ProblemPage({ error }: { error: unknown }) {
   const router = useRouter()
   const queries = useQueryClient()
@@ -35,7 +35,7 @@ export function ProblemPage({ error }: { error: unknown }) {
   )
 }
 
-/** Every path that no page lives at. */
+/** The page for unknown paths. */
 export function NotFound() {
   useTitle(SHELL_TEXT.notFound)
   return (

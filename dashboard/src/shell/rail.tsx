@@ -13,7 +13,7 @@ import { BalanceLine } from './balance-line.tsx'
 const ITEM =
   'control flex shrink-0 items-center gap-2 px-3 whitespace-nowrap no-underline hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent'
 
-/** Left on a screen, on top on a phone: where to go, what is left, who is signed in. */
+/** The navigation with the balance and the account: on the left, or on top on a phone. */
 export function Rail() {
   return (
     <header className="grid content-start border-b border-line max-md:pt-2 md:sticky md:top-0 md:h-dvh md:grid-rows-[auto_1fr_auto] md:border-r md:border-b-0">
@@ -40,7 +40,7 @@ export function Rail() {
 function Pages() {
   const row = useRef<HTMLElement>(null)
   const path = useLocation({ select: ({ pathname }) => pathname })
-  // On a phone the pages are a row that scrolls: the one that is open is brought to where it is seen.
+  // On a phone the navigation is a scrolling row; scrolls the current page into view.
   useEffect(() => {
     if (path !== '')
       row.current?.querySelector('[aria-current=page]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
@@ -80,7 +80,7 @@ function Entry({ entry }: { entry: NavigationEntry }) {
   )
 }
 
-/** On a phone there is no room to say that all is well: only that it is not. */
+/** On a phone there is only room to show problems. */
 function DisconnectedNotice() {
   const live = useSignal(liveStatus)
   if (live.state !== 'disconnected') return null
@@ -91,7 +91,7 @@ function DisconnectedNotice() {
   )
 }
 
-/** Whether what is shown is live, and if not, since when. */
+/** Whether the data is live and, if not, since when. */
 function LiveIndicator() {
   const live = useSignal(liveStatus)
   const words =

@@ -4,7 +4,7 @@ import { useSignal } from '../signal.ts'
 
 const SignInAgain = lazy(() => import('./sign-in-again.tsx').then(({ SignInAgain }) => ({ default: SignInAgain })))
 
-/** Over the page once the session is over, or too old for what was asked: what was typed below stays. */
+/** Covers the page when the session has ended or is too old for an action. The input below is kept. */
 export function SessionEnded() {
   const ended = useSignal(sessionEnded)
   const tooOld = useSignal(recentSignInRequired)

@@ -4,7 +4,10 @@ import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
 import { Dialog } from '../ui/dialogs/dialog.tsx'
 
-/** Signs in again without leaving the page; with `onGiveUp` the session still holds and the wish may be dropped. Another person than before gets a fresh page: nothing of the first one stays. */
+/**
+ * Signs in again without leaving the page. With `onGiveUp` the session is still valid and the action can be dropped. If another
+ * user signs in, the page is reloaded, so that nothing of the first one stays.
+ */
 export function SignInAgain({ onGiveUp }: { onGiveUp?: () => void }) {
   const queries = useQueryClient()
   const before = useQuery({ ...accountQuery, enabled: false }).data

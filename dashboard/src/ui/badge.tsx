@@ -11,7 +11,7 @@ const TONES: Record<Tone, string> = {
   bad: 'bg-bad-soft text-bad',
 }
 
-/** A state in a word. The colour only repeats it. */
+/** A status as a word. The color only repeats it. */
 export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
   return (
     <span

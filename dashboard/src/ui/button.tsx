@@ -10,7 +10,7 @@ const TONES: Record<Tone, string> = {
   quiet: 'border-transparent text-text hover:bg-sunken',
 }
 
-/** The look of a button, also for links that act as one. */
+/** The style of a button, also for links that look like one. */
 export function buttonClass(tone: Tone = 'plain', more?: string): string {
   return clsx(
     'control inline-flex items-center justify-center gap-2 border px-4 font-medium whitespace-nowrap no-underline',
@@ -20,7 +20,7 @@ export function buttonClass(tone: Tone = 'plain', more?: string): string {
   )
 }
 
-/** One `primary` per view. A button that is `busy` keeps its place and takes no second press. */
+/** At most one `primary` per view. A `busy` button keeps its size and ignores clicks. */
 export function Button({ tone = 'plain', busy = false, className, onClick, ...rest }: ButtonProps) {
   return (
     <button
@@ -35,7 +35,7 @@ export function Button({ tone = 'plain', busy = false, className, onClick, ...re
 
 type ButtonProps = Omit<ComponentProps<'button'>, 'aria-disabled'> & { tone?: Tone; busy?: boolean }
 
-/** A square button that shows an icon only; its name is read out and shown on hover. */
+/** A square button with an icon. Its name is read out and shown on hover. */
 export function IconButton({ label, className, ...rest }: { label: string } & ComponentProps<'button'>) {
   return (
     <button

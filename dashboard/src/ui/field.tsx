@@ -2,7 +2,7 @@ import { clsx } from 'clsx'
 import { type ComponentProps, type ReactNode, useId, useState } from 'react'
 import { UI_TEXT } from '../messages/ui.ts'
 
-/** What a control needs to be tied to its label, hint and error. */
+/** The attributes that connect a control to its label, hint and error. */
 export interface ControlProps {
   readonly id: string
   readonly 'aria-describedby': string
@@ -10,11 +10,11 @@ export interface ControlProps {
   readonly className: string
 }
 
-/** The look of a control to type in. */
+/** The style of text controls. */
 export const INPUT =
   'control w-full border border-line-strong bg-surface px-3 text-base sm:text-sm placeholder:text-muted aria-invalid:border-bad disabled:opacity-60'
 
-/** A label, a control, and below it the hint or what is wrong. */
+/** A label and a control, with the hint or the error below. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId()
   const described = `${id}-about`
@@ -38,7 +38,7 @@ type FieldProps = {
   children: (control: ControlProps) => ReactNode
 }
 
-/** A group of choices of which one holds, under a name. */
+/** A named group of radio buttons. */
 export function Choices({ legend, error, hint, children }: ChoicesProps) {
   const id = useId()
   return (
@@ -63,7 +63,7 @@ export function Choice({ label, type = 'radio', ...rest }: { label: ReactNode } 
   )
 }
 
-/** A password to type or paste; it can be shown. */
+/** A password field whose content can be shown. */
 export function PasswordField({ label, hint, error, ...rest }: PasswordProps) {
   const [shown, setShown] = useState(false)
   return (
@@ -81,7 +81,7 @@ type PasswordProps = { label: string; hint?: ReactNode; error?: string | undefin
   'type' | 'id' | 'className'
 >
 
-/** A native select with its name beside it or only read out. */
+/** A native select with a visible or screen-reader-only label. */
 export function Select({ label, options, className, children, ...rest }: SelectProps) {
   return (
     <select
@@ -100,7 +100,7 @@ export function Select({ label, options, className, children, ...rest }: SelectP
 }
 
 type SelectProps = {
-  /** Only where no label stands beside it. */
+  /** Only if there is no visible label. */
   label?: string
   options: readonly { readonly value: string; readonly text: string }[]
 } & ComponentProps<'select'>

@@ -187,7 +187,7 @@ describe('an approval that nobody confirms', () => {
     }
     await gateway.core.keys.revoke(owner, key.id)
     const answer = await press(gateway, question)
-    expect([answer.status, (await answer.text()).includes('has no longer has access')]).toEqual([400, true])
+    expect([answer.status, (await answer.text()).includes('no longer has access')]).toEqual([400, true])
     expect(await grantsOf('1004')).toBe(0)
   })
 })

@@ -188,7 +188,7 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
     }
     await gateway.core.keys.revoke(owner, made.id)
     const page = await pageOf(await comeBack(gateway, query))
-    expect([page.status, page.text.includes('has no longer has access')]).toEqual([400, true])
+    expect([page.status, page.text.includes('no longer has access')]).toEqual([400, true])
   })
 
   test('takes GET only', async () => {

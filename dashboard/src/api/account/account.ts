@@ -3,10 +3,10 @@ import { recentSignInRequired, sessionEnded } from '../../session-state.ts'
 import { api, callJson, unwrap } from '../client/client.ts'
 import { pendingAppRequest } from './initial-query.ts'
 
-/** Below one dollar the balance is low. */
+/** Balances below one dollar are low. */
 export const LOW_BALANCE_MICROS = 1_000_000
 
-/** Who is signed in, and what is left. Throws `missing_session` when nobody is. */
+/** The signed-in account with its balance. Throws `missing_session` if nobody is signed in. */
 export const accountQuery = queryOptions({
   queryKey: ['account'],
   queryFn: () => fetchAccount(),
@@ -16,7 +16,7 @@ function fetchAccount() {
   return unwrap(api.account.get())
 }
 
-/** Starts a session. The cookie is the browser's; nothing of it is seen here. Where an app's request waits, it goes on to that. */
+/** Starts a session. The browser keeps the cookie; scripts cannot read it. Continues to the app if one is waiting for the sign-in. */
 export async function signIn(email: string, password: string): Promise<void> {
   const request = pendingAppRequest()
   const body = { email, password, ...(request !== null && { oauth_query: request }) }
@@ -26,7 +26,7 @@ export async function signIn(email: string, password: string): Promise<void> {
   continueToApp(request, answer)
 }
 
-/** Makes an owner and signs them in. */
+/** Creates a user and signs them in. */
 export async function signUp(email: string, password: string): Promise<void> {
   const name = email.split('@', 1)[0] ?? email
   const request = pendingAppRequest()
@@ -36,7 +36,7 @@ export async function signUp(email: string, password: string): Promise<void> {
   continueToApp(request, answer)
 }
 
-/** Whether a sign-in leads back to an app's request, by a load of the whole page, and not into the dashboard. */
+/** Whether a sign-in leads back to an app (with a full page load) instead of into the dashboard. */
 export function isSignInForApp(): boolean {
   return pendingAppRequest() !== null
 }
@@ -44,11 +44,11 @@ export function isSignInForApp(): boolean {
 function continueToApp(request: string | null, answer: unknown): void {
   if (request === null) return
   const url: unknown = Reflect.get(Object(answer), 'url')
-  // Without an address the request was too old: the consent page says so.
+  // Without a URL, the app's request has expired; the consent page says so.
   window.location.assign(typeof url === 'string' ? url : `/consent?${request}`)
 }
 
-/** Makes the signed-in account operator, by the one-time token that the start of the gateway printed. */
+/** Makes the signed-in account the operator, with the one-time token that the gateway prints when it starts. */
 export const claimOperator = (token: string) => unwrap(api.account.operator.post({ token }))
 
 /** Ends this browser's session. */

@@ -3,7 +3,7 @@ import type { ConnectedApp as ConnectedAppRecord } from '../../../../server/http
 import { api, callJson, unwrap } from '../client/client.ts'
 import { parseFailure } from '../client/failure.ts'
 
-/** Apps that hold live access, and the address that agents are given. */
+/** The connected apps, and the MCP address for agents. */
 export const appsQuery = queryOptions({ queryKey: ['apps'], queryFn: () => fetchApps() })
 
 function fetchApps() {
@@ -20,7 +20,7 @@ export const limitApp = (id: string, limit: number | null) =>
 export const disconnectApp = (id: string) => unwrap(api.apps({ id }).disconnect.post())
 export const disconnectAll = () => unwrap(api.apps.disconnect.post())
 
-/** The owner's answer to an app. Resolves to where the browser must go: back to the app. */
+/** Sends the owner's decision about an app. Resolves to the URL that the browser must open next, which leads back to the app. */
 export async function submitConsent(oauthQuery: string, accept: boolean): Promise<string> {
   return redirectUrl(await callJson('/api/auth/oauth2/consent', { body: { accept, oauth_query: oauthQuery } }))
 }
@@ -31,7 +31,7 @@ export interface DeviceRequest {
   readonly isOpen: boolean
 }
 
-/** Who asks with this code. Looking claims the code for whoever is signed in. */
+/** The app that requests access with this device code. Looking it up binds the code to the signed-in user. */
 export async function fetchDeviceRequest(code: string): Promise<DeviceRequest> {
   const body = await callJson(`/api/auth/device?user_code=${encodeURIComponent(code)}`)
   const read = (name: string): unknown => Reflect.get(Object(body), name)
@@ -49,7 +49,7 @@ export async function submitDeviceDecision(code: string, accept: boolean): Promi
   await callJson(`/api/auth/device/${accept ? 'approve' : 'deny'}`, { body: { userCode: code } })
 }
 
-/** Where the server sends the browser next. */
+/** The URL that the server sends the browser to. */
 function redirectUrl(body: unknown): string {
   const url: unknown = Reflect.get(Object(body), 'url')
   if (typeof url !== 'string') throw parseFailure(200, body)

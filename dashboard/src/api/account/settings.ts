@@ -17,11 +17,11 @@ function fetchSessions() {
 
 export const changeSettings = (change: SettingsChange) => unwrap(api.settings.patch({ ...change }))
 
-/** `sent`: a link is on its way to the new address. `changed`: it holds already. */
+/** `sent`: a link was sent to the new address. `changed`: the change has taken effect. */
 export const changeEmail = (email: string) => unwrap(api.settings.email.post({ email }))
 export const confirmEmail = (token: string) => unwrap(api.settings.email.confirm.post({ token }))
 
-/** Every other session ends with it, and this one goes on under a new cookie. Apps end too, unless they are kept. */
+/** Ends all other sessions; this one continues with a new cookie. Also disconnects apps, unless they are kept. */
 export const changePassword = (currentPassword: string, newPassword: string, keepApps: boolean) =>
   callJson(`/api/auth/change-password${keepApps ? '?apps=keep' : ''}`, { body: { currentPassword, newPassword } })
 
@@ -30,10 +30,10 @@ export const endOtherSessions = (keepApps: boolean) =>
   unwrap(api.settings.sessions['end-others'].post(undefined, { query: keepApps ? { apps: 'keep' } : {} }))
 export const closeAccount = (email: string) => unwrap(api.settings.close.post({ email }))
 
-/** Asks for a link that sets a new password; answered alike whoever asks. */
+/** Requests a link to set a new password. The response is the same whether or not the account exists. */
 export const requestPasswordReset = (email: string) => callJson('/api/auth/request-password-reset', { body: { email } })
 export const resetPassword = (token: string, newPassword: string) =>
   callJson('/api/auth/reset-password', { body: { token, newPassword } })
 
-/** Where the browser fetches everything that is kept of this owner, as a file. */
+/** The URL where the browser downloads everything stored about the owner. */
 export const EXPORT_PATH = '/api/settings/export'

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { api, unwrap } from '../client/client.ts'
 
-/** The balance in its parts, and how it can be topped up. Keys begin with `billing`, which the events of money renew. */
+/** The balance with its breakdown, and the top-up methods. Query keys start with `billing`, which money events invalidate. */
 export const billingQuery = queryOptions({
   queryKey: ['billing'],
   queryFn: () => unwrap(api.billing.get()),
@@ -12,7 +12,7 @@ export const topUpsQuery = queryOptions({
   queryFn: () => unwrap(api.topups.get({ query: { limit: 50 } })),
 })
 
-/** Payments for one request, over all payers: for operators. */
+/** Pay-per-request payments of all payers, for operators. */
 export const paymentsQuery = queryOptions({
   queryKey: ['billing', 'payments'],
   queryFn: () => unwrap(api.payments.get({ query: { limit: 50 } })),
@@ -40,7 +40,7 @@ function paymentPage() {
   return unwrap(api.payments.get())
 }
 
-/** What each operation costs this account now. */
+/** The current price of each operation for this account. */
 export const pricesQuery = queryOptions({
   queryKey: ['prices'],
   queryFn: async () => (await unwrap(api.prices.get())).prices,

@@ -1,10 +1,13 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api, unwrap } from '../client/client.ts'
 
-/** The tier's numbers, and what each key has left of this minute. */
+/** The tier's limits, and what each key has left in the current minute. */
 export const limitsQuery = queryOptions({ queryKey: ['limits'], queryFn: () => unwrap(api.limits.get()) })
 
-/** The owner's requests for higher limits, newest first. Their key begins with `limits`, so that a decision's event renews them. */
+/**
+ * The owner's requests for higher limits, newest first. The query key starts with `limits`, so that the event of a decision
+ * refreshes it.
+ */
 export const limitRequestsQuery = queryOptions({
   queryKey: ['limits', 'requests'],
   queryFn: () => unwrap(api['limit-requests'].get({ query: { limit: 20 } })),

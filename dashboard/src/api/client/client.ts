@@ -3,12 +3,12 @@ import type { App } from '../../../../server/app.ts'
 import { noResponse, parseFailure } from './failure.ts'
 
 /**
- * The server's own API, typed by the server. `parseDate` is off: else every text that looks like a date, a key NAMED
- * 2026-11-21 included, would arrive as a Date.
+ * The dashboard's API client, typed by the server. `parseDate` is off, because it would turn any text that looks like a date into
+ * a Date, such as a key named 2026-11-21.
  */
 export const api = treaty<App>(window.location.origin, { parseDate: false }).api
 
-/** The data of an answer; throws `ApiFailure` for every other one. */
+/** The data of a successful response. Throws `ApiFailure` for any other. */
 export async function unwrap<R extends { data: unknown; error: unknown }>(
   call: Promise<R>,
 ): Promise<NonNullable<R['data']>> {
@@ -18,14 +18,14 @@ export async function unwrap<R extends { data: unknown; error: unknown }>(
   if (error !== null && error !== undefined) {
     const status = Reflect.get(Object(error), 'status')
     const value = Reflect.get(Object(error), 'value')
-    // Eden makes a 503 of its own out of a fetch that failed.
+    // Eden reports a failed fetch as a 503 of its own.
     throw value instanceof Error || typeof status !== 'number' ? noResponse() : parseFailure(status, value)
   }
   if (data === null || data === undefined) throw noResponse()
   return data
 }
 
-/** A JSON call of a route that the types do not know, such as those of the sign-in library. Throws `ApiFailure`. */
+/** Calls a JSON route that the types do not cover, such as those of the sign-in library. Throws `ApiFailure`. */
 export async function callJson(path: string, init: { method?: string; body?: unknown } = {}): Promise<unknown> {
   const response = await fetch(path, {
     method: init.method ?? (init.body === undefined ? 'GET' : 'POST'),

@@ -1,12 +1,12 @@
 import { FAILURE_TEXT } from '../../messages/failures.ts'
 
-/** A wrong field of what was sent, as the server names it. */
+/** An invalid field, as the server names it. */
 export interface FieldFailure {
   readonly param: string
   readonly rule: string
 }
 
-/** Why a call of the dashboard did not succeed. `status` 0: the server did not answer at all. */
+/** Why a call of the dashboard failed. `status` is 0 if there was no response. */
 export class ApiFailure extends Error {
   readonly status: number
   readonly code: string
@@ -31,7 +31,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** The failure of an answer with this status and body; any body, also none. `retryAfter` is the header's. */
+/** Parses the failure of a response, whatever its body. `retryAfter` is the header. */
 export function parseFailure(status: number, body: unknown, retryAfter: string | null = null): ApiFailure {
   const error = member(body, 'error')
   const message = member(error, 'message')
@@ -40,7 +40,7 @@ export function parseFailure(status: number, body: unknown, retryAfter: string |
   const details = member(error, 'details')
   return new ApiFailure({
     status,
-    // An upstream's own refusal may have no code, but a message.
+    // An upstream's own error may have a message but no code.
     code: codeOf(error) ?? (typeof message === 'string' ? 'refused' : 'no_response'),
     message: typeof message === 'string' ? message : FAILURE_TEXT.unreadable(status),
     requestId: typeof requestId === 'string' ? requestId : null,
@@ -49,22 +49,22 @@ export function parseFailure(status: number, body: unknown, retryAfter: string |
   })
 }
 
-/** The failure of a call that got no answer: server away, network cut, answer unreadable. */
+/** The failure of a call without a readable response: the server or the network is down. */
 export function noResponse(): ApiFailure {
   return new ApiFailure({ status: 0, code: 'no_response', message: FAILURE_TEXT.noResponse })
 }
 
-/** What was thrown, as a failure. */
+/** Converts anything that was thrown into a failure. */
 export function toFailure(error: unknown): ApiFailure {
   return error instanceof ApiFailure ? error : noResponse()
 }
 
-/** What became of a question or a change; null while nothing is wrong. */
+/** The failure of a query or mutation; null if it has not failed. */
 export function failureFrom({ error }: { readonly error: Error | null }): ApiFailure | null {
   return error && toFailure(error)
 }
 
-/** Google's form has the status as its code, and ours as the reason in its details. */
+/** Google's error format puts the status in `code` and the gateway's code in `details`. */
 function codeOf(error: unknown): string | null {
   const [code, details] = [member(error, 'code'), member(error, 'details')]
   if (typeof code === 'string') return code

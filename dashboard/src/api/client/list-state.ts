@@ -1,6 +1,6 @@
 import { type ApiFailure, failureFrom } from './failure.ts'
 
-/** What TanStack Query gives for a question; of one that is asked page by page, also how to go on. */
+/** The state of a query, including the paging of an infinite one. */
 interface QueryState {
   readonly error: Error | null
   readonly refetch: () => Promise<unknown>
@@ -12,11 +12,11 @@ interface QueryState {
 interface ListState {
   readonly failure: ApiFailure | null
   readonly onRetry: () => void
-  /** Null where there is no more. */
+  /** Null on the last page. */
   readonly more: { readonly busy: boolean; readonly onMore: () => void } | null
 }
 
-/** How a list stands beside its rows: what went wrong and how to ask again, and whether there is more of it. */
+/** The state of a list besides its rows: its failure with a retry, and whether more pages follow. */
 export function listState(query: QueryState): ListState {
   const { hasNextPage = false, isFetchingNextPage = false, fetchNextPage } = query
   return {

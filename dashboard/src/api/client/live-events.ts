@@ -9,7 +9,7 @@ const FIRST_RETRY_MS = 1_000
 const MAX_RETRY_MS = 30_000
 const POLL_MS = 10_000
 
-/** Which answers an event makes old, by the first word of their query key. */
+/** The queries that an event invalidates, by the first part of their key. */
 const INVALIDATED_BY: Readonly<Record<string, readonly string[]>> = {
   call: ['requests', 'usage', 'keys', 'limits'],
   key: ['keys', 'social'],
@@ -19,7 +19,7 @@ const INVALIDATED_BY: Readonly<Record<string, readonly string[]>> = {
   topup: ['account', 'transactions', 'billing'],
 }
 
-/** Whether events arrive. `since` is when they stopped: what the screen shows may be older than that. */
+/** Whether events arrive. `since`: when they stopped; the data on the screen may be older than that. */
 export type LiveStatus =
   | { readonly state: 'live' | 'connecting' }
   | { readonly state: 'disconnected'; readonly since: number }
@@ -27,9 +27,8 @@ export type LiveStatus =
 export const liveStatus = new Signal<LiveStatus>({ state: 'connecting' })
 
 /**
- * Follows `/api/events` while the page is shown, and makes old what an event says has changed, once a second at most. While
- * the events are cut it asks again by the clock; when they are back everything on the screen is asked anew. Stop it with the
- * function that it gives.
+ * Follows `/api/events` while the page is visible and invalidates the queries that an event affects, at most once per second.
+ * Polls while disconnected, and refreshes everything after reconnecting. Returns a function that stops it.
  */
 export function subscribeToEvents(queries: QueryClient): () => void {
   const subscription = new EventSubscription(queries)
@@ -69,7 +68,7 @@ class EventSubscription {
     source.addEventListener('missed', () => void this.queries.invalidateQueries())
   }
 
-  /** Hidden pages hold no connection: a browser has six of them per server. */
+  /** Hidden pages close their connection, because a browser allows only six per server. */
   close(): void {
     this.source?.close()
     this.source = null
@@ -82,7 +81,7 @@ class EventSubscription {
     this.pollTimer = undefined
     this.retryMs = FIRST_RETRY_MS
     liveStatus.set({ state: 'live' })
-    // What happened between two connections was told to nobody.
+    // Events between two connections were missed.
     if (this.wasOpen) void this.queries.invalidateQueries()
     this.wasOpen = true
   }
@@ -92,7 +91,7 @@ class EventSubscription {
     this.source = null
     if (liveStatus.value.state !== 'disconnected') liveStatus.set({ state: 'disconnected', since: Date.now() })
     this.wasOpen = true
-    // Tells at once when it is the session that ended.
+    // Shows immediately if the reason is that the session ended.
     void this.queries.invalidateQueries({ queryKey: accountQuery.queryKey })
     this.pollTimer ??= setInterval(() => void this.queries.invalidateQueries(), POLL_MS)
     this.retryTimer = setTimeout(() => this.open(), this.retryMs)
@@ -104,7 +103,7 @@ class EventSubscription {
     for (const key of INVALIDATED_BY[name] ?? []) this.stale.add(key)
     if (this.flushTimer !== undefined) return
     this.flush()
-    // Once more a second later: the row of a call that was not charged follows its event.
+    // Again a second later, because the row of a call that was not charged is written after its event.
     for (const key of INVALIDATED_BY[name] ?? []) this.stale.add(key)
     this.flushTimer = setTimeout(() => {
       this.flushTimer = undefined
@@ -117,7 +116,7 @@ class EventSubscription {
     this.stale.clear()
   }
 
-  /** The balance is shown from the event itself; the rest of the account is asked for. */
+  /** Shows the balance from the event itself; the rest of the account is fetched. */
   private showBalance(data: string): void {
     const balance = balanceIn(data)
     if (balance === null) return

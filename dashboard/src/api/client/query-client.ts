@@ -10,14 +10,14 @@ function onError(error: unknown): void {
   if (code === 'recent_sign_in_required') recentSignInRequired.set(true)
 }
 
-/** What was refused stays refused; what was not answered is asked again, twice at most. Writes are never repeated. */
+/** Refusals are final. Calls without a response are retried at most twice. Writes are never retried. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
   defaultOptions: {
     queries: {
       staleTime: 15_000,
-      // The server may be this very machine: the browser's idea of being online says nothing about it.
+      // The gateway may run on this machine, so it can be reachable while the browser is offline.
       networkMode: 'always',
       retry: (failures, error) => failures < MAX_RETRIES && !isRefusal(toFailure(error).status),
       retryDelay: (attempt) => 500 * 2 ** attempt,

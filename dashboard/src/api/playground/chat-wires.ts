@@ -1,30 +1,30 @@
 import { type ApiFailure, parseFailure } from '../client/failure.ts'
 
-/** The wires that a model can be talked to in. */
+/** The API formats in which a model can be called. */
 export const ENDPOINT_TYPES = ['chat_completions', 'messages', 'generate_content'] as const
 export type EndpointType = (typeof ENDPOINT_TYPES)[number]
 
-/** One thing that was said. */
+/** One message of a conversation. */
 export interface ChatMessage {
   readonly role: 'user' | 'assistant'
   readonly text: string
 }
 
-/** What a model is asked, in no vendor's words. */
+/** A request to a model, independent of the API format. */
 export interface ChatRequest {
   readonly model: string
   readonly system: string
   readonly messages: readonly ChatMessage[]
   readonly temperature: number | null
-  /** Null: the gateway's own cap. */
+  /** Null: the gateway's default cap. */
   readonly maxTokens: number | null
   readonly stream: boolean
 }
 
-/** What an event of a stream, or a whole plain answer, brings. */
+/** What one stream event, or a complete response, contains. */
 export interface ChatChunk {
   readonly text: string
-  /** The answer ended because it may not be longer. */
+  /** The response stopped at the maximum number of output tokens. */
   readonly capped: boolean
   readonly failure: ApiFailure | null
 }
@@ -33,15 +33,15 @@ interface ChatWire {
   path(request: ChatRequest): string
   body(request: ChatRequest): Readonly<Record<string, unknown>>
   text(json: unknown): string
-  /** Why the answer ended; null where it goes on. */
+  /** Why the response ended; null if it continues. */
   ending(json: unknown): unknown
 }
 
-/** Anthropic takes no call without a cap. */
+/** Anthropic requires a cap in every request. */
 const MESSAGES_CAP = 1024
 const CAPPED = ['length', 'max_tokens', 'MAX_TOKENS']
 
-/** Each vendor's way to write a chat; the gateway translates none into another. */
+/** How each vendor's format writes a chat. The gateway does not translate between formats. */
 export const CHAT_WIRES: Readonly<Record<EndpointType, ChatWire>> = {
   chat_completions: {
     path: () => '/v1/chat/completions',
@@ -91,7 +91,7 @@ export const CHAT_WIRES: Readonly<Record<EndpointType, ChatWire>> = {
     }),
     text: (json) =>
       listAt(json, 'candidates', 0, 'content', 'parts')
-        // What a model thinks is not what it answers.
+        // Skips the parts with the model's reasoning.
         .filter((part) => at(part, 'thought') !== true)
         .map(partText)
         .join(''),
@@ -99,7 +99,10 @@ export const CHAT_WIRES: Readonly<Record<EndpointType, ChatWire>> = {
   },
 }
 
-/** What the JSON of an event or of a whole answer brings. A failure behind the 200 of a stream is one in every wire. */
+/**
+ * Parses the JSON of a stream event or a complete response. A failure after the 200 of a stream has the same form in every
+ * format.
+ */
 export function parseChunk(type: EndpointType, json: unknown): ChatChunk {
   const wire = CHAT_WIRES[type]
   const failure = at(json, 'error') === undefined ? null : parseFailure(502, json)

@@ -4,22 +4,22 @@ import { ApiFailure, noResponse, parseFailure, toFailure } from '../client/failu
 import { CHAT_WIRES, type ChatChunk, type ChatRequest, type EndpointType, parseChunk } from './chat-wires.ts'
 import { type Payer, send } from './try-call.ts'
 
-/** How a call of a model ended, as the caller saw it. */
+/** How a call of a model ended. */
 export interface ChatCompletion {
-  /** The id that the call is found by, whatever came of it. */
+  /** The request id, by which the call can be found however it ended. */
   readonly id: string
   readonly text: string
   readonly capped: boolean
   readonly stopped: boolean
   readonly failure: ApiFailure | null
   readonly ms: number
-  /** Until the first text; null where none came. */
+  /** Time to the first text; null if there was none. */
   readonly firstMs: number | null
 }
 
 /**
- * Asks a model, and tells its answer as it comes. Every end is an end: refusals, failures in the middle, and the caller's own
- * stop by `signal`, which the gateway passes on to the model.
+ * Sends a request to a model and reports its response as it arrives. Never rejects: the result also covers refusals, failures
+ * within the stream, and the caller's own stop through `signal`, which the gateway forwards to the model.
  */
 export async function sendChat(
   type: EndpointType,
@@ -28,7 +28,7 @@ export async function sendChat(
   watch: { readonly signal: AbortSignal; readonly onText: (text: string) => void },
 ): Promise<ChatCompletion> {
   const wire = CHAT_WIRES[type]
-  // Known before the answer is: a call that is stopped before it is found as well.
+  // Chosen here, so that a call that is stopped before its response can be found too.
   const id = `playground-${crypto.randomUUID()}`
   const startedAt = performance.now()
   const elapsed = () => Math.round(performance.now() - startedAt)
@@ -56,7 +56,7 @@ export async function sendChat(
   return { id, ...seen, stopped: watch.signal.aborted, ms: elapsed() }
 }
 
-/** The JSON of each event of a stream, or of the one plain answer. Throws `ApiFailure` for what is no success. */
+/** The JSON of each event of a stream, or of a complete response. Throws `ApiFailure` if the call failed. */
 async function* readChunks(response: Response): AsyncGenerator<unknown, void> {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
   if (!response.ok || !isStream || !response.body) {
@@ -81,8 +81,8 @@ const TRIES = 40
 const PAUSE_MS = 250
 
 /**
- * What a call came to, once it is written down: at once after its last byte, a moment after it was stopped. Null when nothing
- * was found in ten seconds. With a pasted key its account is asked, which may be another one.
+ * The recorded call: available right after its last byte, or shortly after it was stopped. Null if it was not found within ten
+ * seconds. For a pasted key, it is looked up with that key, which may belong to another account.
  */
 export async function findRecordedCall(payer: Payer, id: string): Promise<RecordedCall | null> {
   for (let tries = 0; tries < TRIES; tries++) {

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { api, unwrap } from '../client/client.ts'
 import type { EndpointType } from './chat-wires.ts'
 
-/** Every model of this gateway, by id. */
+/** All models of this gateway, by id. */
 export const modelsQuery = queryOptions({ queryKey: ['models'], queryFn: async () => (await fetchModels()).data })
 
 export type OfferedModel = Awaited<ReturnType<typeof fetchModels>>['data'][number]
@@ -11,7 +11,10 @@ function fetchModels() {
   return unwrap(api.models.get())
 }
 
-/** What a call with this body comes to at most, as the gateway itself holds it. Free, and not a request of any key. */
+/**
+ * The maximum cost of a call with this body, which is the amount that the gateway would hold. Free, and does not count as a
+ * request.
+ */
 export const estimateQuery = (type: EndpointType, model: string, body: object) =>
   queryOptions({
     queryKey: ['estimate', type, model, body],

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { callJson } from '../client/client.ts'
 
-/** One thing that an operation takes, out of the gateway's own document. */
+/** A parameter of an operation, from the gateway's OpenAPI document. */
 export interface OperationField {
   readonly name: string
   readonly location: 'query' | 'header' | 'path' | 'body'
@@ -23,16 +23,16 @@ export interface GatewayOperation {
   readonly group: string
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** USD of one unit by the catalogue, where it is fixed. */
+  /** The catalogue price of one unit in USD, if it is fixed. */
   readonly price: string | null
-  /** The name that it goes by in prices and reports; null where nothing is charged by the piece. */
+  /** Its name in prices and reports; null if it is not charged per unit. */
   readonly name: string | null
   readonly fields: readonly OperationField[]
-  /** A body that is more than a list of fields: an example to change. */
+  /** An example body to edit, if the body is more than a flat list of fields. */
   readonly exampleBody: string | null
 }
 
-/** Everything that a key can call, out of `/openapi.json`, so that a new operation is here by itself. */
+/** All operations that a key can call, from `/openapi.json`, so that new operations appear automatically. */
 export const operationsQuery = queryOptions({
   queryKey: ['operations'],
   queryFn: async () => operationsOf(await callJson('/openapi.json')),
@@ -73,7 +73,7 @@ function operationOf(document: unknown, path: string, method: 'GET' | 'POST', op
   }
 }
 
-/** A field, or null when it is more than one value. */
+/** The field of a parameter; null if it has more than one value. */
 function fieldOf(parameter: unknown): OperationField | null {
   const schema = member(parameter, 'schema')
   const location = member(parameter, 'in')
@@ -115,7 +115,7 @@ function typeOf(type: unknown, choices: readonly unknown[]): OperationField['typ
   }
 }
 
-/** Of "one text or several": several can be one. */
+/** For "a string or a list of strings": the list, because it covers both. */
 function firstType(schema: unknown): unknown {
   const ways = [...list(member(schema, 'anyOf')), ...list(member(schema, 'oneOf'))].map((way) => member(way, 'type'))
   return ways.includes('array') ? 'array' : ways[0]

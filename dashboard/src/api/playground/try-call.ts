@@ -2,7 +2,7 @@ import type { TriedCall } from '../../../../server/http/playground/record.ts'
 import type { Sample } from '../../sample.ts'
 import { type ApiFailure, noResponse, parseFailure } from '../client/failure.ts'
 
-/** A call to try: where, with what, and who pays. */
+/** A call to try. */
 export interface TryCall {
   readonly method: 'GET' | 'POST'
   /** Path and query. */
@@ -12,7 +12,7 @@ export interface TryCall {
   readonly payer: Payer
 }
 
-/** One of the owner's keys, by the session; a key that was pasted, kept in memory only; or nobody. */
+/** Who pays: one of the owner's keys, through the session; a pasted key, kept only in memory; or nobody. */
 export type Payer =
   | { readonly kind: 'account_key'; readonly keyId: string }
   | { readonly kind: 'pasted_key'; readonly secret: string }
@@ -26,13 +26,13 @@ export interface TryResponse {
   readonly retryAfterSeconds: number | null
   readonly headers: readonly (readonly [string, string])[]
   readonly text: string
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   readonly json: unknown
   /** Null for a success. */
   readonly failure: ApiFailure | null
 }
 
-/** Makes the call. Every answer is an answer, refusals too; throws only when there was none. */
+/** Makes the call. Resolves to any response, including refusals; throws only if there was none. */
 export async function tryCall(call: TryCall): Promise<TryResponse> {
   const startedAt = performance.now()
   const response = await send(call).catch(() => {
@@ -60,7 +60,7 @@ export async function tryCall(call: TryCall): Promise<TryResponse> {
 const SHOWN =
   /^(x-ratelimit-|x-cost|x-gateway-request-id|x-request-id|api-version|retry-after|www-authenticate|content-type)/
 
-/** Sends the call; `signal` ends it, also in the middle of its answer. */
+/** Sends the call. `signal` aborts it, even while the response is arriving. */
 export function send(call: TryCall, signal: AbortSignal | null = null): Promise<Response> {
   const { method, path, headers, body, payer } = call
   const content = body === undefined ? {} : { body: JSON.stringify(body) }
@@ -91,7 +91,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Sends a sample from this page, with its own key and without the session's cookie. Throws `ApiFailure` when it is refused. */
+/** Sends a sample from this page with its own key and without the session cookie. Throws `ApiFailure` if it is refused. */
 export async function runSample({ method, url, headers, body, key }: Sample): Promise<void> {
   const bearer = key && 'secret' in key ? { authorization: `Bearer ${key.secret}` } : {}
   const response = await fetch(url, {

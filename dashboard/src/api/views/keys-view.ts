@@ -4,17 +4,17 @@ const STATUSES: readonly KeyStatus[] = ['active', 'disabled', 'expired', 'exhaus
 const SORTS = ['name', 'status', 'spent', 'last_used'] as const
 const ORDERS = ['asc', 'desc'] as const
 
-/** A view of the list of keys; with `create` the form of a new one is open. */
+/** The state of the key list. `create` opens the form for a new key. */
 export interface KeysView extends KeysFilter {
   readonly create?: true | undefined
 }
 
-/** Out of the address of the page; what is none of ours is left out. */
+/** Parses the state from the URL. Unknown values are dropped. */
 export function keysView(search: Record<string, unknown>): KeysView {
   const q = search['q']
   return {
     status: STATUSES.find((value) => value === search['status']),
-    // A search for digits comes back from the address as a number.
+    // The router parses a search for digits as a number.
     q: typeof q === 'string' || typeof q === 'number' ? String(q).slice(0, 64) || undefined : undefined,
     sort: SORTS.find((value) => value === search['sort']),
     order: ORDERS.find((value) => value === search['order']),

@@ -1,6 +1,6 @@
-/** What the playground shows; it stands in its address, never with a key. */
+/** The state of the playground, stored in the URL. Never contains a key. */
 export interface PlaygroundView {
-  /** Where a model is talked to; without it, one endpoint is tried. */
+  /** Set for the chat with a model; absent for a single endpoint. */
   readonly view?: 'chat' | undefined
   readonly model?: string | undefined
   readonly operation?: string | undefined
@@ -9,7 +9,7 @@ export interface PlaygroundView {
 
 const MAX_FIELDS = 40
 
-/** Out of the address of the page; what is none of ours is left out. */
+/** Parses the state from the URL. Unknown values are dropped. */
 export function playgroundView(search: Record<string, unknown>): PlaygroundView {
   const { operation, values, view, model } = search
   const given = typeof values === 'object' && values !== null ? Object.entries(values).slice(0, MAX_FIELDS) : []
@@ -17,7 +17,7 @@ export function playgroundView(search: Record<string, unknown>): PlaygroundView 
     view: view === 'chat' ? 'chat' : undefined,
     model: typeof model === 'string' ? model.slice(0, 128) || undefined : undefined,
     operation: typeof operation === 'string' ? operation : undefined,
-    // Figures come back from the address as numbers.
+    // The router parses digits as numbers.
     values: given.length === 0 ? undefined : Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
   }
 }

@@ -1,4 +1,4 @@
-/** A span of time that usage is looked at over, in UNIX seconds, and how finely. */
+/** A period in UNIX seconds, and its bucket width. */
 export interface UsageSpan {
   readonly start: number
   readonly end: number
@@ -12,7 +12,10 @@ const HOUR = 3_600
 const HOURS: Partial<Record<RangeName, number>> = { '24h': 24, '7d': 168 }
 const DAYS: Partial<Record<RangeName, number>> = { '30d': 30, '90d': 90 }
 
-/** Ends with the minute, hour or day that is running, so that the same span is asked for until the next begins. Days are the viewer's. */
+/**
+ * Ends with the current minute, hour or day, so that the query stays the same until the next one starts. Days are in the viewer's
+ * time zone.
+ */
 export function spanOf(range: RangeName, nowMs: number): UsageSpan {
   if (range === '1h') {
     const end = (Math.floor(nowMs / 1000 / MINUTE) + 1) * MINUTE
@@ -26,7 +29,7 @@ export function spanOf(range: RangeName, nowMs: number): UsageSpan {
   return { start: midnight(nowMs, 1 - (DAYS[range] ?? 30)), end: midnight(nowMs, 1), width: '1d' }
 }
 
-/** Whole days, both named ones included. */
+/** Whole days, including both the first and the last. */
 export function customSpan(from: string, to: string): UsageSpan {
   const [first, last] = [Date.parse(`${from}T00:00:00`), Date.parse(`${to}T00:00:00`)]
   return {
@@ -36,12 +39,12 @@ export function customSpan(from: string, to: string): UsageSpan {
   }
 }
 
-/** The span of the same length right before. */
+/** The preceding period of the same length. */
 export function spanBefore({ start, end, width }: UsageSpan): UsageSpan {
   return { start: start - (end - start), end: start, width }
 }
 
-/** The start of a day of the viewer's, so many days from the day of `at`, in UNIX seconds. */
+/** The start of the viewer's day that is this many days after the day of `at`, in UNIX seconds. */
 export function midnight(at: number, days: number): number {
   const day = new Date(at)
   day.setHours(0, 0, 0, 0)

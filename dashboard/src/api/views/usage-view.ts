@@ -1,7 +1,7 @@
 import type { UsageFilter } from '../usage.ts'
 import { customSpan, type RangeName, spanOf, type UsageSpan } from './usage-range.ts'
 
-/** What of usage is shown; it stands in the address of the page, so that a link shows the same. */
+/** The state of the usage page, stored in the URL so that links show the same. */
 export interface UsageView {
   readonly range: RangeName | 'custom'
   readonly group: (typeof GROUPS)[number]
@@ -24,7 +24,7 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/
 const MAX_DAYS = 366
 const DAY_SECONDS = 86_400
 
-/** Out of the address of the page; what is none of ours is left out. */
+/** Parses the state from the URL. Unknown values are dropped. */
 export function usageView(search: Record<string, unknown>): UsageView {
   const text = (name: string) =>
     typeof search[name] === 'string' ? search[name].slice(0, 128) || undefined : undefined
@@ -44,7 +44,7 @@ export function usageView(search: Record<string, unknown>): UsageView {
   }
 }
 
-/** The span of a view, or null when its own dates are none. */
+/** The period of a view; null if its custom dates are invalid. */
 export function viewSpan({ range, from, to }: UsageView, nowMs: number): UsageSpan | null {
   if (range !== 'custom') return spanOf(range, nowMs)
   if (from === undefined || to === undefined) return null
@@ -56,7 +56,7 @@ export function viewFilter({ key, operation, status, model }: UsageView): UsageF
   return { key, operation, status, model }
 }
 
-/** Leaves out every filter, and nothing else of a view. */
+/** Removes all filters and nothing else. */
 export const NO_FILTER = { key: undefined, operation: undefined, status: undefined, model: undefined } as const
 
 export function isFiltered(view: UsageView): boolean {

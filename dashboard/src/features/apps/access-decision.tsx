@@ -8,7 +8,7 @@ import { Button } from '../../ui/button.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { LimitField, parseLimit } from './limit-field.tsx'
 
-/** What is asked for, the most it may spend, and yes or no. The limit stands before the access does. */
+/** The requested access, the spending limit, and the buttons to allow or deny. The limit comes first. */
 export function AccessDecision<T>({ clientId, scopes, limit, answer, onDone, children }: AccessDecisionProps<T>) {
   const [typed, setTyped] = useState(String(limit ?? ''))
   const wanted = parseLimit(typed)
@@ -40,14 +40,14 @@ export function AccessDecision<T>({ clientId, scopes, limit, answer, onDone, chi
 type AccessDecisionProps<T> = {
   clientId: string
   scopes: readonly string[]
-  /** The limit that is there already. */
+  /** The current limit. */
   limit: number | null
   answer: (accept: boolean) => Promise<T>
   onDone: (answered: T) => void
   children?: ReactNode
 }
 
-/** What an app would be able to do, in words. Text only: nothing an app says of itself is a link or a picture. */
+/** What the app would be able to do. Plain text only: nothing that an app says about itself becomes a link or an image. */
 function AccessList({ scopes }: { scopes: readonly string[] }) {
   return (
     <div className="grid gap-2">

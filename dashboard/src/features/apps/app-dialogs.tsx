@@ -9,7 +9,7 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { LimitField, parseLimit } from './limit-field.tsx'
 
-/** Ends an app's access, or every app's where `app` is null. */
+/** Confirms disconnecting an app, or all apps if `app` is null. */
 export function DisconnectDialog({ app, onClose }: { app: ConnectedApp | null; onClose: () => void }) {
   const ending = useAppChange(
     () => (app ? disconnectApp(app.client_id) : disconnectAll()),

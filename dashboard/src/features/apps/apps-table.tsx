@@ -9,7 +9,7 @@ import { type Column, Table, type TableState } from '../../ui/layout/table.tsx'
 
 export type AppAction = { readonly kind: 'disconnect' | 'limit'; readonly app: ConnectedApp }
 
-/** Who has access, what it may do, and what it did; on a phone one card each. */
+/** The connected apps with their permissions and usage; cards on a phone. */
 export function AppsTable({
   state,
   onAction,

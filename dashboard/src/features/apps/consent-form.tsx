@@ -6,7 +6,7 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Loading } from '../../ui/feedback/states.tsx'
 import { AccessDecision } from './access-decision.tsx'
 
-/** An app's request, and the owner's answer. */
+/** An app's request, and the owner's decision. */
 export function ConsentForm({ request }: { request: string }) {
   const query = new URLSearchParams(request)
   const clientId = query.get('client_id') ?? ''
@@ -40,7 +40,7 @@ export function ConsentForm({ request }: { request: string }) {
   )
 }
 
-/** Shown, never followed: the browser goes only where the server says after it checked. */
+/** Only shown, never followed: the browser goes where the server sends it after its checks. */
 function redirectHost(query: URLSearchParams): string {
   const url = URL.parse(query.get('redirect_uri') ?? '')
   return url ? `${url.protocol}//${url.host}` : '-'

@@ -14,7 +14,7 @@ type Step =
   | { kind: 'decision'; code: string; request: DeviceRequest }
   | { kind: 'done'; allowed: boolean }
 
-/** The code of a device, then what it asks for, then the answer. */
+/** Asks for the code of a device, shows what it requests, and takes the decision. */
 export function DeviceForm({ code: given }: { code: string }) {
   const [step, setStep] = useState<Step>({ kind: 'code' })
   const looking = useMutation({
@@ -30,7 +30,7 @@ export function DeviceForm({ code: given }: { code: string }) {
     looking.mutate(String(new FormData(event.currentTarget).get('code')).replace(/[\s-]/g, '').toUpperCase())
   }
   const failure = failureFrom(looking)
-  // A code that was answered already is a success without a request to decide.
+  // For a code that was already decided, the server returns a success without a request.
   const wrong = looking.data ? TEXT.wrongCode : failure?.status === 400 ? failure.message : undefined
   return (
     <form onSubmit={onSubmit} className="grid gap-4">

@@ -4,7 +4,7 @@ import { typedUsd } from '../../ui/format/money.ts'
 
 const MICROS = 1_000_000
 
-/** The most an app may spend; empty is no limit of its own. */
+/** The spending limit of an app; empty means no limit. */
 export function LimitField({
   value,
   wrong,
@@ -29,7 +29,7 @@ export function LimitField({
   )
 }
 
-/** The typed amount in USD, null for none, or `wrong`. */
+/** The entered amount in USD, null for no limit, or `wrong`. */
 export function parseLimit(typed: string): number | null | 'wrong' {
   if (typed.trim() === '') return null
   const amount = typedUsd(typed)

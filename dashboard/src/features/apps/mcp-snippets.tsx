@@ -12,7 +12,7 @@ const AGENTS = [
 
 type Agent = (typeof AGENTS)[number]['value']
 
-/** The address that agents are given, ready to copy, and how well-known agents take it. */
+/** The MCP address to copy, and the settings for well-known agents. */
 export function McpSnippets({ url }: { url: string }) {
   const [agent, setAgent] = useState<Agent>('claude')
   return (
@@ -38,7 +38,7 @@ function snippet(agent: Agent, url: string): string {
       return `codex mcp add gateway --url ${url}\ncodex mcp login gateway`
     case 'vscode':
       return JSON.stringify({ servers: { gateway: { type: 'http', url } } }, null, 2)
-    // Its own address for the way back is refused by the OAuth server, so it goes by a key.
+    // The OAuth server rejects this agent's redirect URL, so it uses an API key.
     case 'cursor':
       return JSON.stringify(
         { mcpServers: { gateway: { url, headers: { Authorization: `Bearer \${env:GATEWAY_API_KEY}` } } } },

@@ -12,12 +12,12 @@ import { balanceUsd, costUsd } from '../../ui/format/money.ts'
 import { Figure, Figures } from '../../ui/layout/card.tsx'
 
 const GROWTH_MICROS = 500_000_000
-/** The pace is that of a week, and known after three days of it. */
+/** The runway is based on the spend of a week and is available after three days of use. */
 const DAYS = 7
 const FEW_DAYS = 3
 const DAY_SECONDS = 86_400
 
-/** What is left, how long it lasts, and what the next top-up changes. */
+/** The balance, how long it lasts, and what the next top-up changes. */
 export function BalanceFigures() {
   const billing = useQuery(billingQuery)
   const lasts = useLasting(billing.data?.available_micros_usd)
@@ -73,9 +73,9 @@ function Notice({ available, debt }: { available: number; debt: number }) {
   )
 }
 
-/** How long the balance lasts at the pace of the days since it was first drawn on this week. */
+/** How long the balance lasts at the current rate of spending: since the first charge, at most one week. */
 function useLasting(available: number | undefined): { readonly value: string; readonly text: string } {
-  // Whole hours, so that the question stays the same one while the page is open.
+  // Rounded to whole hours, so that the query stays the same while the page is open.
   const end = Math.ceil(Date.now() / 3_600_000) * 3600
   const params = {
     start_time: end - DAYS * DAY_SECONDS,

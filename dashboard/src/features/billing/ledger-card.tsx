@@ -35,7 +35,7 @@ function What({ line: { kind, description } }: { line: LedgerLine }) {
   )
 }
 
-/** Every movement of money on the account, newest first. */
+/** All transactions of the account, newest first. */
 export function LedgerCard() {
   const found = useInfiniteQuery(ledgerQuery)
   return (

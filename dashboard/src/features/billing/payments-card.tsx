@@ -46,7 +46,7 @@ function State({ payment: { state, error } }: { payment: OnePayment }) {
   )
 }
 
-/** Calls that were paid for by themselves, apart from accounts: operators see them. */
+/** Pay-per-request payments, for operators. */
 export function PaymentsCard() {
   const { data: account } = useQuery(accountQuery)
   const found = useQuery({ ...paymentsQuery, enabled: account?.operator === true })

@@ -13,7 +13,7 @@ import { balanceUsd, typedUsd } from '../../ui/format/money.ts'
 const LEAST = 1_000_000
 const MOST = 10_000_000_000
 
-/** The button and the dialog behind it. What was typed stays when it is refused. */
+/** The top-up button with its dialog. Input is kept if the server refuses it. */
 export function TopUpButton() {
   const [open, setOpen] = useState(false)
   return (

@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<TopUp>[] = [
   { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
 ]
 
-/** Money paid in: pending, then paid. A paid one with its reference is the receipt. */
+/** Top-ups with their status. A paid one with its reference serves as the receipt. */
 export function TopUpsCard() {
   const found = useQuery(topUpsQuery)
   return (

@@ -16,7 +16,7 @@ import { costUsd } from '../../ui/format/money.ts'
 import { useNow } from '../../ui/format/time.tsx'
 import { FirstRequestStatus } from '../../ui/requests/first-request-status.tsx'
 
-/** Save the key, run a request, see it arrive: from a key to live usage on one screen. */
+/** Save the key, make a request and see it arrive, on one screen. */
 export function FirstRunSteps({ keyId, secret, onSaved }: { keyId: string; secret: string; onSaved: () => void }) {
   const newest = useQuery(newestRequestsQuery(1, keyId)).data?.[0] ?? null
   const sample = firstRequest({ secret })
@@ -60,7 +60,7 @@ function Step({ number, title, children }: { number: number; title: string; chil
 
 const HOUR_SECONDS = 3_600
 
-/** What this hour cost, beside what there is to spend. */
+/** The requests and cost of this hour, and the balance. */
 function ThisHour() {
   const start = Math.floor(useNow() / 1000 / HOUR_SECONDS) * HOUR_SECONDS
   const params = { start_time: start, end_time: start + HOUR_SECONDS, bucket_width: '1h', timezone: TIME_ZONE } as const

@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { copyText } from '../../ui/code/copy-button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 
-/** Asks who leaves before the key was copied. */
+/** Asks for confirmation before leaving without having copied the key. */
 export function LeaveWithoutKey({
   secret,
   onStay,
@@ -15,7 +15,7 @@ export function LeaveWithoutKey({
   onFieldBlur: () => void
 }) {
   const shown = useRef<HTMLElement>(null)
-  // Where the browser forbids copying, the key is selected instead, and leaving waits.
+  // If the browser does not allow copying, the key is selected instead and the page stays open.
   const copyAndLeave = async () => {
     if ((await copyText(secret, shown.current)) === 'copied') onFieldBlur()
   }

@@ -3,13 +3,13 @@ import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import type { MenuEntry } from '../../ui/menus/menu-entry.ts'
 import { isReplaced } from './key-facts.tsx'
 
-/** What a dialog is opened for, and about which key. */
+/** An open dialog and its key. */
 export type KeyDialog =
   | { readonly kind: 'create' }
   | { readonly kind: 'edit'; readonly key: ApiKey; readonly focus?: 'limit' | 'expires' }
   | { readonly kind: 'rotate' | 'delete' | 'stop'; readonly key: ApiKey }
 
-/** What can be done with a key; `open` leads to a dialog, the rest is done at once. */
+/** The actions on a key. `open` opens a dialog; the others run immediately. */
 export interface KeyActions {
   readonly open: (dialog: KeyDialog) => void
   readonly toggle: (key: ApiKey) => void
@@ -34,7 +34,7 @@ const KEEP: KeyAction = { label: TEXT.keepLonger, run: (key, { keepLonger }) => 
 const USAGE: KeyAction = { label: TEXT.viewUsage, run: (key, { viewUsage }) => viewUsage(key) }
 const DELETE: KeyAction = { label: TEXT.remove, danger: true, run: (key, { open }) => open({ kind: 'delete', key }) }
 
-/** What a key's state asks for first; null while all is well. */
+/** The most urgent action for a key; null if there is none. */
 export function suggestedAction(key: ApiKey): KeyAction | null {
   if (key.status === 'disabled') return ENABLE
   if (isReplaced(key)) return STOP
@@ -43,7 +43,7 @@ export function suggestedAction(key: ApiKey): KeyAction | null {
   return null
 }
 
-/** Everything that can be done with a key in its state, and nothing that the server would refuse. */
+/** All actions that the server accepts in the key's current status. */
 export function availableActions(key: ApiKey): readonly KeyAction[] {
   if (key.status === 'revoked') return [USAGE]
   if (isReplaced(key)) return [STOP, KEEP, key.status === 'disabled' ? ENABLE : DISABLE, USAGE]

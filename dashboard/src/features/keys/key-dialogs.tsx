@@ -5,7 +5,7 @@ import { NewKeyDialog } from './new-key-dialog.tsx'
 import { RotateKeyDialog } from './rotate-key-dialog.tsx'
 import { DeleteKeyDialog, StopOldKeyDialog } from './stop-key-dialogs.tsx'
 
-/** The dialog that is open, if one is; a key that was just made is shown before it closes. */
+/** The open dialog, if any. The secret of a new key is shown before it closes. */
 export function KeyDialogs({ dialog, onClose }: { dialog: KeyDialog; onClose: () => void }) {
   const [made, setMade] = useState<CreatedKey | null>(null)
   if (made) return <NewKeyDialog made={made} onClose={onClose} />

@@ -17,12 +17,12 @@ const TONES: Record<ApiKey['status'], Tone> = {
   revoked: 'neutral',
 }
 
-/** Whether the key was replaced and still works. */
+/** Whether the key was replaced but still works. */
 export function isReplaced(key: ApiKey): key is ApiKey & { stops_at: string } {
   return key.replaced_by !== null && key.stops_at !== null && key.status !== 'revoked'
 }
 
-/** How the key stands, in a word. */
+/** The status of a key as a badge. */
 export function KeyStatusBadge({ apiKey }: { apiKey: ApiKey }) {
   const now = useNow()
   if (isReplaced(apiKey) && apiKey.status === 'active')
@@ -30,7 +30,7 @@ export function KeyStatusBadge({ apiKey }: { apiKey: ApiKey }) {
   return <Badge tone={TONES[apiKey.status]}>{TEXT.statuses[apiKey.status]}</Badge>
 }
 
-/** What the key has spent of what it may, in words and as a bar. */
+/** The key's spend and limit, as text and as a bar. */
 export function KeySpend({ apiKey }: { apiKey: ApiKey }) {
   const { spent_micros_usd: spent, spending_limit: limit } = apiKey
   if (limit === null) return <span className="whitespace-nowrap">{TEXT.noLimit(costUsd(spent))}</span>
@@ -44,13 +44,13 @@ export function KeySpend({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
-/** The least of what its limit leaves, what its budget leaves and what the account has, and which of them it is. */
+/** What a key can still spend: the lowest of its limit, its budget and the account balance, and which one it is. */
 export function KeyRemaining({ apiKey }: { apiKey: ApiKey }) {
   const { amount, bound } = useKeyRemaining(apiKey)
   return (
     <span className="grid">
       <span>{amount}</span>
-      <span className="small text-muted">{bound}</span>
+      <span className="small whitespace-nowrap text-muted">{bound}</span>
     </span>
   )
 }

@@ -10,7 +10,7 @@ import { INPUT } from '../../ui/field.tsx'
 import type { KeyActions } from './key-actions.ts'
 import { KeysTable } from './keys-table.tsx'
 
-/** All keys: searched, filtered, sorted, and what can be done with them. */
+/** All keys, with search, filters, sorting and actions. */
 export function KeysList({ view, onView, actions }: KeysListProps) {
   const list = useInfiniteQuery(keysQuery(view))
   const names = new Map(useQuery(keyNamesQuery).data?.names.map(({ id, name }) => [id, name]))
@@ -44,7 +44,7 @@ export function KeysList({ view, onView, actions }: KeysListProps) {
 
 type KeysListProps = { view: KeysView; onView: (view: KeysView) => void; actions: KeyActions }
 
-/** The same column again turns it round; another starts with its usual end. */
+/** Selecting the sorted column again reverses the order; another column starts with its default order. */
 function sortedBy(by: string, sort: string, down: boolean): Pick<KeysView, 'sort' | 'order'> {
   const columns = ['name', 'status', 'spent', 'last_used'] as const
   const column = columns.find((name) => name === by)

@@ -11,7 +11,7 @@ import { Menu } from '../../ui/menus/menu.tsx'
 import { type KeyActions, menuEntries, suggestedAction } from './key-actions.ts'
 import { KeyRemaining, KeySpend, KeyStatusBadge, keyHint, keyIps } from './key-facts.tsx'
 
-/** Keys and what can be done with them; on a phone one card each. */
+/** The keys with their actions; cards on a phone. */
 export function KeysTable({ state, actions, empty, sorting, onSort, names }: KeysTableProps) {
   return (
     <Table
@@ -34,7 +34,7 @@ type KeysTableProps = {
   empty: ReactNode
   sorting: Sorting
   onSort: (by: string) => void
-  /** Names by id, of keys that may not be on this page. */
+  /** Key names by id, including keys that are not on this page. */
   names: ReadonlyMap<string, string>
 }
 

@@ -13,7 +13,7 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { FirstRequestStatus } from '../../ui/requests/first-request-status.tsx'
 import type { CreatedKey } from './form/key-form.tsx'
 
-/** Shows a new key once. Neither Esc nor a press outside closes it: the key would be lost. */
+/** Shows a new key once. Neither Escape nor a click outside closes it, because the key would be lost. */
 export function NewKeyDialog({ made, onClose }: { made: CreatedKey; onClose: () => void }) {
   const newest = useQuery(newestRequestsQuery(1, made.key.id)).data?.[0] ?? null
   const sample = firstRequest({ secret: made.secret })

@@ -13,7 +13,7 @@ import { useKeysRefresh } from './use-key-actions.ts'
 const DAY_SECONDS = 86_400
 const HOUR_MS = 3_600_000
 
-/** Makes the successor of a key; how long the old one goes on is chosen here. */
+/** Creates the successor of a key, with a choice of when the old key stops. */
 export function RotateKeyDialog({ apiKey, onClose, onCreated }: RotateProps) {
   const [grace, setGrace] = useState(DAY_SECONDS)
   const rotating = useMutation({

@@ -11,7 +11,7 @@ import { useKeysRefresh } from './use-key-actions.ts'
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
-/** Deletes a key for good. One that was used lately is named once more, by typing. */
+/** Deletes a key permanently. For a recently used key, its name must be typed to confirm. */
 export function DeleteKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const [typed, setTyped] = useState('')
   const recentlyUsed = apiKey.last_used_at !== null && Date.now() - Date.parse(apiKey.last_used_at) < WEEK_MS
@@ -46,7 +46,7 @@ export function DeleteKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: 
   )
 }
 
-/** Ends the grace of a key that was replaced. */
+/** Ends the grace period of a replaced key. */
 export function StopOldKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const stopping = useMutation({
     mutationFn: () => changeKey(apiKey.id, { stops_at: new Date().toISOString() }),

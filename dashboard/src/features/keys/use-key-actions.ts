@@ -14,7 +14,7 @@ interface ListPage {
   readonly keys: readonly ApiKey[]
 }
 
-/** What can be done with keys, wherever they are shown. */
+/** The actions on keys, for any page that shows them. */
 export function useKeyActions(open: (dialog: KeyDialog) => void): KeyActions {
   const navigate = useNavigate()
   const toggle = useToggle()
@@ -32,13 +32,13 @@ export function useKeyActions(open: (dialog: KeyDialog) => void): KeyActions {
   }
 }
 
-/** After any change of a key: ask for keys anew, whatever came of it. */
+/** Refreshes all keys after a change, whether or not it succeeded. */
 export function useKeysRefresh() {
   const queries = useQueryClient()
   return { onSettled: () => queries.invalidateQueries({ queryKey: ['keys'] }) }
 }
 
-/** Shown at once, told with a way back, and taken back when the server does not take it. */
+/** Updates optimistically, offers undo, and reverts if the server refuses the change. */
 function useToggle() {
   const queries = useQueryClient()
   const { onSettled } = useKeysRefresh()

@@ -12,7 +12,7 @@ import { LimitRequestForm } from './limit-request-form.tsx'
 
 const TONES = { pending: 'warn', approved: 'ok', declined: 'bad' } as const
 
-/** Asks for more, one request at a time, and shows what became of those before. */
+/** Requests an increase, one at a time, and lists earlier requests with their decision. */
 export function IncreaseCard() {
   const query = useQuery(limitRequestsQuery)
   const requests = query.data?.requests

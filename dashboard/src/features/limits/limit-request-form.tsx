@@ -21,7 +21,7 @@ const ENDPOINTS = [
   { value: 'social', text: TEXT.social },
 ]
 
-/** Asks for higher limits. What was typed stays when it is refused. */
+/** The form to request higher limits. Input is kept if the server refuses it. */
 export function LimitRequestForm() {
   const queries = useQueryClient()
   const [errors, setErrors] = useState<Errors>({})

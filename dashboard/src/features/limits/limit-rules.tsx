@@ -1,7 +1,7 @@
 import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
 import { Card } from '../../ui/layout/card.tsx'
 
-/** What binds beside the tier, and how to behave at a limit. */
+/** The limits that apply besides the tier's, and how clients should handle them. */
 export function LimitRules() {
   return (
     <div className="grid gap-6 lg:grid-cols-2">

@@ -35,10 +35,10 @@ function useLimits() {
   return useQuery(limitsQuery)
 }
 
-/** What every key uses of this minute, as it happens. */
+/** The live usage of every key in the current minute. */
 export function LiveLimits() {
   const limits = useLimits()
-  // A window that has ended is empty again: nothing tells of it but the clock.
+  // A window that has ended counts as empty. No event announces it, so the clock is used.
   const reset = limits.data?.keys[0]?.requests.reset ?? 0
   useEffect(() => {
     if (reset === 0) return

@@ -13,7 +13,7 @@ import { Card } from '../../ui/layout/card.tsx'
 
 const GROWTH_MICROS = 500_000_000
 
-/** Which tier it is, what it gives, and what moves it up. */
+/** The current tier, its limits, and how to reach the next one. */
 export function TierCard() {
   const limits = useQuery(limitsQuery)
   const account = useQuery(accountQuery).data

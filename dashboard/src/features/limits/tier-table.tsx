@@ -16,7 +16,7 @@ interface Row {
   readonly concurrency: string
 }
 
-/** The server's own numbers (spec 8). */
+/** The server's own values (spec 8). */
 const TIERS: readonly Row[] = [
   ...(['free', 'starter', 'growth'] as const).map((tier) => {
     const { rpm, tpm, concurrency } = TIER_LIMITS[tier]
@@ -27,7 +27,7 @@ const TIERS: readonly Row[] = [
 
 const { tierColumns: HEADS } = TEXT
 
-/** What each tier gives, and which one this is. */
+/** The limits of each tier, with the current one marked. */
 export function TierTable() {
   const current = useQuery(limitsQuery).data?.tier
   const columns: readonly Column<Row>[] = [

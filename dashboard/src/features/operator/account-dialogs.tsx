@@ -7,13 +7,13 @@ import { RateLimitFields, readRateLimits } from './rate-limit-fields.tsx'
 
 type DialogProps = { account: AccountLine; onClose: () => void }
 
-/** Asks the operator for what belongs to the action. */
+/** The dialogs of the operator's actions on an account. */
 export function AccountDialog({ what, ...rest }: DialogProps & { what: 'grant' | 'limits' }) {
   return what === 'grant' ? <GrantDialog {...rest} /> : <LimitsDialog {...rest} />
 }
 
 function GrantDialog({ account, onClose }: DialogProps) {
-  // One reference per dialog: pressed twice, or again after a cut, it is booked once.
+  // One reference per dialog, so that a double click or a retry after a lost response books it once.
   const [reference] = useState(() => crypto.randomUUID())
   const action = useOperatorAction(
     (values: { usd: string; note: string }) => grant(account.id, { ...values, reference }),

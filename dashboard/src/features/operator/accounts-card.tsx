@@ -23,7 +23,7 @@ const { accountColumns: HEADS } = TEXT
 const MICROS = 1_000_000
 type OpenDialog = { what: 'grant' | 'limits'; account: AccountLine } | null
 
-/** Every account, found by a part of its address, with what an operator may do to it. */
+/** All accounts, with search and the operator's actions. */
 export function AccountsCard() {
   const [search, setSearch] = useState('')
   const [dialog, setDialog] = useState<OpenDialog>(null)

@@ -8,13 +8,13 @@ import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 
-/** What was typed, or what is wrong with it by the name of the control. */
+/** The parsed input, or the error of each invalid field by name. */
 export type FormResult<T> = { readonly values: T } | { readonly wrong: Readonly<Record<string, string>> }
 
-/** A dialog with a form of one action. `read` judges what was typed; the first wrong control gets the focus. */
+/** A dialog with the form of one action. `read` validates the input; the first invalid field gets the focus. */
 export function ActionForm<T>({ title, action, read, onClose, children }: ActionFormProps<T>) {
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
-  // Not the order's own state: a second press may come before the screen knows of the first.
+  // A ref instead of the mutation's state, because a second click can come before the next render.
   const sending = useRef(false)
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -47,7 +47,7 @@ export function ActionForm<T>({ title, action, read, onClose, children }: Action
 }
 
 type ActionFormProps<T> = {
-  /** Also what the button says. */
+  /** Also the label of the button. */
   title: string
   action: UseMutationResult<unknown, Error, T>
   read: (form: FormData) => FormResult<T>
@@ -59,7 +59,7 @@ export function readText(form: FormData, name: string): string {
   return String(form.get(name) ?? '').trim()
 }
 
-/** An operator's change: says that it is done, renews what the page shows, and closes what asked for it. */
+/** Runs an operator's change: shows a toast, refreshes the page, and closes the dialog. */
 export function useOperatorAction<T>(
   act: (values: T) => Promise<unknown>,
   done: string | ((values: T) => string),

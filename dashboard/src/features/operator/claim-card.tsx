@@ -8,7 +8,7 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 
-/** The form for the one-time token that makes this account operator. The token is never in an address. */
+/** The form for the one-time token that makes this account the operator. The token never appears in a URL. */
 export function ClaimCard() {
   const client = useQueryClient()
   const claiming = useMutation({

@@ -7,7 +7,7 @@ import { RateLimitFields, readRateLimits } from './rate-limit-fields.tsx'
 
 type DialogProps = { request: PendingLimitRequest; onClose: () => void }
 
-/** Asks the operator for what belongs to the decision. */
+/** The dialogs to approve or decline a request. */
 export function DecisionDialog({ how, ...rest }: DialogProps & { how: 'approve' | 'decline' }) {
   return how === 'approve' ? <ApproveDialog {...rest} /> : <DeclineDialog {...rest} />
 }

@@ -16,7 +16,7 @@ const DecisionDialog = lazy(() =>
 
 const { waitingColumns: HEADS } = TEXT
 
-/** Requests that wait for the operator's word. */
+/** The requests that await the operator's decision. */
 export function PendingRequestsCard() {
   const waiting = useQuery(pendingRequestsQuery)
   const [deciding, setDeciding] = useState<{ how: 'approve' | 'decline'; request: PendingLimitRequest } | null>(null)

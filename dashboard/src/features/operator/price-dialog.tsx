@@ -4,7 +4,7 @@ import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
 import { ActionForm, readText, useOperatorAction } from './action-form.tsx'
 
-/** A price of the operator's own, for everybody or for one account. */
+/** Overrides a price for all accounts or for one. */
 export function PriceDialog({
   operations,
   onClose,

@@ -22,7 +22,7 @@ interface Row {
 
 const { priceColumns: HEADS } = TEXT
 
-/** What is sold for how much: the catalogue's prices, and the operator's own before them. */
+/** The catalogue prices and the operator's overrides. */
 export function PricesCard() {
   const prices = useQuery(pricesQuery)
   const [setting, setSetting] = useState(false)
@@ -102,7 +102,7 @@ export function PricesCard() {
   )
 }
 
-/** The newest word on each operation and account counts; a price that was taken back is none. */
+/** Only the latest override per operation and account counts; one that was reset is none. */
 function rowsOf({ catalogue, prices }: NonNullable<ReturnType<typeof usePrices>>): Row[] {
   const isCustom = prices.flatMap(({ operation, account, usd }) =>
     usd === null ? [] : [{ operation, account, usd, isCustom: true }],

@@ -5,7 +5,7 @@ import { type FormResult, readText } from './action-form.tsx'
 
 const NAMES = ['rpm', 'tpm', 'concurrency'] as const
 
-/** Three whole numbers: what a key may do. */
+/** Requests per minute, tokens per minute and concurrency. */
 export function RateLimitFields({ values, errors }: { values: RateLimits; errors: Readonly<Record<string, string>> }) {
   return (
     <div className="grid gap-4 sm:grid-cols-3">

@@ -14,7 +14,7 @@ const { upstreamColumns: HEADS } = TEXT
 const TONES: Record<UpstreamLine['breaker'], Tone> = { closed: 'ok', open: 'bad', probing: 'warn' }
 const MAX_NAMED = 3
 
-/** Every upstream of the models: whether it gets calls, how often it failed, since when, and when it is tried again. */
+/** The model upstreams: status, failures, since when they fail, and the next attempt. */
 export function UpstreamsCard() {
   const upstreams = useQuery(upstreamsQuery)
   const columns: readonly Column<UpstreamLine>[] = [
@@ -64,7 +64,7 @@ function NextTry({ next_try_at: at, breaker }: UpstreamLine) {
   return breaker === 'probing' || Date.parse(at) <= now ? TEXT.nextCall : TEXT.nextTryOf(formatDateTime(at))
 }
 
-/** On a phone. */
+/** The card of an upstream on a phone. */
 function UpstreamCard({ line }: { line: UpstreamLine }) {
   const facts: readonly (readonly [string, ReactNode])[] = [
     [HEADS.failures, grouped(line.failures)],

@@ -21,7 +21,7 @@ interface Notice {
   readonly to: Pick<LinkProps, 'to' | 'params' | 'search'>
 }
 
-/** What an owner should look at, each with the way to it. The keys that were used last are looked through. */
+/** Problems that need the owner's attention, each with a link. Checks the most recently used keys. */
 export function Attention() {
   const now = useNow()
   const used = useInfiniteQuery(keysQuery({ sort: 'last_used' })).data?.pages[0]?.keys ?? []
@@ -69,7 +69,7 @@ function noticesOf(key: ApiKey, now: number): readonly Notice[] {
   ]
 }
 
-/** Told when many requests of the last hour were refused for limits or money. */
+/** Shown if many requests of the last hour were refused because of limits or balance. */
 function useRefusedShare(now: number): readonly Notice[] {
   const end = (Math.floor(now / 1000 / HOUR_SECONDS) + 1) * HOUR_SECONDS
   const params = {

@@ -11,7 +11,7 @@ import { Card } from '../../ui/layout/card.tsx'
 
 const STORAGE_KEY = 'first-steps-hidden'
 
-/** What a new owner does first, until it is done or hidden. */
+/** The first steps of a new owner, until they are done or hidden. */
 export function FirstSteps() {
   const [hidden, setHidden] = useState(() => getLocalItem(STORAGE_KEY) !== null)
   const requests = useQuery(newestRequestsQuery(10)).data

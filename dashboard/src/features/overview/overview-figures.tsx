@@ -8,7 +8,7 @@ import { balanceUsd, costUsd, grouped, percent, shortCount } from '../../ui/form
 import { useNow } from '../../ui/format/time.tsx'
 import { Figure, Figures } from '../../ui/layout/card.tsx'
 
-/** What is left, and what today cost. "Today" is the viewer's. */
+/** The balance and today's figures. "Today" is in the viewer's time zone. */
 export function OverviewFigures() {
   const account = useQuery(accountQuery).data
   const counts = useQuery(keyCountsQuery).data

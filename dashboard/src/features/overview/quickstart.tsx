@@ -3,7 +3,7 @@ import { firstRequest } from '../../sample.ts'
 import { SampleTabs } from '../../ui/code/sample-tabs.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 
-/** A first request to paste. The key stays in a variable. */
+/** A first request to paste. The key is read from an environment variable. */
 export function Quickstart() {
   return (
     <Card title={TEXT.quickstart}>

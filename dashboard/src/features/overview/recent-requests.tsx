@@ -8,7 +8,7 @@ import { NewestRequests } from '../../ui/requests/newest-requests.tsx'
 
 const ROWS = 10
 
-/** The newest requests, as they come. */
+/** The most recent requests, live. */
 export function RecentRequests() {
   const newest = useQuery(newestRequestsQuery(ROWS))
   const keyLabel = useKeyLabels()

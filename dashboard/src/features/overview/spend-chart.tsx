@@ -9,7 +9,7 @@ import { costUsd } from '../../ui/format/money.ts'
 import { useNow } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 
-/** What each key spent per day of a week. */
+/** The spend of each key per day over a week. */
 export function SpendChart() {
   const now = useNow()
   const span = { start: midnight(now, -6), end: midnight(now, 1), width: '1d' } as const

@@ -9,7 +9,7 @@ import { type ChatLanguage, chatCode } from './chat-code.ts'
 
 const LANGUAGES = (['curl', 'python', 'typescript'] as const).map((value) => ({ value, text: TEXT.languages[value] }))
 
-/** The call that the form describes, as code, always in step. */
+/** The request that the form describes, as code that follows every change. */
 export function ChatCodeCard({ type, request }: { type: EndpointType; request: ChatRequest }) {
   const [language, setLanguage] = useState<ChatLanguage>('curl')
   return (

@@ -4,11 +4,11 @@ import { snippet } from '../../sample.ts'
 export type ChatLanguage = 'curl' | 'python' | 'typescript'
 
 const KEY = 'GATEWAY_API_KEY'
-/** How a program of Node or Bun reads a variable; this page itself has none to read. */
+/** How a Node or Bun program reads an environment variable. This page has none. */
 const NODE_KEY = ['process', 'env', KEY].join('.')
 const PYTHON_KEY = `os.environ[${JSON.stringify(KEY)}]`
 
-/** A call of a model as code to paste and run: a shell with curl, or the official client of its wire. The key is a variable. */
+/** A model call as runnable code: curl, or the official client of the API format. The key comes from an environment variable. */
 export function chatCode(language: ChatLanguage, type: EndpointType, request: ChatRequest, origin: string): string {
   if (language === 'curl') return curl(type, request, origin)
   const { model, ...body } = { model: request.model, ...CHAT_WIRES[type].body({ ...request, stream: false }) }
@@ -18,13 +18,13 @@ export function chatCode(language: ChatLanguage, type: EndpointType, request: Ch
 function curl(type: EndpointType, request: ChatRequest, origin: string): string {
   const wire = CHAT_WIRES[type]
   const sample = { method: 'POST', url: origin + wire.path(request), body: wire.body(request), key: { variable: KEY } }
-  // Without it curl keeps what comes until its buffer is full.
+  // Without this, curl buffers its output.
   return request.stream ? snippet('curl', sample).replace('curl ', 'curl --no-buffer ') : snippet('curl', sample)
 }
 
 interface Call {
   readonly model: string
-  /** Without the model, and without the stream's own member. */
+  /** Without the model, and without the property that requests a stream. */
   readonly body: Readonly<Record<string, unknown>>
   readonly stream: boolean
   readonly origin: string
@@ -124,13 +124,16 @@ const TYPESCRIPT: Readonly<Record<EndpointType, Writer>> = {
     ),
 }
 
-/** Google's clients take what is beside the contents as one `config`. */
+/** Google's clients take everything besides the contents as one `config`. */
 function googleCall({ contents, generationConfig, ...beside }: Readonly<Record<string, unknown>>) {
   const config = { ...beside, ...Object(generationConfig) }
   return { contents, ...(Object.keys(config).length > 0 && { config }) }
 }
 
-/** Keyword arguments of Python, a line each. Of JSON only texts, numbers, lists and objects come here: Python reads them the same. */
+/**
+ * Keyword arguments in Python, one per line. The values are strings, numbers, lists and objects, which JSON and Python write
+ * alike.
+ */
 function keywords(members: Readonly<Record<string, unknown>>, stream = false): string {
   const given = Object.entries(members).map(([name, value]) => `    ${name}=${indented(literal(value), 4)},`)
   return lines('', ...given, ...(stream ? ['    stream=True,'] : []), '')

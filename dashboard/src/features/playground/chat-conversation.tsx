@@ -4,12 +4,12 @@ import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 
-/** What was said, and what is being said, as plain text: nothing that a model writes is taken for markup. */
+/** The messages, including the one being written, as plain text: markup from a model is never rendered. */
 export function ChatConversation({ messages, writing, model, onClear }: ConversationProps) {
   const log = useRef<HTMLDivElement>(null)
   const shown = writing === null ? messages : [...messages, { role: 'assistant' as const, text: writing }]
   const length = shown.reduce((sum, { text }) => sum + text.length, 0)
-  // What was said last is to be seen, whenever more was said.
+  // Scrolls to the end whenever text is added.
   useEffect(() => {
     if (log.current) log.current.scrollTop = log.current.scrollHeight
   }, [length])
@@ -22,13 +22,13 @@ export function ChatConversation({ messages, writing, model, onClear }: Conversa
           ref={log}
           role="log"
           aria-label={TEXT.conversation}
-          // Read out when it is whole, not word by word.
+          // Announced once it is complete, not word by word.
           aria-busy={writing !== null}
           tabIndex={0}
           className="grid max-h-120 content-start gap-4 overflow-y-auto"
         >
           {shown.map(({ role, text }, at) => (
-            // A conversation only grows at its end.
+            // Messages are only ever appended, so the index is a stable key.
             <article key={`${at} ${role}`} className="grid gap-1">
               <h3 className="small text-muted">{role === 'user' ? TEXT.you : model}</h3>
               <p className="wrap-anywhere whitespace-pre-wrap">
@@ -47,7 +47,7 @@ export function ChatConversation({ messages, writing, model, onClear }: Conversa
 
 type ConversationProps = {
   messages: readonly ChatMessage[]
-  /** The answer so far; null while none is under way. */
+  /** The response so far; null if none is being written. */
   writing: string | null
   model: string
   onClear: () => void

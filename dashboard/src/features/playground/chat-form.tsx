@@ -6,7 +6,7 @@ import { Choice, Field } from '../../ui/field.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { type ChatSettings, maxTokensLabel, maxTokensProblem, temperatureProblem } from './chat-settings.ts'
 
-/** Everything that a message is sent with. Ctrl or Cmd with Enter sends too; while an answer comes, the button stops it. */
+/** The form of a message. Ctrl+Enter or Cmd+Enter sends it; while a response arrives, the button stops it. */
 export function ChatForm(props: ChatFormProps) {
   const { model, settings, draft, shown, busy, onSettings } = props
   const submit = (event: FormEvent) => {
@@ -67,11 +67,11 @@ type ChatFormProps = {
   model: OfferedModel
   settings: ChatSettings
   draft: string
-  /** Whether what is missing is told. */
+  /** Whether to show the errors of missing fields. */
   shown: boolean
   busy: boolean
   sendWords: string
-  /** Which model; whom it is charged to. */
+  /** The choice of the model and of the payer. */
   choice: ReactNode
   payerField: ReactNode
   onSettings: (settings: ChatSettings) => void

@@ -9,7 +9,7 @@ import { Card } from '../../ui/layout/card.tsx'
 import { RequestFailure } from '../../ui/requests/request-failure.tsx'
 import type { ChatOutcome } from './use-chat.ts'
 
-/** How the last call ended: why it stopped, what it took, what it cost and how that came about. */
+/** The result of the last call: why it stopped, how long it took, and how its cost was calculated. */
 export function ChatResult({ outcome }: { outcome: ChatOutcome }) {
   const { completion, recorded } = outcome
   const { failure } = completion

@@ -8,7 +8,7 @@ import type { OfferedModel } from '../../api/playground/models.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { costUsd, grouped } from '../../ui/format/money.ts'
 
-/** What stands in the fields beside the conversation, as it was typed. */
+/** The settings beside the conversation, as entered. */
 export interface ChatSettings {
   readonly type: EndpointType
   readonly system: string
@@ -27,18 +27,18 @@ export const FIRST_SETTINGS: ChatSettings = {
 
 const MAX_TEMPERATURE = 2
 
-/** The wires that a model is spoken to in, in our order. */
+/** The API formats that a model supports, in display order. */
 export function typesOf(model: OfferedModel): readonly EndpointType[] {
   return ENDPOINT_TYPES.filter((type) => model.supported_endpoint_types.includes(type))
 }
 
-/** The chosen wire where the model speaks it, else the model's first. */
+/** The selected format if the model supports it, otherwise the model's first. */
 export function typeOf(model: OfferedModel, chosen: EndpointType): EndpointType {
   const types = typesOf(model)
   return types.includes(chosen) ? chosen : (types[0] ?? chosen)
 }
 
-/** What is wrong with a typed setting, or null. The server judges once more. */
+/** The error of a setting, or null. The server validates it again. */
 export function temperatureProblem(values: string): string | null {
   const value = Number(values)
   return values.trim() === '' || (value >= 0 && value <= MAX_TEMPERATURE) ? null : TEXT.temperatureWrong
@@ -55,7 +55,7 @@ export function maxTokensLabel({ max_output_tokens: most }: OfferedModel): strin
   return most === null ? null : grouped(most)
 }
 
-/** The question that the fields describe; what is wrong is left out, for the code beside the form. */
+/** The request that the settings describe. Invalid settings are left out, so that the code beside the form can be shown. */
 export function chatRequest(
   model: OfferedModel,
   settings: ChatSettings,
@@ -73,7 +73,7 @@ export function chatRequest(
   }
 }
 
-/** A price in USD per million tokens, as money is written here. */
+/** Formats a price in USD per million tokens. */
 export function formatPrice(usd: number): string {
   return costUsd(Math.round(usd * 1_000_000))
 }

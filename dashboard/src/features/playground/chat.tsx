@@ -17,7 +17,7 @@ import { ModelChoice } from './model-choice.tsx'
 import { DEFAULT_PAYER, PayerField, toPayer, usePayerKeys } from './payer-field.tsx'
 import { useChat } from './use-chat.ts'
 
-/** A conversation with any model of the gateway, charged to a key like any call of it. */
+/** A conversation with a model, charged to a key like any other call. */
 export function Chat({ chosen, onModel }: { chosen: string | undefined; onModel: (id: string) => void }) {
   const query = useQuery(modelsQuery)
   const models = query.data ?? []
@@ -34,7 +34,7 @@ export function Chat({ chosen, onModel }: { chosen: string | undefined; onModel:
   return <Conversation models={models} model={model} onModel={onModel} />
 }
 
-/** What stands for the message before one is written, in the code and in the estimate. */
+/** The placeholder message for the code and the estimate. */
 const NO_MESSAGE = 'Hello'
 
 function Conversation({ models, model, onModel }: ConversationProps) {
@@ -60,7 +60,7 @@ function Conversation({ models, model, onModel }: ConversationProps) {
     setDraft('')
     setShown(false)
     const accepted = await chat.send(type, request, payer)
-    // What brought nothing is to be sent again, unless something else was written meanwhile.
+    // If there was no response, puts the message back into the form, unless something else was typed meanwhile.
     if (!accepted) setDraft((now) => (now === '' ? message : now))
   }
   const forbidden =
@@ -101,7 +101,7 @@ type ConversationProps = { models: readonly OfferedModel[]; model: OfferedModel;
 
 const SETTLE_MS = 400
 
-/** The most that the call can cost, in micro-USD, asked once nothing was typed for a moment; null while it is not known. */
+/** The maximum cost of the call in micro-USD, fetched when typing pauses; null until it is known. */
 function useMostCost(type: EndpointType, request: ChatRequest): number | null {
   const body = CHAT_WIRES[type].body(request)
   const requestKey = JSON.stringify([type, request.model, body])
@@ -109,7 +109,7 @@ function useMostCost(type: EndpointType, request: ChatRequest): number | null {
   return useQuery({ ...estimateQuery(type, request.model, body), enabled }).data?.most_micros_usd ?? null
 }
 
-/** A value once it has not changed for so long; until then the one before. */
+/** A value that is updated only after it has not changed for some time. */
 function useDebounced<T>(value: T, ms: number): T {
   const [settled, setSettled] = useState(value)
   useEffect(() => {

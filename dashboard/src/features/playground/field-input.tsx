@@ -3,7 +3,7 @@ import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { type ControlProps, Field } from '../../ui/field.tsx'
 import { countCharacters, countWords, validateField } from './form-values.ts'
 
-/** One field of an operation, as its document describes it. What is left empty is not sent. */
+/** The input of one parameter. Empty parameters are not sent. */
 export function FieldInput({ field, value, shown, onChange }: FieldInputProps) {
   const problem = shown || (value ?? '') !== '' ? validateField(field, value) : null
   return (
@@ -20,7 +20,7 @@ export function FieldInput({ field, value, shown, onChange }: FieldInputProps) {
 type FieldInputProps = {
   field: OperationField
   value: string | undefined
-  /** Whether what is missing is told: the request was to be sent. */
+  /** Whether to show the error of a missing value, after an attempt to send. */
   shown: boolean
   onChange: (value: string) => void
 }

@@ -2,19 +2,19 @@ import type { GatewayOperation, OperationField } from '../../api/playground/oper
 import type { TryCall } from '../../api/playground/try-call.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 
-/** What was typed, by the name of the field; nothing for a field that is not sent. */
+/** The entered values by field name; empty for fields that are not sent. */
 export type FormValues = Readonly<Record<string, string>>
 
 export function countWords(text: string): number {
   return text.trim() === '' ? 0 : text.trim().split(/\s+/).length
 }
 
-/** Characters as the server counts them: by code point. */
+/** Counts characters as the server does: by code point. */
 export function countCharacters(text: string): number {
   return [...text].length
 }
 
-/** What is wrong with a field, or null. The server judges once more. */
+/** The error of a field, or null. The server validates it again. */
 export function validateField(field: OperationField, value: string | undefined): string | null {
   const { required, type, min, max, maxLength, maxWords } = field
   if (value === undefined || value.trim() === '') return required ? TEXT.needed : null
@@ -27,7 +27,7 @@ export function validateField(field: OperationField, value: string | undefined):
   return maxWords !== null && countWords(value) > maxWords ? TEXT.tooLong : null
 }
 
-/** The call that the form describes; null while its body is no JSON. */
+/** The call that the form describes; null if its body is not valid JSON. */
 export function buildCall(
   operation: GatewayOperation,
   values: FormValues,

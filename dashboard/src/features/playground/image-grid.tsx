@@ -1,9 +1,9 @@
-/** Pictures as a grid; each leads to the page that it is of. */
+/** Images as a grid. Each links to the page that shows it. */
 export function ImageGrid({ images }: { images: readonly FoundImage[] }) {
   return (
     <ul className="grid grid-cols-2 gap-3 sm:grid-cols-3">
       {images.map(({ title, preview, page }, at) => (
-        // Two results may show the same page.
+        // Two results can have the same page, so the index is part of the key.
         <li key={`${at} ${page}`}>
           <a
             href={page}
@@ -22,14 +22,14 @@ export function ImageGrid({ images }: { images: readonly FoundImage[] }) {
   )
 }
 
-/** A picture of an answer: its preview from our own origin, and the page that it is of. */
+/** An image of a response: its preview from our own origin, and the page that shows it. */
 export interface FoundImage {
   readonly title: string
   readonly preview: string
   readonly page: string
 }
 
-/** The pictures of an image search's answer; none in any other. */
+/** The images in a response; none unless it is an image search. */
 export function findImages(answer: unknown): readonly FoundImage[] {
   const results: unknown = Reflect.get(Object(answer), 'results')
   if (!Array.isArray(results)) return []
@@ -42,7 +42,7 @@ export function findImages(answer: unknown): readonly FoundImage[] {
   })
 }
 
-/** Pictures of other sites come through the gateway: no other site learns who looks. */
+/** Images of other sites are loaded through the gateway, so that those sites do not learn who views them. */
 function proxiedUrl(source: string): string | null {
   const url = URL.parse(source, window.location.origin)
   if (!url || !/^https?:$/.test(url.protocol)) return null

@@ -8,7 +8,7 @@ import { Field } from '../../ui/field.tsx'
 import { grouped } from '../../ui/format/money.ts'
 import { type ChatSettings, formatPrice, isFree, typeOf, typesOf } from './chat-settings.ts'
 
-/** Which model, what it costs, and in which wire it is spoken to where it speaks several. */
+/** The choice of a model and, if it supports several, of an API format, with its price. */
 export function ModelChoice({ models, model, settings, onModel, onSettings }: ModelChoiceProps) {
   const types = typesOf(model)
   const groups = [
@@ -68,7 +68,7 @@ type ModelChoiceProps = {
   onSettings: (settings: ChatSettings) => void
 }
 
-/** Prices per million, the context, and whether the account may call it yet. */
+/** Prices per million tokens, the context size, and whether the account can use the model yet. */
 function ModelFacts({ model }: { model: OfferedModel }) {
   const account = useQuery(accountQuery).data
   const { pricing, context_tokens: context } = model

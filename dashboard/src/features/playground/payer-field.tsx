@@ -4,7 +4,7 @@ import type { Payer } from '../../api/playground/try-call.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
 
-/** Who pays: chosen, and for a pasted key typed. */
+/** The selected payer, and the pasted key if any. */
 export interface PayerChoice {
   readonly kind: Payer['kind']
   readonly keyId: string
@@ -13,7 +13,7 @@ export interface PayerChoice {
 
 export const DEFAULT_PAYER: PayerChoice = { kind: 'account_key', keyId: '', secret: '' }
 
-/** The owner's keys that can pay now, and the one that is chosen: the first until another is. */
+/** The owner's active keys, and the selected one: by default the first. */
 export function usePayerKeys(payerChoice: PayerChoice) {
   const list = useInfiniteQuery(keysQuery({ status: 'active' }))
   const keys = list.data?.pages.flatMap((page) => page.keys) ?? []
@@ -21,7 +21,7 @@ export function usePayerKeys(payerChoice: PayerChoice) {
   return { keys, chosen, isKnown: list.data !== undefined }
 }
 
-/** Whom the request is charged to. Only what can be paid for by itself may be charged to nobody. */
+/** The choice of the payer. "No key" is offered only for endpoints that accept payments. */
 export function PayerField({ payerChoice, onChange, keysOnly = false }: PayerFieldProps) {
   const { keys, chosen, isKnown } = usePayerKeys(payerChoice)
   const choice = (kind: PayerChoice['kind'], label: string) => (
@@ -67,7 +67,7 @@ export function PayerField({ payerChoice, onChange, keysOnly = false }: PayerFie
 
 type PayerFieldProps = { payerChoice: PayerChoice; onChange: (payerChoice: PayerChoice) => void; keysOnly?: boolean }
 
-/** Who pays, as it is sent; null until it is known. */
+/** The payer to send; null if it is not complete. */
 export function toPayer({ kind, secret }: PayerChoice, keyId: string | null): Payer | null {
   if (kind === 'nobody') return { kind }
   if (kind === 'pasted_key') return secret === '' ? null : { kind, secret }

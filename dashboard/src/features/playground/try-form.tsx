@@ -11,7 +11,7 @@ import { FieldInput } from './field-input.tsx'
 import type { FormValues } from './form-values.ts'
 import { type PayerChoice, PayerField } from './payer-field.tsx'
 
-/** The fields of an operation, who pays, and the button that says what it costs. Ctrl or Cmd with Enter sends too. */
+/** The parameters of an operation, the payer, and a button that shows the price. Ctrl+Enter or Cmd+Enter sends too. */
 export function TryForm(props: TryFormProps) {
   const { operation, values, body, bodyWrong, payerChoice, shown, busy, waitSeconds } = props
   const price = usePrice(operation, payerChoice)
@@ -72,7 +72,7 @@ export function TryForm(props: TryFormProps) {
   )
 }
 
-/** The document is written in Markdown; here its marks would only be read out. */
+/** Removes the Markdown of the descriptions, which would otherwise be read out. */
 function plainWords(markdown: string): string {
   return markdown.replaceAll('`', '')
 }
@@ -83,7 +83,7 @@ type TryFormProps = {
   body: string
   bodyWrong: boolean
   payerChoice: PayerChoice
-  /** Whether what is missing is told. */
+  /** Whether to show the errors of missing fields. */
   shown: boolean
   busy: boolean
   waitSeconds: number
@@ -93,7 +93,7 @@ type TryFormProps = {
   onSend: () => void
 }
 
-/** What a request costs before it is sent, at the account's own price. Null where nobody pays, or nothing is charged by the piece. */
+/** The price of the request for this account. Null if nobody pays or the operation is not charged per unit. */
 function usePrice({ name }: GatewayOperation, { kind }: PayerChoice): { words: string | null; notes: string[] } {
   const prices = useQuery(pricesQuery).data ?? []
   const of = (wanted: string | null) => prices.find(({ operation }) => operation === wanted)

@@ -13,7 +13,7 @@ import { DEFAULT_PAYER, type PayerChoice, toPayer, usePayerKeys } from './payer-
 import { TryForm } from './try-form.tsx'
 import { TryResult } from './try-result.tsx'
 
-/** One operation to try: its form, its result, and the same request as code, always in step. */
+/** One operation: its form, its result, and the request as code that follows every change. */
 export function TryOperation({ operation, values, onValues }: TryOperationProps) {
   const [body, setBody] = useState(operation.exampleBody ?? '')
   const [payerChoice, setCharging] = useState(DEFAULT_PAYER)
@@ -63,7 +63,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
 
 type TryOperationProps = { operation: GatewayOperation; values: FormValues; onValues: (values: FormValues) => void }
 
-/** The key is never in the code: it stands in a variable. */
+/** The code never contains the key; it reads it from an environment variable. */
 function sampleOf(call: NonNullable<ReturnType<typeof buildCall>>, { kind }: PayerChoice): Sample {
   return {
     method: call.method,

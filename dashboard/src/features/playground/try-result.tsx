@@ -14,7 +14,7 @@ import { findImages, ImageGrid } from './image-grid.tsx'
 
 type View = 'images' | 'json' | 'headers'
 
-/** How the call ended: status, time, cost, headers in words, and the answer. */
+/** The result of a call: status, time, cost, explained headers, and the response. */
 export function TryResult({ response, failure }: { response: TryResponse | null; failure: ApiFailure | null }) {
   return (
     <Card title={TEXT.result}>

@@ -10,18 +10,18 @@ export interface ChatOutcome {
 }
 
 /**
- * A conversation with a model: what was said, what is being said, and what the last answer cost. Leaving the page, starting
- * over and `stop` end the call that is under way.
+ * The state of a conversation: its messages, the response being written, and the cost of the last one. Leaving the page, starting
+ * over and `stop` end the call in progress.
  */
 export function useChat() {
   const [messages, setTurns] = useState<readonly ChatMessage[]>([])
-  /** The answer so far; null while none is under way. */
+  /** The response so far; null if none is being written. */
   const [writing, setWriting] = useState<string | null>(null)
   const [outcome, setOutcome] = useState<ChatOutcome | null>(null)
   const abortController = useRef<AbortController | null>(null)
   useEffect(() => () => abortController.current?.abort(), [])
 
-  /** Gives back whether the message was taken: one that brought nothing is to be sent again. */
+  /** Resolves to whether there was a response. If not, the message should be offered again. */
   const send = async (type: EndpointType, request: ChatRequest, payer: Payer): Promise<boolean> => {
     const abort = new AbortController()
     abortController.current = abort
@@ -32,7 +32,7 @@ export function useChat() {
       if (abortController.current === abort) setWriting(text)
     }
     const completion = await sendChat(type, request, payer, { signal: abort.signal, onText })
-    // Another conversation was begun meanwhile: this one's end is of no interest.
+    // Another conversation was started meanwhile, so this result is dropped.
     if (abortController.current !== abort) return true
     abortController.current = null
     setWriting(null)
@@ -40,7 +40,7 @@ export function useChat() {
     setTurns(
       accepted ? [...request.messages, { role: 'assistant', text: completion.text }] : request.messages.slice(0, -1),
     )
-    // What was refused cost nothing, and a wrong key could not even ask.
+    // A refused call cost nothing, and with an invalid key it could not be looked up.
     const isRefused = completion.text === '' && (completion.failure?.status ?? 0) >= 400
     setOutcome({ completion, recorded: isRefused ? null : undefined })
     if (isRefused) return accepted

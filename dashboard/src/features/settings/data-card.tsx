@@ -10,7 +10,7 @@ const DeleteAccount = lazy(() =>
   import('./delete-account.tsx').then(({ DeleteAccount }) => ({ default: DeleteAccount })),
 )
 
-/** Taking everything along, and leaving. */
+/** Data export, and account deletion. */
 export function DataCard() {
   const account = useQuery(accountQuery).data
   const [isDeleting, setDeleting] = useState(false)

@@ -9,7 +9,7 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Field } from '../../ui/field.tsx'
 import { balanceUsd } from '../../ui/format/money.ts'
 
-/** The last question: says what is forfeited, and takes the address typed as the answer. */
+/** Confirms the deletion of the account: states what is forfeited and requires the email address to be typed. */
 export function DeleteAccount({ email, balance, onCancel }: { email: string; balance: number; onCancel: () => void }) {
   const queries = useQueryClient()
   const navigate = useNavigate()

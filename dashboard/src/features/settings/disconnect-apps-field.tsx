@@ -3,12 +3,12 @@ import { appsQuery } from '../../api/account/apps.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Choice } from '../../ui/field.tsx'
 
-/** How many apps have access. */
+/** The number of connected apps. */
 export function useAppCount(): number {
   return useQuery(appsQuery).data?.apps.length ?? 0
 }
 
-/** Whether apps lose their access as well; nothing where no app has any. */
+/** Whether to disconnect apps as well. Renders nothing if no apps are connected. */
 export function DisconnectAppsField({ count, checked, onChange }: DisconnectAppsFieldProps) {
   if (count === 0) return null
   return (

@@ -9,7 +9,7 @@ import { toast } from '../../ui/feedback/toast.ts'
 import { Field } from '../../ui/field.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 
-/** The address to sign in with. */
+/** The email address to sign in with. */
 export function EmailCard() {
   const queries = useQueryClient()
   const settings = useQuery(settingsQuery).data

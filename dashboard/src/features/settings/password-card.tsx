@@ -15,7 +15,7 @@ const MIN_PASSWORD_LENGTH = 12
 
 type Errors = { current?: string; next?: string }
 
-/** A new password. Typed once: it can be shown, and a manager types it. */
+/** Changes the password. It is entered only once, because it can be shown and password managers fill it in. */
 export function PasswordCard() {
   const queries = useQueryClient()
   const email = useQuery(accountQuery).data?.email ?? ''

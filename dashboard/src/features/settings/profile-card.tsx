@@ -14,7 +14,7 @@ import { Card } from '../../ui/layout/card.tsx'
 const BROWSER_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 const ZONES = Intl.supportedValuesOf('timeZone')
 
-/** Name, time zone, workspace. */
+/** Name, time zone and workspace ID. */
 export function ProfileCard() {
   const settings = useQuery(settingsQuery)
   return (

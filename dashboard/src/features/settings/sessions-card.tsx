@@ -16,7 +16,7 @@ import { DisconnectAppsField, useAppCount } from './disconnect-apps-field.tsx'
 
 const { sessionColumns: HEADS } = TEXT
 
-/** Where the owner is signed in, and the way to end it there. */
+/** The owner's sessions, each with a button to sign it out. */
 export function SessionsCard() {
   const sessions = useQuery(sessionsQuery)
   const { signingOutOthers, action } = useSessionActions()
@@ -77,7 +77,7 @@ export function SessionsCard() {
   )
 }
 
-/** Asked where apps have access: they would outlive the sessions that let them in. */
+/** Offers to disconnect apps too, because they would outlive the sessions that allowed them. */
 function SignOutOthersDialog({ apps, busy, onCancel, onConfirm }: SignOutOthersProps) {
   const [disconnectApps, setDisconnectApps] = useState(true)
   return (
@@ -135,7 +135,7 @@ function Device({ agent }: { agent: string | null }) {
   )
 }
 
-/** The first that a browser's own name for itself holds, from the most particular: nearly all say Safari, and Edge says Chrome. */
+/** Matched against user agents, most specific first: nearly all contain Safari, and Edge also contains Chrome. */
 const BROWSERS = [
   ['Edg/', 'Edge'],
   ['OPR/', 'Opera'],
@@ -155,7 +155,7 @@ const SYSTEMS = [
   ['Linux', 'Linux'],
 ] as const
 
-/** "Firefox on Windows"; for a script its own first word. */
+/** A name such as "Firefox on Windows"; for scripts, the first word of their user agent. */
 function deviceName(agent: string | null): string {
   if (!agent) return TEXT.unknownDevice
   const browser = BROWSERS.find(([mark]) => agent.includes(mark))?.[1]

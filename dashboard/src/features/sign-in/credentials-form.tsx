@@ -11,7 +11,7 @@ const MIN_PASSWORD_LENGTH = 12
 
 type Errors = { email?: string; password?: string }
 
-/** Email and password, to sign in or to make an account. Nothing typed is lost when it is refused. */
+/** Email and password, to sign in or to create an account. Input is kept if the server refuses it. */
 export function CredentialsForm({ purpose, submit, onDone, email = '', children }: CredentialsFormProps) {
   const [errors, setErrors] = useState<Errors>({})
   const countdown = useCountdown()

@@ -5,7 +5,7 @@ import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { Card } from '../../ui/layout/card.tsx'
 import { SocialBadge } from './social-state.tsx'
 
-/** The account that a key acts as. Nothing where no network is set up, or the key is shown under its successor. */
+/** The account that a key acts as. Renders nothing if no network is configured or the key is listed under its successor. */
 export function KeyAccount({ keyId }: { keyId: string }) {
   const { data } = useQuery(socialQuery)
   const account = data?.accounts.find(({ key }) => key.id === keyId)

@@ -9,10 +9,10 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
 import { WaitForApproval } from './wait-for-approval.tsx'
 
-/** Every permission needs these two (spec-answers 7): the gateway adds them, so they are no choice. */
+/** Required by every permission (spec-answers 7). The gateway always adds them, so they are not offered. */
 const ALWAYS: readonly string[] = ['tweet.read', 'users.read']
 
-/** Links an account to a key: which key, which permissions, then the wait for the approval in another tab. */
+/** Links an account to a key: choice of key and permissions, then the wait for the approval in another tab. */
 export function LinkDialog({ social, chosen, onClose }: LinkDialogProps) {
   const [started, setStarted] = useState<{ keyId: string; link: StartedLink } | null>(null)
   if (started) return <WaitForApproval started={started} onAgain={() => setStarted(null)} onClose={onClose} />

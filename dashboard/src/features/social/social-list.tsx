@@ -7,13 +7,13 @@ import { TimeAgo } from '../../ui/format/time.tsx'
 import { type Column, Table, type TableState } from '../../ui/layout/table.tsx'
 import { meaningOf, SocialBadge, socialState } from './social-state.tsx'
 
-/** What can be done with an account. */
+/** The actions on a linked account. */
 export interface LinkActions {
   readonly link: (account: SocialAccount) => void
   readonly unlink: (account: SocialAccount) => void
 }
 
-/** Every key with its account, and what mends it. */
+/** All keys with their linked accounts, each with its most useful action. */
 export function SocialList({ state, scopes, actions }: SocialListProps) {
   return (
     <section className="min-w-0 rounded-xl border border-line bg-surface">

@@ -15,7 +15,7 @@ const TONES: Readonly<Record<SocialState, Tone>> = {
   none: 'neutral',
 }
 
-/** How an account stands, the newest thing first: a link that waits stands before what was linked earlier. */
+/** The status of a key's account. A pending link takes precedence over an account that was linked earlier. */
 export function socialState({ state, link, missing_scope: missing }: SocialAccount): SocialState {
   if (link?.state === 'waiting') return 'waiting'
   if (state === 'revoked') return 'withdrawn'
@@ -31,7 +31,7 @@ export function SocialBadge({ account }: { account: SocialAccount }) {
   return <Badge tone={TONES[state]}>{TEXT.statuses[state]}</Badge>
 }
 
-/** A permission in words. */
+/** The name of a permission. */
 export function meaningOf(scopes: SocialAccounts['scopes'], name: string): string {
   return scopes.find((scope) => scope.name === name)?.meaning ?? name
 }

@@ -6,7 +6,7 @@ import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 
-/** Asks once more before a key acts as nobody. */
+/** Confirms unlinking an account. */
 export function UnlinkDialog({ account, onClose }: { account: SocialAccount; onClose: () => void }) {
   const queries = useQueryClient()
   const username = account.account?.username ?? ''

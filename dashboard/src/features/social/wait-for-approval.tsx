@@ -10,7 +10,7 @@ import { CopyButton } from '../../ui/code/copy-button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 
-/** Waits until the person in the other tab has decided; the list of accounts, kept fresh by events, tells how. */
+/** Waits for the decision in the other tab. The list of accounts, refreshed by events, shows the outcome. */
 export function WaitForApproval({ started: { keyId, link }, onAgain, onClose }: WaitProps) {
   const { data } = useQuery(socialQuery)
   const account = data?.accounts.find(({ key }) => key.id === keyId)
@@ -28,10 +28,10 @@ type WaitProps = {
 
 type End = 'linked' | keyof typeof TEXT.ends
 
-/** How long a link lives (spec 3): it began so long before it expires. */
+/** The lifetime of a link (spec 3), to calculate when it was created. */
 const LINK_LIFETIME_MS = 10 * 60 * 1000
 
-/** Null while it waits. The list may still be from before the link, with an account that was linked earlier. */
+/** Null while the link is pending. The list may be older than the link and show an account that was linked before it. */
 function endOf(account: SocialAccount | undefined, started: StartedLink): End | null {
   if (!account) return null
   const { link, state, linked_at: linkedAt } = account
@@ -46,7 +46,7 @@ function Waiting({ keyId, link, onClose }: { keyId: string; link: StartedLink; o
   const refresh = () => queries.invalidateQueries({ queryKey: socialQuery.queryKey })
   const expiresAt = Date.parse(link.expires_at)
   useEffect(() => start(Math.max(1, Math.ceil((expiresAt - Date.now()) / 1000))), [expiresAt])
-  // Time passes without an event: the list is asked once more when it is over.
+  // No event announces that a link expired, so the list is fetched again at that time.
   useEffect(() => {
     const timer = setTimeout(
       () => void queries.invalidateQueries({ queryKey: socialQuery.queryKey }),

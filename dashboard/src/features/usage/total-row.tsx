@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import type { Column } from '../../ui/layout/table.tsx'
 
-/** The foot of a table: the sum of each column behind the name. */
+/** The footer of a table: the total of each column. */
 export function SumRow<Row>({ columns, sums }: { columns: readonly Column<Row>[]; sums: readonly ReactNode[] }) {
   return (
     <tr>

@@ -8,7 +8,7 @@ import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 
-/** Which span, which calls. All of it stands in the address. */
+/** The period and the filters, which are stored in the URL. */
 export function UsageControls({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
   return (
     <div className="flex flex-wrap items-end gap-2">
@@ -60,7 +60,7 @@ function Dates({ view, onView }: UsageControlsProps) {
 
 function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
   const keys = useQuery(keyNamesQuery).data?.names ?? []
-  // The one that is chosen is there before its name is.
+  // Includes the selected value even before its name is loaded.
   const ids = [...new Set([...keys.map(({ id }) => String(id)), ...(view.key === undefined ? [] : [view.key])])]
   const label = useKeyLabels()
   const operations = useSeen(span, 'operation', view.operation)
@@ -102,7 +102,7 @@ function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan 
   )
 }
 
-/** What there is to filter by: what was seen in the span, and what is chosen. */
+/** The filter options: the values that occur in the period, and the selected one. */
 function useSeen(
   span: UsageSpan | null,
   by: 'operation' | 'status' | 'model',
@@ -116,7 +116,7 @@ function useSeen(
 
 const NO_SPAN: UsageSpan = { start: 0, end: 1, width: '1h' }
 
-/** What the chart shows, and by what it is parted. */
+/** What the chart shows, and how it is grouped. */
 export function ChartControls({ view, onView }: UsageControlsProps) {
   return (
     <div className="flex flex-wrap gap-2">

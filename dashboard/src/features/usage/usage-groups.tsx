@@ -8,7 +8,7 @@ import { SumRow } from './total-row.tsx'
 
 type Group = NonNullable<UsageReport['groups']>[number]
 
-/** The groups of a span, the dearest first, with their sum. A press on one leads to its requests. */
+/** The groups of a period, highest cost first, with their total. Selecting a group shows its requests. */
 export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsProps) {
   const all = groups ?? []
   const sum = (of: (group: Group) => number) => all.reduce((total, group) => total + of(group), 0)
@@ -58,7 +58,7 @@ type UsageGroupsProps = {
   empty: ReactNode
 }
 
-/** The name of a group; a press leads to its requests. */
+/** The name of a group, which links to its requests. */
 export function GroupName({ label, onNarrow }: { label: string; onNarrow: () => void }) {
   return (
     <button

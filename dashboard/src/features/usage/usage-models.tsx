@@ -19,7 +19,7 @@ import { GroupName } from './usage-groups.tsx'
 
 type Group = NonNullable<UsageReport['groups']>[number]
 
-/** The kinds of tokens, as they are priced: input that met no cache, read from one, written to one, output. */
+/** The kinds of tokens with different prices. */
 const KINDS: readonly (readonly [string, (sums: UsageSums) => number])[] = [
   [TEXT.kind.plain, (sums) => sums.input_tokens - sums.cache_read_tokens - sums.cache_write_tokens],
   [TEXT.kind.read, (sums) => sums.cache_read_tokens],
@@ -27,7 +27,7 @@ const KINDS: readonly (readonly [string, (sums: UsageSums) => number])[] = [
   [TEXT.kind.output, (sums) => sums.output_tokens],
 ]
 
-/** What models took and gave over a span: tokens by kind over time, and each model with its cache and its cost. */
+/** The usage of models in a period: tokens by kind over time, and each model with its cache rate and cost. */
 export function UsageModels({ view, span, onView }: UsageModelsProps) {
   const report = useQuery(usageQuery({ ...usageParams(span, viewFilter(view)), group_by: 'model' }))
   const now = useNow()
@@ -104,7 +104,7 @@ function ModelFigures({ models }: { models: readonly Group[] }) {
   )
 }
 
-/** The figures of a model, in the order of the columns behind its name. */
+/** The figures of a model, in column order. */
 const FIGURES: readonly { id: keyof typeof TEXT.modelColumns; of: (group: Group) => number; money?: true }[] = [
   { id: 'requests', of: (group) => group.requests },
   { id: 'failed', of: (group) => group.failed_requests },

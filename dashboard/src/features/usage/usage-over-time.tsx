@@ -16,7 +16,7 @@ import { Card } from '../../ui/layout/card.tsx'
 import { ChartControls } from './usage-controls.tsx'
 import { UsageGroups } from './usage-groups.tsx'
 
-/** The chart of a view and the groups that it is made of. */
+/** The chart of a view, and the groups it consists of. */
 export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
   const { total, groups, buckets, series } = useUsageSeries(span, viewFilter(view), view.group)
   const keyLabel = useKeyLabels()
@@ -64,7 +64,7 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
 
 type UsageOverTimeProps = { view: UsageView; span: UsageSpan; onView: (part: Partial<UsageView>) => void }
 
-/** What a chart shows of the sums of a bucket. */
+/** The value of a bucket for the selected measure. */
 function measureValue(measure: UsageView['measure'], sums: UsageSums | undefined): number {
   if (!sums) return 0
   switch (measure) {

@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { RequestLog } from '../../ui/requests/request-log.tsx'
 
-/** The request log of a filter, page by page, without end. */
+/** The request log for a filter, in pages. */
 export function UsageRequests({ filter, filtered, onClear }: UsageRequestsProps) {
   const log = useInfiniteQuery(requestsQuery(filter))
   const keyLabel = useKeyLabels()

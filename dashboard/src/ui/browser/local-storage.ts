@@ -1,4 +1,4 @@
-/** What this browser was told under this name; null when it was told nothing, or keeps nothing. */
+/** The value stored in this browser under this name; null if there is none or storage is not allowed. */
 export function getLocalItem(name: string): string | null {
   try {
     return localStorage.getItem(name)
@@ -7,12 +7,12 @@ export function getLocalItem(name: string): string | null {
   }
 }
 
-/** Keeps a mark in this browser, or with null forgets it. Where storage is forbidden it holds for this page only. */
+/** Stores a value in this browser, or removes it if it is null. Without storage it lasts only for this page. */
 export function setLocalItem(name: string, mark: string | null): void {
   try {
     if (mark === null) localStorage.removeItem(name)
     else localStorage.setItem(name, mark)
   } catch {
-    // Nothing is kept then.
+    // Storage is not allowed.
   }
 }

@@ -4,7 +4,7 @@ export type Theme = 'system' | 'light' | 'dark'
 
 const STORAGE_KEY = 'theme'
 
-/** The theme that was chosen here. `/theme.js` applies it before the first paint. */
+/** The selected theme. `/theme.js` applies it before the first paint. */
 export const theme = new Signal<Theme>(stored())
 
 export function chooseTheme(next: Theme): void {
@@ -19,7 +19,7 @@ export function chooseTheme(next: Theme): void {
     dataset['theme'] = next
     localStorage.setItem(STORAGE_KEY, next)
   } catch {
-    // Storage may be forbidden; the choice holds for this page then.
+    // Without storage the choice lasts only for this page.
   }
 }
 

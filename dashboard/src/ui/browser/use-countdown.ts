@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** Seconds left, from when `start` was given last; 0 once it is over. */
+/** Seconds left since `start` last changed; 0 once the time is over. */
 export function useCountdown(): { left: number; start: (seconds: number) => void } {
   const [until, setUntil] = useState(0)
   const [left, setLeft] = useState(0)

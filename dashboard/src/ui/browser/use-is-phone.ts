@@ -7,7 +7,7 @@ function follow(tell: () => void): () => void {
   return () => PHONE.removeEventListener('change', tell)
 }
 
-/** Whether the window is as narrow as a phone's: rows become cards. */
+/** Whether the window is as narrow as a phone, where rows become cards. */
 export function useIsPhone(): boolean {
   return useSyncExternalStore(follow, () => PHONE.matches)
 }

@@ -5,7 +5,7 @@ interface Bucket {
   readonly end_time: number
 }
 
-/** Slots of a chart out of buckets of a report. `values` gives what each series has in the bucket of that place. */
+/** Converts the buckets of a report into chart slots. `values` returns the value of each series in a bucket. */
 export function chartSlots(
   buckets: readonly Bucket[],
   values: (at: number) => readonly number[],
@@ -23,7 +23,7 @@ export function chartSlots(
 
 const CLOCK = { hour: '2-digit', minute: '2-digit' } as const
 const DATE = { day: 'numeric', month: 'short' } as const
-/** How slots are called, by how long they are. */
+/** The labels of slots, by their length. */
 const MINUTES: Intl.DateTimeFormatOptions = CLOCK
 const HOURS: Intl.DateTimeFormatOptions = { weekday: 'short', ...CLOCK }
 const HOURS_OF_DAYS: Intl.DateTimeFormatOptions = { ...DATE, ...CLOCK }

@@ -1,6 +1,6 @@
 import { clsx } from 'clsx'
 
-/** How much of something is used, as a bar: from 80 % on it warns, full it is bad. The words stand beside it, never only in it. */
+/** A usage bar: a warning from 80 %, bad when full. The same information must be in the text beside it. */
 export function Meter({ label, used, most, text }: { label: string; used: number; most: number; text: string }) {
   const share = most > 0 ? Math.min(100, Math.max(0, (used / most) * 100)) : 100
   const fill = share >= 100 ? 'bg-bad' : share >= 80 ? 'bg-warn' : 'bg-accent'

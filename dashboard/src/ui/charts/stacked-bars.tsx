@@ -3,16 +3,16 @@ import { useState } from 'react'
 import { Bar, BarChart, CartesianGrid, Cell, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
 import { CHART_TEXT as TEXT } from '../../messages/charts.ts'
 
-/** One slot of time: a value per series, in their order. */
+/** One slot of time, with a value per series. */
 export interface ChartSlot {
   readonly key: number
   readonly label: string
   readonly values: readonly number[]
-  /** It has not ended yet. */
+  /** Whether it has not ended yet. */
   readonly running: boolean
 }
 
-/** Stacked bars over time. Arrow keys move through the slots of the focused chart; the same numbers stand in the table beside it. */
+/** Stacked bars over time. Arrow keys move through the slots of the focused chart; a table beside it has the same numbers. */
 export function StackedBars({ title, slots, series, format }: StackedBarsProps) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const toggle = (name: string) =>
@@ -83,7 +83,7 @@ type StackedBarsProps = {
 
 const TICK = { fontSize: 12, fill: 'var(--muted)' }
 
-/** The last colour is always that of "Other". */
+/** The last color is always "Other". */
 function seriesColor(at: number, name: string): string {
   return `var(--series-${name === TEXT.other ? 6 : (at % 5) + 1})`
 }

@@ -4,7 +4,7 @@ import type { ChartSlot } from './stacked-bars.tsx'
 
 const StackedBars = lazy(() => import('./stacked-bars.tsx').then(({ StackedBars }) => ({ default: StackedBars })))
 
-/** A chart, its time zone, and its numbers as a table. The code of charts comes after the figures are painted. */
+/** A chart with its time zone, and its numbers as a table. The chart code is loaded after the figures are painted. */
 export function UsageChart({ title, slots, series, format, zone }: UsageChartProps) {
   return (
     <div className="grid min-w-0 gap-3">

@@ -1,13 +1,13 @@
 import { type ReactNode, useRef } from 'react'
 import { CopyButton } from './copy-button.tsx'
 
-/** Text to run or read, with its copy button. It scrolls inside itself, by keyboard too. */
+/** Code or text with a copy button. Scrolls within itself, also by keyboard. */
 export function CodeBlock({ label, code, copyLabel, copyTone, onCopied, tall = false, children }: CodeBlockProps) {
   const shown = useRef<HTMLElement>(null)
   return (
     <div className="grid min-w-0 gap-3">
       <pre
-        // A region that scrolls must be reachable by keyboard.
+        // Scrollable regions must be reachable by keyboard.
         tabIndex={0}
         role="region"
         aria-label={label}
@@ -38,6 +38,6 @@ type CodeBlockProps = {
   copyTone?: 'primary' | 'plain'
   onCopied?: () => void
   tall?: boolean
-  /** Further buttons, beside the one that copies. */
+  /** More buttons, next to the copy button. */
   children?: ReactNode
 }

@@ -7,7 +7,10 @@ type CopyState = 'idle' | 'copied' | 'selected'
 
 const SAID: Record<CopyState, string> = { idle: '', copied: UI_TEXT.copied, selected: UI_TEXT.selected }
 
-/** Copies `text` and says so. Where the browser forbids it, selects what `shownIn` shows and says how to go on. */
+/**
+ * Copies `text` and confirms it. If the browser does not allow copying, selects the content of `shownIn` and explains how to copy
+ * it.
+ */
 export function CopyButton({ label, text, shownIn, onCopied, quiet = false, tone }: CopyButtonProps) {
   const [state, setState] = useState<CopyState>('idle')
   useEffect(() => {
@@ -44,10 +47,10 @@ type CopyButtonProps = {
   tone?: 'primary' | 'plain'
 }
 
-/** Copies; where the browser forbids it, selects what is shown. */
+/** Copies the text; if the browser does not allow it, selects what is shown. */
 export async function copyText(text: string, shown: HTMLElement | null): Promise<CopyState> {
   try {
-    // Missing over plain http on any address but localhost, whatever the types say; the throw leads below.
+    // Undefined over plain http except on localhost, despite its type; the error is caught below.
     await navigator.clipboard.writeText(text)
     return 'copied'
   } catch {

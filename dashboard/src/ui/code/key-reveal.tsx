@@ -2,7 +2,7 @@ import { FIRST_RUN_TEXT as TEXT } from '../../messages/first-run.ts'
 import { Field } from '../field.tsx'
 import { CopyButton } from './copy-button.tsx'
 
-/** The one moment a key is shown. It is nowhere but in the memory of the component that holds `secret`. */
+/** Shows a new key once. The key exists only in the memory of the component that holds `secret`. */
 export function KeyReveal({ secret, onCopied }: { secret: string; onCopied?: () => void }) {
   return (
     <div className="grid gap-2">

@@ -4,7 +4,7 @@ import { LANGUAGES, type Language, type Sample, snippet } from '../../sample.ts'
 import { Tabs } from '../layout/tabs.tsx'
 import { CodeBlock } from './code-block.tsx'
 
-/** One request as curl, JavaScript and Python. */
+/** A request as curl, JavaScript and Python. */
 export function SampleTabs({ sample, onCopied, children }: SampleTabsProps) {
   const [language, setLanguage] = useState<Language>('curl')
   return (

@@ -1,7 +1,7 @@
 import { UI_TEXT } from '../../messages/ui.ts'
 import { CopyButton } from './copy-button.tsx'
 
-/** The id of the account, as it is named towards the operator, with its copy button. */
+/** The id of the account, to give to the operator, with a copy button. */
 export function WorkspaceId({ id }: { id: string }) {
   return (
     <div className="grid gap-1">

@@ -6,7 +6,7 @@ import { Button, IconButton } from '../button.tsx'
 import { BUTTON_ROW, type ConfirmProps, type DialogProps } from './dialog-props.ts'
 
 const SCRIM = 'fade-in fixed inset-0 z-40 bg-scrim'
-/** A sheet from the bottom on a phone, a box in the upper middle elsewhere. */
+/** A sheet from the bottom on a phone; otherwise a box in the upper middle. */
 const BOX = clsx(
   'fade-in fixed inset-x-0 bottom-0 z-50 mx-auto grid max-h-[92dvh] w-full gap-4 overflow-auto',
   'rounded-t-xl border border-line bg-surface p-4 sm:top-[8vh] sm:bottom-auto sm:max-h-[84vh] sm:rounded-xl sm:p-6',
@@ -17,7 +17,7 @@ const SHEET = clsx(
 )
 const preventDefault = (event: Event) => event.preventDefault()
 
-/** Focus goes to what a dialog asks for; where it asks for nothing, to its first button. */
+/** Moves the focus to the first field of a dialog or, if it has none, to its first button. */
 function focusControl(event: Event) {
   const content = event.currentTarget
   if (!(content instanceof HTMLElement) || content.contains(document.activeElement)) return
@@ -28,8 +28,8 @@ function focusControl(event: Event) {
 }
 
 /**
- * A dialog over the page. Focus goes into it, stays in it, and comes back. With `firm` neither Esc nor a press outside closes
- * it: there is something in it that would be lost.
+ * A modal dialog that traps the focus and restores it afterwards. With `firm`, neither Escape nor a click outside closes it,
+ * because something in it would be lost.
  */
 export function DialogBox({ title, onClose, firm = false, wide = false, side = false, children }: DialogProps) {
   return (
@@ -63,7 +63,7 @@ export function DialogBox({ title, onClose, firm = false, wide = false, side = f
   )
 }
 
-/** Asks once more before something that cannot be undone. Cancel has the focus. */
+/** Confirms an action that cannot be undone. Cancel has the focus. */
 export function ConfirmBox({
   title,
   text,

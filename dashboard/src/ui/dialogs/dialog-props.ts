@@ -5,7 +5,7 @@ export type DialogProps = {
   onClose: () => void
   firm?: boolean
   wide?: boolean
-  /** At the right edge, as high as the window. */
+  /** Shown at the right edge, with the full height of the window. */
   side?: boolean
   children: ReactNode
 }
@@ -21,5 +21,5 @@ export type ConfirmProps = {
   children?: ReactNode
 }
 
-/** How the buttons at the end of a dialog stand. */
+/** The layout of the buttons of a dialog. */
 export const BUTTON_ROW = 'flex flex-wrap justify-end gap-2 max-sm:grid'

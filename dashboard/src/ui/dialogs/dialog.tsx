@@ -1,15 +1,15 @@
 import { lazy, type ReactNode, Suspense } from 'react'
 import { BUTTON_ROW, type ConfirmProps, type DialogProps } from './dialog-props.ts'
 
-/** Fetches the code of dialogs before one is opened. */
+/** Preloads the code of dialogs. */
 export const preloadDialogs = () => import('./dialog-box.tsx')
 
 const Box = lazy(() => preloadDialogs().then(({ DialogBox }) => ({ default: DialogBox })))
 const Confirm = lazy(() => preloadDialogs().then(({ ConfirmBox }) => ({ default: ConfirmBox })))
 
 /**
- * A dialog over the page. Focus goes into it, stays in it, and comes back. With `firm` neither Esc nor a press outside closes
- * it: there is something in it that would be lost. Its code comes with the first dialog, not with the page.
+ * A modal dialog that traps the focus and restores it afterwards. With `firm`, neither Escape nor a click outside closes it,
+ * because something in it would be lost. Its code is loaded with the first dialog, not with the page.
  */
 export function Dialog(props: DialogProps) {
   return (
@@ -19,7 +19,7 @@ export function Dialog(props: DialogProps) {
   )
 }
 
-/** Asks once more before something that cannot be undone. Cancel has the focus. */
+/** Confirms an action that cannot be undone. Cancel has the focus. */
 export function ConfirmDialog(props: ConfirmProps) {
   return (
     <Suspense>
@@ -28,7 +28,7 @@ export function ConfirmDialog(props: ConfirmProps) {
   )
 }
 
-/** The row of buttons at the end of a dialog: the way back first, what the dialog is for last. */
+/** The buttons of a dialog: cancel first, the main action last. */
 export function DialogButtons({ children }: { children: ReactNode }) {
   return <div className={BUTTON_ROW}>{children}</div>
 }

@@ -7,7 +7,7 @@ import { recentSignInRequired } from '../../session-state.ts'
 import { useCountdown } from '../browser/use-countdown.ts'
 import { Button, buttonClass } from '../button.tsx'
 
-/** A failed list or card: the server's message, and what to do next. Without an action of its own the way on is to try again. */
+/** A list or card that failed to load: the server's message, and what to do next; by default, to try again. */
 export function Failed({ failure, onRetry, isStale = false }: FailedProps) {
   return (
     <div className="grid justify-items-start gap-2 bg-bad-soft px-4 py-3 text-bad sm:px-6">
@@ -25,11 +25,11 @@ export function Failed({ failure, onRetry, isStale = false }: FailedProps) {
 type FailedProps = {
   failure: ApiFailure
   onRetry?: () => void
-  /** Data from before the failure is still shown. */
+  /** Whether data from before the failure is still shown. */
   isStale?: boolean
 }
 
-/** A failed form: the server's message, and what to do next. */
+/** A form that was refused: the server's message, and what to do next. */
 export function FormFailure({ failure }: { failure: ApiFailure | null }) {
   if (failure === null) return null
   return (
@@ -42,7 +42,7 @@ export function FormFailure({ failure }: { failure: ApiFailure | null }) {
   )
 }
 
-/** The server's message, with the id of the request for the operator unless the message already has it. */
+/** The server's message, with the request id for the operator unless the message already contains it. */
 function Message({ failure: { message, requestId } }: { failure: ApiFailure }) {
   if (requestId === null || message.includes(requestId)) return message
   return (
@@ -52,10 +52,10 @@ function Message({ failure: { message, requestId } }: { failure: ApiFailure }) {
   )
 }
 
-/** How long to wait, and the action of the code. */
+/** The time to wait, and the action for the code. */
 export function NextStep({ failure, place }: { failure: ApiFailure; place: FailurePlace }) {
   const { left, start } = useCountdown()
-  // A new failure starts the wait anew, also one of the same length.
+  // Every new failure restarts the countdown, even with the same duration.
   useEffect(() => start(failure.retryAfterSeconds ?? 0), [failure])
   return (
     <>
@@ -65,7 +65,7 @@ export function NextStep({ failure, place }: { failure: ApiFailure; place: Failu
   )
 }
 
-/** The action of a code, unless it leads to the page that is open. */
+/** The action for a code, unless it leads to the current page. */
 export function ActionOf({ code, place }: { code: string; place: FailurePlace }) {
   const { routesByPath } = useRouter()
   const here = useLocation({ select: ({ pathname }) => pathname })
@@ -75,7 +75,7 @@ export function ActionOf({ code, place }: { code: string; place: FailurePlace })
 }
 
 function Action({ action }: { action: FailureAction }) {
-  // The dialog to sign in with belongs to the shell; a page outside of it leads to the sign-in page when it is loaded.
+  // The sign-in dialog belongs to the shell. Pages outside the shell redirect to the sign-in page when they load.
   const inShell = useMatches({ select: (matches) => matches.some(({ routeId }) => routeId === '/shell') })
   switch (action.kind) {
     case 'link':

@@ -3,7 +3,7 @@ import { UI_TEXT } from '../../messages/ui.ts'
 
 const SLOW_MS = 200
 
-/** True once something has taken long enough that its absence must be explained. */
+/** True after a delay, when something takes long enough to need an explanation. */
 export function useIsSlow(waiting: boolean): boolean {
   const [isSlow, setOverdue] = useState(false)
   useEffect(() => {
@@ -17,7 +17,7 @@ export function useIsSlow(waiting: boolean): boolean {
   return isSlow
 }
 
-/** Grey rows in the place of what is on its way; nothing in the first 200 ms. */
+/** Gray placeholder rows while data loads. Hidden for the first 200 ms. */
 export function Loading({ rows = 3 }: { rows?: number }) {
   const isSlow = useIsSlow(true)
   return (
@@ -31,7 +31,7 @@ export function Loading({ rows = 3 }: { rows?: number }) {
   )
 }
 
-/** Nothing here yet, in one sentence, and the one thing to do about it. */
+/** An empty state: one sentence and one action. */
 export function Empty({ children, action }: { children: ReactNode; action?: ReactNode }) {
   return (
     <div className="grid justify-items-start gap-3 p-4 pt-1 sm:px-6 sm:pb-6">

@@ -1,16 +1,16 @@
 import { Signal } from '../../signal.ts'
 
-/** A sentence that passes by, with perhaps one thing to do about it. */
+/** A short message, with an optional action. */
 export interface Toast {
   readonly text: string
   readonly bad: boolean
   readonly action: { readonly label: string; readonly onClick: () => void } | null
 }
 
-/** True once there was something to say: only then is what shows it fetched. */
+/** True after the first toast, when the component that shows toasts is loaded. */
 export const toastsWanted = new Signal(false)
 
-/** How long a toast with something to do stays. */
+/** How long a toast with an action stays. */
 const LONG_MS = 8_000
 
 export async function toast(text: string, more: Partial<Omit<Toast, 'text'>> = {}): Promise<void> {

@@ -1,6 +1,6 @@
 import { Toaster as Sonner } from 'sonner'
 
-/** Where toasts appear. */
+/** The region where toasts appear. */
 export function Toaster() {
   return (
     <Sonner

@@ -1,26 +1,26 @@
 const MICROS = 1_000_000
 
-/** A balance: cents, rounded down, so that nobody counts on what is not there. */
+/** Formats a balance: cents, rounded down, so that it never shows more than there is. */
 export function balanceUsd(micros: number): string {
   const cents = Math.floor(micros / 10_000)
   return `${cents < 0 ? '-' : ''}$${grouped(Math.floor(Math.abs(cents) / 100))}.${pad(Math.abs(cents) % 100, 2)}`
 }
 
-/** A cost or a sum of costs: cents, and as many further digits as it has, at most six. */
+/** Formats a cost: cents, plus up to four more decimals if needed. */
 export function costUsd(micros: number): string {
   const size = Math.abs(micros)
   const digits = pad(size % MICROS, 6).replace(/0{1,4}$/, '')
   return `${micros < 0 ? '-' : ''}$${grouped(Math.floor(size / MICROS))}.${digits}`
 }
 
-/** USD as a person typed it, in micro-USD; null when it is no amount with at most two decimals. */
+/** Parses an amount of USD into micro-USD; null unless it is an amount with at most two decimals. */
 export function typedUsd(text: string): number | null {
   const match = /^\s*\$?(\d{1,7})(?:\.(\d{1,2}))?\s*$/.exec(text)
   if (!match) return null
   return Number(match[1]) * MICROS + Number((match[2] ?? '').padEnd(2, '0')) * 10_000
 }
 
-/** A count: exact up to 9,999, then in thousands or millions. */
+/** Formats a count: exact up to 9,999, then in thousands or millions. */
 export function shortCount(count: number): string {
   if (count < 10_000) return grouped(count)
   return count < 1_000_000 ? `${tenth(count / 1_000)}k` : `${tenth(count / 1_000_000)}M`
@@ -30,7 +30,7 @@ export function grouped(count: number): string {
   return count.toLocaleString('en-US')
 }
 
-/** A share of a whole as a percentage; a dash where there is no whole. */
+/** Formats a share as a percentage; a dash if the whole is 0. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return '-'
   const share = (part / whole) * 100

@@ -17,7 +17,7 @@ export function TimeAgo({ at, never = UI_TEXT.never }: { at: string | null; neve
   )
 }
 
-/** A moment to come: "in 22 h". */
+/** A time in the future, such as "in 22 h". */
 export function formatUntil(at: string, now: number): string {
   const left = Date.parse(at) - now
   if (left < MINUTE) return UI_TEXT.soon
@@ -45,7 +45,7 @@ function formatAgo(age: number, at: string): string {
   return formatDay(at)
 }
 
-/** The time, which moves while the page is open. One timer serves every use of it. */
+/** The current time, updated while the page is open. All users share one timer. */
 export function useNow(): number {
   return useSyncExternalStore(follow, () => moment)
 }

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { useTitle } from './page.tsx'
 
-/** A page for people who are not signed in: one narrow column, no rail. */
+/** The layout for signed-out visitors: one narrow column without navigation. */
 export function AuthLayout({ title, children }: { title: string; children: ReactNode }) {
   useTitle(title)
   return (

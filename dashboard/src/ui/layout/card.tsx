@@ -1,7 +1,7 @@
 import { clsx } from 'clsx'
 import { type ReactNode, useId } from 'react'
 
-/** A section of a page under a heading. */
+/** A section of a page with a heading. */
 export function Card({ title, aside, flush = false, children }: CardProps) {
   const heading = useId()
   return (
@@ -17,14 +17,14 @@ export function Card({ title, aside, flush = false, children }: CardProps) {
 
 type CardProps = {
   title: ReactNode
-  /** What stands at the right of the heading. */
+  /** Shown to the right of the heading. */
   aside?: ReactNode
-  /** Content that reaches the edges, such as a table. */
+  /** Whether the content extends to the edges, such as a table. */
   flush?: boolean
   children: ReactNode
 }
 
-/** A named figure, with what is to be known of it below. */
+/** A named figure with a note below. */
 export function Figure({ label, value, title, children }: FigureProps) {
   return (
     <div className="grid content-start gap-1 rounded-xl border border-line bg-surface p-4 sm:px-6 sm:py-5">
@@ -39,7 +39,7 @@ export function Figure({ label, value, title, children }: FigureProps) {
 
 type FigureProps = { label: string; value: ReactNode; title?: string; children?: ReactNode }
 
-/** Figures side by side; two abreast on a phone. */
+/** Figures side by side; in two columns on a phone. */
 export function Figures({ children }: { children: ReactNode }) {
   return <dl className="grid grid-cols-2 gap-3 sm:gap-4 lg:grid-cols-4">{children}</dl>
 }

@@ -1,14 +1,14 @@
 import { type ReactNode, useEffect } from 'react'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 
-/** The title of the window, and of what a change of page reads out. */
+/** Sets the title of the window, which is announced after navigation. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · ${SHELL_TEXT.product}`
   }, [title])
 }
 
-/** A page inside the shell: its heading, at its right what can be done, then its sections. */
+/** A page inside the shell: its heading, its actions on the right, then its sections. */
 export function Page({ title, lead, actions, children }: PageProps) {
   useTitle(title)
   return (

@@ -12,9 +12,9 @@ export interface Column<Row> {
   readonly id: string
   readonly head: string
   readonly cell: (row: Row) => ReactNode
-  /** Figures stand at the right. */
+  /** Whether it is right-aligned, for numbers. */
   readonly numeric?: boolean
-  /** The head is only read out, as of a column of menus. */
+  /** Whether the header is for screen readers only, such as that of a column of menus. */
   readonly silent?: boolean
   readonly sortable?: boolean
 }
@@ -24,7 +24,7 @@ export interface Sorting {
   readonly down: boolean
 }
 
-/** What a table can be asked of its data. `isStale` data stays while a new question fails. */
+/** The loading state of a table's data. `isStale`: older data is still shown after a failed refresh. */
 export interface TableState<Row> {
   readonly rows: readonly Row[] | undefined
   readonly failure: ApiFailure | null
@@ -32,15 +32,12 @@ export interface TableState<Row> {
   readonly more?: { readonly busy: boolean; readonly onMore: () => void } | null
 }
 
-/** Rows that are known already: nothing can go wrong with them. */
+/** The state of rows that are already known and cannot fail. */
 export function staticRows<Row>(rows: readonly Row[] | undefined): TableState<Row> {
   return { rows, failure: null, onRetry: () => undefined }
 }
 
-/**
- * Rows in all their states: on their way, none, failed (what was there stays), there. On a phone each row is a card of its own
- * when `card` says how.
- */
+/** A table in all its states: loading, empty, failed (older rows stay) and loaded. With `card`, each row is a card on a phone. */
 export function Table<Row>(props: TableProps<Row>) {
   const { state, empty, card } = props
   const phone = useIsPhone()
@@ -70,7 +67,7 @@ type TableProps<Row> = {
   state: TableState<Row>
   rowKey: (row: Row) => string
   empty: ReactNode
-  /** How a row looks on a phone. */
+  /** How to show a row on a phone. */
   card?: (row: Row) => ReactNode
   sorting?: Sorting
   onSort?: (by: string) => void
@@ -92,7 +89,7 @@ function Cards<Row>({ caption, rows, rowKey, card }: TableProps<Row> & { rows: r
 
 function Grid<Row>({ caption, columns, rows, rowKey, sorting, onSort, rowClass, foot }: GridProps<Row>) {
   return (
-    // A region that scrolls must be reachable by keyboard.
+    // Scrollable regions must be reachable by keyboard.
     <div role="region" aria-label={caption} tabIndex={0} className="overflow-x-auto rounded-b-xl">
       <table className="w-full text-left">
         <caption className="sr-only">{caption}</caption>

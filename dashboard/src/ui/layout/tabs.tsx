@@ -1,7 +1,7 @@
 import { clsx } from 'clsx'
 import { type KeyboardEvent, type ReactNode, useId } from 'react'
 
-/** Views of one thing, of which one is shown. Arrow keys move between them, as the ARIA pattern says. */
+/** Tabs, of which one is selected. Arrow keys move between them, following the ARIA pattern. */
 export function Tabs<T extends string>({ label, tabs, chosen, onChoose, children }: TabsProps<T>) {
   const id = useId()
   const move = (event: KeyboardEvent<HTMLDivElement>) => {

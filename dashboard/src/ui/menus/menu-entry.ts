@@ -1,4 +1,4 @@
-/** A line of a menu: words, something to do, or a choice that holds or not. */
+/** An entry of a menu: text, an action, or a checkable choice. */
 export type MenuEntry =
   | { readonly kind: 'note'; readonly label: string }
   | { readonly kind: 'action'; readonly label: string; readonly danger?: boolean; readonly onSelect: () => void }

@@ -5,7 +5,7 @@ import type { MenuEntry } from './menu-entry.ts'
 
 const ITEM = 'control flex items-center gap-2 px-3 outline-none data-highlighted:bg-sunken'
 
-/** The menu itself, open from the start: its chunk is fetched when a menu is opened first. */
+/** An open menu. Its code is loaded when a menu is first opened. */
 export function MenuList({ trigger, entries }: MenuListProps) {
   return (
     <Menu.Root defaultOpen modal={false}>

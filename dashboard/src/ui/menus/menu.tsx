@@ -1,14 +1,14 @@
 import { cloneElement, lazy, type ReactElement, Suspense, useState } from 'react'
 import type { MenuEntry } from './menu-entry.ts'
 
-/** Fetches the code of menus before one is opened. */
+/** Preloads the code of menus. */
 export const preloadMenus = () => import('./menu-list.tsx')
 
 const MenuList = lazy(() => preloadMenus().then(({ MenuList }) => ({ default: MenuList })))
 
 /**
- * A button that opens a menu. Until it is pressed it is only a button, so that a table of a thousand rows has no thousand
- * menus, and the first load carries none of their code.
+ * A button that opens a menu. It renders only the button until it is pressed, so that a table with a thousand rows does not
+ * render a thousand menus, and the first page load contains none of their code.
  */
 export function Menu({ trigger, entries }: { trigger: Trigger; entries: readonly MenuEntry[] }) {
   const [used, setUsed] = useState(false)

@@ -4,7 +4,7 @@ import { Empty } from '../feedback/states.tsx'
 import { Card } from '../layout/card.tsx'
 import { RequestLog } from './request-log.tsx'
 
-/** The last requests of something, in short, and the way to all of them. */
+/** The most recent requests in short form, with a link to all. */
 export function NewestRequests({ title, all, ...log }: NewestRequestsProps) {
   return (
     <Card title={title} flush aside={all}>
@@ -15,6 +15,6 @@ export function NewestRequests({ title, all, ...log }: NewestRequestsProps) {
 
 type NewestRequestsProps = {
   title: string
-  /** The link to all of them. */
+  /** The link to all requests. */
   all: ReactNode
 } & Pick<ComponentProps<typeof RequestLog>, 'caption' | 'keyLabel' | 'state'>

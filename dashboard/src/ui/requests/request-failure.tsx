@@ -14,7 +14,7 @@ export function RequestFailure({ failure }: { failure: ApiFailure }) {
   )
 }
 
-/** The documented meaning of a code, for the log, which keeps no messages; and what to do next. */
+/** The documented meaning of a code, and what to do next. For the log, which does not store messages. */
 export function FailureCodeMeaning({ code }: { code: string }) {
   return (
     <div className="grid justify-items-start gap-3">
@@ -24,7 +24,7 @@ export function FailureCodeMeaning({ code }: { code: string }) {
   )
 }
 
-/** The meanings are written in Markdown; its marks are left out. An upstream's own code has none. */
+/** Removes the Markdown of a meaning. An upstream's own code has none. */
 function meaningOf(code: string): string | null {
   const meaning: unknown = Object.hasOwn(FAILURE_MEANINGS, code) ? Reflect.get(FAILURE_MEANINGS, code) : null
   return typeof meaning === 'string' ? meaning.replaceAll('`', '') : null

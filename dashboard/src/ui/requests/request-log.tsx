@@ -8,7 +8,7 @@ import { type RequestRow, StatusBadge } from './request-row.tsx'
 
 const RequestSheet = lazy(() => import('./request-sheet.tsx').then(({ RequestSheet }) => ({ default: RequestSheet })))
 
-/** Calls, newest first; each opens at the side with all that is known of it. */
+/** Requests, newest first. Each opens a side sheet with its details. */
 export function RequestLog({ caption, state, keyLabel, short = false, empty }: RequestLogProps) {
   const [opened, setOpened] = useState<RequestRow | null>(null)
   return (
@@ -34,7 +34,7 @@ type RequestLogProps = {
   caption: string
   state: TableState<RequestRow>
   keyLabel: (id: string) => string
-  /** Without tokens, source and id. */
+  /** Without the tokens, IP and id columns. */
   short?: boolean
   empty: ReactNode
 }
@@ -63,7 +63,7 @@ function columnsOf(
   ]
 }
 
-/** What was called, and of a call of a model which. */
+/** The operation of a request and, for model calls, the model. */
 function Called({ operation, model }: Pick<RequestRow, 'operation' | 'model'>) {
   return (
     <>

@@ -1,6 +1,6 @@
 import { Badge } from '../badge.tsx'
 
-/** One call as the log shows it. */
+/** One row of the request log. */
 export interface RequestRow {
   readonly id: string
   readonly client_request_id: string | null
@@ -20,7 +20,7 @@ export interface RequestRow {
   readonly ip: string
 }
 
-/** How a call ended: the status, and the code of a failure. */
+/** The status of a request and, if it failed, the code. */
 export function StatusBadge({ status, code }: Pick<RequestRow, 'status' | 'code'>) {
   return (
     <span className="flex items-center gap-2">

@@ -7,7 +7,7 @@ import { formatDateTime } from '../format/time.tsx'
 import { FailureCodeMeaning } from '../requests/request-failure.tsx'
 import { type RequestRow, StatusBadge } from './request-row.tsx'
 
-/** Everything that is known of one call. */
+/** All details of one request. */
 export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
   const { columns } = TEXT
   const facts: readonly (readonly [string, ReactNode])[] = [
@@ -46,7 +46,7 @@ export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
 
 type RequestSheetProps = { row: RequestRow; keyLabel: (id: string) => string; onClose: () => void }
 
-/** The tokens of a call of a model: how many, which of them met a cache, and who counted. */
+/** The tokens of a model call: the counts, the cached part, and who counted them. */
 function tokenFacts(row: RequestRow): readonly (readonly [string, ReactNode])[] {
   const { input_tokens: input, output_tokens: output, cache_read_tokens: read, cache_write_tokens: written } = row
   return [

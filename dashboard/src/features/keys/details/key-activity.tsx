@@ -16,7 +16,7 @@ import { NewestRequests } from '../../../ui/requests/newest-requests.tsx'
 
 const ROWS = 10
 
-/** What a key spent in a week, by endpoint, and its last requests. */
+/** A key's spend of the last week by endpoint, and its recent requests. */
 export function KeyActivity({ id }: { id: string }) {
   const newest = useQuery(newestRequestsQuery(ROWS, id))
   const keyLabel = useKeyLabels()

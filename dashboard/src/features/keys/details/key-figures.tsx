@@ -10,7 +10,7 @@ import { KeySpend, useKeyRemaining } from '../key-facts.tsx'
 
 const HOUR_SECONDS = 3_600
 
-/** What a key spent, may still spend, did in a day, and has left of this minute. */
+/** A key's spend, remaining amount, requests of the last day, and current rates. */
 export function KeyFigures({ apiKey }: { apiKey: ApiKey }) {
   const end = (Math.floor(useNow() / 1000 / HOUR_SECONDS) + 1) * HOUR_SECONDS
   const params = {

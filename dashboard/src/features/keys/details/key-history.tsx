@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<KeyChange>[] = [
   { id: 'ip', head: HEADS.ip, cell: ({ ip }) => <span className="code">{ip ?? '-'}</span> },
 ]
 
-/** What was done to a key: when, by whom, from where. */
+/** The changes to a key: when, by whom, and from where. */
 export function KeyHistory({ id }: { id: string }) {
   const history = useInfiniteQuery(keyHistoryQuery(id))
   return (

@@ -9,7 +9,7 @@ import { Card } from '../../../ui/layout/card.tsx'
 
 const MICROS = 1_000_000
 
-/** How a key is set. */
+/** The settings of a key. */
 export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
   const {
     spending_limit: limit,
@@ -68,7 +68,7 @@ export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
-/** What is spent of the period that runs, in words and as a bar, and when the next one begins. */
+/** How much of the current budget period is used, as text and as a bar, and when it resets. */
 function BudgetBar({ apiKey }: { apiKey: ApiKey }) {
   const now = useNow()
   const { budget, budget_window: window } = apiKey

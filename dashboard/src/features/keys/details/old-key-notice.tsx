@@ -5,7 +5,7 @@ import { isReplaced } from '../key-facts.tsx'
 
 const HOUR_MS = 3_600_000
 
-/** Of a key that was replaced: whether something still uses it, so that its owner knows when to stop it. */
+/** For a key that was replaced: whether it is still in use, so that its owner knows when to stop it. */
 export function OldKeyNotice({ apiKey }: { apiKey: ApiKey }) {
   const now = useNow()
   if (!isReplaced(apiKey)) return null

@@ -5,7 +5,7 @@ import { BudgetFields } from './budget-fields.tsx'
 import { ENDPOINTS } from './endpoints.ts'
 import type { KeyFieldsProps } from './key-fields-props.ts'
 
-/** What few keys have: a budget, fewer endpoints or models, lower rates. Open where the key has one of them. */
+/** Rarely used settings: budget, endpoints, models and rate limits. Open if the key uses any of them. */
 export function AdvancedFields(props: KeyFieldsProps) {
   const { apiKey } = props
   const hasOne =

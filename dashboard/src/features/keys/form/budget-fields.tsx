@@ -4,7 +4,7 @@ import type { KeyFieldsProps } from './key-fields-props.ts'
 import { BUDGET_PERIODS } from './key-form-values.ts'
 import { useBudgetTimezone } from './use-budget-timezone.ts'
 
-/** An amount per day, week or month. */
+/** A budget per day, week or month. */
 export function BudgetFields({ values, errors, apiKey, onChange, onFieldBlur }: KeyFieldsProps) {
   const zone = useBudgetTimezone(apiKey)
   const periods = BUDGET_PERIODS.map((value) => ({ value, text: TEXT.budgetPeriods[value] }))

@@ -1,6 +1,6 @@
 import type { BuiltInName, SoldName } from '../../../../../server/core/catalogue/operation.ts'
 
-/** Built-in operations that a key can be restricted to. One that is sold but missing here does not compile. */
+/** The built-in operations that a key can be restricted to. A sold one that is missing here does not compile. */
 const SOLD: Readonly<Record<BuiltInName, true>> = {
   'image-search': true,
   'llm-context': true,
@@ -21,5 +21,5 @@ const SOLD: Readonly<Record<BuiltInName, true>> = {
 
 export type Endpoint = SoldName
 
-/** In the order of the form. */
+/** In display order. */
 export const ENDPOINTS: readonly BuiltInName[] = Object.keys(SOLD).filter((name): name is BuiltInName => name in SOLD)

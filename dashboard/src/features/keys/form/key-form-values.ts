@@ -14,7 +14,7 @@ const MAX_MODELS = 100
 export const BUDGET_PERIODS = ['day', 'week', 'month'] as const
 type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
 
-/** What the form holds, as it was typed. */
+/** The values of the form as entered. */
 export interface KeyFormValues {
   readonly name: string
   readonly limited: boolean
@@ -26,14 +26,14 @@ export interface KeyFormValues {
   readonly budget: string
   readonly rpm: string
   readonly tpm: string
-  /** None means all. */
+  /** Empty means all. */
   readonly endpoints: readonly Endpoint[]
   readonly models: string
 }
 
 export type KeyErrors = Partial<Record<keyof KeyFormValues, string>>
 
-/** The addresses of the list, however they were parted. */
+/** The IP addresses in a text, separated by spaces, commas or line breaks. */
 export function parseIps(text: string): string[] {
   return splitEntries(text).map((entry) => entry.toLowerCase())
 }
@@ -42,7 +42,7 @@ function splitEntries(text: string): string[] {
   return text.split(/[\s,]+/).filter((entry) => entry !== '')
 }
 
-/** What is wrong, by field, in the words of the form. The rules of addresses are the server's own. */
+/** The errors of the form, by field. IP addresses are checked with the server's own rules. */
 export function validateKey(values: KeyFormValues): KeyErrors {
   const name = values.name.trim()
   const errors: KeyErrors = {}
@@ -62,14 +62,14 @@ export function validateKey(values: KeyFormValues): KeyErrors {
   return errors
 }
 
-/** Whether a good list would refuse this very computer. */
+/** Whether a valid allowlist would refuse this computer. */
 export function excludesAddress(ips: readonly string[], own: string | null): boolean {
   const parsed = Allowlist.parse(ips)
   const address = own === null ? null : parseAddress(own)
   return ips.length > 0 && parsed.ok && address !== null && !parsed.value.includes(address)
 }
 
-/** What is sent; of a key that is there, only what differs from it. */
+/** The request body. For an existing key, only the settings that changed. */
 export function toSettings(values: KeyFormValues, key: ApiKey | null, zone: string): KeySettings {
   const wanted: KeySettings = {
     name: values.name.trim(),
@@ -90,7 +90,7 @@ export function toSettings(values: KeyFormValues, key: ApiKey | null, zone: stri
   return Object.fromEntries(Object.entries(wanted).filter(differs))
 }
 
-/** Of a list, what is in it counts, not its order. */
+/** The order of a list does not matter. */
 function canonical(value: unknown): string {
   return JSON.stringify(Array.isArray(value) ? [...value].sort() : value)
 }

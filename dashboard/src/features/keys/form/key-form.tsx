@@ -19,7 +19,7 @@ export interface CreatedKey {
   readonly secret: string
 }
 
-/** Makes a key or changes one: the same form. What was typed is never cleared by a refusal. */
+/** Creates or edits a key. Input is kept if the server refuses it. */
 export function KeyForm({ apiKey, focus, onClose, onCreated }: KeyFormProps) {
   const [values, setTyped] = useState<KeyFormValues>(() => openingValues(apiKey, focus))
   const [errors, setErrors] = useState<KeyErrors>({})
@@ -87,20 +87,20 @@ type KeyFormProps = {
   onCreated: (made: CreatedKey) => void
 }
 
-/** A form that was opened to raise a limit or to extend stands ready for it. */
+/** Prefills the form when it was opened to raise the limit or to extend the key. */
 function openingValues(apiKey: ApiKey | null, focus: 'limit' | 'expires' | undefined): KeyFormValues {
   const values = initialValues(apiKey)
   return focus === 'expires' ? { ...values, expires: '30' } : values
 }
 
-/** Judges one field that was left; the others keep what they said. */
+/** Validates the field that lost focus and keeps the errors of the others. */
 function revalidateField(before: KeyErrors, field: keyof KeyFormValues, values: KeyFormValues): KeyErrors {
   const { [field]: _old, ...rest } = before
   const now = validateKey(values)[field]
   return now === undefined ? rest : { ...rest, [field]: now }
 }
 
-/** The server's refusal, at the fields that it names. */
+/** Shows the server's errors at the fields that they name. */
 function fieldErrors(failure: ApiFailure): KeyErrors {
   const places: Readonly<Record<string, keyof KeyFormValues>> = {
     name: 'name',

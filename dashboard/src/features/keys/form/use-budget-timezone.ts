@@ -3,7 +3,7 @@ import { settingsQuery } from '../../../api/account/settings.ts'
 import type { ApiKey } from '../../../api/keys.ts'
 import { TIME_ZONE } from '../../../api/usage.ts'
 
-/** The zone in which a key's budget begins its periods: its own, else the owner's from Settings, else the browser's. */
+/** The time zone of a key's budget: its own, else the one from Settings, else the browser's. */
 export function useBudgetTimezone(apiKey: ApiKey | null): string {
   const chosen = useQuery(settingsQuery).data?.timezone
   return apiKey?.budget?.timezone ?? chosen ?? TIME_ZONE
