@@ -38,7 +38,7 @@ export class Drains {
     if (own < TIMES_THE_TIER * concurrency && this.running < MAX_OF_PROCESS && !isFull) return null
     return failure(
       'rate_limit_exceeded',
-      `${own} calls of this account are still running although their callers hung up. New calls are accepted once some of them have ended. Retry in ${RETRY_SECONDS} s.`,
+      `${own} calls of this account are still running although their callers hung up. New calls are accepted once some of them have ended.`,
       { retryAfterSeconds: RETRY_SECONDS, limitSource: 'account' },
     )
   }

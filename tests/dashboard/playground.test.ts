@@ -173,7 +173,7 @@ describe('the playground', () => {
     await Promise.race([wait.waitFor(), page.getByText('$0.005 charged').waitFor()])
     if ((await wait.count()) === 0) await page.getByRole('button', { name: /^Send request/ }).click()
     await wait.waitFor()
-    await page.getByText(/^Too many requests for this key\. Retry in/).waitFor()
+    await page.getByText(/^This key has reached its limit of requests per minute\./).waitFor()
     await page.close()
   })
 })

@@ -156,7 +156,7 @@ describe('bodies under way are bounded (issue 14.13)', () => {
     const refused = await post(CHAT, second.stream, narrow.headers)
     expect([refused.status, second.asked()]).toEqual([429, 0])
     expect(await refused.json()).toMatchObject({
-      error: { code: 'rate_limit_exceeded', message: expect.stringContaining('simultaneous') },
+      error: { code: 'rate_limit_exceeded', message: expect.stringContaining('concurrent') },
     })
     first.abort()
     expect((await begun).status).toBe(400)

@@ -25,7 +25,7 @@ export const BILLING_TEXT = {
   method: 'Payment method',
   methods: { card: 'Card (Stripe)', sandbox: 'Sandbox money (development)' },
   sandboxText: 'Sandbox money has no value. Use it to try out top-ups.',
-  none: 'This gateway has no payment method configured. Ask its operator for credit, or top up with POST /v1/wallet/topups.',
+  none: 'Card top-ups are not configured on this gateway. Ask its operator for credit, or top up with POST /v1/wallet/topups.',
   cancel: 'Cancel',
   pay: 'Top up',
   paying: 'Topping up…',

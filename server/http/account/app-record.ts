@@ -74,3 +74,11 @@ export async function appRecord(app: OAuthApp, account: AccountId, { apps, ledge
 export async function connectedApp(app: GrantedApp, account: AccountId, spending: Spending): Promise<ConnectedApp> {
   return { ...(await appRecord(app, account, spending)), scopes: [...app.scopes] }
 }
+
+/**
+ * Whether apps stay connected when an owner changes the password or signs out everywhere. Only with `?apps=keep`, because an
+ * intruder may have connected one.
+ */
+export function keepsApps(url: URL): boolean {
+  return url.searchParams.get('apps') === 'keep'
+}

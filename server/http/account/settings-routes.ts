@@ -7,10 +7,10 @@ import type { Identity } from '../../core/accounts/identity'
 import { auditEntry } from '../../core/audit'
 import { notFound, taken } from '../middleware/failures'
 import { readable, readBody } from '../middleware/judge-body'
-import { keepsApps } from '../middleware/kept-apps'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
+import { keepsApps } from './app-record'
 import { accountExport, type ExportParts } from './export'
 import {
   type ClosedAccount,

@@ -5,9 +5,9 @@ import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
 import { Failed, taken } from '../middleware/failures'
 import { withTakenBody } from '../middleware/json-body'
-import { keepsApps } from '../middleware/kept-apps'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
+import { keepsApps } from './app-record'
 
 export interface SignInParts {
   readonly owners: OwnerSessions

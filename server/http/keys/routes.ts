@@ -1,13 +1,14 @@
 import { DEFAULT_GRACE_SECONDS, type KeyOwner, type Keys } from '../../core/accounts/keys'
 import type { ParameterTable } from '../../core/catalogue/parameters'
+import { formatAddress } from '../../core/credentials/address'
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
-import type { Failure } from '../../core/failure'
+import { type Failure, failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
+import { ZERO } from '../../core/money'
 import type { Result } from '../../core/result'
 import { asApp } from '../account/app-docs'
-import { appOwner } from '../middleware/app-owner'
-import { notFound, taken } from '../middleware/failures'
+import { Failed, notFound, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import { readBody } from '../middleware/judge-body'
 import { queryOf } from '../middleware/list-query'
@@ -123,4 +124,23 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Mirr
       async ({ context, params }) => changed(await keys.revoke(await recent(context), params.id)),
       docs('revoke'),
     )
+}
+
+/** The owner on whose behalf an app changes keys. The audit log names the app grant. Throws if the caller is not an app. */
+async function appOwner(context: RequestContext, ledger: Ledger): Promise<KeyOwner> {
+  const caller = context.authenticated?.caller
+  if (caller?.kind !== 'app')
+    throw new Failed(
+      failure(
+        'insufficient_permissions',
+        'API keys cannot manage keys. Use an access token with keys:write, or the dashboard.',
+      ),
+    )
+  const { account, grant } = caller
+  const balance = await ledger.balance(account.id)
+  return {
+    accountId: account.id,
+    tier: { ...account, toppedUp: balance?.toppedUp ?? ZERO },
+    actor: { kind: 'app', id: grant.id, address: formatAddress(context.address) },
+  }
 }

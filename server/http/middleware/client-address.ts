@@ -1,4 +1,11 @@
-import { type Address, type KnownAddress, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
+import {
+  type Address,
+  isLoopback,
+  isLoopbackHost,
+  type KnownAddress,
+  parseAddress,
+  UNKNOWN_ADDRESS,
+} from '../../core/credentials/address'
 import type { Allowlist } from '../../core/credentials/allowlist'
 import { parseForwarded } from './forwarded-header'
 
@@ -73,4 +80,19 @@ function parseHop(text: string): KnownAddress | null {
 /** Nothing, or a colon with a port number or an obfuscated port. */
 function isPort(text: string): boolean {
   return /^(:(\d{1,5}|_[\w.-]+))?$/.test(text)
+}
+
+/** Headers that reveal a proxy. */
+const PROXY_HEADER = /^(forwarded|x-forwarded-.*|x-real-ip|via)$/
+
+/**
+ * Whether a call appears to come from this machine without a proxy: its socket and `Host` are loopback, and no header was added
+ * by a proxy. `inProcessHost` is the host of a call that came over no socket.
+ */
+export function isFromThisMachine(socket: Address, headers: Headers, inProcessHost: string | null): boolean {
+  if (!isLoopback(socket)) return false
+  const host = headers.get('host') ?? inProcessHost
+  if (host === null || !isLoopbackHost(host.replace(/:\d{1,5}$/, ''))) return false
+  for (const [name] of headers) if (PROXY_HEADER.test(name)) return false
+  return true
 }

@@ -1,6 +1,7 @@
 import { type Failure, type FailureCode, failure } from '../../core/failure'
 import { formatUsd } from '../../core/money'
 import type { Result } from '../../core/result'
+import { isUnavailable } from '../../core/unavailable'
 import { isGooglePath } from '../routing/google-path'
 import { audienceOf } from './audience'
 
@@ -103,6 +104,23 @@ export function taken<T>(outcome: Result<T, Failure>): T {
 
 export function notFound(what: string): Failed {
   return new Failed(failure('resource_not_found', what))
+}
+
+/** Called with every exception behind a 500 or 503, and its request id. */
+export type OnFault = (requestId: string, error: unknown) => void
+
+/** The failure to return for an exception. An internal one reveals nothing but the request id. */
+export function problemOf(error: unknown, requestId: string, onFault: OnFault): Failure {
+  if (error instanceof Failed) return error.failure
+  onFault(requestId, error)
+  if (isUnavailable(error))
+    return failure('service_unavailable', 'The database is not responding. Nothing was charged. Try again.', {
+      retryAfterSeconds: 1,
+    })
+  return failure(
+    'internal_error',
+    `Something went wrong on our side. Nothing was charged. If it happens again, contact support and quote ${requestId}.`,
+  )
 }
 
 const JSON_TYPE = /^application\/([a-z0-9.-]+\+)?json\s*(;\s*charset=[a-z0-9-]+\s*)?$/i

@@ -1,10 +1,12 @@
+import { ACCESS_TOKEN_PREFIX } from '../../core/credentials/oauth-grant'
 import type { Journal } from '../../core/ledger/journal'
 import type { ShownPayment } from '../../core/payments/method'
 import type { Result } from '../../core/result'
 import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/authenticate'
-import type { AuthenticatedCall, IncomingCall, Refused, Route } from '../../pipeline/call'
+import type { AuthenticatedCall, Credential, IncomingCall, Refused, Route } from '../../pipeline/call'
+import { isGooglePath } from '../routing/google-path'
+import { audienceOf } from './audience'
 import { OwnKeyRequest } from './own-key-request'
-import { readCredential } from './read-credential'
 import { Reply } from './reply'
 import type { GatedContext, RequestContext } from './request-context'
 import { type RequestIds, requestIds } from './request-ids'
@@ -87,4 +89,28 @@ export class Gate {
     const verdict = passed.ok ? passed.value : passed.error
     return new Reply({ verdict, ids, path, journal, now: () => auth.clock.now(), origin: baseUrl })
   }
+}
+
+/**
+ * The caller's credential (spec 5.1, 5.3). `Authorization: Bearer` carries a key or an app's access token; `/v1/messages` also takes
+ * `x-api-key`, and Google's paths `x-goog-api-key`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` pay for one request.
+ * After a 402, x402 clients send the payment along with the original key; where payments are accepted, the payment wins.
+ * An `Authorization` with another scheme is an unknown credential, never "none".
+ */
+function readCredential(headers: Headers, path: string, route: Route): Credential {
+  const authorization = headers.get('authorization')
+  const payment = authorization === null ? null : /^payment +(\S+) *$/i.exec(authorization)
+  if (payment?.[1]) return { kind: 'payment', shown: { scheme: 'payment', text: payment[1] } }
+  const x402 = headers.get('payment-signature')
+  if (x402 && (authorization === null || (route.kind === 'priced' && route.payable)))
+    return { kind: 'payment', shown: { scheme: 'x402', text: x402 } }
+  if (authorization !== null) {
+    const bearer = /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+    if (bearer.startsWith(ACCESS_TOKEN_PREFIX))
+      return { kind: 'oauth_token', token: bearer, audience: audienceOf(path) }
+    return { kind: 'api_key', secret: bearer }
+  }
+  const named = path === '/v1/messages' ? 'x-api-key' : isGooglePath(path) ? 'x-goog-api-key' : null
+  const secret = named && headers.get(named)
+  return secret ? { kind: 'api_key', secret } : { kind: 'none' }
 }

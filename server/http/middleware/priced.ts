@@ -13,7 +13,6 @@ import { providerWork } from '../../pipeline/provider-work'
 import { quoteOf } from '../../pipeline/quote'
 import { SOCIAL_SALES, type SocialParts } from '../../pipeline/social/social-actions'
 import type { Work } from '../../pipeline/work'
-import { admitsJson } from './accept'
 import { readCallOptions } from './call-options'
 import { readJson } from './json-body'
 import type { Reply } from './reply'
@@ -137,4 +136,19 @@ async function rawInput({ method, url, header, body }: AskedCall): Promise<Resul
   if (!isJson(parameters))
     return err(failure('invalid_request', 'The body must be a JSON object that contains the parameters.'))
   return ok({ ...wire, body: parameters })
+}
+
+/** Whether an `Accept` header admits JSON: absent, `*`/`*`, `application/*`, or `application/json`, none with q=0 (RFC 9110 12.5.1). */
+function admitsJson(accept: string | null): boolean {
+  if (accept === null || accept.trim() === '') return true
+  let best: { specificity: number; allowed: boolean } | null = null
+  for (const range of accept.split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    const specificity = ['*/*', 'application/*', 'application/json'].indexOf(type)
+    if (specificity < 0) continue
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))
+    const allowed = quality === undefined || Number(quality.slice(2)) > 0
+    if (!best || specificity >= best.specificity) best = { specificity, allowed }
+  }
+  return best?.allowed ?? false
 }

@@ -6,7 +6,6 @@ import { forbidden } from '../../pipeline/auth/authenticate'
 import type { AuthenticatedCall, IncomingCall, Outcome, Quoted, Refused, Route } from '../../pipeline/call'
 import { callRecord } from '../../pipeline/record-call'
 import { FAILURES, failureBody, failureResponse } from './failures'
-import { limitHeaders } from './limit-headers'
 import { idHeaders, type RequestIds } from './request-ids'
 
 type Ended<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
@@ -196,4 +195,18 @@ function corked(body: string | Uint8Array<ArrayBuffer>): ReadableStream {
     },
   } as unknown as UnderlyingDefaultSource
   return new ReadableStream(direct)
+}
+
+/** The limit headers of spec 8, with the concurrency pair of spec-answers 9. */
+function limitHeaders({ requests, tokens, concurrency }: Readings): Record<string, string> {
+  return {
+    'x-ratelimit-limit-requests': String(requests.limit),
+    'x-ratelimit-remaining-requests': String(requests.remaining),
+    'x-ratelimit-reset-requests': String(requests.reset),
+    'x-ratelimit-limit-tokens': String(tokens.limit),
+    'x-ratelimit-remaining-tokens': String(tokens.remaining),
+    'x-ratelimit-reset-tokens': String(tokens.reset),
+    'x-ratelimit-limit-concurrency': String(concurrency.limit),
+    'x-ratelimit-remaining-concurrency': String(concurrency.remaining),
+  }
 }

@@ -169,14 +169,12 @@ function permits(key: ApiKey, route: Route): boolean {
 }
 
 export function limitFailure(refusal: LimitRefusal, caller: Caller): Failure {
-  const what = { requests: 'requests', tokens: 'tokens', places: 'simultaneous requests' }[refusal.dimension]
+  const what = { requests: 'requests per minute', tokens: 'tokens per minute', places: 'concurrent requests' }
   const whose = caller.kind === 'anonymous' ? 'address' : caller.kind
+  // No number of seconds: `retry_after` has it, and the dashboard counts it down.
   return failure(
     'rate_limit_exceeded',
-    `Too many ${what} for this ${whose}. Retry in ${refusal.retryAfterSeconds} s.`,
-    {
-      retryAfterSeconds: refusal.retryAfterSeconds,
-      limitSource: whose,
-    },
+    `This ${whose} has reached its limit of ${what[refusal.dimension]}. Wait as long as Retry-After says, then try again.`,
+    { retryAfterSeconds: refusal.retryAfterSeconds, limitSource: whose },
   )
 }

@@ -41,7 +41,7 @@ export class CallerAllowance {
       retryAfterSeconds,
       failure: failure(
         'upstream_rate_limit',
-        `You requested too many large goggles within a minute. Try again in ${retryAfterSeconds} seconds, and reuse the same goggles: they are cached. You were not charged.`,
+        'You requested too many large goggles within a minute. Wait as long as Retry-After says, then reuse the same goggles: they are cached. You were not charged.',
         { retryAfterSeconds, limitSource: 'upstream' },
       ),
     }
