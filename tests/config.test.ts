@@ -183,11 +183,11 @@ describe('the configuration', () => {
     test('a payment’s gas has a ceiling that nobody needs to set, and no price below it is offered', () => {
       const evm = (more: Record<string, string> = {}) => read({ ...EVM, ...more }).payments.evm
       // 0.005 USD of an ether that costs 5,000.
-      expect(evm()).toMatchObject({ leastAmount: 5000, gas: { maxFeePerGas: null, maxCostPerPayment: 10n ** 12n } })
+      expect(evm()).toMatchObject({ minAmount: 5000, gas: { maxFeePerGas: null, maxCostPerPayment: 10n ** 12n } })
       const set = { PAYMENTS_MAX_GAS_USD: '0.02', PAYMENTS_EVM_NATIVE_USD: '4000', PAYMENTS_EVM_MAX_FEE_GWEI: '0.05' }
       const gas = { maxFeePerGas: 50_000_000n, maxCostPerPayment: 5n * 10n ** 12n }
-      expect(evm(set)).toMatchObject({ leastAmount: 20_000, gas })
-      expect(evm({ ...set, PAYMENTS_EVM_MIN_PRICE_USD: '0.005' })).toMatchObject({ leastAmount: 5000, gas })
+      expect(evm(set)).toMatchObject({ minAmount: 20_000, gas })
+      expect(evm({ ...set, PAYMENTS_EVM_MIN_PRICE_USD: '0.005' })).toMatchObject({ minAmount: 5000, gas })
       for (const name of [...Object.keys(set), 'PAYMENTS_EVM_MIN_PRICE_USD'])
         for (const wrong of ['0', '-1', 'much']) expect(() => evm({ [name]: wrong })).toThrow(name)
     })

@@ -19,7 +19,7 @@ export interface EvmSettings extends ChainPace {
   /** The maximum gas cost of one payment. */
   readonly gas: GasSettings
   /** Smaller amounts cannot be paid this way. */
-  readonly leastAmount: Money
+  readonly minAmount: Money
 }
 
 export interface GasSettings {
@@ -74,13 +74,13 @@ const MAX_GAS_USD = '0.005'
 const WEI_PER_COIN = 10n ** 18n
 
 /** By default, prices below the gas ceiling cannot be paid this way, so that no payment is a loss. */
-function gasSettings(read: Read, chainId: number): Pick<EvmSettings, 'gas' | 'leastAmount'> {
+function gasSettings(read: Read, chainId: number): Pick<EvmSettings, 'gas' | 'minAmount'> {
   const perPayment = usd('PAYMENTS_MAX_GAS_USD', read('PAYMENTS_MAX_GAS_USD') ?? MAX_GAS_USD)
   const coin = usd('PAYMENTS_EVM_NATIVE_USD', read('PAYMENTS_EVM_NATIVE_USD') ?? chainDefaults(chainId).coinUsd)
   const minPrice = read('PAYMENTS_EVM_MIN_PRICE_USD')
   return {
     gas: { maxFeePerGas: maxFee(read), maxCostPerPayment: (BigInt(perPayment) * WEI_PER_COIN) / BigInt(coin) },
-    leastAmount: minPrice === null ? perPayment : usd('PAYMENTS_EVM_MIN_PRICE_USD', minPrice),
+    minAmount: minPrice === null ? perPayment : usd('PAYMENTS_EVM_MIN_PRICE_USD', minPrice),
   }
 }
 

@@ -21,7 +21,7 @@ async function measure(indexPath: string): Promise<void> {
   const planned = new Map<number, () => void>()
   const client = openIndexClient({
     indexPath,
-    most: 2,
+    maxThreads: 2,
     after(ms, run) {
       planned.set(ms, run)
       return () => planned.delete(ms)

@@ -28,7 +28,7 @@ export interface Audit {
   readonly refused: number
   readonly charges: number
   /** Most calls that can have been charged without wrk counting their answer: it hangs up at the end of each burst. */
-  readonly mostUncounted: number
+  readonly maxUncounted: number
   readonly problems: readonly string[]
 }
 
@@ -102,10 +102,10 @@ async function audit(
   const { charges, problems } = await reconcile(database)
   const refused = sum(bursts.map(({ burst }) => burst.refused))
   const served = sum(bursts.map(({ burst }) => burst.requests)) - refused
-  const mostUncounted = sum(bursts.map(({ connections }) => connections))
+  const maxUncounted = sum(bursts.map(({ connections }) => connections))
   const lost = charges < served ? [`${served - charges} answers of 200 have no charge`] : []
-  const extra = charges - served > mostUncounted ? [`${charges - served} charges more than answers of 200`] : []
-  return { series, served, refused, charges, mostUncounted, problems: [...problems, ...lost, ...extra] }
+  const extra = charges - served > maxUncounted ? [`${charges - served} charges more than answers of 200`] : []
+  return { series, served, refused, charges, maxUncounted, problems: [...problems, ...lost, ...extra] }
 }
 
 function seriesName({ bytes, delayMs }: { bytes: number; delayMs: number }): string {
@@ -164,7 +164,7 @@ export function describeSpeed({ rows, audits, syncUs }: SpeedResult): string {
       a.series,
       a.served,
       a.charges,
-      a.mostUncounted,
+      a.maxUncounted,
       a.refused,
       a.problems.length === 0 ? 'all sums agree' : `WRONG: ${a.problems.slice(0, 3).join('; ')}`,
     ]),

@@ -22,7 +22,7 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
 
     const draft = (): Account => {
       const id = accountId()
-      const facts = { operator: false, growthApproved: false, customLimits: null, mostKeys: null, createdAt: NOON }
+      const facts = { operator: false, growthApproved: false, customLimits: null, maxKeys: null, createdAt: NOON }
       return { id, userId: `user of ${id}`, ...facts }
     }
     async function opened(): Promise<Account> {
@@ -62,7 +62,7 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
     test('answers a change as soon as it is durable, and after a restart', async () => {
       const account = await opened()
       const customLimits = { rpm: 7, tpm: 8, concurrency: 9 }
-      const changed = { ...account, operator: true, growthApproved: true, customLimits, mostKeys: 5000 }
+      const changed = { ...account, operator: true, growthApproved: true, customLimits, maxKeys: 5000 }
       await parts.store.update(changed, audit())
       expect(await parts.store.byId(account.id)).toEqual(changed)
       expect(await parts.store.byUser(account.userId)).toEqual(changed)

@@ -82,7 +82,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
     test('one that was paid and got no answer comes again as prepaid, once at a time', async () => {
       const claim = newClaim()
       await paid(claim)
-      await one.owe(claim.key, 'upstream 502', NOON)
+      await one.markUnserved(claim.key, 'upstream 502', NOON)
       expect(await other.take({ ...claim, leaseUntil: NOON + 5000 }, NOON)).toEqual({
         ...{ kind: 'prepaid', attempt: 2 },
         ...{ answer: null, isLast: false },
@@ -131,7 +131,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       const unpaid = newClaim()
       await one.take(unpaid, NOON)
       await one.served(unpaid.key, NOON)
-      await one.owe(unpaid.key, 'x', NOON)
+      await one.markUnserved(unpaid.key, 'x', NOON)
       await one.settled(unpaid.key, '0xnothing', NOON)
       expect(await one.find(unpaid.key)).toMatchObject({ state: 'working', paid: false, reference: null })
     })
@@ -154,7 +154,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       for (let round = 0; round < 5; round++) {
         const payer = `0xpayer of round ${round}`
         const claims = Array.from({ length: 12 }, () => newClaim({ payer }))
-        const covered = { most: micros(17_000), since: NOON }
+        const covered = { funds: micros(17_000), since: NOON }
         const tries = await Promise.all(claims.map((claim, i) => (i % 2 ? one : other).take(claim, NOON, covered)))
         expect(tries.filter(({ kind }) => kind === 'fresh')).toHaveLength(3)
         expect(tries.filter((taken) => taken.kind === 'refused' && taken.why === 'uncovered')).toHaveLength(9)
@@ -164,7 +164,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
     test('a payer is no longer held to what it released, nor to what it paid before it was asked what it has', async () => {
       const payer = '0xone payer'
       const [first, second, third] = [newClaim({ payer }), newClaim({ payer }), newClaim({ payer })]
-      const covered = { most: micros(5000), since: NOON }
+      const covered = { funds: micros(5000), since: NOON }
       await one.take(first, NOON, covered)
       expect(await one.take(second, NOON, covered)).toEqual({ kind: 'refused', why: 'uncovered' })
       expect(await one.find(second.key)).toBeNull()
@@ -216,10 +216,10 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       const owed = newClaim()
       await paid(owed)
       for (let i = 1; i < MAX_PAID_TRIES; i++) {
-        await one.owe(owed.key, 'upstream 502', NOON)
+        await one.markUnserved(owed.key, 'upstream 502', NOON)
         expect((await one.take(owed, NOON)).kind).toBe('prepaid')
       }
-      await one.owe(owed.key, 'upstream 502', NOON)
+      await one.markUnserved(owed.key, 'upstream 502', NOON)
       expect(await other.take(owed, NOON)).toEqual({ kind: 'refused', why: 'worn_out' })
     })
 
@@ -242,16 +242,16 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       await one.undelivered(owed.key, 1, 'an answer', NOON)
       for (const claim of [lost, found]) {
         await one.settling(claim.key, attemptOf(await one.take(claim, NOON)), NOON)
-        await one.letGo(claim.key, { reason: 'no reply', isOurs: false }, 'an answer', NOON)
+        await one.endLease(claim.key, { reason: 'no reply', isOurs: false }, 'an answer', NOON)
       }
       await one.release(lost.key, 'never settled', true, NOON)
       await one.settled(found.key, '0xfound', NOON)
-      await one.owe(found.key, 'the answer was lost', NOON)
+      await one.markUnserved(found.key, 'the answer was lost', NOON)
       expect(await one.take(found, NOON)).toMatchObject({ kind: 'prepaid', answer: 'an answer', isLast: false })
       expect(await one.take(lost, NOON)).toEqual({ kind: 'fresh', attempt: 2 })
       await one.settling(lost.key, 2, NOON)
       await one.settled(lost.key, '0xlost', NOON)
-      await one.owe(lost.key, 'the answer was lost', NOON)
+      await one.markUnserved(lost.key, 'the answer was lost', NOON)
       expect(await one.take(lost, NOON)).toMatchObject({ kind: 'prepaid', answer: null })
       expect(await one.take(owed, NOON + ANSWER_KEPT_MS)).toMatchObject({ kind: 'prepaid', answer: null, isLast: true })
     })
@@ -298,7 +298,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       await one.release(sent.key, 'reverted', true, at - DAY_MS)
       const owed = newClaim({ createdAt: at - 30 * DAY_MS })
       await paid(owed)
-      await one.owe(owed.key, 'upstream 502', NOON)
+      await one.markUnserved(owed.key, 'upstream 502', NOON)
       await store.prune(at)
       const kept = async (key: string) => (await one.find(key)) !== null
       expect(await kept(old)).toBe(false)

@@ -19,9 +19,9 @@ function find(bench: SearxngBench, { query }: Received): Found {
   const q = query.get('q') ?? ''
   const [lang = 'en', country = 'ALL'] = (query.get('language') ?? 'en').split('-')
   const corrections = [correctionOf(q)].flatMap((text) => (text === null ? [] : [text]))
-  const wanted = { q, lang, country, mostAdult: 2 }
+  const wanted = { q, lang, country, maxAdult: 2 }
   if (query.get('categories') === 'images') {
-    const found = engineFinds(WORLD_IMAGES, { ...wanted, mostAdult: query.get('safesearch') === '2' ? 0 : 2 })
+    const found = engineFinds(WORLD_IMAGES, { ...wanted, maxAdult: query.get('safesearch') === '2' ? 0 : 2 })
     return {
       corrections,
       results: found.map(({ page, title, file }) => ({ url: page, title, img_src: file, resolution: '1920x1080' })),

@@ -219,7 +219,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         }
         await done({ kind: 'dm', recipientId: parts.third.id, text: text() })
         const read = (more: { withUserId?: string; pageToken?: string } = {}) =>
-          done({ kind: 'messages', most: 2, withUserId: null, pageToken: null, ...more })
+          done({ kind: 'messages', max: 2, withUserId: null, pageToken: null, ...more })
         const all = await read()
         expect(all.items).toBe(2)
         expect(all.data['threads']).toHaveLength(2)
@@ -235,7 +235,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
       })
 
       test('no messages are no failure', async () => {
-        const { data, items } = await done({ kind: 'messages', most: 5, withUserId: '1999', pageToken: null })
+        const { data, items } = await done({ kind: 'messages', max: 5, withUserId: '1999', pageToken: null })
         expect([data['threads'], items, data['next_token']]).toEqual([[], 0, null])
       })
 

@@ -205,7 +205,7 @@ describe('x: what only the real wire has', () => {
       created_at: '',
     }
     double.next = () => Response.json({ data: [event, event, { ...event, event_type: 'ParticipantsJoin' }, event] })
-    const outcome = await act({ kind: 'messages', most: 2, withUserId: null, pageToken: null })
+    const outcome = await act({ kind: 'messages', max: 2, withUserId: null, pageToken: null })
     expect(outcome).toMatchObject({ ok: true, value: { items: 2 } })
   })
 

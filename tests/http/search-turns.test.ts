@@ -19,7 +19,7 @@ describe('one owner who floods the index with slow searches', () => {
   /** Searches go to a thread that answers when it is told to. `asked(n)`: n searches have come to the index. */
   function slowIndex() {
     const threads = new FakeThreads()
-    const client = openIndexClient({ indexPath: '', most: 1, start: threads.start, after: threads.after })
+    const client = openIndexClient({ indexPath: '', maxThreads: 1, start: threads.start, after: threads.after })
     const provider = imageProvider(client, 'http://localhost')
     const waits = new Map<number, () => void>()
     let count = 0

@@ -20,7 +20,7 @@ kills                         ${report.kills}
 200s seen by callers          ${report.served}
 charges in the ledger         ${report.charges}
 lost                          ${report.lost.length}
-charged, answer never seen    ${report.chargedWithoutAnswer} (at most one a client a kill: ${report.mostChargedWithoutAnswer})
+charged, answer never seen    ${report.chargedWithoutAnswer} (at most one a client a kill: ${report.maxChargedWithoutAnswer})
 sums that do not agree        ${report.problems.length}
 `)
 for (const problem of report.problems) process.stdout.write(`  ${problem}\n`)

@@ -32,7 +32,12 @@ interface Search {
 class Run {
   readonly threads = new FakeThreads()
   readonly searches: Search[] = []
-  readonly client = openIndexClient({ indexPath: '', most: 2, start: this.threads.start, after: this.threads.after })
+  readonly client = openIndexClient({
+    indexPath: '',
+    maxThreads: 2,
+    start: this.threads.start,
+    after: this.threads.after,
+  })
   /** Per caller that waits: how often each other was served since it began to, or was served itself. */
   readonly passed = new Map<string, Map<string, number>>()
   /** Searches that may be told that their thread was lost. */

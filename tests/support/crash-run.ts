@@ -17,7 +17,7 @@ export interface CrashReport extends Reconciliation {
   readonly lost: readonly string[]
   /** Calls that were under way at a kill: charged, and their caller saw no answer. Findable by request id. */
   readonly chargedWithoutAnswer: number
-  readonly mostChargedWithoutAnswer: number
+  readonly maxChargedWithoutAnswer: number
 }
 
 /**
@@ -51,7 +51,7 @@ export async function crashRun(
       served: served.size,
       lost: [...served].filter((id) => !charged.has(id)),
       chargedWithoutAnswer: charged.size - served.size,
-      mostChargedWithoutAnswer: kills * CLIENTS,
+      maxChargedWithoutAnswer: kills * CLIENTS,
     }
   } finally {
     await removeFolder(folder)

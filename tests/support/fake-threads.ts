@@ -108,6 +108,6 @@ export function searchFor(q: string): Question {
   return {
     kind: 'images',
     baseUrl: 'http://localhost',
-    input: { q, count: 1, spellcheck: false, region, mostAdult: 2 },
+    input: { q, count: 1, spellcheck: false, region, maxAdult: 2 },
   }
 }

@@ -9,7 +9,7 @@ import { CodeUses } from './code-uses'
 import { type Refusal, readRefusal, shapeError } from './error-shape'
 import type { IdentityDatabase } from './identity-database'
 import { libraryOptions, type PasswordHash } from './library-options'
-import { type Answered, type AskedBy, openProtocol } from './oauth-protocol'
+import { type Answered, openProtocol, type ProtocolCaller } from './oauth-protocol'
 import type { Registration } from './oauth-registration'
 import { openUpkeep } from './oauth-upkeep'
 import { secretHash } from './secret-hash'
@@ -93,7 +93,7 @@ export function openIdentity(options: IdentityOptions): Identity {
   const settings = userSettings(options.db, onSessionEnd)
   const uses = new CodeUses()
   const auth = openLibrary(options, { origin, clock, visits, guarded, uses, settings, onSessionEnd })
-  const run = async (request: Request, caller: AskedBy): Promise<Answered> => {
+  const run = async (request: Request, caller: ProtocolCaller): Promise<Answered> => {
     const visit: Visit = { ...caller, hidden: null }
     const response = await visits.run(visit, () => auth.handler(request))
     const fault = visit.hidden?.error ?? (response.status >= 500 ? `the library answered ${response.status}` : null)

@@ -6,7 +6,7 @@ import type { Registration } from './oauth-registration'
 import { isProtocolPath, OPEN_TO_ALL, protocolError, protocolRequest, protocolResponse } from './oauth-request'
 
 /** The caller and, for a registration, the app's metadata. */
-export interface AskedBy extends IdentityCaller {
+export interface ProtocolCaller extends IdentityCaller {
   readonly registration?: Registration | null
 }
 
@@ -18,7 +18,7 @@ export interface Answered {
 
 interface ProtocolParts {
   readonly origin: string
-  readonly run: (request: Request, caller: AskedBy) => Promise<Answered>
+  readonly run: (request: Request, caller: ProtocolCaller) => Promise<Answered>
   readonly uses: CodeUses
   readonly onFault: (requestId: string, error: unknown) => void
   /** Called with each write, before it. */

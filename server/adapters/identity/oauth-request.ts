@@ -133,8 +133,8 @@ function parsed(text: string): unknown {
   }
 }
 
-async function cappedText(request: Request, most: number): Promise<string | null> {
-  return (await boundedBytes(request.body, most))?.toString('utf8') ?? null
+async function cappedText(request: Request, max: number): Promise<string | null> {
+  return (await boundedBytes(request.body, max))?.toString('utf8') ?? null
 }
 
 function parsedError(body: string): { error?: string; description?: string } {

@@ -49,11 +49,11 @@ export class Breaker {
   }
 
   /** Reserves a slot for a call, or says why there is none. */
-  enter(most: number): 'entered' | 'open' | 'full' {
+  enter(maxPlaces: number): 'entered' | 'open' | 'full' {
     if (this.inRow >= FAILURES) {
       if (this.probing || this.now() < this.openUntil) return 'open'
       this.probing = true
-    } else if (this.places >= most) return 'full'
+    } else if (this.places >= maxPlaces) return 'full'
     this.places++
     return 'entered'
   }

@@ -41,15 +41,15 @@ export function openGuardedFetch(options: GuardedFetchOptions): OutboundFetch {
   return async (request) => {
     const deadline = new Deadline(request.timeoutMs, request.signal)
     const canFollow = (request.method ?? 'GET') === 'GET' || request.method === 'HEAD'
-    const most = canFollow ? (request.maxRedirects ?? 0) : 0
+    const maxRedirects = canFollow ? (request.maxRedirects ?? 0) : 0
     let url = callable(request.url)
     const first = url
     for (let followed = 0; ; followed++) {
       if (!first || !url) return err({ kind: 'bad_url', reason: 'not an http or https URL on an allowed port' })
       const hopped = await visit(url, url.origin === first.origin, request, deadline, options)
-      if (!hopped.ok || most === 0 || !isRedirect(hopped.value)) return hopped
-      if (followed === most)
-        return err({ kind: 'too_many_redirects', reason: `${first.host} redirected more than ${most} times` })
+      if (!hopped.ok || maxRedirects === 0 || !isRedirect(hopped.value)) return hopped
+      if (followed === maxRedirects)
+        return err({ kind: 'too_many_redirects', reason: `${first.host} redirected more than ${maxRedirects} times` })
       url = callable(hopped.value.headers.get('location') ?? '', url)
     }
   }

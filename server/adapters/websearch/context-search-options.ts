@@ -7,10 +7,10 @@ import type { ThresholdMode } from './passages/relevance-floor'
 /** The options of an LLM context call for any source that splits and ranks pages itself. */
 export interface ContextSearchOptions {
   readonly threshold: ThresholdMode
-  readonly mostAdult: AdultLevel
+  readonly maxAdult: AdultLevel
   /** When a page must have been published; null for any time. */
   readonly published: FreshnessWindow | null
-  readonly most: ContextBudget
+  readonly budget: ContextBudget
 }
 
 /** The version whose documents name a default of `context_threshold_mode`; later ones name none, and then what has a word of the question is in. */
@@ -21,9 +21,9 @@ const MAX_ADULT = { off: 2, moderate: 1, strict: 0 } as const
 export function contextSearchOptions(input: LlmContextInput, nowMs: number): ContextSearchOptions {
   return {
     threshold: input.context_threshold_mode ?? (input['api-version'] === FIRST_VERSION ? 'balanced' : 'disabled'),
-    mostAdult: MAX_ADULT[input.safesearch ?? 'off'],
+    maxAdult: MAX_ADULT[input.safesearch ?? 'off'],
     published: input.freshness === undefined ? null : freshnessWindow(input.freshness, nowMs),
-    most: {
+    budget: {
       urls: input.maximum_number_of_urls,
       snippets: input.maximum_number_of_snippets,
       snippetsPerUrl: input.maximum_number_of_snippets_per_url,

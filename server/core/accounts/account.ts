@@ -12,6 +12,6 @@ export interface Account {
   /** Set by an operator; makes the account Enterprise. */
   readonly customLimits: Limits | null
   /** The number of live keys that an operator allowed, or null for the default. */
-  readonly mostKeys: number | null
+  readonly maxKeys: number | null
   readonly createdAt: number
 }

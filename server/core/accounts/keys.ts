@@ -229,7 +229,7 @@ export class Keys {
     kind: 'own' | 'replaced',
     now: number,
   ): Promise<Failure | null> {
-    const maxKeys = tier.mostKeys ?? MAX_KEYS
+    const maxKeys = tier.maxKeys ?? MAX_KEYS
     const keys = await this.credentials.byAccount(accountId)
     const live = keys.filter(
       (key) => keyState(key, now) !== 'revoked' && (key.replacedBy !== null) === (kind === 'replaced'),

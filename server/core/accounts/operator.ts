@@ -84,8 +84,8 @@ export class Operator {
   }
 
   /** Sets how many live keys an account may have; null restores the default. Existing keys stay. */
-  async setMostKeys(actor: Actor, id: AccountId, mostKeys: number | null): Promise<Result<Account, Failure>> {
-    return this.change(actor, id, 'account.keys', { mostKeys }, (account) => ({ ...account, mostKeys }))
+  async setMaxKeys(actor: Actor, id: AccountId, maxKeys: number | null): Promise<Result<Account, Failure>> {
+    return this.change(actor, id, 'account.keys', { mostKeys: maxKeys }, (account) => ({ ...account, maxKeys }))
   }
 
   /** Makes an account an operator. */

@@ -28,7 +28,7 @@ export interface TierFacts {
   /** Set by an operator; makes the account Enterprise. */
   readonly customLimits: Limits | null
   /** The number of live keys that an operator allowed, or null for `MAX_KEYS`. */
-  readonly mostKeys: number | null
+  readonly maxKeys: number | null
 }
 
 /** The default maximum of live keys per account (spec-answers 9). */

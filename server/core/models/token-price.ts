@@ -39,12 +39,12 @@ export function costOfLines(lines: readonly ChargeLine[]): Money {
 /** The maximum cost of a number of tokens, whatever is cached. `hourCache`: input may be cached for an hour. */
 export function maxTokenCost(
   price: TokenPrice,
-  most: { readonly input: number; readonly output: number; readonly hourCache?: boolean },
+  bounds: { readonly input: number; readonly output: number; readonly hourCache?: boolean },
 ): Money {
-  const hour = most.hourCache ? (price.cacheWriteHour ?? 0) : 0
+  const hour = bounds.hourCache ? (price.cacheWriteHour ?? 0) : 0
   const dearest = Math.max(price.input, price.cacheRead, price.cacheWrite, hour)
   return costOfLines([
-    { item: 'input_tokens', units: most.input, unitPrice: micros(dearest), per: MILLION },
-    { item: 'output_tokens', units: most.output, unitPrice: price.output, per: MILLION },
+    { item: 'input_tokens', units: bounds.input, unitPrice: micros(dearest), per: MILLION },
+    { item: 'output_tokens', units: bounds.output, unitPrice: price.output, per: MILLION },
   ])
 }

@@ -69,9 +69,9 @@ export type NewClaim = Omit<
   | 'updatedAt'
 >
 
-/** A payer's funds at a point in time: enough for open payments of `most`, minus everything paid after `since`. */
+/** What a payer can cover with its open payments: `funds`, minus everything paid after `since`. */
 export interface Covered {
-  readonly most: Money
+  readonly funds: Money
   readonly since: number
 }
 
@@ -152,12 +152,12 @@ export interface ClaimStore {
   /** Marks a top-up whose payment the network reverted. */
   lost(key: string, reason: string, now: number): Promise<void>
   /** Marks a paid claim without a response. The same credential may be presented again. */
-  owe(key: string, reason: string, now: number, attempt?: number): Promise<void>
+  markUnserved(key: string, reason: string, now: number, attempt?: number): Promise<void>
   /**
    * Ends the lease of a claim with an unknown outcome, so that the next attempt or the job may ask the network. Stores the
    * response that it would have paid for, unless it is null.
    */
-  letGo(key: string, why: Trouble, answer: string | null, now: number): Promise<void>
+  endLease(key: string, why: Trouble, answer: string | null, now: number): Promise<void>
   /** Ends all leases of a process that has stopped. What it was settling counts as a fault of ours. */
   endLeases(now: number): Promise<void>
   /** How often since then the network refused payments by this payer or address after the upstream was already called. */

@@ -95,7 +95,7 @@ export interface PaymentMethod {
   /** For the documentation: another protocol that accepts the same offer, and how. */
   readonly alsoBy?: string
   /** The smallest amount that can be paid this way. Any amount if absent. */
-  readonly leastAmount?: Money
+  readonly minAmount?: Money
   /** Converts an amount to the token's smallest unit. */
   units(amount: Money): bigint
   /** Null while this way to pay is unavailable: the network is down, or settling costs too much. */

@@ -96,7 +96,7 @@ export class Payment {
       return err({ code: 'verification_failed', reason: 'The network refused the payment. Nothing was charged.' })
     }
     this.parts.onTrouble('payment', `${this.claim.id}: ${outcome.reason}`)
-    await claims.letGo(key, { reason: outcome.reason, isOurs: outcome.isOurs === true }, answer, clock.now())
+    await claims.endLease(key, { reason: outcome.reason, isOurs: outcome.isOurs === true }, answer, clock.now())
     return err(PENDING)
   }
 
@@ -138,9 +138,9 @@ export class Payment {
     this.ended = true
     const { claims, clock } = this.parts
     const { attempt } = this.taken
-    if (this.paid) await claims.owe(this.claim.key, reason, clock.now(), attempt)
+    if (this.paid) await claims.markUnserved(this.claim.key, reason, clock.now(), attempt)
     else if (this.sentFor) {
-      await claims.letGo(this.claim.key, { reason, isOurs: true }, this.sentFor.answer, clock.now())
+      await claims.endLease(this.claim.key, { reason, isOurs: true }, this.sentFor.answer, clock.now())
     } else await claims.release(this.claim.key, reason, false, clock.now(), attempt)
   }
 

@@ -70,7 +70,7 @@ export class Payments {
   /** How an amount can be paid, for the documentation. */
   async waysFor(amount: Money) {
     const methods = await this.options.methods()
-    const offering = methods.filter(({ leastAmount = ZERO }) => amount >= leastAmount)
+    const offering = methods.filter(({ minAmount = ZERO }) => amount >= minAmount)
     return offering.map((method) => ({
       method: method.name,
       intent: 'charge' as const,
@@ -186,7 +186,7 @@ export class Payments {
         if (again.kind !== 'settled') return err(PENDING)
         await claims.settled(claim.key, again.reference, clock.now())
       } else await claims.settled(claim.key, end.reference, clock.now())
-      await claims.owe(claim.key, 'the answer was lost', clock.now())
+      await claims.markUnserved(claim.key, 'the answer was lost', clock.now())
       return ok(await claims.find(claim.key))
     }
     return ok(claim.paid ? claim : null)
@@ -198,7 +198,7 @@ export class Payments {
     const fate = await method.lookUp(sent)
     if (fate.kind !== 'settled') return null
     await claims.settled(key, fate.reference, clock.now())
-    await claims.owe(key, 'it came through after it was refused', clock.now())
+    await claims.markUnserved(key, 'it came through after it was refused', clock.now())
     const claim = await claims.find(key)
     return claim?.paid ? claim : null
   }
@@ -213,13 +213,13 @@ export class Payments {
     seenAt: number | null,
   ): Promise<Result<Exclude<Taken, { kind: 'refused' }>, PaymentRefusal>> {
     const { claims, clock } = this.options
-    const covered = seenAt === null ? undefined : { most: claim.amount, since: seenAt }
+    const covered = seenAt === null ? undefined : { funds: claim.amount, since: seenAt }
     let taken = await claims.take(claim, clock.now(), covered)
     if (taken.kind === 'refused' && taken.why === 'uncovered') {
       const since = clock.now()
       const balance = await method.balance(claim.payer)
       if (balance === null) return err(NETWORK)
-      taken = await claims.take(claim, clock.now(), { most: moneyOf(method, balance), since })
+      taken = await claims.take(claim, clock.now(), { funds: moneyOf(method, balance), since })
     }
     if (taken.kind !== 'refused') return ok(taken)
     if (taken.why === 'uncovered')

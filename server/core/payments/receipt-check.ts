@@ -40,7 +40,7 @@ export async function recheckReceipts(parts: ReceiptCheckParts): Promise<Receipt
     if (claim.paid && fate.kind === 'never') missing.push(claim)
     if (claim.paid || fate.kind !== 'settled') continue
     await claims.settled(claim.key, fate.reference, clock.now())
-    await claims.owe(claim.key, 'it came through after it was refused', clock.now())
+    await claims.markUnserved(claim.key, 'it came through after it was refused', clock.now())
     found.push(claim)
   }
   return { checked, missing, found }

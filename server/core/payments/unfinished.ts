@@ -52,7 +52,7 @@ async function finish(
   const now = () => clock.now()
   if (state === 'working') {
     // A paid claim was being tried again.
-    if (claim.paid) await claims.owe(key, 'abandoned', now(), attempts)
+    if (claim.paid) await claims.markUnserved(key, 'abandoned', now(), attempts)
     else await claims.release(key, 'abandoned', false, now(), attempts)
     return true
   }
@@ -69,7 +69,7 @@ async function finish(
     reference = fate.reference
   }
   if (purpose === 'call') {
-    await claims.owe(key, 'the answer was lost', now())
+    await claims.markUnserved(key, 'the answer was lost', now())
     return true
   }
   if (await credit({ ...claim, reference })) return claims.served(key, now())

@@ -9,7 +9,7 @@ import type { SocialApproval, SocialSession } from './session'
 import { hashState, looksLikeState, newProof } from './state-token'
 import type { SocialStore } from './store'
 
-/** Who asks for access, shown to the person who is asked to approve it. Never an e-mail address. */
+/** Who asks for access, shown to the person who is asked to approve it. Never an email address. */
 export interface Asker {
   readonly account: string
   readonly key: string

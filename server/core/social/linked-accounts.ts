@@ -11,8 +11,8 @@ import { accessToken, grantToken, refreshToken, sealedTokens } from './sealed-to
 import { type SocialSession, sessionState } from './session'
 import type { SocialStore } from './store'
 
-/** A failure of the network, or one that the gateway decides before it asks the network (`told`). */
-export type UseFailure = NetworkFailure | { readonly kind: 'told'; readonly failure: Failure }
+/** A failure of the network, or one that the gateway decides before it asks the network (`own`). */
+export type UseFailure = NetworkFailure | { readonly kind: 'own'; readonly failure: Failure }
 
 export interface LinkedAccountsParts {
   readonly store: SocialStore
@@ -104,7 +104,7 @@ export class LinkedAccounts {
       checked++
       try {
         const renewed = await this.renewed(session)
-        if (!renewed.ok && renewed.error.kind !== 'told') onTrouble(`idle account: ${renewed.error.reason}`)
+        if (!renewed.ok && renewed.error.kind !== 'own') onTrouble(`idle account: ${renewed.error.reason}`)
       } catch (error) {
         if (!(error instanceof Unsealable)) throw error
         onTrouble(error.message)
@@ -144,7 +144,7 @@ export class LinkedAccounts {
       await store.noteMissingScope(session.id, scope)
       onChange({ accountId: session.accountId, keyId: session.keyId, what: 'scope_missing' })
     }
-    return told(
+    return ownFailure(
       failure(
         'insufficient_scope',
         `${who} did not grant the scope ${scope} (${SCOPE_MEANINGS[scope].toLowerCase()}). Call POST /apis/v1/social/auth_social with "${scope}" among its scopes, or without scopes for all of them, and let the user approve again.`,
@@ -159,7 +159,7 @@ export class LinkedAccounts {
     if (refresh === null || accessExpiresAt - now > RENEW_BEFORE_MS) return ok(session)
     const renewed = await this.renewed(session)
     // If the renewal could not be done, keep using the old token while it is valid (facts/upstreams 5.2).
-    if (!renewed.ok && renewed.error.kind !== 'told' && accessExpiresAt > now) return ok(session)
+    if (!renewed.ok && renewed.error.kind !== 'own' && accessExpiresAt > now) return ok(session)
     return renewed
   }
 
@@ -213,12 +213,12 @@ export class LinkedAccounts {
   }
 }
 
-function told(problem: Failure): Result<never, UseFailure> {
-  return err({ kind: 'told', failure: problem })
+function ownFailure(problem: Failure): Result<never, UseFailure> {
+  return err({ kind: 'own', failure: problem })
 }
 
 function required(message: string): Result<never, UseFailure> {
-  return told(failure('social_session_required', message))
+  return ownFailure(failure('social_session_required', message))
 }
 
 /** The action was not sent yet, whatever the outcome of the renewal. */

@@ -33,7 +33,7 @@ export type SocialAction =
   | {
       readonly kind: 'messages'
       readonly withUserId: string | null
-      readonly most: number
+      readonly max: number
       readonly pageToken: string | null
     }
 

@@ -3,7 +3,7 @@ import type { AccountId, PoolId, SocialLinkId, SocialSessionId } from '../ids'
 import type { SocialScope } from './scopes'
 import type { LinkAttempt, LinkOutcome, NetworkName, SessionTokens, SocialApproval, SocialSession } from './session'
 
-export interface IdleAsked {
+export interface IdleQuery {
   readonly network: NetworkName
   readonly idleSince: number
   readonly now: number
@@ -44,7 +44,7 @@ export interface SocialStore {
    * Sessions of a network whose tokens were not renewed since, longest idle first. Only those with a refresh token that are not
    * revoked and whose key may call at `now`.
    */
-  idleSessions(asked: IdleAsked): Promise<readonly SocialSession[]>
+  idleSessions(query: IdleQuery): Promise<readonly SocialSession[]>
   /** Returns false when the session was removed or revoked. */
   saveTokens(id: SocialSessionId, tokens: SessionTokens, refreshedAt: number): Promise<boolean>
   /** Returns false when it was already revoked or removed. */

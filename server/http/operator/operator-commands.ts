@@ -87,7 +87,7 @@ export class OperatorCommands {
   async setMaxKeys(actor: Actor, form: MaxKeysCommand): Answer<OneOperatorAccount> {
     const account = await this.find(form.account)
     if (!account.ok) return account
-    return this.described(await this.parts.operator.setMostKeys(actor, account.value.id, form.keys))
+    return this.described(await this.parts.operator.setMaxKeys(actor, account.value.id, form.keys))
   }
 
   async setPrice(actor: Actor, { operation, usd, account: name }: NewPrice): Answer<OperatorPrice> {
@@ -144,7 +144,7 @@ export class OperatorCommands {
       operator: account.operator,
       tier: tierOf(facts),
       limits: limitsOf(facts),
-      most_keys: account.mostKeys ?? MAX_KEYS,
+      most_keys: account.maxKeys ?? MAX_KEYS,
       balance_usd: formatUsd(balance?.posted ?? ZERO),
       created_at: isoTime(account.createdAt),
     }

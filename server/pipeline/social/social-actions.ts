@@ -52,7 +52,7 @@ export const SOCIAL_SALES: readonly SocialSale[] = [
   sale(SOCIAL_DM_THREADS, 'dm.read', (input) => ({
     kind: 'messages',
     withUserId: input.participant_id ?? null,
-    most: input.count,
+    max: input.count,
     pageToken: input.next_token ?? null,
   })),
 ]
@@ -134,7 +134,7 @@ function refusal(problem: NonNullable<UpstreamFailure['failure']>): UpstreamFail
 
 function toUpstreamFailure(problem: UseFailure, isWrite: boolean): UpstreamFailure {
   switch (problem.kind) {
-    case 'told':
+    case 'own':
       return refusal(problem.failure)
     case 'refused': {
       const { reason, status, contentType, body } = problem

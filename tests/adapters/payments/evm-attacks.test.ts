@@ -281,7 +281,7 @@ describe('attacks on the evm method', () => {
     })
 
     test('a price below the floor is not offered, and not taken', async () => {
-      const paying = method({ leastAmount: micros(5000) })
+      const paying = method({ minAmount: micros(5000) })
       expect(await paying.offer(termsOf({ amount: micros(4999) }))).toBeNull()
       const terms = termsOf({ amount: micros(4999) })
       const shown = await credential(method(), terms)

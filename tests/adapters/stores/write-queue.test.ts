@@ -87,8 +87,8 @@ describe('the write queue', () => {
     expect(sent[1]?.args).toEqual([41, 9])
     await sent[1]?.answer([])
     const log = { path: 'gateway.db.log', from: 0, to: 900 }
-    expect(await queue.apply({ log, most: 512, asides: null })).toEqual({ group: 30, end: 900 })
-    expect(applied).toEqual([{ epoch: 41, log, most: 512, asides: null }])
+    expect(await queue.apply({ log, maxRecords: 512, asides: null })).toEqual({ group: 30, end: 900 })
+    expect(applied).toEqual([{ epoch: 41, log, maxRecords: 512, asides: null }])
   })
 
   test('goes on after a batch that failed', async () => {

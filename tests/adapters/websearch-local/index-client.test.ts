@@ -34,12 +34,12 @@ const never = new AbortController().signal
 const asking = (q: string): Question => ({
   kind: 'images',
   baseUrl: BASE_URL,
-  input: { q, count: 1, spellcheck: false, region: { country: 'ALL', language: 'en' }, mostAdult: 2 },
+  input: { q, count: 1, spellcheck: false, region: { country: 'ALL', language: 'en' }, maxAdult: 2 },
 })
 
 function clientOfStandIn(): IndexClient {
   const script = new URL('./crashing-worker.ts', import.meta.url)
-  return openIndexClient({ indexPath, most: 1, start: (events) => startIndexThread(script, indexPath, events) })
+  return openIndexClient({ indexPath, maxThreads: 1, start: (events) => startIndexThread(script, indexPath, events) })
 }
 
 describe('words that look like syntax', () => {

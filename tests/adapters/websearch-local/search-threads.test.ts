@@ -22,7 +22,7 @@ let client: IndexClient
 
 beforeEach(() => {
   threads = new FakeThreads()
-  client = openIndexClient({ indexPath: '', most: 2, start: threads.start, after: threads.after })
+  client = openIndexClient({ indexPath: '', maxThreads: 2, start: threads.start, after: threads.after })
 })
 
 const ask = (q: string, caller = 'a') => client.ask(searchFor(q), caller, never)
@@ -95,7 +95,7 @@ describe('a second thread', () => {
   })
 
   test('is never started where there is one core', async () => {
-    client = openIndexClient({ indexPath: '', most: 1, start: threads.start, after: threads.after })
+    client = openIndexClient({ indexPath: '', maxThreads: 1, start: threads.start, after: threads.after })
     const asked = askMany(3, 'a')
     thread(0).open()
     expect(threads.timers).toEqual([])
@@ -127,7 +127,7 @@ describe('a second thread', () => {
     let isSecond = false
     client = openIndexClient({
       indexPath,
-      most: 2,
+      maxThreads: 2,
       after: threads.after,
       start: (events) => {
         const watches = isSecond

@@ -27,7 +27,7 @@ export const gateway: Engine = (client) => {
     const altered = await spelling.corrected(q, 'documents')
     const found = await searchPassages(client, {
       terms: searchTerms(altered ?? q),
-      filter: { mostAdult: 2, published: null },
+      filter: { maxAdult: 2, published: null },
       region: { country: 'US', language: 'en' },
       documents: 60,
       passages: 100,

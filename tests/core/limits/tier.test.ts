@@ -6,7 +6,7 @@ import { micros } from '../../../server/core/money'
 const facts = (toppedUpUsd: number, more: Partial<TierFacts> = {}): TierFacts => ({
   toppedUp: micros(Math.round(toppedUpUsd * 1e6)),
   growthApproved: false,
-  mostKeys: null,
+  maxKeys: null,
   customLimits: null,
   ...more,
 })

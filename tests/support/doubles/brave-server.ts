@@ -45,7 +45,7 @@ function images(wish: Wish): Response {
     q: altered ?? original,
     lang: one(wish, 'search_lang', 'en'),
     country: one(wish, 'country', 'US'),
-    mostAdult: safesearch === 'off' ? 2 : 0,
+    maxAdult: safesearch === 'off' ? 2 : 0,
   })
   return Response.json({
     type: 'images',
@@ -76,8 +76,8 @@ const MAX_ADULT: Readonly<Record<string, number>> = { off: 2, moderate: 1, stric
 function context(wish: Wish, headers: Headers): Response {
   const original = one(wish, 'q', '')
   const q = one(wish, 'spellcheck', 'true') === 'true' ? (correctionOf(original) ?? original) : original
-  const mostAdult = MAX_ADULT[one(wish, 'safesearch', 'off')] ?? 2
-  const wanted = { q, lang: one(wish, 'search_lang', 'en'), country: one(wish, 'country', 'US'), mostAdult }
+  const maxAdult = MAX_ADULT[one(wish, 'safesearch', 'off')] ?? 2
+  const wanted = { q, lang: one(wish, 'search_lang', 'en'), country: one(wish, 'country', 'US'), maxAdult }
   const goggles = wish('goggles')
   if (goggles.some((text) => !parseGoggle(text).ok)) return refusal(validationBody(['query', 'goggles'], ''))
   const isFresh = freshness(wish('freshness')[0])

@@ -114,13 +114,13 @@ interface Wanted {
   readonly q: string
   readonly lang: string
   readonly country: string
-  readonly mostAdult: number
+  readonly maxAdult: number
 }
 
 /** An engine of a double: what has a word of the question, in the language and for the country first. */
 export function engineFinds<
   T extends { title: string; lang: string; country?: string; adult: number; sections?: readonly string[] },
->(all: readonly T[], { q, lang, country, mostAdult }: Wanted): T[] {
+>(all: readonly T[], { q, lang, country, maxAdult }: Wanted): T[] {
   const words = q.toLowerCase().match(/\p{L}{3,}/gu) ?? []
   return all
     .map((one) => {
@@ -129,7 +129,7 @@ export function engineFinds<
       const fits = (one.lang === lang.slice(0, 2) ? 2 : 0) + (one.country === country ? 1 : 0)
       return { one, found, fits }
     })
-    .filter(({ one, found }) => found > 0 && one.adult <= mostAdult)
+    .filter(({ one, found }) => found > 0 && one.adult <= maxAdult)
     .sort((a, b) => b.found - a.found || b.fits - a.fits)
     .map(({ one }) => one)
 }

@@ -121,7 +121,7 @@ export async function openEvmSandbox() {
       ...{ rpcUrl: node.url, chainId: EVM_CHAIN_ID, token, decimals: 6, recipient: MERCHANT },
       ...{ tokenName: TOKEN_NAME, tokenVersion: TOKEN_VERSION, relayerKey: RELAYER.key },
       gas: { maxFeePerGas: null, maxCostPerPayment: 10n ** 18n },
-      ...{ leastAmount: micros(1), confirmations: 1, maxBlockAgeMs: 20_000 },
+      ...{ minAmount: micros(1), confirmations: 1, maxBlockAgeMs: 20_000 },
     },
     ask,
     mint,

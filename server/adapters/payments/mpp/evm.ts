@@ -31,7 +31,7 @@ export interface EvmOptions extends ChainOptions, WireOptions {
   readonly relayerKey: string
   readonly gas: GasCeiling
   /** The smallest price offered this way: below it, gas could cost more than the payment. */
-  readonly leastAmount: Money
+  readonly minAmount: Money
   /** Confirmations (the payment's own block included) that make a payment final. */
   readonly confirmations: number
   /** The maximum age of the last block; null for a chain that makes blocks only for transactions. */
@@ -52,7 +52,7 @@ const BLOCK_WAIT_MS = 10_000
  * so an authorization buys one thing, in whichever of the two forms it comes.
  */
 export function evmMethod(options: EvmOptions): PaymentMethod {
-  const { chainId, decimals, leastAmount } = options
+  const { chainId, decimals, minAmount } = options
   const token = getAddress(options.token)
   const network = evmNetwork(options, token)
   const { reads, watch } = network
@@ -62,9 +62,9 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
     name: 'evm',
     currency: token,
     alsoBy: 'x402 (version 2) takes the same offer: PAYMENT-REQUIRED, PAYMENT-SIGNATURE, PAYMENT-RESPONSE',
-    leastAmount,
+    minAmount,
     units,
-    offer: async (terms) => (terms.amount >= leastAmount && (await watch.isWell()) ? wire.offer(terms) : null),
+    offer: async (terms) => (terms.amount >= minAmount && (await watch.isWell()) ? wire.offer(terms) : null),
     async read(shown) {
       const read = readEvmCredential(shown, wire.charge)
       if (!read?.ok) return read
@@ -80,7 +80,7 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
       const { form, authorization } = credential as EvmCredential // what `read` made
       const life = lifeProblem(form, authorization, options.now())
       if (life) return err(life)
-      if (terms.amount < leastAmount) return err(TOO_LITTLE)
+      if (terms.amount < minAmount) return err(TOO_LITTLE)
       try {
         await wire.judge(credential as EvmCredential, terms)
       } catch (error) {

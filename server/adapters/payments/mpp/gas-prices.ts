@@ -58,10 +58,10 @@ export class GasPrices {
 
   private problemOf(prices: Prices): string | null {
     const { base, tip, balance } = prices
-    const most = this.mostFor(this.usualGas)
-    if (base + tip > most)
-      return `gas is too expensive: ${gwei(base + tip)} gwei, and the ceiling is ${gwei(most)} (PAYMENTS_MAX_GAS_USD, PAYMENTS_EVM_MAX_FEE_GWEI)`
-    if (balance < this.usualGas * withRoom(prices, most))
+    const ceiling = this.ceilingFor(this.usualGas)
+    if (base + tip > ceiling)
+      return `gas is too expensive: ${gwei(base + tip)} gwei, and the ceiling is ${gwei(ceiling)} (PAYMENTS_MAX_GAS_USD, PAYMENTS_EVM_MAX_FEE_GWEI)`
+    if (balance < this.usualGas * withRoom(prices, ceiling))
       return `the relayer has no money for gas: ${this.relayer} has ${gwei(balance)} gwei`
     return null
   }
@@ -71,9 +71,9 @@ export class GasPrices {
     this.usualGas = gas
     const prices = await this.read()
     const { base, tip, isLegacy } = prices
-    const most = this.mostFor(gas)
-    if (base + tip > most) return null
-    return { maxFeePerGas: withRoom(prices, most), maxPriorityFeePerGas: tip, isLegacy }
+    const ceiling = this.ceilingFor(gas)
+    if (base + tip > ceiling) return null
+    return { maxFeePerGas: withRoom(prices, ceiling), maxPriorityFeePerGas: tip, isLegacy }
   }
 
   /** The fees for a replacement transaction, for which nodes require a tenth more; null when that exceeds the ceiling. */
@@ -81,14 +81,14 @@ export class GasPrices {
     const now = await this.fees(gas)
     const maxFeePerGas = atLeast(now?.maxFeePerGas ?? 0n, more(before.maxFeePerGas))
     const maxPriorityFeePerGas = atLeast(now?.maxPriorityFeePerGas ?? 0n, more(before.maxPriorityFeePerGas))
-    if (maxFeePerGas > this.mostFor(gas) || maxPriorityFeePerGas > maxFeePerGas) return null
+    if (maxFeePerGas > this.ceilingFor(gas) || maxPriorityFeePerGas > maxFeePerGas) return null
     return { maxFeePerGas, maxPriorityFeePerGas, isLegacy: before.isLegacy }
   }
 
-  private mostFor(gas: bigint): bigint {
+  private ceilingFor(gas: bigint): bigint {
     const { maxFeePerGas, maxCostPerPayment } = this.ceiling
-    const most = maxCostPerPayment / gas
-    return maxFeePerGas !== null && maxFeePerGas < most ? maxFeePerGas : most
+    const ceiling = maxCostPerPayment / gas
+    return maxFeePerGas !== null && maxFeePerGas < ceiling ? maxFeePerGas : ceiling
   }
 
   private async read(): Promise<Prices> {
@@ -117,9 +117,9 @@ export class GasPrices {
 }
 
 /** Twice what the last block asked, for the blocks until it is in one, and never above the ceiling. */
-function withRoom({ base, tip, isLegacy }: Prices, most: bigint): bigint {
+function withRoom({ base, tip, isLegacy }: Prices, ceiling: bigint): bigint {
   const wanted = isLegacy ? base : base * 2n + tip
-  return wanted < most ? wanted : most
+  return wanted < ceiling ? wanted : ceiling
 }
 
 function more(fee: bigint): bigint {

@@ -201,12 +201,11 @@ export class SandboxApi {
   private messages(): readonly Route[] {
     const { community } = this
     const list = async ({ bearer, query, ids: [withUser] }: Call) => {
-      const most = Number(query.get('max_results') ?? 100)
+      const max = Number(query.get('max_results') ?? 100)
       const before = query.get('pagination_token')
-      if (!(most >= 1 && most <= 100))
-        return invalid('max_results', String(most), 'max_results is not between 1 and 100')
-      const found = await community.messages(bearer.user, most + 1, before, withUser ?? null)
-      const page = found.slice(0, most)
+      if (!(max >= 1 && max <= 100)) return invalid('max_results', String(max), 'max_results is not between 1 and 100')
+      const found = await community.messages(bearer.user, max + 1, before, withUser ?? null)
+      const page = found.slice(0, max)
       const data = page.map(({ id, text, sender, conversation, at }) => ({
         id,
         text,
@@ -215,7 +214,7 @@ export class SandboxApi {
         dm_conversation_id: conversation,
         created_at: isoTime(at),
       }))
-      const next = found.length > most ? { next_token: page.at(-1)?.id } : {}
+      const next = found.length > max ? { next_token: page.at(-1)?.id } : {}
       return Response.json({ ...(data.length > 0 && { data }), meta: { result_count: data.length, ...next } })
     }
     return [

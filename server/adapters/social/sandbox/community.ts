@@ -102,8 +102,8 @@ export class Community {
     return row && postOf(row)
   }
 
-  async timeline(most: number): Promise<readonly Post[]> {
-    return (await this.tables.all(`${POST} ORDER BY p.id DESC LIMIT ?`, most)).map(postOf)
+  async timeline(max: number): Promise<readonly Post[]> {
+    return (await this.tables.all(`${POST} ORDER BY p.id DESC LIMIT ?`, max)).map(postOf)
   }
 
   async remove(post: string): Promise<void> {
@@ -111,11 +111,11 @@ export class Community {
     await this.tables.change('DELETE FROM posts WHERE id = ?', post)
   }
 
-  async follows(most: number): Promise<readonly { who: string; whom: string; pending: boolean }[]> {
+  async follows(max: number): Promise<readonly { who: string; whom: string; pending: boolean }[]> {
     const rows = await this.tables.all(
       `SELECT a.username AS who, b.username AS whom, b.protected AS pending FROM follows f
        JOIN users a ON a.id = f.user JOIN users b ON b.id = f.target ORDER BY f.at DESC LIMIT ?`,
-      most,
+      max,
     )
     return rows.map(({ who, whom, pending }) => ({ who: String(who), whom: String(whom), pending: pending === 1 }))
   }
@@ -139,7 +139,7 @@ export class Community {
   /** Newest first; optionally only those before a message, or only those with one person. */
   async messages(
     user: string,
-    most: number,
+    max: number,
     before: string | null,
     withUser: string | null,
   ): Promise<readonly Message[]> {
@@ -149,7 +149,7 @@ export class Community {
       user,
       before,
       withUser,
-      most,
+      max,
     )
     return rows.map(({ id, conversation, sender, recipient, text, at }) => ({
       id: String(id),

@@ -50,7 +50,7 @@ export function requestOf({ userId }: Actor, action: SocialAction): ActionReques
     }
     case 'messages': {
       const query = new URLSearchParams({
-        max_results: String(action.most),
+        max_results: String(action.max),
         event_types: 'MessageCreate',
         'dm_event.fields': MESSAGE_FIELDS,
         ...(action.pageToken !== null && { pagination_token: action.pageToken }),
@@ -66,7 +66,7 @@ export function requestOf({ userId }: Actor, action: SocialAction): ActionReques
 
 /** The result of an action from its 2xx; null when the response does not confirm the action. */
 export function doneOf(action: SocialAction, body: JsonObject): Done | null {
-  if (action.kind === 'messages') return messagesOf(body, action.most)
+  if (action.kind === 'messages') return messagesOf(body, action.max)
   const { data } = body
   if (!isJson(data)) return null
   const done = {
@@ -83,11 +83,11 @@ export function doneOf(action: SocialAction, body: JsonObject): Done | null {
 }
 
 /** Events of the network, put together by their conversation, newest first as they came. None has no `data` at all. */
-function messagesOf(body: JsonObject, most: number): Done | null {
+function messagesOf(body: JsonObject, max: number): Done | null {
   const { data = [], meta } = body
   if (!Array.isArray(data) || (data.length === 0 && !isJson(meta))) return null
   const threads = new Map<string, JsonObject[]>()
-  const messages = data.filter((event) => isJson(event) && event['event_type'] === 'MessageCreate').slice(0, most)
+  const messages = data.filter((event) => isJson(event) && event['event_type'] === 'MessageCreate').slice(0, max)
   for (const { id, text, sender_id, dm_conversation_id, created_at } of messages) {
     const conversation = String(dm_conversation_id)
     threads.set(conversation, [...(threads.get(conversation) ?? []), { id, text, sender_id, created_at }])

@@ -79,8 +79,8 @@ export class LibsqlAccounts implements AccountStore {
 
   /** The statement that writes a changed account, for a batch with what changes beside it; `changed` follows the commit. */
   written(account: Account) {
-    const { id, operator, growthApproved, customLimits, mostKeys } = account
-    return this.db.update(accounts).set({ operator, growthApproved, customLimits, mostKeys }).where(eq(accounts.id, id))
+    const { id, operator, growthApproved, customLimits, maxKeys } = account
+    return this.db.update(accounts).set({ operator, growthApproved, customLimits, maxKeys }).where(eq(accounts.id, id))
   }
 
   changed(account: Account): void {

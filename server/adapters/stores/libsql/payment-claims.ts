@@ -161,7 +161,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
       .where(and(eq(payments.key, key), eq(payments.purpose, 'top_up'), ne(payments.state, 'served')))
   }
 
-  async owe(key: string, reason: string, now: number, attempt?: number): Promise<void> {
+  async markUnserved(key: string, reason: string, now: number, attempt?: number): Promise<void> {
     await this.db
       .update(payments)
       .set({
@@ -174,7 +174,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
       .where(and(eq(payments.key, key), eq(payments.paid, true), ne(payments.state, 'served'), isOfTry(attempt)))
   }
 
-  async letGo(key: string, { reason, isOurs }: Trouble, answer: string | null, now: number): Promise<void> {
+  async endLease(key: string, { reason, isOurs }: Trouble, answer: string | null, now: number): Promise<void> {
     await this.db.batch([
       this.db
         .update(payments)
@@ -308,11 +308,11 @@ export class LibsqlPaymentClaims implements ClaimStore {
 }
 
 /** Part of the claim's own statement: what the payer has open, and paid since it was asked for, is taken off. What is paid needs no cover. */
-function isCovered({ key, payer, method, currency, amount }: NewClaim, { most, since }: Covered) {
+function isCovered({ key, payer, method, currency, amount }: NewClaim, { funds, since }: Covered) {
   const ofPayer = sql`payer = ${payer} AND method = ${method} AND currency = ${currency} AND key <> ${key}`
   return sql`(EXISTS (SELECT 1 FROM payments WHERE key = ${key} AND paid = 1) OR ${amount}
     + (SELECT coalesce(sum(amount), 0) FROM payments INDEXED BY payments_payer_open WHERE ${ofPayer} AND state IN ('working', 'settling') AND paid = 0)
-    + (SELECT coalesce(sum(amount), 0) FROM payments WHERE ${ofPayer} AND paid = 1 AND updated_at >= ${since}) <= ${most})`
+    + (SELECT coalesce(sum(amount), 0) FROM payments WHERE ${ofPayer} AND paid = 1 AND updated_at >= ${since}) <= ${funds})`
 }
 
 function isOfTry(attempt: number | undefined) {

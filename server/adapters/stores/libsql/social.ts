@@ -10,7 +10,7 @@ import type {
   SocialApproval,
   SocialSession,
 } from '../../../core/social/session'
-import type { IdleAsked, SocialStore } from '../../../core/social/store'
+import type { IdleQuery, SocialStore } from '../../../core/social/store'
 import { auditRow } from './audit-row'
 import { auditLog } from './schema/accounts'
 import { keys } from './schema/keys'
@@ -130,7 +130,7 @@ export class LibsqlSocial implements SocialStore {
     return changed.length > 0
   }
 
-  async idleSessions({ network, idleSince, now, limit }: IdleAsked): Promise<readonly SocialSession[]> {
+  async idleSessions({ network, idleSince, now, limit }: IdleQuery): Promise<readonly SocialSession[]> {
     const renewedAt = sql`coalesce(${socialSessions.refreshedAt}, ${socialSessions.linkedAt})`
     const liveKeys = this.db
       .select({ id: keys.id })

@@ -6,13 +6,13 @@ const MINUTE_MS = 60_000
 
 /** A per-caller allowance in each clock minute. Reset when the minute ends. */
 export class CallerAllowance {
-  private readonly most: number
+  private readonly max: number
   private readonly clock: Clock
   private readonly taken = new Map<string, number>()
   private minute = Number.NaN
 
-  constructor(most: number, clock: Clock) {
-    this.most = most
+  constructor(max: number, clock: Clock) {
+    this.max = max
     this.clock = clock
   }
 
@@ -20,7 +20,7 @@ export class CallerAllowance {
   take(caller: string, amount: number): boolean {
     this.startMinute()
     const taken = (this.taken.get(caller) ?? 0) + amount
-    if (taken > this.most) return false
+    if (taken > this.max) return false
     this.taken.set(caller, taken)
     return true
   }

@@ -35,19 +35,19 @@ export function contextProvider(
 }
 
 function questionOf(input: LlmContextInput, goggles: readonly GoggleText[], nowMs: number): ContextQuestion {
-  const { mostAdult, published, threshold, most } = contextSearchOptions(input, nowMs)
+  const { maxAdult, published, threshold, budget } = contextSearchOptions(input, nowMs)
   return {
     q: input.q,
     spellcheck: input.spellcheck,
     count: input.count,
-    filter: { mostAdult, published },
+    filter: { maxAdult, published },
     region: { country: input.country, language: input.search_lang },
     where: whereabouts(input),
     threshold,
     goggles,
     withMetadata: input.enable_source_metadata,
     apiVersion: input['api-version'],
-    most,
+    budget,
   }
 }
 

@@ -11,8 +11,8 @@ export function imageProvider(client: IndexClient, baseUrl: string): Provider<Im
     call(input, signal, { caller }) {
       const { q, count, spellcheck } = input
       const region = { country: input.country, language: input.search_lang }
-      const mostAdult = input.safesearch === 'off' ? 2 : 0
-      const question = { q, count, spellcheck, region, mostAdult }
+      const maxAdult = input.safesearch === 'off' ? 2 : 0
+      const question = { q, count, spellcheck, region, maxAdult }
       return client.ask({ kind: 'images', input: question, baseUrl }, caller, signal)
     },
     ready: () => isIndexReady(client),

@@ -22,7 +22,7 @@ export interface IndexClientOptions {
   readonly indexPath: string
   readonly start?: StartThread
   /** Most threads at once. */
-  readonly most?: number
+  readonly maxThreads?: number
   readonly after?: After
 }
 
@@ -46,7 +46,7 @@ export function openIndexClient(options: IndexClientOptions): IndexClient {
   const script = new URL('./worker.ts', import.meta.url)
   return new TurnTakingClient(
     options.start ?? ((events) => startIndexThread(script, options.indexPath, events)),
-    options.most ?? Math.min(MAX_THREADS, availableParallelism()),
+    options.maxThreads ?? Math.min(MAX_THREADS, availableParallelism()),
     options.after ?? afterMs,
   )
 }
@@ -81,7 +81,7 @@ const FULL: Readonly<Record<keyof QueueBounds, Answer>> = {
 
 class TurnTakingClient implements IndexClient {
   private readonly start: StartThread
-  private readonly most: number
+  private readonly maxThreads: number
   private readonly after: After
   private readonly waiting = new FairQueue<Asked>(BOUNDS)
   /** Oldest first, which is also used first, so that a second thread stays idle when one is enough. */
@@ -94,9 +94,9 @@ class TurnTakingClient implements IndexClient {
   private hasFailedSecond = false
   private closed: Promise<void> | null = null
 
-  constructor(start: StartThread, most: number, after: After) {
+  constructor(start: StartThread, maxThreads: number, after: After) {
     this.start = start
-    this.most = most
+    this.maxThreads = maxThreads
     this.after = after
   }
 
@@ -186,7 +186,7 @@ class TurnTakingClient implements IndexClient {
   private plan(): void {
     const isBacklog = this.waiting.size > 0
     if (!isBacklog) this.hasFailedSecond = false
-    const mayStart = this.places.length > 0 && this.places.length < this.most && !this.hasFailedSecond
+    const mayStart = this.places.length > 0 && this.places.length < this.maxThreads && !this.hasFailedSecond
     if (isBacklog && mayStart && this.places.every(({ isOpen }) => isOpen)) {
       this.stopStart ??= this.after(BACKLOG_MS, () => {
         this.stopStart = null

@@ -72,6 +72,6 @@ function identity(path: string): string | null {
 async function proveReadable(client: Client): Promise<void> {
   const terms = searchTerms('readme')
   const region = { country: 'ALL', language: 'en' }
-  await searchPassages(client, { terms, filter: { mostAdult: 2, published: null }, region, documents: 1, passages: 1 })
-  await searchImages(client, { terms, count: 1, region, mostAdult: 2 })
+  await searchPassages(client, { terms, filter: { maxAdult: 2, published: null }, region, documents: 1, passages: 1 })
+  await searchImages(client, { terms, count: 1, region, maxAdult: 2 })
 }

@@ -26,8 +26,8 @@ interface Filling {
  * Selects the snippets that fit the budget, including each page's title. First the best of each page, in page order; then
  * the best of the rest, from any page. Snippets that do not fit the remaining budget are skipped.
  */
-export function withinBudget(pages: readonly RankedPage[], most: ContextBudget): Grounding[] {
-  const filling = pages.slice(0, most.urls).map((page): Filling => ({ page, snippets: [], tokens: 0 }))
+export function withinBudget(pages: readonly RankedPage[], budget: ContextBudget): Grounding[] {
+  const filling = pages.slice(0, budget.urls).map((page): Filling => ({ page, snippets: [], tokens: 0 }))
   const best = filling.flatMap((into) => into.page.passages.slice(0, 1).map((passage) => ({ into, passage })))
   const rest = filling
     .flatMap((into) => into.page.passages.slice(1).map((passage) => ({ into, passage })))
@@ -35,10 +35,10 @@ export function withinBudget(pages: readonly RankedPage[], most: ContextBudget):
   let tokens = 0
   let snippets = 0
   for (const { into, passage } of [...best, ...rest]) {
-    if (snippets >= most.snippets) break
-    if (into.snippets.length >= most.snippetsPerUrl) continue
+    if (snippets >= budget.snippets) break
+    if (into.snippets.length >= budget.snippetsPerUrl) continue
     const cost = passage.tokens + (into.snippets.length === 0 ? into.page.titleTokens : 0)
-    if (tokens + cost > most.tokens || into.tokens + cost > most.tokensPerUrl) continue
+    if (tokens + cost > budget.tokens || into.tokens + cost > budget.tokensPerUrl) continue
     into.snippets.push(snippetOf(passage))
     into.tokens += cost
     tokens += cost

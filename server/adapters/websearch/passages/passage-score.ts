@@ -81,7 +81,7 @@ function times(places: Places, term: number): number {
 function nearness(weights: readonly number[], places: Places): number {
   let sum = 0
   for (let at = 1; at < weights.length; at++) {
-    const distance = leastDistance(places[at - 1] ?? [], places[at] ?? [])
+    const distance = minDistance(places[at - 1] ?? [], places[at] ?? [])
     if (distance > NEAR) continue
     sum += Math.min(weights[at - 1] ?? 0, weights[at] ?? 0) * Math.min(1, SIDE_BY_SIDE / distance)
   }
@@ -89,7 +89,7 @@ function nearness(weights: readonly number[], places: Places): number {
 }
 
 /** In characters; the wrong order counts twice. */
-function leastDistance(first: readonly number[], second: readonly number[]): number {
+function minDistance(first: readonly number[], second: readonly number[]): number {
   let least = Number.POSITIVE_INFINITY
   let from = 0
   for (const place of second) {

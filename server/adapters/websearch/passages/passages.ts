@@ -99,7 +99,7 @@ function cutBlocks(blocks: readonly CountedBlock[]): { text: string; tokens: num
     tokens = 0
   }
   for (const block of blocks.flatMap(cutBlock)) {
-    if (texts.length > 0 && (tokens >= GOAL_TOKENS || tokens + block.tokens > mostTokens(block))) flush()
+    if (texts.length > 0 && (tokens >= GOAL_TOKENS || tokens + block.tokens > maxTokens(block))) flush()
     texts.push(block.text)
     tokens += block.tokens
   }
@@ -107,17 +107,17 @@ function cutBlocks(blocks: readonly CountedBlock[]): { text: string; tokens: num
   return passages
 }
 
-function mostTokens(block: Block): number {
+function maxTokens(block: Block): number {
   return block.kind === 'prose' ? MAX_PROSE_TOKENS : MAX_WHOLE_TOKENS
 }
 
 /** Splits a block into pieces that fit a passage: by lines, then by sentences, finally by length. */
 function cutBlock(block: CountedBlock): CountedBlock[] {
-  const most = mostTokens(block)
-  if (block.tokens <= most) return [block]
+  const max = maxTokens(block)
+  if (block.tokens <= max) return [block]
   const framed = block.kind === 'code' ? fenced(block.text) : block.kind === 'table' ? headed(block.text) : null
-  const room = framed ? most - framed.tokens : most
-  if (!framed || room < most / 2) return pieces(block.text, most).map((text) => counted({ text, kind: block.kind }))
+  const room = framed ? max - framed.tokens : max
+  if (!framed || room < max / 2) return pieces(block.text, max).map((text) => counted({ text, kind: block.kind }))
   return pieces(framed.body, room).map((text) => counted({ text: framed.wrap(text), kind: block.kind }))
 }
 
@@ -144,14 +144,14 @@ function headed(text: string): Frame | null {
   return { body, tokens: countTokens(head), wrap: (piece) => head + piece }
 }
 
-function pieces(text: string, most: number): string[] {
+function pieces(text: string, max: number): string[] {
   const found: string[] = []
   let current = ''
   let tokens = 0
   const parts = text.includes('\n') ? text.split(/(?<=\n)/) : text.split(/(?<=[.!?;,] )/)
-  for (const part of parts.flatMap((line) => cutLong(line, most))) {
+  for (const part of parts.flatMap((line) => cutLong(line, max))) {
     const cost = countTokens(part)
-    if (current !== '' && tokens + cost > most) {
+    if (current !== '' && tokens + cost > max) {
       found.push(current.trimEnd())
       current = ''
       tokens = 0
@@ -163,11 +163,11 @@ function pieces(text: string, most: number): string[] {
   return found
 }
 
-function cutLong(text: string, most: number): string[] {
+function cutLong(text: string, max: number): string[] {
   const pieces: string[] = []
   let rest = text
-  while (Buffer.byteLength(rest) > most && (rest.length > most * 16 || countTokens(rest) > most)) {
-    const piece = cutToTokens(rest, most)
+  while (Buffer.byteLength(rest) > max && (rest.length > max * 16 || countTokens(rest) > max)) {
+    const piece = cutToTokens(rest, max)
     if (piece === '') break
     pieces.push(piece)
     rest = rest.slice(piece.length)

@@ -23,7 +23,7 @@ const FLOORS: Readonly<Record<ThresholdMode, Floor>> = {
  */
 export function aboveFloor(pages: readonly RankedPage[], mode: ThresholdMode): RankedPage[] {
   const floor = FLOORS[mode]
-  const best = pages.reduce((most, page) => Math.max(most, page.passages[0]?.score ?? 0), 0)
+  const best = pages.reduce((max, page) => Math.max(max, page.passages[0]?.score ?? 0), 0)
   return pages.flatMap((page) => {
     const passages = page.passages.filter(
       (passage) => passage.coverage >= floor.coverage && passage.score >= floor.score * best,

@@ -16,7 +16,7 @@ export function contextAnswer(task: AnswerTask, rules: RuleSet): Result<string, 
   const considered = aboveFloor(chosen.value.slice(0, task.count), task.threshold)
   const body = contextBody({
     query: { original: task.q, spellcheckOff: !task.spellcheck, ...(altered !== null && { altered }) },
-    generic: withinBudget(considered, task.most),
+    generic: withinBudget(considered, task.budget),
     places: [],
     withMetadata,
     apiVersion,

@@ -62,7 +62,7 @@ export class ContextSearch {
       question: this.question(input),
       spellcheck: input.spellcheck,
       count: input.count,
-      mostPages: MAX_RESULT_PAGES,
+      maxPages: MAX_RESULT_PAGES,
       sameness: ({ url }: SearxngResult) => url.split('#')[0] ?? '',
       timeoutMs: Math.floor(budgetMs * SEARCH_SHARE),
     }
@@ -102,9 +102,9 @@ export class ContextSearch {
     return order.ok ? ok(order.value.flatMap((place) => results[place] ?? [])) : order
   }
 
-  private candidates(results: readonly SearxngResult[], most: number): FoundPage[] {
+  private candidates(results: readonly SearxngResult[], max: number): FoundPage[] {
     const fetchedAt = Math.floor(this.options.clock.now() / 1000)
-    return results.slice(0, most).map(({ url, title, content, published, thumbnail }, at) => {
+    return results.slice(0, max).map(({ url, title, content, published, thumbnail }, at) => {
       const prior = 1 - at / Math.max(1, results.length)
       return { url, title, excerpt: content, published, thumbnail, fetchedAt, prior, fetched: null }
     })
@@ -113,7 +113,7 @@ export class ContextSearch {
   /** The pages in passages, by `end` at the latest: what has not come by then stands with the engine's excerpt. */
   private async read(found: readonly FoundPage[], input: LlmContextInput, end: number, signal: AbortSignal) {
     const { fetchPage, robots, desk } = this.options
-    const most = Math.min(MAX_FETCHED, input.maximum_number_of_urls + SPARE_PAGES)
+    const max = Math.min(MAX_FETCHED, input.maximum_number_of_urls + SPARE_PAGES)
     const soon = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.floor(end - performance.now())))])
     const reading: Promise<ReadPage | null>[] = []
     const take = (page: FoundPage) => {
@@ -121,12 +121,12 @@ export class ContextSearch {
       const excerpt = () => desk.read({ ...page, fetched: null }, signal)
       reading.push(fetched ? desk.read(page, soon).then((read) => read ?? excerpt()) : excerpt())
     }
-    await fetchPages(found.slice(0, most), fetchPage, robots, soon, take)
-    for (const page of found.slice(most)) if (page.excerpt !== '') take(page)
+    await fetchPages(found.slice(0, max), fetchPage, robots, soon, take)
+    for (const page of found.slice(max)) if (page.excerpt !== '') take(page)
     const read = await Promise.all(reading)
-    const { mostAdult, published } = contextSearchOptions(input, this.options.clock.now())
+    const { maxAdult, published } = contextSearchOptions(input, this.options.clock.now())
     return read.filter(
-      (one) => one !== null && one.adult <= mostAdult && isWithin(one.page.published, published, input.freshness),
+      (one) => one !== null && one.adult <= maxAdult && isWithin(one.page.published, published, input.freshness),
     )
   }
 
@@ -137,7 +137,7 @@ export class ContextSearch {
     pages: readonly (ReadPage | null)[],
   ): AnswerTask {
     const nowMs = this.options.clock.now()
-    const { threshold, most } = contextSearchOptions(input, nowMs)
+    const { threshold, budget } = contextSearchOptions(input, nowMs)
     return {
       q: input.q,
       altered,
@@ -146,7 +146,7 @@ export class ContextSearch {
       goggles,
       threshold,
       count: input.count,
-      most,
+      budget,
       withMetadata: input.enable_source_metadata,
       apiVersion: input['api-version'],
       baseUrl: this.options.baseUrl,

@@ -94,7 +94,7 @@ async function images(
   }
   const { spellcheck, count } = input
   const sameness = ({ imageUrl }: SearxngResult) => imageUrl
-  const wish = { question, spellcheck, count, mostPages: MAX_IMAGE_PAGES, sameness, timeoutMs: budgetMs }
+  const wish = { question, spellcheck, count, maxPages: MAX_IMAGE_PAGES, sameness, timeoutMs: budgetMs }
   const search = await searxngSearch(client, wish, signal)
   return search.ok ? ok({ body: imageBody(input, search.value, clock.now()) }) : search
 }

@@ -43,7 +43,7 @@ export interface AnswerTask {
   readonly goggles: readonly GoggleText[]
   readonly threshold: ThresholdMode
   readonly count: number
-  readonly most: ContextBudget
+  readonly budget: ContextBudget
   readonly withMetadata: boolean
   readonly apiVersion: string
   readonly baseUrl: string

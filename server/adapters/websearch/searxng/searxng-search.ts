@@ -8,7 +8,7 @@ export interface SearxngOptions {
   readonly spellcheck: boolean
   /** Number of results to collect. */
   readonly count: number
-  readonly mostPages: number
+  readonly maxPages: number
   /** The key by which results are deduplicated. */
   readonly sameness: (result: SearxngResult) => string
   readonly timeoutMs: number
@@ -53,7 +53,7 @@ export async function searxngSearch(
       const name = wish.sameness(result)
       if (name !== '' && !found.has(name)) found.set(name, result)
     }
-    if (found.size >= wish.count || found.size === before || number >= wish.mostPages || end <= performance.now()) break
+    if (found.size >= wish.count || found.size === before || number >= wish.maxPages || end <= performance.now()) break
     const next = await client.ask(question, number + 1, left(), signal)
     if (!next.ok) break
     page = next

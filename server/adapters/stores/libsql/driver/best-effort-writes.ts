@@ -25,9 +25,9 @@ export class BestEffortWrites {
   }
 
   /** At most that many notes, and all uses. */
-  take(most: number): Pick<Group, 'notes' | 'lastUsed'> {
+  take(max: number): Pick<Group, 'notes' | 'lastUsed'> {
     const lastUsed = [...this.used]
     this.used.clear()
-    return { notes: this.notes.splice(0, most), lastUsed }
+    return { notes: this.notes.splice(0, max), lastUsed }
   }
 }

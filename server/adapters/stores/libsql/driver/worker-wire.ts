@@ -32,7 +32,7 @@ export interface ApplyRequest {
   /** Null when there is nothing but `asides`. */
   readonly log: LogRange | null
   /** Most records of the batch; a group is never divided. */
-  readonly most: number
+  readonly maxRecords: number
   /** Notes and uses of keys, as JSON; null when there are none. */
   readonly asides: string | null
 }

@@ -196,7 +196,7 @@ export class Applier {
     try {
       const { group, end } = await this.options.writes.apply({
         log,
-        most: BATCH,
+        maxRecords: BATCH,
         asides: some ? JSON.stringify(asides) : null,
       })
       this.last = group

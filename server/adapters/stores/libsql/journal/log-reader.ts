@@ -24,7 +24,7 @@ export class LogReader {
    * The groups behind `after`, from the beginning of the range: as many as have at most that many records together, and one
    * at least. Groups that the tables have already are passed over. `end` is the range's own when nothing is left in it.
    */
-  read(range: LogRange, after: number, most: number): GroupsRead {
+  read(range: LogRange, after: number, maxRecords: number): GroupsRead {
     this.open(range.path)
     const records: JournalRecord[] = []
     let group = after
@@ -42,12 +42,12 @@ export class LogReader {
       if (line.number > group + 1) throw this.damaged(start + at)
       if (line.number > after) {
         const more = JSON.parse(line.payload()) as JournalRecord[] // our own, and its checksum holds
-        if (records.length > 0 && records.length + more.length > most) break
+        if (records.length > 0 && records.length + more.length > maxRecords) break
         records.push(...more)
         group = line.number
       }
       at = line.end
-      if (records.length >= most) break
+      if (records.length >= maxRecords) break
     }
     return { records, group, end: start + at }
   }

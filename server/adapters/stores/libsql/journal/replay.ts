@@ -29,7 +29,7 @@ export async function replay(
   if (last === null || last <= applied) return applied
   try {
     for (let from = 0; from < goodLength; ) {
-      const { end } = await writes.apply({ log: { path, from, to: goodLength }, most: MAX_BATCH, asides: null })
+      const { end } = await writes.apply({ log: { path, from, to: goodLength }, maxRecords: MAX_BATCH, asides: null })
       from = end ?? goodLength
     }
   } catch (error) {

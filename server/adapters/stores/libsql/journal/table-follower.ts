@@ -19,11 +19,11 @@ export class TableFollower {
   }
 
   /** One batch, in one transaction, fenced by the epoch. */
-  apply({ epoch, log, most, asides }: ApplyRequest): Applied {
+  apply({ epoch, log, maxRecords, asides }: ApplyRequest): Applied {
     return this.db.transaction(() => {
       this.db.run('UPDATE owner SET asserted = ? WHERE id = 1', [epoch])
       const before = Number(this.db.rows('SELECT applied_group FROM owner WHERE id = 1')[0]?.[0])
-      const read = log && this.log.read(log, before, most)
+      const read = log && this.log.read(log, before, maxRecords)
       this.write({ records: read?.records ?? [], ...(asides === null ? NO_ASIDES : JSON.parse(asides)) })
       if (read) this.db.run('UPDATE owner SET applied_group = ? WHERE id = 1', [read.group])
       return { group: read?.group ?? before, end: read?.end ?? null }

@@ -15,7 +15,7 @@ export const accounts = sqliteTable(
     operator: integer({ mode: 'boolean' }).notNull(),
     growthApproved: integer('growth_approved', { mode: 'boolean' }).notNull().default(false),
     customLimits: text('custom_limits', { mode: 'json' }).$type<Limits>(),
-    mostKeys: integer('most_keys'),
+    maxKeys: integer('most_keys'),
     credit: money().notNull().default(sql`0`),
     paid: money().notNull().default(sql`0`),
     toppedUp: money('topped_up').notNull().default(sql`0`),

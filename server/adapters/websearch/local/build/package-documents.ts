@@ -199,9 +199,9 @@ function typeFiles(files: readonly string[]): string[] {
   return []
 }
 
-async function readStart(installed: InstalledPackage, path: string, most: number): Promise<string> {
+async function readStart(installed: InstalledPackage, path: string, max: number): Promise<string> {
   const text = await readFile(join(installed.folder, path), 'utf8').catch(() => '')
-  return text.slice(0, most).toWellFormed()
+  return text.slice(0, max).toWellFormed()
 }
 
 /** Documentation files of a folder, outermost first and then by name, so that a bound cuts what matters least. */

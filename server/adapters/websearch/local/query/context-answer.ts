@@ -25,7 +25,7 @@ export interface ContextQuestion {
   readonly threshold: ThresholdMode
   readonly withMetadata: boolean
   readonly apiVersion: string
-  readonly most: ContextBudget
+  readonly budget: ContextBudget
   readonly goggles: readonly GoggleText[]
 }
 
@@ -46,13 +46,13 @@ export async function contextAnswer(
   nowMs: number,
   { rules, correct }: { readonly rules: RuleSet | null; readonly correct: Correct },
 ): Promise<Result<string, string>> {
-  const { withMetadata, apiVersion, threshold, most } = question
+  const { withMetadata, apiVersion, threshold, budget } = question
   const query = await spelled(question, correct)
   const search = {
     ...question,
     terms: searchTerms(query.altered ?? query.original),
     documents: rules ? GOGGLE_CANDIDATES : Math.max(MIN_CANDIDATES, Math.ceil(1.5 * question.count)),
-    passages: Math.ceil(Math.min(1.5 * most.snippets, most.tokens / MIN_SNIPPET_TOKENS)),
+    passages: Math.ceil(Math.min(1.5 * budget.snippets, budget.tokens / MIN_SNIPPET_TOKENS)),
   }
   const places = await placesOf(client, search, question)
   const taken = new Set(places.map(({ url }) => url))
@@ -60,7 +60,7 @@ export async function contextAnswer(
   if (!ordered.ok) return err(ordered.error)
   const found = ordered.value.filter(({ url }) => !taken.has(url))
   const considered = aboveFloor(found.slice(0, question.count), threshold)
-  const grounding = withinBudget([...places, ...considered], most)
+  const grounding = withinBudget([...places, ...considered], budget)
   return ok(
     contextBody({
       query,
@@ -78,11 +78,11 @@ export async function contextAnswer(
 async function placesOf(
   client: Client,
   search: PassageSearch,
-  { where, filter, threshold, most }: ContextQuestion,
+  { where, filter, threshold, budget }: ContextQuestion,
 ): Promise<RankedPage[]> {
   if (where === null) return []
-  const found = await searchAtPlace(client, { ...search, filter: { ...filter, mostAdult: 0 } }, where)
-  return aboveFloor(found, threshold).slice(0, Math.min(MAX_PLACES, Math.ceil(most.urls / 2)))
+  const found = await searchAtPlace(client, { ...search, filter: { ...filter, maxAdult: 0 } }, where)
+  return aboveFloor(found, threshold).slice(0, Math.min(MAX_PLACES, Math.ceil(budget.urls / 2)))
 }
 
 /** Goggles choose among all that was found, more than is asked for, so that they can bring some up. */

@@ -13,7 +13,7 @@ export interface ImageQuestion {
   readonly count: number
   readonly region: Region
   /** 0 none, 1 of adult themes, 2 explicit. */
-  readonly mostAdult: number
+  readonly maxAdult: number
 }
 
 /** The 200 body of an image search, as JSON text (facts/upstreams.md 1.2). */

@@ -6,7 +6,7 @@ import { selectRows } from './select-rows'
 /** The filters of a search. */
 export interface DocumentFilter {
   /** 0 none, 1 of adult themes, 2 explicit. */
-  readonly mostAdult: number
+  readonly maxAdult: number
   /** ISO timestamps, the first included and the second not; a document without a date is then left out. Null for any. */
   readonly published: { readonly from: string; readonly before: string } | null
   /** The ids of the documents that are searched; all when absent. */
@@ -32,9 +32,9 @@ export function passageMatches(
   client: Client,
   expression: string,
   filter: DocumentFilter,
-  most: number,
+  max: number,
 ): Promise<number[]> {
-  return matches(client, RANKED, expression, filter, most)
+  return matches(client, RANKED, expression, filter, max)
 }
 
 /** The rowids of some passages an expression matches, at most `most`; it stops when it has them, and does not rank. */
@@ -42,21 +42,21 @@ export function somePassages(
   client: Client,
   expression: string,
   filter: DocumentFilter,
-  most: number,
+  max: number,
 ): Promise<number[]> {
-  return matches(client, FIRST, expression, filter, most)
+  return matches(client, FIRST, expression, filter, max)
 }
 
 async function matches(
   client: Client,
   sql: string,
   expression: string,
-  { mostAdult, published, among }: DocumentFilter,
-  most: number,
+  { maxAdult, published, among }: DocumentFilter,
+  max: number,
 ): Promise<number[]> {
   const { from, before } = published ?? { from: '', before: '' }
   const ids = among ? JSON.stringify(among) : ''
-  const args = [expression, mostAdult, from, from, before, ids, ids || '[]', most]
+  const args = [expression, maxAdult, from, from, before, ids, ids || '[]', max]
   const [row] = await selectRows<{ readonly ids: string }>(client, sql, args)
   return JSON.parse(row?.ids ?? '[]') as number[] // SQL made it from a numeric column
 }

@@ -26,7 +26,7 @@ export interface ImageSearch {
   readonly count: number
   readonly region: Region
   /** 0 none, 1 of adult themes, 2 explicit. */
-  readonly mostAdult: number
+  readonly maxAdult: number
 }
 
 export interface FoundImages {
@@ -48,7 +48,7 @@ const HIDDEN = `
 
 /** The images that answer a query: those with every word, then those with some, each best first. */
 export async function searchImages(client: Client, search: ImageSearch): Promise<FoundImages> {
-  const { terms, count, mostAdult } = search
+  const { terms, count, maxAdult } = search
   const [every, some] = [allOf(terms), anyOf(terms)]
   const all = ranked(await matching(client, every, search), search, true)
   const images = all.slice(0, count)
@@ -58,7 +58,7 @@ export async function searchImages(client: Client, search: ImageSearch): Promise
     images.push(...any.filter((image) => !taken.has(image.imageUrl)).slice(0, count - images.length))
   }
   const relevant = all.length > 0 ? every : some
-  const hidAdult = (await selectRows(client, HIDDEN, [relevant, mostAdult])).length > 0
+  const hidAdult = (await selectRows(client, HIDDEN, [relevant, maxAdult])).length > 0
   return { images, hidAdult }
 }
 
@@ -77,7 +77,7 @@ interface ImageRow {
 }
 
 function matching(client: Client, expression: string, search: ImageSearch): Promise<ImageRow[]> {
-  return selectRows(client, SEARCH, [expression, search.mostAdult, search.count + 100])
+  return selectRows(client, SEARCH, [expression, search.maxAdult, search.count + 100])
 }
 
 function ranked(rows: readonly ImageRow[], { terms, region }: ImageSearch, hasAll: boolean): FoundImage[] {

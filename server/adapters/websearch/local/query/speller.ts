@@ -58,15 +58,15 @@ export class Speller {
     return found.documents >= this.least ? found.word : null
   }
 
-  private nearest(word: string, most: number): KnownWord | null {
+  private nearest(word: string, max: number): KnownWord | null {
     const bits = letterBits(word)
     const plain = folded(word)
     let best: { word: KnownWord; cost: number } | null = null
     for (const [at, candidate] of this.words.entries()) {
-      if (Math.abs(candidate.word.length - word.length) > most) continue
-      if (ones((this.letters[at] ?? 0) ^ bits) > 2 * most) continue
-      const distance = mistakes(plain, folded(candidate.word), most)
-      if (distance > most) continue
+      if (Math.abs(candidate.word.length - word.length) > max) continue
+      if (ones((this.letters[at] ?? 0) ^ bits) > 2 * max) continue
+      const distance = mistakes(plain, folded(candidate.word), max)
+      if (distance > max) continue
       // The first letter is seldom wrong.
       const cost = distance + (plain[0] === candidate.word[0] ? 0 : 0.5)
       if (!best || cost < best.cost || (cost === best.cost && candidate.documents > best.word.documents))
@@ -98,7 +98,7 @@ function ones(bits: number): number {
 }
 
 /** The edit distance (insertions, deletions, changes, adjacent swaps) of two words; above `most`, any larger number. */
-function mistakes(a: string, b: string, most: number): number {
+function mistakes(a: string, b: string, max: number): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, at) => at)
   for (let i = 1; i <= a.length; i++) {
@@ -110,9 +110,9 @@ function mistakes(a: string, b: string, most: number): number {
         least = Math.min(least, (before[j - 2] ?? 0) + 1)
       row.push(least)
     }
-    if (Math.min(...row) > most) return most + 1
+    if (Math.min(...row) > max) return max + 1
     before = last
     last = row
   }
-  return last[b.length] ?? most + 1
+  return last[b.length] ?? max + 1
 }
