@@ -25,11 +25,11 @@ export interface IndexSources {
 export interface BuildProgress {
   readonly done: number
   readonly total: number
-  /** What was just indexed. */
+  /** What has just been indexed. */
   readonly what: string
 }
 
-/** Names what an index of these sources would hold. The same sources give the same text, on every start. */
+/** A fingerprint of the sources: equal sources give the same text on every start. */
 export async function indexFingerprint(sources: IndexSources): Promise<string> {
   const [packages, project] = await Promise.all([
     installedPackages(sources.nodeModules),
@@ -38,16 +38,16 @@ export async function indexFingerprint(sources: IndexSources): Promise<string> {
   return fingerprintOf(sources, packages, project)
 }
 
-/** What of an index file is asked for, beside what it is made of. */
+/** Options of an index besides its sources. */
 export interface BuildOptions {
   readonly indexPath: string
-  /** Whether what every install brings is in it; as in the present index when absent, and yes where there is none. */
+  /** Whether to include the built-in content. If absent: as in the current index, and yes if there is none. */
   readonly builtIn?: boolean
 }
 
 /**
- * Builds the index file anew and puts it at `indexPath` in one step: a reader has the old one or the new one, never a part.
- * Works on the calling thread for seconds; a process that serves calls `ensureIndex` instead.
+ * Builds a new index file and moves it to `indexPath` atomically: a reader sees the old or the new one, never a part. Blocks the
+ * thread for seconds, so a serving process calls `ensureIndex` instead.
  */
 export function buildIndex(
   sources: IndexSources & BuildOptions,
@@ -66,7 +66,7 @@ async function buildAlone(
   const builtIn = sources.builtIn ?? (await hasBuiltIn(sources.indexPath))
   const draft = await beginDraft(sources.indexPath, false)
   try {
-    // First what operators added: of two documents with one address the first is kept.
+    // The operator's own documents come first: of two documents with the same URL the first is kept.
     await readIndex(sources.indexPath, async (client) => (await keptOf(client)).copyTo(draft.writer))
     const packages = await installedPackages(sources.nodeModules)
     const project = await projectFiles(sources.projectRoot)
@@ -110,12 +110,11 @@ async function writeAll(
   tell('icons')
 }
 
-/** The rank of a package that the project does not run with: its page and guides are enough. */
+/** The rank of a package that the project does not depend on: its README and guides are enough. */
 const DISTANT = 2
 
 /**
- * What the project asked for itself comes first: of packages that share a homepage it is the one to stand there. Types of
- * a package follow the package.
+ * Direct dependencies come first, so that of packages that share a homepage they get its URL. Type packages follow their package.
  */
 async function closeness(projectRoot: string): Promise<(installed: InstalledPackage) => number> {
   const { dependencies, devDependencies } = await readManifest(projectRoot)

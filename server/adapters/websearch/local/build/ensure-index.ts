@@ -14,9 +14,9 @@ export interface EnsureIndexOptions extends BuildRequest {
 }
 
 /**
- * Makes sure that `indexPath` has an index of these sources with these options. Does nothing if it does; otherwise builds
- * on a thread of its own, so that the caller goes on serving, and puts the new file in place in one step. Answers what was
- * built, or null when nothing had to be. A failed build throws and leaves the old file as it was.
+ * Makes sure that `indexPath` has an index of these sources with these options. If not, it builds one on its own thread, so that
+ * the process goes on serving, and moves it into place atomically. Returns what was built, or null if the index was up to date.
+ * A failed build throws and leaves the old file unchanged.
  */
 export async function ensureIndex(options: EnsureIndexOptions): Promise<IndexCounts | null> {
   const { onProgress = () => {}, ...request } = options
@@ -27,7 +27,7 @@ export async function ensureIndex(options: EnsureIndexOptions): Promise<IndexCou
   return buildInWorker(request, onProgress)
 }
 
-/** The fingerprint an index file was built under; null when there is no file, or it is not an index. */
+/** The fingerprint in an index file; null if there is no file, or it is not an index. */
 async function storedFingerprint(indexPath: string): Promise<string | null> {
   return readIndex(indexPath, async (client) => {
     const sql = "SELECT value FROM meta WHERE key = 'fingerprint'"

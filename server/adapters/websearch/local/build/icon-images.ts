@@ -5,7 +5,7 @@ import type { IndexImage } from './index-document'
 /** The address path under which the gateway serves the icon set. */
 export const ICON_PATH = '/media/lucide'
 
-/** The icons of an installed lucide-static as images; none when it is not there. */
+/** The icons of an installed lucide-static as images; empty if it is not installed. */
 export async function iconImages(nodeModules: string): Promise<IndexImage[]> {
   const root = join(nodeModules, 'lucide-static')
   const tags = await readTags(join(root, 'tags.json'))

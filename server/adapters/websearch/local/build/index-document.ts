@@ -1,42 +1,42 @@
 import type { AdultLevel } from '../../passages/page-content'
 import type { PagePlace } from '../../passages/page-place'
 
-/** What sort of page a document is. It decides the picture shown for it and a mild preference in ranking. */
+/** The kind of a document. It selects the default image and has a small effect on ranking. */
 export type DocumentKind = 'readme' | 'guide' | 'types' | 'changelog' | 'page'
 
-/** One page to be indexed. `url` names it: of two documents with one url the first is kept. */
+/** A page to index. `url` identifies it: of two documents with the same URL the first is kept. */
 export interface IndexDocument {
   /** Absolute https address of the page. */
   readonly url: string
   readonly title: string
-  /** Markdown; plain text is Markdown too. */
+  /** Markdown or plain text. */
   readonly markdown: string
   readonly kind?: DocumentKind
   readonly siteName?: string
-  /** What the page is about, whatever was asked; its first words when absent. */
+  /** What the page is about; its first words if absent. */
   readonly description?: string
-  /** `YYYY-MM-DD` or an ISO timestamp. Absent when the page does not say. */
+  /** `YYYY-MM-DD` or an ISO timestamp. Absent if unknown. */
   readonly published?: string
-  /** A language tag such as `en` or `pt-br`; `en` when absent. */
+  /** A language tag such as `en` or `pt-br`; `en` if absent. */
   readonly lang?: string
-  /** ISO 3166-1 alpha-2; absent when the page is for every country. */
+  /** ISO 3166-1 alpha-2; absent if the page is for every country. */
   readonly country?: string
   readonly adult?: AdultLevel
   readonly place?: PagePlace
-  /** Absolute https address; the host's `/favicon.ico` when absent. */
+  /** Absolute https URL; the host's `/favicon.ico` if absent. */
   readonly favicon?: string
-  /** Absolute https address of a picture; one that fits the kind when absent. */
+  /** Absolute https URL of an image; a default for the kind if absent. */
   readonly thumbnail?: string
-  /** Additional words to find it by, which it does not show. */
+  /** Additional keywords that are not shown. */
   readonly keywords?: readonly string[]
 }
 
-/** One picture to be indexed. */
+/** An image to index. */
 export interface IndexImage {
-  /** Absolute https address of the page that shows it. */
+  /** Absolute https URL of the page that shows it. */
   readonly pageUrl: string
   readonly title: string
-  /** Absolute https address of the file, or a path of this gateway (`/media/...`), resolved when it is asked for. */
+  /** Absolute https URL of the file, or a path of this gateway (`/media/...`), which is resolved when it is returned. */
   readonly imageUrl: string
   readonly tags: readonly string[]
   /** In pixels; null when unknown. */

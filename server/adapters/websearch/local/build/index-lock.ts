@@ -5,8 +5,8 @@ import { createClient } from '@libsql/client'
 const RETRY_MS = 100
 
 /**
- * Runs `work` while nobody else changes the index at `indexPath`, in this process or another: what two of them copied and
- * put back, one would lose. Waits its turn. A process that dies lets go.
+ * Runs `work` with an exclusive lock on the index at `indexPath`, across processes: of two that copy and replace the file at the
+ * same time, one would lose its changes. Waits for the lock. The lock of a process that dies is released.
  */
 export async function whileAlone<T>(indexPath: string, work: () => Promise<T>): Promise<T> {
   const client = createClient({ url: pathToFileURL(`${indexPath}.lock`).href, concurrency: 1 })

@@ -27,18 +27,18 @@ export interface IndexCounts {
   readonly images: number
 }
 
-/** Where something was read: a source the operator added and a file or address of it. */
+/** The origin of an entry: a source that the operator added, and a file or URL in it. */
 export interface Origin {
   readonly source: number
   readonly origin: string
 }
 
-/** What every install brings. */
+/** The origin of built-in content. */
 const BUILT_IN: Origin = { source: 0, origin: '' }
 
 type Row = readonly (string | number | null)[]
 
-/** Writes an index file that nobody reads yet. Nothing is promised of the file before `finish` has resolved. */
+/** Writes an index file that nobody reads yet. The file is not usable before `finish` has resolved. */
 export class IndexWriter {
   private readonly path: string
   private readonly fetchedAt: number
@@ -57,14 +57,14 @@ export class IndexWriter {
     this.transaction = transaction
   }
 
-  /** `path` must not exist yet. `fetchedAt` is the time of fetching of everything written, in UNIX seconds. */
+  /** `path` must not exist yet. `fetchedAt` is the fetch time of everything written, in UNIX seconds. */
   static async create(path: string, fetchedAt: number): Promise<IndexWriter> {
     const writer = await IndexWriter.begin(path, fetchedAt)
     for (const statement of SCHEMA) await writer.transaction.execute(statement)
     return writer
   }
 
-  /** Goes on with a copy of an index, for what is removed and added. */
+  /** Opens a copy of an index, to add and remove entries. */
   static async resume(path: string, fetchedAt: number): Promise<IndexWriter> {
     const writer = await IndexWriter.begin(path, fetchedAt)
     for (const row of await writer.select<{ id: number; url: string }>('SELECT id, url FROM documents'))
@@ -79,7 +79,7 @@ export class IndexWriter {
 
   private static async begin(path: string, fetchedAt: number): Promise<IndexWriter> {
     const client = createClient({ url: pathToFileURL(path).href, concurrency: 1 })
-    // A file that is not finished is thrown away, so neither a journal nor a sync per commit buys anything.
+    // An unfinished file is discarded, so a journal or a sync per commit would be useless.
     await client.execute('PRAGMA journal_mode = OFF')
     await client.execute('PRAGMA synchronous = OFF')
     return new IndexWriter(path, fetchedAt, client, await client.transaction('write'))
@@ -89,7 +89,7 @@ export class IndexWriter {
     return this.urls.has(url)
   }
 
-  /** Skips a document whose URL is taken or that has no words; returns whether it was written. */
+  /** Skips a document without words or whose URL is already indexed. Returns whether it was written. */
   async addDocument({ document, sections }: SectionedDocument, from: Origin = BUILT_IN): Promise<boolean> {
     const url = webAddress(document.url)
     const passages = passagesOf(sections).slice(0, PASSAGES_PER_DOCUMENT)
@@ -175,7 +175,7 @@ export class IndexWriter {
     if (this.waiting.images.length >= ROWS_PER_STATEMENT) await this.flush()
   }
 
-  /** Removes the document at an address, when it is one that every install brings. */
+  /** Removes the document with this URL if it is built-in. */
   async removeBuiltIn(address: string): Promise<void> {
     const url = webAddress(address)
     const id = this.urls.get(url)
@@ -217,10 +217,10 @@ export class IndexWriter {
     this.urls.delete(url)
   }
 
-  /** Rows as they are in this file now; what waits to be written is not among them. */
+  /** Rows in the file, without those that are not flushed yet. */
   async select<T>(sql: string, args: InArgs = []): Promise<T[]> {
     const { rows } = await this.transaction.execute({ sql, args })
-    return rows as unknown[] as T[] // the driver types every column as a value of any kind
+    return rows as unknown[] as T[] // the driver does not type columns
   }
 
   async execute(sql: string, args: InArgs): Promise<void> {
@@ -275,7 +275,7 @@ export class IndexWriter {
     await this.insert('image_words(rowid, title, tags)', imageWords)
   }
 
-  /** All rows in one statement: the client prepares anew for each, which costs more than the insert. */
+  /** All rows in one statement: the client prepares each statement again, which costs more than the insert. */
   private async insert(target: string, rows: readonly Row[], verb = 'INSERT'): Promise<void> {
     const [first] = rows
     if (!first) return
@@ -294,19 +294,19 @@ function wordsOfDocument(title: string, passages: readonly { heading: string; te
   return spellableWords([title, ...passages.map(({ heading, text }) => `${heading} ${text}`)].join('\n'))
 }
 
-/** A page is also found by the names of its place. */
+/** Makes a page findable by the names of its place. */
 function placeWords({ place }: SectionedDocument['document']): string[] {
   return [place?.name, place?.city].filter((name) => name !== undefined)
 }
 
-/** The parts of camelCase and snake_case names, which the tokenizer would keep as one word. */
+/** The parts of camelCase and snake_case names, which the tokenizer would treat as one word. */
 function identifierWords(passage: Passage): string[] {
   const names = `${passage.heading} ${passage.text}`.match(/\b[A-Za-z]+(?:[a-z][A-Z]|_)[A-Za-z_]+\b/g) ?? []
   const parts = names.flatMap((name) => name.split(/(?<=[a-z])(?=[A-Z])|_+/)).map((part) => part.toLowerCase())
   return [...new Set(parts.filter((part) => part.length > 2))].slice(0, 40)
 }
 
-/** The words of scripts without spaces: the full-text index would take a whole sentence for one. */
+/** The words of scripts without spaces: the full-text index would treat a whole sentence as one word. */
 function unspacedWords(text: string): string[] {
   return [...new Set(wordsOf(text).filter(isUnspaced).flatMap(segmentsOf))]
 }

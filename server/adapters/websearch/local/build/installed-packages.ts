@@ -1,19 +1,19 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** An installed package, as its own package.json tells it. */
+/** An installed package, as described by its package.json. */
 export interface InstalledPackage {
   readonly name: string
   readonly version: string
   readonly folder: string
   readonly description: string
   readonly keywords: readonly string[]
-  /** Its homepage, else the web page of its repository, else its page at the registry. Absolute https. */
+  /** Its homepage, else the web page of its repository, else its page at the registry. An absolute https URL. */
   readonly homepage: string
   readonly hasTypes: boolean
 }
 
-/** Every package under a node_modules folder, nested ones included, by name. Of two versions the outermost is kept. */
+/** Every package in a node_modules folder, including nested ones, by name. Of two versions the outermost is kept. */
 export async function installedPackages(nodeModules: string): Promise<InstalledPackage[]> {
   const found = new Map<string, InstalledPackage>()
   let folders = [nodeModules]
@@ -61,7 +61,7 @@ async function readPackage(folder: string): Promise<InstalledPackage | null> {
   }
 }
 
-/** The members of a package.json that are read, as they stand in the file. */
+/** The properties of a package.json that are used, not validated. */
 export interface Manifest {
   readonly name?: unknown
   readonly version?: unknown
@@ -75,7 +75,7 @@ export interface Manifest {
   readonly typings?: unknown
 }
 
-/** What package.json says of a folder; nothing when there is none or it cannot be read. */
+/** The package.json of a folder; empty if it is missing or unreadable. */
 export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFile(join(folder, 'package.json'), 'utf8').catch(() => '{}')
   try {
@@ -90,7 +90,7 @@ export function registryPage(name: string): string {
   return `https://www.npmjs.com/package/${name}`
 }
 
-/** A package.json `repository` as the https address a browser opens, or null. */
+/** A package.json `repository` as an https URL for browsers, or null. */
 export function repositoryPage(repository: unknown): string | null {
   const given = typeof repository === 'object' && repository !== null ? { ...repository } : { url: repository }
   const url = textOf('url' in given ? given.url : '')
@@ -104,7 +104,7 @@ export function repositoryPage(repository: unknown): string | null {
   )
 }
 
-/** An http(s) address as its https form, or null when it is none. */
+/** An http(s) URL as https, or null for anything else. */
 export function httpsPage(text: string): string | null {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return null
   const url = new URL(text)

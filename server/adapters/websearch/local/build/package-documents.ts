@@ -5,13 +5,13 @@ import type { IndexDocument } from './index-document'
 import { type InstalledPackage, registryPage } from './installed-packages'
 import { typeEntries } from './type-comments'
 
-/** A document in sections, ready to be cut and written. */
+/** A document in sections, ready to be split into passages and written. */
 export interface SectionedDocument {
   readonly document: Omit<IndexDocument, 'markdown'>
   readonly sections: readonly Section[]
 }
 
-/** Bounds on one package, so that no single one fills the index. */
+/** Bounds per package, so that none fills the index. */
 const MAX_MARKDOWN_FILE_BYTES = 400_000
 const MAX_MARKDOWN_BYTES = 3_000_000
 const MAX_TYPES_FILE_BYTES = 250_000
@@ -22,8 +22,8 @@ const SKIPPED_FOLDER = /^(?:node_modules|\.|tests?$|__tests__$|fixtures?$|exampl
 const DOC_FOLDER = /^(?:docs?|documentation|guides?)\//i
 
 /**
- * What an installed package says about itself: README and docs folder and, with `inFull`, its changelog and the comments of
- * its type files. `typed` names the packages that bring their own types.
+ * The documentation of an installed package: README and docs folder and, with `inFull`, its changelog and the comments in its type
+ * files. `typed` contains the packages with their own types.
  */
 export async function packageDocuments(
   installed: InstalledPackage,
@@ -41,7 +41,7 @@ export async function packageDocuments(
   return [...pages, ...changes, ...types]
 }
 
-/** The newest date in the headings of a changelog, `YYYY-MM-DD`; null when no heading carries one. */
+/** The newest date in the headings of a changelog, `YYYY-MM-DD`; null if no heading has one. */
 export function lastDatedHeading(markdown: string): string | null {
   const headings = markdown.match(/^(?:#{1,6} .*|.{1,120}(?=\n[=-]{3,}$))/gm) ?? []
   const dates = headings.flatMap((heading) => {
@@ -135,12 +135,12 @@ function titleOf(installed: InstalledPackage, path: string, heading: string | un
   return `${heading ?? path.replace(/\.mdx?$/, '')} | ${site}`
 }
 
-/** Of `README-es.md` and its like, the language; everything else is English. */
+/** The language in a name such as `README-es.md`; otherwise English. */
 function languageOf(path: string): string {
   return /^readme[-_.]([a-z]{2})(?:[-_][a-z]{2,4})?\.mdx?$/i.exec(path)?.[1]?.toLowerCase() ?? 'en'
 }
 
-/** MDX is the source of a documentation site, which then stands at the homepage. */
+/** MDX files are the source of a documentation site, which is then expected at the homepage. */
 function isSite(installed: InstalledPackage, path: string): boolean {
   return path.endsWith('.mdx') && !/^(?:www\.)?(?:github|npmjs)\.com$/.test(new URL(installed.homepage).hostname)
 }
@@ -150,8 +150,8 @@ function siteOf(installed: InstalledPackage): string {
 }
 
 /**
- * Where a reader finds the file: the homepage for a README, the documentation site for the sources of one (MDX), and
- * otherwise the very file of this version.
+ * The URL for a file: the homepage for a README, the documentation site for its sources (MDX), and otherwise the file in this
+ * version of the package.
  */
 function pageOf(installed: InstalledPackage, path: string): string {
   const home = new URL(installed.homepage)
@@ -166,7 +166,7 @@ function pageOf(installed: InstalledPackage, path: string): string {
   return `https://unpkg.com/${installed.name}@${installed.version}/${encodePath(path)}`
 }
 
-/** The page to use when another package already stands at its address; several packages may share a homepage. */
+/** The URL to use if another package already has this one, since several packages may share a homepage. */
 export function ownPage(installed: InstalledPackage): string {
   return `${registryPage(installed.name)}#readme`
 }
@@ -180,17 +180,17 @@ function isPage(path: string): boolean {
   return /\.mdx?$/i.test(path) && (/^readme/i.test(path) || DOC_FOLDER.test(path))
 }
 
-/** The README of every DefinitelyTyped package is the same few generated lines. */
+/** The README of a DefinitelyTyped package is a few generated lines. */
 function isPlaceholder(markdown: string): boolean {
   return /^# Installation\n> `npm install --save @types\//.test(markdown)
 }
 
-/** Whether this is an `@types` package of one that is installed as well and brings its own. */
+/** Whether this is an `@types` package for an installed package that has its own types. */
 function hasOwnTypes(name: string, typed: ReadonlySet<string>): boolean {
   return name.startsWith('@types/') && typed.has(name.slice('@types/'.length))
 }
 
-/** One spelling of the type files: a package often ships the same three times, for each module system. */
+/** One copy of the type files: packages often ship the same ones for each module system. */
 function typeFiles(files: readonly string[]): string[] {
   for (const ending of ['.d.ts', '.d.mts', '.d.cts']) {
     const found = files.filter((path) => path.endsWith(ending))
@@ -204,7 +204,7 @@ async function readStart(installed: InstalledPackage, path: string, max: number)
   return text.slice(0, max).toWellFormed()
 }
 
-/** Documentation files of a folder, outermost first and then by name, so that a bound cuts what matters least. */
+/** Documentation files of a folder, outermost first and then by name, so that a limit cuts the least important ones. */
 async function filesUnder(folder: string): Promise<string[]> {
   const found: string[] = []
   let level = ['']

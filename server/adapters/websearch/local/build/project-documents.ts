@@ -21,8 +21,8 @@ export async function projectFiles(projectRoot: string): Promise<ProjectFile[]> 
 }
 
 /**
- * The project's pages as documents. They stand at its repository, else at its homepage; a project that names neither gets
- * addresses under `.invalid`, which promise nobody that there is such a site (RFC 2606).
+ * The project's pages as documents, with URLs at its repository or else its homepage. A project without either gets URLs under
+ * `.invalid`, a domain that never exists (RFC 2606).
  */
 export async function projectDocuments(projectRoot: string): Promise<SectionedDocument[]> {
   const manifest = await readManifest(projectRoot)

@@ -1,6 +1,6 @@
 import { type Block, parseMarkdown, type Section } from '../../passages/markdown-sections'
 
-/** A documented or exported name of a type file, as a section of its own. */
+/** A section for a documented or exported name of a type file. */
 export interface TypeEntry {
   readonly section: Section
   readonly documented: boolean
@@ -15,7 +15,7 @@ const MEMBER = /^(?:(?:readonly|static|public|protected|abstract|get|set|async) 
 const EXPORTED = /^export (?:declare )?(?:abstract )?(?:function|class|interface|const|type|enum) [\w$]+[^\n]*/gm
 const NOISE = /@license|@internal|@preserve|copyright|sourceMappingURL|eslint-disable/i
 
-/** The doc comments of a type file with what each one describes, then the exported declarations that have none. */
+/** The doc comments of a type file with the declaration that each describes, then the exported declarations without one. */
 export function typeEntries(source: string): TypeEntry[] {
   const owners = [...source.matchAll(OWNER)].map((found) => ({ at: found.index, name: unquoted(found[1] ?? '') }))
   const documentedAt = new Set<number>()
@@ -32,7 +32,7 @@ export function typeEntries(source: string): TypeEntry[] {
     if (!/[\p{L}\p{N}]/u.test(text)) continue
     const isMember = source[found.index - 1] === ' ' || source[found.index - 1] === '\t'
     const owner = isMember ? owners.findLast((candidate) => candidate.at < found.index)?.name : undefined
-    const path = [owner, name].filter((part) => part !== undefined && part !== '') as string[] // the filter's proof
+    const path = [owner, name].filter((part) => part !== undefined && part !== '') as string[] // ensured by the filter
     const blocks = parseMarkdown(text).sections.flatMap((section): readonly Block[] => section.blocks)
     if (blocks.length > 0) entries.push({ section: { path, blocks: withCode(blocks, declaration) }, documented: true })
   }
@@ -59,7 +59,7 @@ function withCode(blocks: readonly Block[], declaration: string): Block[] {
   return declaration === '' ? [...blocks] : [...blocks, { text: `\`\`\`ts\n${declaration}\n\`\`\``, kind: 'code' }]
 }
 
-/** The first lines of what follows a comment, up to where its body starts or it ends. */
+/** The first lines of the declaration after a comment, up to its body or its end. */
 function declarationAt(source: string, start: number): string {
   const text = source.slice(start, start + 400)
   if (text.startsWith('/*') || text.startsWith('import ')) return ''

@@ -8,7 +8,7 @@ const FORMS: readonly (readonly [Form, RegExp, RegExp])[] = [
   ['image', /\.(?:png|jpe?g|gif|webp|avif|svg|bmp|tiff?|ico)$/i, /^image\//],
 ]
 
-/** What sort of file it is, by its type where it has one, else by its name; null for what is not indexed. */
+/** The format of a file by its content type, or else by its name; null if it is not indexed. */
 export function formOf(name: string, contentType = ''): Form | null {
   const path = name.split(/[?#]/)[0] ?? name
   return (

@@ -9,9 +9,9 @@ import {
 } from './own-content'
 
 export interface FileReaderLimits {
-  /** Longest that one file may take. */
+  /** The time limit per file. */
   readonly timeoutMs: number
-  /** Most memory that the process may hold while it reads one file. */
+  /** The memory limit of the process while it reads a file. */
   readonly maxMemoryBytes: number
 }
 
@@ -20,8 +20,8 @@ const LOOK_MS = 25
 const PAGE_BYTES = 4096
 
 /**
- * Reads files in a child process, one at a time: whatever a file does to a parser, it costs no more than the limits, and the next one
- * is read by a new process.
+ * Reads files in a child process, one at a time. A file that crashes or hangs a parser costs no more than the limits, and the next
+ * file gets a new process.
  */
 export class FileReader {
   private readonly limits: FileReaderLimits
@@ -37,7 +37,7 @@ export class FileReader {
     this.script = script
   }
 
-  /** What the file holds for the index. Throws `Unreadable` when it holds nothing, cannot be read, or takes more than the limits. */
+  /** The content of a file for the index. Throws `Unreadable` if it has none, cannot be read, or exceeds the limits. */
   async read(file: RawFile, settings: SourceSettings): Promise<OwnContent> {
     if (this.settle) throw new Error('a file reader reads one file at a time')
     const child = this.child ?? this.start()
@@ -55,7 +55,7 @@ export class FileReader {
     }
   }
 
-  /** Ends the process. Free to repeat. */
+  /** Ends the process. May be called repeatedly. */
   close(): void {
     this.child?.kill('SIGKILL')
     this.child = null
@@ -72,7 +72,7 @@ export class FileReader {
     return child
   }
 
-  /** The first answer counts: a process that is ended says nothing more. */
+  /** Ignores messages of a process that was ended or replaced. */
   private answer(child: Bun.Subprocess, message: FromReader): void {
     if (this.child !== child) return
     if (child.exitCode !== null || child.signalCode !== null) this.child = null
@@ -99,7 +99,7 @@ export class FileReader {
   }
 }
 
-/** Resident memory of a process; 0 when it is gone. Where there is no /proc, `ps` tells. */
+/** Resident memory of a process; 0 if it has exited. Uses `ps` where there is no /proc. */
 async function memoryOf(pid: number): Promise<number> {
   if (process.platform === 'linux') {
     const pages = (await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '')).split(' ')[1]

@@ -1,7 +1,7 @@
 import type { AdultLevel } from '../../passages/page-content'
 import type { PagePlace } from '../../passages/page-place'
 
-/** What the front matter of a Markdown or text file says of it. */
+/** The front matter of a Markdown or text file. */
 export interface FrontMatter {
   readonly url?: string
   readonly title?: string
@@ -17,7 +17,7 @@ export interface FrontMatter {
 
 const FENCED = /^\uFEFF?---\r?\n([\s\S]{0,20000}?)\r?\n---(?:\r?\n|$)/
 
-/** Takes the YAML between two lines of `---` off the start of a text. What is no YAML, or says nothing known, is passed over. */
+/** Splits the YAML between two `---` lines from the start of a text. Ignores invalid YAML and unknown properties. */
 export function takeFrontMatter(text: string): { readonly front: FrontMatter; readonly body: string } {
   const [whole, yaml] = FENCED.exec(text) ?? []
   if (whole === undefined || yaml === undefined) return { front: {}, body: text }
@@ -53,7 +53,7 @@ function frontMatterOf(values: object): FrontMatter {
 }
 
 function only<N extends string>(name: N, value: string | undefined): { readonly [K in N]?: string } {
-  return value === undefined ? {} : ({ [name]: value } as { [K in N]: string }) // a computed name widens to string
+  return value === undefined ? {} : ({ [name]: value } as { [K in N]: string }) // TypeScript widens a computed name to string
 }
 
 function words(values: object, name: string): string | undefined {
@@ -67,14 +67,14 @@ function instant(value: unknown): string | undefined {
   return at && !Number.isNaN(at.getTime()) ? at.toISOString() : undefined
 }
 
-/** `true` and `explicit` are explicit; `mature` is of adult themes. */
+/** `true` and `explicit` mean explicit; `mature` means adult themes. */
 function adultLevel(value: unknown): AdultLevel | undefined {
   if (value === true || value === 'explicit') return 2
   if (value === 'mature') return 1
   return value === false ? 0 : undefined
 }
 
-/** `52.52, 13.40`, or a map of lat, lon, name, city, state, country and postal_code. */
+/** `52.52, 13.40`, or a map with lat, lon, name, city, state, country and postal_code. */
 function placeOf(value: unknown): PagePlace | undefined {
   const [, latitude, longitude] =
     /^\s*(-?[\d.]+)\s*[,;]\s*(-?[\d.]+)\s*$/.exec(typeof value === 'string' ? value : '') ?? []

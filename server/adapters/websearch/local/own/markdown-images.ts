@@ -1,6 +1,6 @@
 import { proseOf } from '../../passages/markdown-sections'
 
-/** A picture as Markdown shows it. */
+/** An image in Markdown. */
 export interface MarkdownImage {
   /** Absolute. */
   readonly imageUrl: string
@@ -12,7 +12,7 @@ const MARKDOWN = /!\[([^\]\n]{0,300})\]\(\s*<?([^\s()<>]{1,2000})>?(?:\s+["']([^
 const HTML = /<img\b([^<>]{0,1000})>/gi
 const BADGE = /shields\.io|badge|\/workflows\/|codecov|travis|circleci|opencollective/i
 
-/** The pictures of a Markdown text, each once; `base` is where the text stands. Badges are no pictures. */
+/** The distinct images in a Markdown text, without badges. `base` is the URL of the text. */
 export function markdownImages(markdown: string, base: string): MarkdownImage[] {
   const found = new Map<string, MarkdownImage>()
   const add = (address: string, alt: string, caption: string): void => {

@@ -1,34 +1,34 @@
 import type { IndexDocument, IndexImage } from '../build/index-document'
 
-/** What one file or page of an operator's source adds to the index. */
+/** The content that one file or page of an operator's source adds to the index. */
 export interface OwnContent {
   readonly document: IndexDocument | null
   readonly images: readonly IndexImage[]
 }
 
-/** How a source is read; kept with it, so that reading it again needs no more than its location. */
+/** How a source is read. Stored with it, so that reading it again needs only its location. */
 export interface SourceSettings {
-  /** The name of the site, where a page names none. */
+  /** The site name for pages without one. */
   readonly site: string
-  /** Where the files of a folder are found on the web; it ends with a slash. */
+  /** The URL of the folder's files on the web, with a trailing slash. */
   readonly baseUrl: string
 }
 
-/** A file or page as it was fetched. */
+/** A fetched file or page. */
 export interface RawFile {
-  /** Where it was found within its source: a path, or an address. */
+  /** Where it was found within its source: a path or a URL. */
   readonly origin: string
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** Of a response, lower case and without parameters; empty for files, which are told by their names. */
+  /** The content type of a response, in lower case without parameters; empty for files, whose format follows from their name. */
   readonly contentType: string
-  /** Where it stands on the web. */
+  /** Its URL on the web. */
   readonly url: string
 }
 
-/** A file or page that cannot be indexed; the message says why. */
+/** Thrown for a file or page that cannot be indexed. The message says why. */
 export class Unreadable extends Error {}
 
-/** What `FileReader` sends its process, and what comes back. */
+/** The messages between `FileReader` and its process. */
 export interface ToReader {
   readonly file: RawFile
   readonly settings: SourceSettings

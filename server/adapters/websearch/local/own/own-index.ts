@@ -15,16 +15,16 @@ import { folderFiles, isAddress, type SourceFile, siteNameOf, webFiles } from '.
 export interface OwnIndexOptions {
   readonly indexPath: string
   readonly fetch: OutboundFetch
-  /** Of the process that reads one file; the defaults when absent. */
+  /** Limits of the process that reads files. */
   readonly limits?: Partial<FileReaderLimits>
 }
 
 export interface AddRequest {
-  /** A path or an http(s) address. */
+  /** A path or an http(s) URL. */
   readonly location: string
-  /** Kept from the last time when absent; else the name of the folder or the host. */
+  /** If absent: the stored name, or else the name of the folder or the host. */
   readonly site?: string
-  /** Where the files of a folder stand on the web; an address under `.invalid` when nobody ever said. */
+  /** The URL of the folder's files on the web. If it was never set, a URL under `.invalid`. */
   readonly baseUrl?: string
 }
 
@@ -35,7 +35,7 @@ export interface AddReport {
   readonly changed: number
   readonly removed: number
   readonly unchanged: number
-  /** What could not be read, and why; content read earlier stays in the index. */
+  /** What could not be read, and why. Content that was read earlier stays in the index. */
   readonly unreadable: readonly { readonly origin: string; readonly reason: string }[]
 }
 
@@ -45,10 +45,10 @@ export interface SourceStatus extends SourceRow {
   readonly images: number
 }
 
-/** Raised with every change to how files are read, so that they are read again. */
+/** Increase it with every change to how files are read, so that they are read again. */
 const READER_VERSION = 1
 
-/** Adds an operator's own content to the index and removes it. Readers of the index never see half of a change. */
+/** Adds and removes an operator's own content. Readers of the index never see a partial change. */
 export class OwnIndex {
   private readonly options: OwnIndexOptions
 
@@ -58,8 +58,8 @@ export class OwnIndex {
   }
 
   /**
-   * Reads a source, anew or for the first time: what changed, by its content, is written, what is gone is removed. Throws
-   * `Unreadable` when there is nothing at its location.
+   * Reads a source for the first time or again: writes the files whose content changed and removes those that are gone. Throws
+   * `Unreadable` if there is nothing at its location.
    */
   async add(request: AddRequest, onProgress: (done: number, total: number) => void = () => {}): Promise<AddReport> {
     const location = isAddress(request.location) ? new URL(request.location).href : resolve(request.location)
@@ -78,7 +78,7 @@ export class OwnIndex {
     })
   }
 
-  /** Removes a source; false when none has that location or number. */
+  /** Removes a source. Returns false if none has this location or number. */
   async remove(locationOrId: string): Promise<boolean> {
     const { indexPath } = this.options
     return whileAlone(indexPath, async () => {
@@ -96,7 +96,7 @@ export class OwnIndex {
     })
   }
 
-  /** Every source with what it added to the index. */
+  /** All sources with the number of entries that each added. */
   async list(): Promise<SourceStatus[]> {
     const listed = await readIndex(this.options.indexPath, async (client) => {
       const sources = await sourceRows(client)
@@ -115,8 +115,8 @@ export class OwnIndex {
   }
 
   /**
-   * What the index holds in all: documents, passages, images, whether what every install brings is among them, and when it was
-   * built. Null when there is none.
+   * The totals of the index: documents, passages, images, whether it has the built-in content, and when it was built. Null if there
+   * is no index.
    */
   totals(): Promise<Record<string, string> | null> {
     return readIndex(this.options.indexPath, async (client) => {
@@ -133,7 +133,7 @@ export class OwnIndex {
   }
 }
 
-/** One reading of a source. The index is copied when the first change turns up, and not at all when nothing changed. */
+/** Reads a source once. The index is copied at the first change, so not at all if nothing changed. */
 class SourceReading {
   private readonly indexPath: string
   private readonly source: SourceRow
@@ -146,7 +146,7 @@ class SourceReading {
     this.reader = reader
   }
 
-  /** `isNew`: the source itself is written, even if none of its files is. */
+  /** `isNew`: write the source itself, even if none of its files are. */
   async run(
     files: readonly SourceFile[],
     isNew: boolean,
@@ -161,7 +161,7 @@ class SourceReading {
         before.delete(file.origin)
         const outcome = await this.take(file, hash).catch((problem: unknown) => {
           unreadable.push({ origin: file.origin, reason: problem instanceof Error ? problem.message : String(problem) })
-          // Of a folder, what it held may still be there.
+          // The files of an unreadable folder may still exist, so they are not removed.
           for (const origin of before.keys()) if (origin.startsWith(`${file.origin}/`)) before.delete(origin)
         })
         if (outcome) tally[outcome] += 1
@@ -201,7 +201,7 @@ class SourceReading {
     return before === undefined ? 'added' : 'changed'
   }
 
-  /** A picture that a page of the source shows is not indexed a second time: it gives its size to the one that is there. */
+  /** An image that a page of the source shows is not indexed twice. Only its size is added to the existing entry. */
   private async withoutShown(content: OwnContent): Promise<OwnContent> {
     const [image] = content.images
     if (content.document || !image) return content

@@ -6,7 +6,7 @@ import type { SectionedDocument } from '../build/package-documents'
 import { selectRows } from '../query/select-rows'
 import type { OwnContent, SourceSettings } from './own-content'
 
-/** A source as the index keeps it. Times are UNIX seconds. */
+/** A source as stored in the index. Times are UNIX seconds. */
 export interface SourceRow {
   readonly id: number
   readonly location: string
@@ -25,7 +25,7 @@ interface StoredSource {
 
 const FILES_AT_ONCE = 100
 
-/** Everything an operator added, the oldest source first. */
+/** All sources that operators added, oldest first. */
 export async function sourceRows(client: Client): Promise<SourceRow[]> {
   const rows = await selectRows<StoredSource>(client, 'SELECT * FROM sources ORDER BY id', [])
   return rows.map(({ id, location, settings, added_at, read_at }) => {
@@ -33,14 +33,14 @@ export async function sourceRows(client: Client): Promise<SourceRow[]> {
   })
 }
 
-/** What of the present index a new one must have as well. */
+/** The content of the current index that a new one must keep. */
 export interface Kept {
   readonly sources: readonly SourceRow[]
-  /** Writes all files of all sources, some at a time. */
+  /** Writes all files of all sources in batches. */
   copyTo(writer: IndexWriter): Promise<void>
 }
 
-/** What operators added to an index. The client stays the caller's. */
+/** The operators' content of an index. Does not close the client. */
 export async function keptOf(client: Client): Promise<Kept> {
   const sources = await sourceRows(client)
   return {
@@ -75,7 +75,7 @@ export async function writeSource(writer: IndexWriter, source: SourceRow): Promi
   )
 }
 
-/** Puts a file's content in the place of what was read there before. What every install brings gives way to it. */
+/** Replaces the stored content of a file. Removes built-in documents with the same URLs. */
 export async function writeFile(
   writer: IndexWriter,
   source: number,

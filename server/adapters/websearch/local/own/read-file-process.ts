@@ -1,7 +1,7 @@
 import { type FromReader, type ToReader, Unreadable } from './own-content'
 import { readOwnFile } from './read-own-file'
 
-/** The child process of `FileReader`: reads the files it is sent, one after the other. Its parent ends it when one takes too much. */
+/** The child process of `FileReader`: reads one file after another. Its parent ends it if a file exceeds the limits. */
 process.on('message', ({ file, settings }: ToReader) => {
   void readOwnFile(file, settings).then(
     (content) => answer({ content }),

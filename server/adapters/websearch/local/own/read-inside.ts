@@ -6,9 +6,9 @@ import { Unreadable } from './own-content'
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 
 /**
- * The bytes of a regular file inside `root`, which is a real path; null when it is not there. Whatever it was when the folder was listed,
- * it is judged by what was opened: throws `Unreadable` for a link, a pipe, a device, a file outside the root, and one longer than
- * `maxBytes`. Never waits for a pipe.
+ * The bytes of a regular file inside `root`, which must be a real path; null if the file does not exist. Checks the opened file, not
+ * the listing: throws `Unreadable` for a link, a pipe, a device, a file outside the root, and one larger than `maxBytes`. Never
+ * blocks on a pipe.
  */
 export async function readInside(
   root: string,
@@ -25,7 +25,7 @@ export async function readInside(
     const found = await handle.stat()
     if (!found.isFile()) throw new Unreadable('not a regular file')
     if (found.size > maxBytes) throw new Unreadable(`larger than ${maxBytes / 1e6} MB`)
-    // A folder on the way may have become a link since it was listed: where the file truly is decides.
+    // A parent folder may have become a link since it was listed, so check where the file really is.
     const real = await openedAt(handle, path)
     if (real === null || !isInside(root, real)) throw new Unreadable('it is outside the folder')
     const bytes = new Uint8Array(found.size)
@@ -37,8 +37,8 @@ export async function readInside(
 }
 
 /**
- * The real path of what was opened. Linux tells it of the handle itself. Elsewhere it is asked by the path and compared, null when it
- * is another file by now: a folder that became a link, and a folder, and a link once more between the two questions is not seen.
+ * The real path of an opened file. Linux reports it for the handle itself. Elsewhere the path is resolved and compared with the
+ * handle; null if it is another file by now. That misses a folder that is swapped for a link and back between the two checks.
  */
 async function openedAt(handle: FileHandle, path: string): Promise<string | null> {
   const ofHandle = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => null)

@@ -11,7 +11,7 @@ import { type OwnContent, type RawFile, type SourceSettings, Unreadable } from '
 
 const MAX_TEXT_CHARACTERS = 4_000_000
 
-/** Reads a file for the index. Throws `Unreadable` when there is nothing to index. */
+/** Reads a file for the index. Throws `Unreadable` if there is nothing to index. */
 export async function readOwnFile(file: RawFile, settings: SourceSettings): Promise<OwnContent> {
   switch (formOf(file.origin, file.contentType)) {
     case 'html':
@@ -95,13 +95,13 @@ async function pdfDocument(file: RawFile, settings: SourceSettings): Promise<Ind
   })
 }
 
-/** A picture that no page shows: it stands for itself, and is found by its name. */
+/** An image that no page shows. It is found by its name. */
 function ownImage(file: RawFile): IndexImage {
   const { width, height } = sizeOf(file.bytes)
   return { pageUrl: file.url, imageUrl: file.url, width, height, ...imageWords('', '', file.origin, '') }
 }
 
-/** The size of a picture in pixels; null where it cannot be told. */
+/** The size of an image in pixels; null if unknown. */
 function sizeOf(bytes: Uint8Array): { readonly width: number | null; readonly height: number | null } {
   try {
     const { width, height } = imageSize(bytes)
@@ -111,7 +111,7 @@ function sizeOf(bytes: Uint8Array): { readonly width: number | null; readonly he
   }
 }
 
-/** A picture is called by its alternative text, else its caption, else the name of its file; the rest are words it is found by. */
+/** The title of an image is its alternative text, else its caption, else its file name. The rest become keywords. */
 function imageWords(alt: string, caption: string, address: string, pageTitle: string) {
   const named = nameOf(address)
   const title = [alt, caption, named].find((words) => words !== '') ?? named
@@ -127,7 +127,7 @@ function textOf(file: RawFile): string {
   return new TextDecoder().decode(file.bytes).slice(0, MAX_TEXT_CHARACTERS)
 }
 
-/** Words of a file's name, without its ending. */
+/** The words of a file's name, without its extension. */
 function nameOf(address: string): string {
   const last =
     address
@@ -151,7 +151,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Text of a PDF is no Markdown: what begins like a heading or a fence is only a character. */
+/** Escapes the text of a PDF, so that no line is read as a Markdown heading or code fence. */
 function escaped(text: string): string {
   return text.replaceAll(/^( {0,3})(?=#{1,6}\s|`{3}|~{3})/gm, '$1\\')
 }

@@ -10,7 +10,7 @@ import { readInside } from './read-inside'
 /** One file or page of a source, not read yet. */
 export interface SourceFile {
   readonly origin: string
-  /** Null when it no longer exists; throws `Unreadable` when it cannot be fetched now. */
+  /** Null if it no longer exists. Throws `Unreadable` if it cannot be fetched now. */
   fetch(): Promise<RawFile | null>
 }
 
@@ -26,9 +26,9 @@ export function isAddress(location: string): boolean {
   return /^https?:\/\//i.test(location)
 }
 
-/** The files of a folder that are indexed, or the file itself; pictures last, after the pages that may show them. */
+/** The indexable files of a folder, or the file itself. Images come last, after the pages that may show them. */
 export async function folderFiles(location: string, settings: SourceSettings): Promise<SourceFile[]> {
-  // Only what the operator named may be a link.
+  // Only the path that the operator named may be a link.
   const named = await realpath(location)
   const found = await stat(named)
   const paths = found.isDirectory() ? await pathsUnder(named) : [named]
@@ -50,7 +50,7 @@ function localFile(root: string, path: string, settings: SourceSettings): Source
   }
 }
 
-/** Every file that is indexed, and, so that the report names them, every link and every folder that cannot be listed. */
+/** All indexable files, plus links and unreadable folders, so that the report names them. */
 async function pathsUnder(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   const below = entries
@@ -63,7 +63,7 @@ async function pathsUnder(folder: string): Promise<string[]> {
   return (await Promise.all(below)).flat()
 }
 
-/** The page at an address or, when a sitemap stands there, its pages and those of the sitemaps it names. */
+/** The page at a URL or, if it is a sitemap, its pages and those of the sitemaps that it lists. */
 export async function webFiles(location: string, fetch: OutboundFetch): Promise<SourceFile[]> {
   const first = await got(location, fetch)
   if (first === null) throw new Unreadable('there is no page at this URL')
@@ -106,14 +106,14 @@ function isSitemap(file: RawFile): boolean {
   return /<(?:urlset|sitemapindex)\b/.test(xmlOf(file).slice(0, 2000))
 }
 
-/** Sitemaps are often kept packed; the packing is told by its first bytes. */
+/** Decompresses a sitemap if its first bytes are those of gzip. */
 function xmlOf({ bytes, contentType }: RawFile): string {
   const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b
   if (!isPacked && !/xml|text|^$/.test(contentType)) return ''
   return new TextDecoder().decode(isPacked ? gunzipSync(bytes, { maxOutputLength: MAX_FILE_BYTES }) : bytes)
 }
 
-/** What a sitemap names, up to where it stops looking like one: those that are stand three deep. */
+/** The entries of a sitemap. Stops at nesting deeper than any real sitemap has, which is three levels. */
 function sitemapOf(file: RawFile): { readonly isIndex: boolean; readonly addresses: readonly string[] } {
   const xml = xmlOf(file)
   const addresses: string[] = []
@@ -140,12 +140,12 @@ function sitemapOf(file: RawFile): { readonly isIndex: boolean; readonly address
   }
 }
 
-/** Also under a prefix, as some generators write it. */
+/** Also matches names with a namespace prefix, which some generators write. */
 function isLoc(name: string | undefined): boolean {
   return name === 'loc' || name === 'sm:loc'
 }
 
-/** A name for a source that was given none: the host of an address, or the name of the folder. */
+/** The default name of a source: the host of its URL, or the name of the folder. */
 export function siteNameOf(location: string): string {
   return isAddress(location) ? new URL(location).hostname.replace(/^www\./, '') : basename(location)
 }

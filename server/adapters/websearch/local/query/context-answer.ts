@@ -13,14 +13,14 @@ import type { Region } from './region-weight'
 import { type PassageSearch, searchAtPlace, searchPassages } from './search-passages'
 import type { Whereabouts } from './search-places'
 
-/** What of an LLM context call the index answers. */
+/** The part of an LLM context call that the index answers. */
 export interface ContextQuestion {
   readonly q: string
   readonly spellcheck: boolean
   readonly count: number
   readonly filter: DocumentFilter
   readonly region: Region
-  /** Where local recall looks; null without it. */
+  /** The place for local recall; null without it. */
   readonly where: Whereabouts | null
   readonly threshold: ThresholdMode
   readonly withMetadata: boolean
@@ -32,13 +32,13 @@ export interface ContextQuestion {
 /** Places take at most half of the pages of an answer, and no more than this. */
 const MAX_PLACES = 10
 
-/** Documents that are weighed against each other, where a call considers 50 at most; goggles choose among more. */
+/** Documents to rank. A call considers at most 50. Goggles choose among more. */
 const MIN_CANDIDATES = 30
 const GOGGLE_CANDIDATES = 200
-/** Snippets are seldom smaller: no more of them are weighed than a budget of tokens has room for. */
+/** Snippets are seldom smaller, so this bounds how many are ranked for a token budget. */
 const MIN_SNIPPET_TOKENS = 100
 
-/** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2); else the rule that its goggles, `rules`, break. */
+/** The 200 body of an LLM context search as JSON (facts/upstreams.md 2.2), or the rule that its goggles (`rules`) break. */
 export async function contextAnswer(
   client: Client,
   question: ContextQuestion,
@@ -74,7 +74,7 @@ export async function contextAnswer(
   )
 }
 
-/** Local recall stays strict, whatever `safesearch` says (spec 4.2). */
+/** Local recall is always strict, whatever `safesearch` is (spec 4.2). */
 async function placesOf(
   client: Client,
   search: PassageSearch,
@@ -85,7 +85,7 @@ async function placesOf(
   return aboveFloor(found, threshold).slice(0, Math.min(MAX_PLACES, Math.ceil(budget.urls / 2)))
 }
 
-/** Goggles choose among all that was found, more than is asked for, so that they can bring some up. */
+/** Applies goggles to all results, of which there are more than requested, so that goggles can move some up. */
 function reranked(found: readonly RankedPage[], rules: RuleSet | null): Result<readonly RankedPage[], string> {
   if (rules === null) return ok(found)
   return rules.rerank(found, ({ url, title, description, passages }) => {

@@ -1,16 +1,16 @@
 import { folded, type SearchTerm, wordsOf } from '../../passages/search-terms'
 
-/** The expression that matches what has every word. Nothing of the caller's is syntax in it. */
+/** The FTS expression that matches all words. The words are quoted, so none is read as syntax. */
 export function allOf(terms: readonly SearchTerm[]): string {
   return terms.length === 0 ? '""' : terms.map(quoted).join(' AND ')
 }
 
-/** The expression that matches what has at least one of the words; one that matches nothing when there are none. */
+/** The FTS expression that matches at least one of the words, or nothing if there are no words. */
 export function anyOf(terms: readonly SearchTerm[]): string {
   return terms.length === 0 ? '""' : terms.map(quoted).join(' OR ')
 }
 
-/** The expression that matches where another one does within the title and the headings alone. */
+/** Restricts an expression to titles and headings. */
 export function inTitleOrHeading(expression: string): string {
   return `{title heading} : (${expression})`
 }
@@ -19,7 +19,7 @@ function quoted({ word }: SearchTerm): string {
   return `"${word.replaceAll('"', '""')}"`
 }
 
-/** How much two sets of words have in common, 0 to 1; 1 when each has what the other has. Words that begin alike count. */
+/** The similarity of two sets of words, 0 to 1. Words with the same beginning count as equal. */
 export function likeness(terms: readonly SearchTerm[], text: string): number {
   const words = [...new Set(wordsOf(folded(text)))]
   const shared = words.filter((word) => terms.some((term) => isAlike(word, term.word))).length

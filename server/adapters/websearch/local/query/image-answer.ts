@@ -6,17 +6,17 @@ import { type Correct, spelled } from './index-spelling'
 import type { Region } from './region-weight'
 import { type FoundImage, searchImages } from './search-images'
 
-/** What of an image search call the index answers. */
+/** The part of an image search call that the index answers. */
 export interface ImageQuestion {
   readonly q: string
   readonly spellcheck: boolean
   readonly count: number
   readonly region: Region
-  /** 0 none, 1 of adult themes, 2 explicit. */
+  /** 0 none, 1 adult themes, 2 explicit. */
   readonly maxAdult: number
 }
 
-/** The 200 body of an image search, as JSON text (facts/upstreams.md 1.2). */
+/** The 200 body of an image search as JSON (facts/upstreams.md 1.2). */
 export async function imageAnswer(
   client: Client,
   question: ImageQuestion,
@@ -38,7 +38,7 @@ export async function imageAnswer(
   })
 }
 
-/** The file is its own preview: what is indexed is small, and nothing stands between it and the caller. */
+/** The image is its own thumbnail: indexed images are small, and callers load them directly. */
 function result(image: FoundImage, baseUrl: string): object {
   const meta = metaUrl(image.pageUrl)
   const file = absoluteAddress(image.imageUrl, baseUrl)

@@ -3,16 +3,16 @@ import { searchTerms, wordsOf } from '../../passages/search-terms'
 import { selectRows } from './select-rows'
 import { type KnownWord, Speller } from './speller'
 
-/** What a vocabulary is kept for: pages and pictures have words of their own. */
+/** Pages and images have separate vocabularies. */
 export type Vocabulary = 'documents' | 'images'
 
-/** The corrected form of a question; null when it is right as it is. */
+/** Returns the corrected query; null if there is nothing to correct. */
 export type Correct = (q: string) => Promise<string | null>
 
-/** In a large index, what stands in one document only is as likely a mistake as a word. */
+/** An index with this many documents is large: a word in only one of them is likely to be a typo. */
 const LARGE = 500
 
-/** Spelling by the words of one index file. The words are read with the first question that needs them. */
+/** Corrects spelling with the words of one index file. They are loaded for the first query that needs them. */
 export class IndexSpelling {
   private readonly client: Client
   private readonly spellers = new Map<Vocabulary, Speller>()
@@ -57,13 +57,13 @@ export class IndexSpelling {
       vocabulary,
     ])
     const least = Number(size?.value ?? 0) > LARGE && vocabulary === 'documents' ? 3 : 1
-    // As two lists in one row: the driver takes long over many rows.
+    // Two lists in one row, because the driver is slow with many rows.
     const [lists] = await selectRows<{ readonly words: string; readonly counts: string }>(
       this.client,
       `SELECT json_group_array(word) AS words, json_group_array(${vocabulary}) AS counts FROM vocabulary WHERE ${vocabulary} >= ?`,
       [least],
     )
-    const counts = JSON.parse(lists?.counts ?? '[]') as number[] // SQL made both, from columns of these types
+    const counts = JSON.parse(lists?.counts ?? '[]') as number[] // the SQL builds both from columns of these types
     const words = JSON.parse(lists?.words ?? '[]') as string[]
     return new Speller(
       words.map((word, at): KnownWord => ({ word, documents: counts[at] ?? 0 })),
@@ -72,7 +72,7 @@ export class IndexSpelling {
   }
 }
 
-/** The query part of an answer: what was asked and, when the spelling was corrected, what was searched. */
+/** The `query` of a response: the original and, if the spelling was corrected, the query that was searched. */
 export async function spelled(
   { q, spellcheck }: { readonly q: string; readonly spellcheck: boolean },
   correct: Correct,

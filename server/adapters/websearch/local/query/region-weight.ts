@@ -1,8 +1,8 @@
 /** Where and in which language to search (spec 4.4, 4.5). */
 export interface Region {
-  /** Of the set of `country`; `ALL` is worldwide. */
+  /** A value of `country`; `ALL` means worldwide. */
   readonly country: string
-  /** Of the set of `search_lang`. */
+  /** A value of `search_lang`. */
   readonly language: string
 }
 
@@ -15,8 +15,8 @@ const OWN_COUNTRY = 1.25
 const OTHER_COUNTRY = 0.7
 
 /**
- * What a region makes of a score. Language and country rank, they do not filter: what is in another language, or for another
- * country, comes after what says the same in the right one. What names no language or country loses nothing.
+ * The factor for a score in a region. Language and country rank, they do not filter: a page in another language or for another
+ * country comes after an equally good one in the right one. A page without a language or country is not ranked lower.
  */
 export function regionWeight(
   { lang, country }: { readonly lang: string | null; readonly country: string | null },

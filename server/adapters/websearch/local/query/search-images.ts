@@ -16,26 +16,26 @@ export interface FoundImage {
   readonly fetchedAt: number
   readonly adult: boolean
   readonly favicon: string
-  /** `high` when the title is what was asked, `medium` when every word was found, `low` when some were. */
+  /** `high` if the title matches the query, `medium` if every word was found, `low` if some were. */
   readonly confidence: 'low' | 'medium' | 'high'
 }
 
 export interface ImageSearch {
   readonly terms: readonly SearchTerm[]
-  /** Most images to return. */
+  /** Maximum number of images. */
   readonly count: number
   readonly region: Region
-  /** 0 none, 1 of adult themes, 2 explicit. */
+  /** 0 none, 1 adult themes, 2 explicit. */
   readonly maxAdult: number
 }
 
 export interface FoundImages {
   readonly images: readonly FoundImage[]
-  /** Whether the adult filter kept back images that have the words the others were found by. */
+  /** Whether the adult filter removed images that also match the query. */
   readonly hidAdult: boolean
 }
 
-/** Titles of icons all end in this word, so it tells nothing about how well one fits. */
+/** All titles of icons end in this word, so it says nothing about relevance. */
 const COMMON_TITLE_WORD = /\bicon\b/gi
 const HIGH_LIKENESS = 0.6
 
@@ -46,7 +46,7 @@ const SEARCH = `
 const HIDDEN = `
   SELECT 1 FROM image_words JOIN images i ON i.id = image_words.rowid WHERE image_words MATCH ? AND i.adult > ? LIMIT 1`
 
-/** The images that answer a query: those with every word, then those with some, each best first. */
+/** The images that match a query: first those with every word, then those with some, each best first. */
 export async function searchImages(client: Client, search: ImageSearch): Promise<FoundImages> {
   const { terms, count, maxAdult } = search
   const [every, some] = [allOf(terms), anyOf(terms)]

@@ -14,21 +14,21 @@ export interface PassageSearch {
   readonly terms: readonly SearchTerm[]
   readonly filter: DocumentFilter
   readonly region: Region
-  /** Documents worth telling apart; more than are handed out. */
+  /** The number of documents to rank, more than are returned. */
   readonly documents: number
-  /** Passages that may be handed out. */
+  /** The number of passages that may be returned. */
   readonly passages: number
 }
 
-/** Passages that the full-text index proposes: enough that a long document, all of which matches, does not take every place. */
+/** Candidates from the full-text index: enough that one long document that matches everywhere does not fill the list. */
 const MAX_PROPOSED = 2000
-/** Of those, the most that are weighed by their words. */
+/** The maximum number of candidates that are scored by their words. */
 const MAX_WEIGHED = 320
-/** Where every word stands in more passages than this, the index does not rank them: the first that are found are weighed. */
+/** If every word is in more passages than this, the index does not rank them: the first ones found are scored. */
 const MAX_RANKED = 10_000
-/** With fewer documents than this by title and heading, the text is searched as well. */
+/** If titles and headings match fewer documents than this, the text is searched, too. */
 const ENOUGH_DOCUMENTS = 10
-/** What most who ask look for, where the words say the same. */
+/** A preference by kind of document among equally good matches. */
 const KIND_WEIGHTS: Readonly<Record<DocumentKind, number>> = {
   readme: 1.05,
   guide: 1,
@@ -37,7 +37,7 @@ const KIND_WEIGHTS: Readonly<Record<DocumentKind, number>> = {
   changelog: 0.5,
 }
 
-/** The documents that answer a question, best first, each with its passages that do. */
+/** The documents that answer a query, best first, each with its matching passages. */
 export async function searchPassages(client: Client, search: PassageSearch): Promise<RankedPage[]> {
   const { terms } = search
   if (terms.length === 0) return []
@@ -47,16 +47,16 @@ export async function searchPassages(client: Client, search: PassageSearch): Pro
   const isKnown = (_: unknown, at: number) => (having[at] ?? 0) > 0
   const known = joined.filter(isKnown)
   const whole = { ...search, terms: [...terms, ...known] }
-  // Two words as one tell as much as the more frequent of the two: that few write them so makes them no rarer.
+  // A compound counts as often as the more frequent of its two words: a rare spelling does not make the words rare.
   const asParts = joined.map((_, at) => Math.max(corpus.having[at] ?? 0, corpus.having[at + 1] ?? 0)).filter(isKnown)
   const counted = { ...corpus, having: [...corpus.having, ...asParts] }
   return rankedDocuments(client, chosen(await proposed(client, search, corpus, known), search), whole, counted)
 }
 
 /**
- * The passages worth weighing, best first: those with any of the rarer words and, when that leaves words out, those with all
- * of the words. Where every word is common, only those with all of them, in title or heading if that is enough: to rank every
- * passage with a common word takes long and says little.
+ * The candidates, best first: passages with any of the rarer words and, if that omits words, those with all words. If every word
+ * is common, only passages with all of them, in title or heading if that finds enough: ranking every passage with a common word
+ * is slow and gains little.
  */
 async function proposed(
   client: Client,
@@ -82,7 +82,7 @@ function documentsOf(ids: readonly number[]): number {
   return new Set(ids.map((id) => Math.floor(id / PASSAGES_PER_DOCUMENT))).size
 }
 
-/** The candidates to weigh, of those proposed: the best of each document first, so that every document has its chance. */
+/** The candidates to score: the best of each document first, so that every document has a chance. */
 function chosen(proposed: readonly number[], { documents, passages }: PassageSearch): number[] {
   const taken = new Set<number>()
   const firsts: number[] = []
@@ -96,7 +96,7 @@ function chosen(proposed: readonly number[], { documents, passages }: PassageSea
   return [...firsts, ...rest.slice(0, Math.min(passages, MAX_WEIGHED))]
 }
 
-/** The documents at a place that have a word of the question, best first; the further away, the less they count. */
+/** The documents near a place that have a word of the query, best first. Distance lowers the score. */
 export async function searchAtPlace(client: Client, search: PassageSearch, where: Whereabouts): Promise<RankedPage[]> {
   const terms = termsAtPlace(search.terms)
   if (terms.length === 0) return []
@@ -145,7 +145,7 @@ interface DocumentRow {
   readonly place_name: string | null
 }
 
-/** Loads passages and their documents, weighs each passage by its words, and stands the documents in order. */
+/** Loads passages and their documents, scores each passage by its words, and sorts the documents. */
 async function rankedDocuments(
   client: Client,
   passageIds: readonly number[],

@@ -2,7 +2,7 @@ import type { Client } from '@libsql/client'
 import { folded, type SearchTerm } from '../../passages/search-terms'
 import { selectRows } from './select-rows'
 
-/** Where the caller is, or asks about. */
+/** Where the caller is, or the place that it asks about. */
 export type Whereabouts =
   | { readonly kind: 'point'; readonly latitude: number; readonly longitude: number }
   | {
@@ -13,27 +13,27 @@ export type Whereabouts =
       readonly postalCode: string | null
     }
 
-/** A document with a place in reach. */
+/** A document with a place nearby. */
 export interface NearDocument {
   readonly document: number
-  /** What distance leaves of its score, up to 1. */
+  /** The factor for its score, at most 1, lower with distance. */
   readonly nearness: number
 }
 
 const REACH_KM = 100
-/** At this distance a document counts half. */
+/** At this distance the factor is one half. */
 const HALF_KM = 10
 const KM_PER_DEGREE = 111.2
 const MAX_PLACES = 1000
-/** Words that say only that something near is meant. */
+/** Words that only say that something nearby is meant. */
 const NEAR_WORDS = new Set(['near', 'nearby', 'nearest', 'closest', 'around', 'here', 'local'])
 
-/** The words of a question that tell what is looked for at the place. */
+/** The words of a query without those of `NEAR_WORDS`. */
 export function termsAtPlace(terms: readonly SearchTerm[]): SearchTerm[] {
   return terms.filter(({ word }) => !NEAR_WORDS.has(word))
 }
 
-/** The documents with a place there. By a point: those within 100 km. By names: those whose names do not say otherwise. */
+/** The documents with a place there. By coordinates: within 100 km. By names: those whose names do not contradict. */
 export function documentsNear(client: Client, where: Whereabouts): Promise<NearDocument[]> {
   return where.kind === 'point' ? byDistance(client, where) : byName(client, where)
 }
@@ -56,7 +56,7 @@ async function byDistance(
     .map(({ document, km }) => ({ document, nearness: 1 / (1 + km / HALF_KM) }))
 }
 
-/** Along the great circle of a sphere. */
+/** The great-circle distance on a sphere. */
 function distanceKm(latitude1: number, longitude1: number, latitude2: number, longitude2: number): number {
   const radians = (degrees: number) => (degrees * Math.PI) / 180
   const a =

@@ -6,33 +6,33 @@ export interface KnownWord {
   readonly documents: number
 }
 
-/** What the index knows of the words of a question: in how many documents they stand as spelled, and by their stems. */
+/** Returns how many documents have a word as spelled, and how many passages have its stem. */
 export type Known = (word: string) => { readonly documents: number; readonly byStem: number }
 
-/** Shorter words have too many neighbours. */
+/** Shorter words have too many similar words. */
 const MIN_LETTERS = 4
-/** From here on, two mistakes are looked for as well. */
+/** In words of this length, up to two typos are corrected. */
 const TWO_MISTAKES_LETTERS = 6
-/** A word that stands in this many documents is right, whatever stands in more. */
+/** A word in this many documents is right, however many have a similar one. */
 const ESTABLISHED = 3
-/** A word that stands somewhere is a mistake only if its neighbour stands in this many times the documents. */
+/** A known word is a typo only if a similar one is in this many times as many documents. */
 const FAR_MORE = 50
 
-/** Corrects words by those that an index knows: the fewest mistakes away, and of those the most frequent. */
+/** Corrects words to known ones: those with the smallest edit distance, and of these the most frequent. */
 export class Speller {
   private readonly words: readonly KnownWord[]
-  /** A bit for each letter a word has: two words a few mistakes apart differ in a few bits. */
+  /** One bit per letter in a word. Words with a small edit distance differ in few bits. */
   private readonly letters: Int32Array
-  private readonly least: number
+  private readonly minDocuments: number
 
-  /** `least`: words that stand in fewer documents are proposed to nobody. */
-  constructor(words: readonly KnownWord[], least: number) {
-    this.words = words.filter(({ documents }) => documents >= least)
+  /** `minDocuments`: words in fewer documents are never suggested. */
+  constructor(words: readonly KnownWord[], minDocuments: number) {
+    this.words = words.filter(({ documents }) => documents >= minDocuments)
     this.letters = Int32Array.from(this.words, ({ word }) => letterBits(word))
-    this.least = least
+    this.minDocuments = minDocuments
   }
 
-  /** `q` with its misspelled words corrected; null when there is nothing to correct. */
+  /** `q` with its misspelled words corrected; null if there is nothing to correct. */
   corrected(q: string, known: Known): string | null {
     const corrections = new Map<string, string>()
     for (const word of new Set(wordsOf(q).map((word) => word.toLowerCase()))) {
@@ -55,7 +55,7 @@ export class Speller {
     const found = this.nearest(word, !isKnown && word.length >= TWO_MISTAKES_LETTERS ? 2 : 1)
     if (!found || found.word === word) return null
     if (isKnown && found.documents < Math.max(documents, byStem) * FAR_MORE) return null
-    return found.documents >= this.least ? found.word : null
+    return found.documents >= this.minDocuments ? found.word : null
   }
 
   private nearest(word: string, max: number): KnownWord | null {
@@ -67,7 +67,7 @@ export class Speller {
       if (ones((this.letters[at] ?? 0) ^ bits) > 2 * max) continue
       const distance = mistakes(plain, folded(candidate.word), max)
       if (distance > max) continue
-      // The first letter is seldom wrong.
+      // Typos are rare in the first letter.
       const cost = distance + (plain[0] === candidate.word[0] ? 0 : 0.5)
       if (!best || cost < best.cost || (cost === best.cost && candidate.documents > best.word.documents))
         best = { word: candidate, cost }
@@ -97,7 +97,7 @@ function ones(bits: number): number {
   return count
 }
 
-/** The edit distance (insertions, deletions, changes, adjacent swaps) of two words; above `most`, any larger number. */
+/** The edit distance (insertions, deletions, changes, adjacent swaps) of two words. Above `max` it may be any larger number. */
 function mistakes(a: string, b: string, max: number): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, at) => at)
@@ -105,10 +105,10 @@ function mistakes(a: string, b: string, max: number): number {
     const row = [i]
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1] ? 0 : 1
-      let least = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same)
+      let minDocuments = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same)
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        least = Math.min(least, (before[j - 2] ?? 0) + 1)
-      row.push(least)
+        minDocuments = Math.min(minDocuments, (before[j - 2] ?? 0) + 1)
+      row.push(minDocuments)
     }
     if (Math.min(...row) > max) return max + 1
     before = last
