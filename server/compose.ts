@@ -22,6 +22,7 @@ import { LimitRequests } from './core/accounts/limit-requests'
 import { Operator } from './core/accounts/operator'
 import { SetupToken } from './core/accounts/setup-token'
 import { SignUp } from './core/accounts/sign-up'
+import { ApiRegistry } from './core/apis/api-store'
 import { isSold } from './core/catalogue/operations'
 import type { Clock } from './core/clock'
 import { announcedJournal } from './core/events/announced-journal'
@@ -242,6 +243,8 @@ async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, 
     holds,
   )
   const { credentials, accounts, prices, reports, statements } = stores
+  const apis = new ApiRegistry()
+  apis.replace(await stores.apis.all())
   const setupToken = new SetupToken()
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal)
@@ -253,6 +256,7 @@ async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, 
     if (!(await ledger.settleKept(kept))) onReversalFailure(kept.call.id, 'an unfinished stream could not be charged')
   return {
     stores,
+    apis,
     audit: stores.audit,
     events,
     credentials,

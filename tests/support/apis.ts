@@ -35,7 +35,7 @@ export function anOperation(part: Partial<ApiOperation>): ApiOperation {
     body: null,
     success: { minStatus: 200, maxStatus: 299, conditions: [] },
     price: { mode: 'fixed', amount: 10_000 as Money },
-    priceVersion: `price-${id}`,
+    priceVersion: `price_${id}`,
     upstreamCost: null,
     effect: 'read',
     idempotencyHeader: null,

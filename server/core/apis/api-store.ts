@@ -1,11 +1,13 @@
 import type { AuditEntry } from '../audit'
+import type { ImportedName } from '../catalogue/operation'
+import type { PriceId } from '../ids'
 import type { Api, ApiPrice } from './api'
 import { ApiRoutes } from './api-routes'
 
 /** A price that an operation has or had. Append-only: charges refer to it by its id. */
 export interface StoredPrice {
-  readonly id: string
-  readonly operation: string
+  readonly id: PriceId
+  readonly operation: ImportedName
   readonly price: ApiPrice
   readonly at: number
 }
@@ -24,6 +26,10 @@ export interface ApiStore {
   removedAt(name: string): Promise<number | null>
   /** The price behind a charge, to explain it. */
   price(id: string): Promise<StoredPrice | null>
+  /** All prices of an operation, the newest first. */
+  pricesOf(operation: ImportedName): Promise<readonly StoredPrice[]>
+  /** Every MCP tool name that was ever given, and to which operation. A tool name is never given to another operation. */
+  toolNames(): Promise<ReadonlyMap<string, ImportedName>>
 }
 
 /** The APIs on sale now, in memory. Replaced in one step, without a restart; calls in progress keep what they were admitted with. */

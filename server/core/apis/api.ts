@@ -1,4 +1,5 @@
 import type { ImportedName } from '../catalogue/operation'
+import type { PriceId } from '../ids'
 import type { Money } from '../money'
 
 /** A slug that names an API in paths and operation names: `weather`. No built-in path below `/apis/v1` has it. */
@@ -71,7 +72,7 @@ export interface ApiOperation {
   readonly success: SuccessRule
   readonly price: ApiPrice
   /** The id of the stored price. Goes into every charge, so that a later change of the price explains no earlier charge. */
-  readonly priceVersion: string
+  readonly priceVersion: PriceId
   /** What a call costs the operator, where it is known: for reports on margin, and 0 if the upstream is free. Null: not known. */
   readonly upstreamCost: Money | null
   readonly effect: 'read' | 'write'

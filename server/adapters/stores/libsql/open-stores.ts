@@ -8,6 +8,7 @@ import type { DurableHold } from '../../../core/ledger/journal'
 import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccountStatements } from './account-statements'
 import { LibsqlAccounts } from './accounts'
+import { LibsqlApis } from './apis'
 import { LibsqlAuditTrail } from './audit-trail'
 import { LibsqlBookings } from './bookings'
 import { LibsqlCredentials } from './credentials'
@@ -56,6 +57,7 @@ export interface Stores {
   readonly audit: LibsqlAuditTrail
   readonly social: LibsqlSocial
   readonly models: LibsqlModels
+  readonly apis: LibsqlApis
   /** Holds of streams that the previous process left open; the counters hold them again. */
   readonly keptHolds: readonly DurableHold[]
   readonly reports: LibsqlUsageReports
@@ -166,6 +168,7 @@ async function openHeld(
     audit: new LibsqlAuditTrail(db),
     social: new LibsqlSocial(db),
     models,
+    apis: new LibsqlApis(db),
     keptHolds: kept,
     reports: new LibsqlUsageReports(db, options.isCounted, applied),
     statements: new LibsqlAccountStatements(db, applied),

@@ -1,0 +1,133 @@
+import { asc, desc, eq } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { Api, ApiOperation, ApiPrice } from '../../../core/apis/api'
+import type { ApiStore, StoredPrice } from '../../../core/apis/api-store'
+import type { AuditEntry } from '../../../core/audit'
+import type { ImportedName } from '../../../core/catalogue/operation'
+import { KeyedMutex } from '../../../core/keyed-mutex'
+import { auditRow } from './audit-row'
+import { auditLog } from './schema/accounts'
+import { apiOperations, apiPrices, apis, apiTools, removedApis } from './schema/apis'
+
+/** Rows per statement: a large API has a thousand operations, and a statement takes 32,766 values. */
+const ROWS_AT_ONCE = 500
+
+type Writes = Parameters<LibSQLDatabase['batch']>[0][number][]
+
+/** The APIs on sale. This process owns the database, so comparing and writing one API in turn is enough. */
+export class LibsqlApis implements ApiStore {
+  private readonly db: LibSQLDatabase
+  private readonly turns = new KeyedMutex()
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async all(): Promise<readonly Api[]> {
+    const [rows, operations, prices] = await Promise.all([
+      this.db.select().from(apis).orderBy(asc(apis.name)),
+      this.db.select().from(apiOperations).orderBy(asc(apiOperations.api), asc(apiOperations.position)),
+      this.db
+        .select({ id: apiPrices.id, price: apiPrices.price })
+        .from(apiOperations)
+        .innerJoin(apiPrices, eq(apiPrices.id, apiOperations.priceVersion)),
+    ])
+    const priceOf = new Map(prices.map(({ id, price }) => [id, price]))
+    const byApi = Map.groupBy(operations, ({ api }) => api)
+    return rows.map((row) => ({
+      ...row,
+      operations: (byApi.get(row.name) ?? []).map((one) => operationOf(one, priceOf.get(one.priceVersion))),
+    }))
+  }
+
+  save(api: Api, expected: number | null, audit: AuditEntry): Promise<boolean> {
+    return this.turns.take(api.name, async () => {
+      const [stored] = await this.db.select({ at: apis.updatedAt }).from(apis).where(eq(apis.name, api.name))
+      if ((stored?.at ?? null) !== expected) return false
+      const { operations, ...row } = api
+      const { name: _, ...changes } = row
+      const writes: Writes = [
+        this.db.insert(apis).values(row).onConflictDoUpdate({ target: apis.name, set: changes }),
+        this.db.delete(apiOperations).where(eq(apiOperations.api, api.name)),
+        this.db.delete(removedApis).where(eq(removedApis.name, api.name)),
+      ]
+      for (let i = 0; i < operations.length; i += ROWS_AT_ONCE)
+        writes.push(...this.operationWrites(api, operations.slice(i, i + ROWS_AT_ONCE), i))
+      await this.write(writes, audit)
+      return true
+    })
+  }
+
+  remove(name: string, at: number, audit: AuditEntry): Promise<boolean> {
+    return this.turns.take(name, async () => {
+      const [stored] = await this.db.select({ name: apis.name }).from(apis).where(eq(apis.name, name))
+      if (!stored) return false
+      await this.write(
+        [
+          this.db.delete(apiOperations).where(eq(apiOperations.api, name)),
+          this.db.delete(apis).where(eq(apis.name, name)),
+          this.db
+            .insert(removedApis)
+            .values({ name, at })
+            .onConflictDoUpdate({ target: removedApis.name, set: { at } }),
+        ],
+        audit,
+      )
+      return true
+    })
+  }
+
+  async removedAt(name: string): Promise<number | null> {
+    const [row] = await this.db.select({ at: removedApis.at }).from(removedApis).where(eq(removedApis.name, name))
+    return row?.at ?? null
+  }
+
+  async price(id: string): Promise<StoredPrice | null> {
+    const [row] = await this.db
+      .select()
+      .from(apiPrices)
+      .where(eq(apiPrices.id, id as StoredPrice['id']))
+    return row ?? null
+  }
+
+  async pricesOf(operation: ImportedName): Promise<readonly StoredPrice[]> {
+    return this.db.select().from(apiPrices).where(eq(apiPrices.operation, operation)).orderBy(desc(apiPrices.id))
+  }
+
+  async toolNames(): Promise<ReadonlyMap<string, ImportedName>> {
+    const rows = await this.db.select().from(apiTools)
+    return new Map(rows.map(({ name, operation }) => [name, operation]))
+  }
+
+  private operationWrites(api: Api, operations: readonly ApiOperation[], from: number): Writes {
+    const rows = operations.map((operation, i) => rowOf(api.name, operation, from + i))
+    const prices = operations.map(({ name, price, priceVersion }) => ({
+      ...{ id: priceVersion, operation: name, price, at: api.updatedAt },
+    }))
+    const tools = operations.map(({ name, toolName }) => ({ name: toolName, operation: name }))
+    return [
+      // The ids of prices that are known already change nothing.
+      this.db.insert(apiPrices).values(prices).onConflictDoNothing({ target: apiPrices.id }),
+      this.db.insert(apiTools).values(tools).onConflictDoNothing({ target: apiTools.operation }),
+      this.db.insert(apiOperations).values(rows),
+    ]
+  }
+
+  private async write(writes: Writes, audit: AuditEntry): Promise<void> {
+    await this.db.batch([this.db.insert(auditLog).values(auditRow(audit)), ...writes])
+  }
+}
+
+function operationOf(row: typeof apiOperations.$inferSelect, price: ApiPrice | undefined): ApiOperation {
+  if (!price) throw new Error(`the price ${row.priceVersion} of ${row.name} is not stored`)
+  const { api: _api, position: _position, definition, ...columns } = row
+  return { ...definition, ...columns, price }
+}
+
+function rowOf(api: string, operation: ApiOperation, position: number): typeof apiOperations.$inferInsert {
+  const { name, id, method, path, title, description, price: _, priceVersion, toolName, enabled, ...rest } = operation
+  return {
+    ...{ name, api, position, id, method, path, title, description },
+    ...{ definition: rest, priceVersion, toolName, enabled },
+  }
+}

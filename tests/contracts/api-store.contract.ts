@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Api } from '../../server/core/apis/api'
+import type { ApiStore } from '../../server/core/apis/api-store'
+import { makeId } from '../../server/core/ids'
+import { micros } from '../../server/core/money'
+import { anApi, anOperation } from '../support/apis'
+import { audit, NOON } from '../support/ledger-parts'
+
+export interface ApisUnderTest {
+  readonly store: ApiStore
+  reopened(): Promise<ApiStore>
+  /** How many audit entries were written. */
+  audited(): Promise<number>
+  close(): Promise<void>
+}
+
+/** What every store of APIs keeps to. Its tests follow each other. */
+export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest>): void {
+  describe(`API store: ${name}`, () => {
+    let parts: ApisUnderTest
+    let store: ApiStore
+    beforeAll(async () => {
+      parts = await open()
+      store = parts.store
+    })
+    afterAll(() => parts.close())
+
+    const first = makeId('price', NOON)
+    const second = makeId('price', NOON)
+    const forecast = anOperation({
+      priceVersion: first,
+      parameters: [
+        {
+          name: 'q',
+          in: 'query',
+          required: true,
+          description: '',
+          schema: { type: 'string' },
+          style: 'form',
+          explode: true,
+        },
+      ],
+      price: {
+        mode: 'units',
+        amount: micros(1000),
+        figure: { kind: 'pointer', pointer: '/data' },
+        block: 10,
+        minimum: 0,
+        maximum: { parameter: 'limit' },
+        onMissing: null,
+      },
+    })
+    const weather = anApi({
+      auth: { kind: 'header', name: 'x-api-key', secret: { from: 'environment', name: 'UPSTREAM_KEY' } },
+      headers: { 'x-client': 'gateway' },
+      operations: [forecast, anOperation({ id: 'alerts', path: '/v1/alerts', priceVersion: makeId('price', NOON) })],
+      createdAt: NOON,
+      updatedAt: NOON,
+    })
+    const changed: Api = {
+      ...weather,
+      title: 'Weather of the world',
+      updatedAt: NOON + 1,
+      operations: [
+        { ...forecast, name: 'weather.forecast', priceVersion: second, price: { mode: 'fixed', amount: micros(2) } },
+      ],
+    }
+
+    test('has an API as it was saved, with its operations in their order, also after a restart', async () => {
+      expect(await store.save(weather, null, audit('api.create'))).toBe(true)
+      expect(await store.all()).toEqual([weather])
+      store = await parts.reopened()
+      expect(await store.all()).toEqual([weather])
+    })
+
+    test('refuses a change that another one overtook, and writes nothing of it', async () => {
+      const before = await parts.audited()
+      expect(await store.save(weather, null, audit('api.create'))).toBe(false)
+      expect(await store.save(changed, NOON - 1, audit('api.change'))).toBe(false)
+      const both = await Promise.all([1, 2].map(() => store.save(changed, NOON, audit('api.change'))))
+      expect(both.sort()).toEqual([false, true])
+      expect(await store.all()).toEqual([changed])
+      expect(await parts.audited()).toBe(before + 1)
+    })
+
+    test('keeps every price, for the charges that name it', async () => {
+      expect(await store.price(first)).toEqual({
+        id: first,
+        operation: 'weather.forecast',
+        price: forecast.price,
+        at: NOON,
+      })
+      expect(await store.price('price_none')).toBeNull()
+      expect((await store.pricesOf('weather.forecast')).map(({ id }) => id)).toEqual([second, first])
+    })
+
+    test('removes an API, remembers when, and keeps its prices and tool names', async () => {
+      expect(await store.removedAt('weather')).toBeNull()
+      expect(await store.remove('weather', NOON + 5, audit('api.remove'))).toBe(true)
+      expect(await store.remove('weather', NOON + 6, audit('api.remove'))).toBe(false)
+      expect(await store.all()).toEqual([])
+      expect(await store.removedAt('weather')).toBe(NOON + 5)
+      expect(await store.price(first)).not.toBeNull()
+      expect(Object.fromEntries(await store.toolNames())).toEqual({
+        weather_forecast: 'weather.forecast',
+        weather_alerts: 'weather.alerts',
+      })
+    })
+
+    test('saves a thousand operations at once', async () => {
+      const operations = Array.from({ length: 1_001 }, (_, i) =>
+        anOperation({ id: `op${i}`, path: `/v1/op${i}`, toolName: `big_op${i}`, priceVersion: makeId('price', NOON) }),
+      )
+      const big = anApi({ name: 'big', operations, createdAt: NOON, updatedAt: NOON })
+      expect(await store.save(big, null, audit('api.create'))).toBe(true)
+      expect(await store.all()).toEqual([big])
+    })
+  })
+}
