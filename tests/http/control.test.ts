@@ -383,7 +383,7 @@ describe('the desk', () => {
     const places = (error: typeof over) => error.details?.map(({ param, rule }) => `${param} ${rule}`)
     expect(places(over)).toEqual([
       'account is required',
-      'usd must be text such as "25" or "0.005" above 0',
+      'usd must be a string such as "25" or "0.005" above 0',
       expect.stringContaining('note must be text of 1 to 200 characters'),
       'limits is not a known property',
     ])

@@ -53,8 +53,8 @@ export interface OperatorParts {
 type Answer<T> = Promise<Result<T, Failure>>
 
 /**
- * What an operator can order, over the control socket (`bun run gateway operator ...`) and over HTTP from the Operator page. The
- * bodies have been judged by their schemas; every change is audited with the actor.
+ * The operator commands, for the control socket (`bun run gateway operator ...`) and over HTTP for the Operator page. Their bodies
+ * have been validated by their schemas; every change is audited with the actor.
  */
 export class OperatorCommands {
   private readonly parts: OperatorParts
@@ -120,12 +120,12 @@ export class OperatorCommands {
     const { identity, operator, baseUrl } = this.parts
     const user = await identity.user(account.value.userId)
     const token = user && (await identity.resetToken(user.email))
-    if (!token) return err(wrongParameters([wrong('account', 'has nobody who signs in', form.account)]))
+    if (!token) return err(wrongParameters([wrong('account', 'has no user who can sign in', form.account)]))
     await operator.noteResetLink(actor, account.value.id)
     return ok({ email: user.email, link: resetLink(baseUrl, token) })
   }
 
-  /** The account of that id, or those whose email address or name holds the text. */
+  /** The account with this id, or those whose email address or name contains the text. */
   async search(text: string): Promise<readonly Account[]> {
     const { accounts, identity } = this.parts
     const byId = await accounts.byId(text as AccountId) // any text: an id that does not exist is found nowhere
@@ -154,7 +154,7 @@ export class OperatorCommands {
     return Promise.all(accounts.map((account) => this.describe(account)))
   }
 
-  /** Requests as an operator sees them: with whose they are. */
+  /** Requests as an operator sees them, with the email address of their account. */
   describeRequests(requests: readonly LimitRequest[]): Promise<OperatorLimitRequest[]> {
     const { accounts, identity } = this.parts
     return Promise.all(
@@ -176,16 +176,16 @@ export class OperatorCommands {
     return ok({ request: readable(request ?? null) })
   }
 
-  /** An account by its id, or by the email address that its owner confirmed: anybody may sign up with the address of another. */
+  /** An account by its id, or by its confirmed email address: anybody can sign up with another person's address. */
   private async find(name: string): Answer<Account> {
     const { accounts, identity } = this.parts
     const byId = await accounts.byId(name as AccountId) // any text: an id that does not exist is found nowhere
     if (byId) return ok(byId)
     const user = name.includes('@') ? await identity.userByEmail(name) : null
     const account = user && (await accounts.byUser(user.id))
-    if (!account) return err(failure('resource_not_found', `There is no account ${name.slice(0, 100)}.`))
+    if (!account) return err(failure('resource_not_found', `The account ${name.slice(0, 100)} does not exist.`))
     if (user.emailConfirmed) return ok(account)
-    const rule = 'Nobody has confirmed this email address, so it does not show whose account this is'
+    const rule = 'This email address was never confirmed, so it does not prove whose account this is'
     return err(
       failure('invalid_parameter', `${rule}. If you know that ${account.id} is the right one, use that id.`, {
         param: 'account',

@@ -20,7 +20,7 @@ export function operatorGate(owners: OwnerSessions) {
   }
   return {
     operator,
-    /** Runs one command with the request's body, which its schema judges; no body is an empty one. */
+    /** Runs one command with the request's body, validated by its schema. A missing body counts as empty. */
     async order<T extends TObject, R>(
       context: RequestContext,
       schema: T,

@@ -36,7 +36,7 @@ const LIMITS = {
 }
 const NewLimits = form('Custom limits, which make an account Enterprise.', LIMITS)
 
-const REASON = prose('The reason. The owner of the account sees it.', MAX_REASON)
+const REASON = prose('The reason. Visible to the owner of the account.', MAX_REASON)
 const OPERATION = oneOf(PRICE_NAMES, 'The operation, or one of its input-dependent prices.')
 /** For commands over the socket, which have no path that names the account or the request. */
 const ACCOUNT = text('Id of the account, or the email address that its owner confirmed.')
@@ -44,7 +44,7 @@ const REQUEST = text('Id of the request.')
 
 const GRANT = {
   usd: amount('The credit in US dollars, such as "25" or "0.5".', 1),
-  note: line('What it is for. The owner sees it. Default: Grant.', MAX_LINE),
+  note: line('What it is for. Visible to the owner. Default: Grant.', MAX_LINE),
   reference: line('Your own reference, which is never booked twice. Default: a new one.', MAX_LINE),
 }
 export const NewGrant = form('Credit to add.', GRANT, ['note', 'reference'])
@@ -58,16 +58,16 @@ export type LimitsChange = Static<typeof LimitsChange>
 export const LimitsCommand = form('The custom limits of an account.', { account: ACCOUNT, ...CUSTOM_LIMITS })
 export type LimitsCommand = Static<typeof LimitsCommand>
 
-export const MaxKeysCommand = form('How many live keys an account may have.', {
+export const MaxKeysCommand = form('The maximum number of live keys of an account.', {
   account: ACCOUNT,
   keys: orNull(whole('The maximum.', { minimum: 1 }), 'the default maximum'),
 })
 export type MaxKeysCommand = Static<typeof MaxKeysCommand>
 
-export const ResetLinkCommand = form('Whose password to reset.', { account: ACCOUNT })
+export const ResetLinkCommand = form('The account whose password to reset.', { account: ACCOUNT })
 export type ResetLinkCommand = Static<typeof ResetLinkCommand>
 
-export const ListCommand = partialForm('Which accounts to list.', {
+export const ListCommand = partialForm('The accounts to list.', {
   search: line('Part of an email address or name, or an id.', MAX_LINE),
 })
 export type ListCommand = Static<typeof ListCommand>
@@ -87,17 +87,17 @@ const APPROVAL = {
   reason: orNull(REASON, 'no reason'),
   limits: orNull(NewLimits, 'the limits of Growth'),
 }
-export const Approval = partialForm('How to approve.', APPROVAL)
+export const Approval = partialForm('The limits to grant.', APPROVAL)
 export type Approval = Static<typeof Approval>
-export const ApproveCommand = form('What to approve, and how.', { request: REQUEST, ...APPROVAL }, ['reason', 'limits'])
+export const ApproveCommand = form('The request to approve, and the limits to grant.', { request: REQUEST, ...APPROVAL }, ['reason', 'limits'])
 export type ApproveCommand = Static<typeof ApproveCommand>
 
-export const Decline = form('Why to decline.', { reason: REASON })
+export const Decline = form('The reason to decline.', { reason: REASON })
 export type Decline = Static<typeof Decline>
-export const DeclineCommand = form('What to decline, and why.', { request: REQUEST, reason: REASON })
+export const DeclineCommand = form('The request to decline, and the reason.', { request: REQUEST, reason: REASON })
 export type DeclineCommand = Static<typeof DeclineCommand>
 
-/** A model as the file of models has it; core judges it, for the file too. */
+/** A model, as in the models file. Core validates it, as it does for the file. */
 export const PutModelCommand = form('A model to add or replace.', { entry: anyObject('The model: docs/models.md.') })
 export const PriceModelCommand = form('The price of a model.', {
   id: text('Id of the model.'),
@@ -105,7 +105,7 @@ export const PriceModelCommand = form('The price of a model.', {
 })
 export const RemoveModelCommand = form('A model to remove.', { id: text('Id of the model.') })
 
-/** Commands that need to know nothing. */
+/** For commands without parameters. */
 export const NoBody = form('Nothing.', {})
 
 export const OperatorAccount = named(
@@ -116,9 +116,9 @@ export const OperatorAccount = named(
     operator: yesOrNo('Whether the account is an operator.'),
     tier: oneOf(TIERS, 'The tier that sets the limits.'),
     limits: record('The limits of each of its keys.', LIMITS),
-    most_keys: whole('How many live keys it may have.', { minimum: 1 }),
+    most_keys: whole('The maximum number of live keys.', { minimum: 1 }),
     balance_usd: text('The balance in US dollars.'),
-    created_at: instant('When it was opened.'),
+    created_at: instant('When it was created.'),
   }),
 )
 export type OperatorAccount = Static<typeof OperatorAccount>
@@ -192,21 +192,21 @@ export type ResetLink = Static<typeof ResetLink>
 export const OperatorModels = record('Models.', { models: listOf(ModelRecord, 'The models.') })
 export type OperatorModels = Static<typeof OperatorModels>
 
-const Upstream = record('An upstream of models.', {
-  name: text('Its name in the file of models.'),
+const Upstream = record('A model upstream.', {
+  name: text('Its name in the models file.'),
   models: listOf(text('A model id.'), 'The models it serves.'),
   breaker: oneOf(
     ['closed', 'open', 'probing'],
-    '`closed`: it gets calls. `open`: it kept failing and gets none. `probing`: one call tests it.',
+    '`closed`: healthy. `open`: it failed repeatedly and gets no calls. `probing`: one call is testing whether it has recovered.',
   ),
-  failures: whole('Failures in a row.', { minimum: 0 }),
-  failing_since: orNull(instant('When the first of them was.')),
-  next_try_at: orNull(instant('When it is tested again, while it gets no calls.')),
+  failures: whole('Consecutive failures.', { minimum: 0 }),
+  failing_since: orNull(instant('When the first of them occurred.')),
+  next_try_at: orNull(instant('When it will be tested again; null while it gets calls.')),
   under_way: whole('Calls in progress.', { minimum: 0 }),
 })
 export type Upstream = Static<typeof Upstream>
 
-export const UpstreamList = record('The upstreams of models.', { upstreams: listOf(Upstream, 'The upstreams.') })
+export const UpstreamList = record('The model upstreams.', { upstreams: listOf(Upstream, 'The upstreams.') })
 export type UpstreamList = Static<typeof UpstreamList>
 
 /** An amount of at least `leastMicros`, as text: exact, with at most 6 decimals. */
@@ -214,7 +214,7 @@ function amount(description: string, leastMicros: number) {
   const more = leastMicros > 0 ? ' above 0' : ''
   return judged<string>({ type: 'string', description, pattern: '^\\d{1,10}(\\.\\d{1,6})?$' }, (value) => {
     const micros = typeof value === 'string' ? parseUsd(value) : null
-    return micros !== null && micros >= leastMicros ? null : `must be text such as "25" or "0.005"${more}`
+    return micros !== null && micros >= leastMicros ? null : `must be a string such as "25" or "0.005"${more}`
   })
 }
 

@@ -4,10 +4,10 @@ import type { Failure } from '../../core/failure'
 import type { Result } from '../../core/result'
 import { judgeBody } from '../middleware/judge-body'
 
-/** Runs a command with a body that nobody has judged yet. */
+/** Runs a command with a body that is not validated yet. */
 export type SocketCommand = (body: unknown) => Promise<Result<unknown, Failure>>
 
-/** A command of the control socket, whose body its schema judges first; no body is an empty one. */
+/** A command of the control socket, which validates the body with its schema first. A missing body counts as empty. */
 export function socketCommand<T extends TObject>(
   schema: T,
   run: (form: Static<T>) => Promise<Result<unknown, Failure>>,
