@@ -89,7 +89,11 @@ const APPROVAL = {
 }
 export const Approval = partialForm('The limits to grant.', APPROVAL)
 export type Approval = Static<typeof Approval>
-export const ApproveCommand = form('The request to approve, and the limits to grant.', { request: REQUEST, ...APPROVAL }, ['reason', 'limits'])
+export const ApproveCommand = form(
+  'The request to approve, and the limits to grant.',
+  { request: REQUEST, ...APPROVAL },
+  ['reason', 'limits'],
+)
 export type ApproveCommand = Static<typeof ApproveCommand>
 
 export const Decline = form('The reason to decline.', { reason: REASON })
