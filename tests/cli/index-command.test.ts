@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
-import { buildIndex, indexFingerprint } from '../../server/adapters/websearch/local/build/build-index'
 import { indexCommand as runIndex } from '../../server/cli/local/index-command'
 import { indexSources } from '../../server/compose/index-sources'
-import { temporaryFolder, writeFiles, writeFixtureProject } from '../adapters/websearch-local/fixture-index'
+import { temporaryFolder, writeFiles } from '../adapters/websearch-local/fixture-index'
+import { writeSmallIndex } from '../support/small-index'
 
 const folder = temporaryFolder()
 const docs = join(folder.path, 'handbook')
@@ -13,15 +12,9 @@ const before = process.env['DATA_DIR']
 
 beforeAll(async () => {
   process.env['DATA_DIR'] = join(folder.path, 'data')
-  const real = indexSources(process.env['DATA_DIR'])
   // A small index under the name of the real one: this test is of the command, not of the corpus.
-  await buildIndex({ indexPath: real.indexPath, ...writeFixtureProject(join(folder.path, 'project')) })
-  const client = createClient({ url: `file:${real.indexPath}` })
-  await client.execute({
-    sql: "UPDATE meta SET value = ? WHERE key = 'fingerprint'",
-    args: [await indexFingerprint(real)],
-  })
-  client.close()
+  const { indexPath, ...real } = indexSources(process.env['DATA_DIR'])
+  await writeSmallIndex(indexPath, real)
   writeFiles(docs, { 'a.md': '# Refunds\n\nPaid in 14 days.', 'b.txt': 'Open from nine to five.' })
 })
 afterAll(() => {
@@ -85,14 +78,11 @@ describe('bun run gateway index', () => {
   test('--watch stays, and reads what is written, changed and removed from then on', async () => {
     const watched = join(folder.path, 'watched')
     writeFiles(watched, { 'a.md': '# Oak\n\nA tree.' })
-    const process = Bun.spawn(
-      ['bun', join(import.meta.dir, '../../server/cli/main.ts'), 'index', 'add', watched, '--watch'],
-      {
-        stdout: 'pipe',
-        stderr: 'inherit',
-      },
-    )
-    const lines = linesOf(process.stdout)
+    const command = ['bun', join(import.meta.dir, '../../server/cli/main.ts'), 'index', 'add', watched, '--watch']
+    // Named, because a child does not get what this process changed in its own environment.
+    const env = { ...process.env, DATA_DIR: join(folder.path, 'data') }
+    const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit', env })
+    const lines = linesOf(child.stdout)
     /** What changed; the system may tell of one change twice. */
     const change = async (): Promise<string> => {
       const line = await lines.next()
@@ -108,8 +98,8 @@ describe('bun run gateway index', () => {
       rmSync(join(watched, 'a.md'))
       expect(await change()).toBe(`${watched}: 0 added, 0 changed, 1 removed, 1 unchanged`)
     } finally {
-      process.kill()
-      await process.exited
+      child.kill()
+      await child.exited
     }
   })
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Page } from 'playwright-core'
+import type { Disposable, Page } from 'playwright-core'
 import { type Dashboard, openDashboard } from '../support/browser'
 
 const PAGES = [
@@ -9,11 +9,12 @@ const PAGES = [
 ]
 
 let dashboard: Dashboard
+let watching: Disposable
 beforeAll(async () => {
   dashboard = await openDashboard()
   // The first account is the operator, who may not leave.
   await dashboard.signedIn()
-  await dashboard.browser.addInitScript(() => {
+  watching = await dashboard.browser.addInitScript(() => {
     const seen: string[] = []
     Object.assign(globalThis, { seen })
     document.addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sourceFile }) =>
@@ -21,7 +22,10 @@ beforeAll(async () => {
     )
   })
 })
-afterAll(() => dashboard.close())
+afterAll(async () => {
+  await watching.dispose()
+  await dashboard.close()
+})
 
 const violations = (page: Page) => page.evaluate(() => Reflect.get(globalThis, 'seen'))
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { builtDashboard } from '../support/built-dashboard'
 import { openServedGateway } from '../support/served-gateway'
 
 const ANSWERS: [string, string, string][] = [
@@ -22,6 +23,7 @@ describe('security headers, over real sockets', () => {
   let gateway: Awaited<ReturnType<typeof openServedGateway>>
   let local: string
   beforeAll(async () => {
+    await builtDashboard()
     gateway = await openServedGateway({ BASE_URL: 'https://api.example.com' })
     local = `http://127.0.0.1:${gateway.config.port}`
   })

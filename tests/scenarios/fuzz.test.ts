@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { builtDashboard } from '../support/built-dashboard'
 import { type FuzzReport, fuzzRun } from '../support/fuzz/fuzz-run'
 import { reportLines } from '../support/fuzz/report'
 
@@ -11,6 +12,7 @@ describe(`${REQUESTS} requests generated from /openapi.json, over plain sockets,
   let report: FuzzReport
 
   beforeAll(async () => {
+    await builtDashboard()
     report = await fuzzRun(REQUESTS, seed)
   })
   afterAll(() => console.log(reportLines(report).join('\n')))

@@ -30,10 +30,10 @@ describe('one server, from start to stop', () => {
     const icon = await fetch(first.properties.url)
     expect(icon.headers.get('content-type')).toBe('image/svg+xml')
     expect(await icon.text()).toContain('<svg')
-    const context = await fetch(`${server.url}/apis/v1/websearch/llm/context?q=drizzle%20relations`, { headers })
+    const context = await fetch(`${server.url}/apis/v1/websearch/llm/context?q=scroll%20chuck`, { headers })
     const { grounding, sources } = await context.json()
     expect(grounding.generic.length).toBeGreaterThan(0)
-    expect(Object.keys(sources).some((url) => url.includes('drizzle'))).toBe(true)
+    expect(Object.keys(sources).some((url) => url.includes('lathe'))).toBe(true)
   })
 
   test('a 0.01 USD limit is used up by exactly two calls, 20 sent at once (spec 2.1)', async () => {

@@ -1,12 +1,10 @@
 import { expect } from 'bun:test'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { listen } from '../../server/listen'
-import { buildDashboard } from '../../server/setup/dashboard-build'
-import { prepareDocsReader } from '../../server/setup/docs-reader'
+import { builtDashboard } from './built-dashboard'
 import { openHarness } from './harness'
 import { reconcile } from './reconcile'
 
@@ -40,11 +38,10 @@ export type Dashboard = Awaited<ReturnType<typeof openDashboard>>
 
 /**
  * The built dashboard on a real server over a temporary folder, and Debian's Chromium. One per test file; the true clock, for
- * the browser has no other. Close it when done.
+ * the browser has no other. Close it when done: what a test adds to the browser for all tabs, it takes away itself.
  */
 export async function openDashboard(options: { env?: Record<string, string> } = {}) {
-  await buildDashboard(ROOT)
-  await prepareDocsReader(ROOT)
+  await builtDashboard()
   const port = freePort()
   const gateway = await openHarness({ running: true, env: { PORT: String(port), ...options.env } })
   const open = () =>
@@ -57,20 +54,21 @@ export async function openDashboard(options: { env?: Record<string, string> } = 
       (error) => gateway.logged.push(String(error)),
     )
   let web = open()
-  const chrome = await openChromium()
+  shared ??= openBrowser()
+  const browser = await shared
   const origin = gateway.config.baseUrl
   return {
     ...gateway,
     origin,
-    browser: chrome.browser,
+    browser,
     /** A new tab at `path`, watched. */
-    visit: (path: string) => visit(chrome.browser, origin, path),
+    visit: (path: string) => visit(browser, origin, path),
     /** Signs somebody new in, in every tab of this browser. */
     async signedIn() {
-      await chrome.browser.clearCookies()
+      await browser.clearCookies()
       // Over the socket: the first account is operator only when it signs up on this machine.
       const owner = await gateway.owner(undefined, (path, init) => fetch(origin + path, init))
-      await chrome.browser.addCookies(signInCookies(owner.cookie, origin))
+      await browser.addCookies(signInCookies(owner.cookie, origin))
       const account: unknown = await (await owner.api('/api/account')).json()
       return { ...owner, accountId: String(Reflect.get(Object(account), 'id')) }
     },
@@ -82,7 +80,7 @@ export async function openDashboard(options: { env?: Record<string, string> } = 
     },
     /** Ends with every balance, charge and row of the log agreeing. */
     async close() {
-      await chrome.close()
+      await forget(browser, origin)
       await web.stop(0)
       await gateway.close(true)
       try {
@@ -103,10 +101,14 @@ export function signInCookies(cookie: string, url: string) {
   })
 }
 
-/** Debian's Chromium with a fresh profile. */
-export async function openChromium() {
-  const profile = await mkdtemp(join(tmpdir(), 'gateway-browser-'))
-  const browser = await chromium.launchPersistentContext(profile, {
+let shared: Promise<BrowserContext> | null = null
+
+/**
+ * Debian's Chromium, with a profile that Playwright removes. Started once per process: a start costs two seconds of processor
+ * time. It ends with the process, whose end closes its pipe.
+ */
+async function openBrowser(): Promise<BrowserContext> {
+  const browser = await chromium.launchPersistentContext('', {
     executablePath: '/usr/bin/chromium',
     headless: true,
     viewport: DESK,
@@ -118,13 +120,16 @@ export async function openChromium() {
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   browser.setDefaultTimeout(PATIENCE_MS)
-  return {
-    browser,
-    async close() {
-      await browser.close()
-      await rm(profile, { recursive: true, force: true })
-    },
-  }
+  browser.once('close', () => (shared = null))
+  return browser
+}
+
+/** Leaves to the next test file a browser that knows nothing of this one: no tab, no cookie, nothing stored at the origin. */
+async function forget(browser: BrowserContext, origin: string): Promise<void> {
+  for (const page of browser.pages()) await page.close()
+  await browser.clearCookies()
+  const session = await browser.newCDPSession(await browser.newPage())
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
 }
 
 /** A tab whose complaints are kept: console errors, page errors, requests to another origin. */

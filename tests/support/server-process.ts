@@ -1,23 +1,18 @@
-import { chmod, copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ensureIndex } from '../../server/adapters/websearch/local/build/ensure-index'
-import { whileAlone } from '../../server/adapters/websearch/local/build/index-lock'
+import { indexSources } from '../../server/compose/index-sources'
+import { writeSmallIndex } from './small-index'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'
 
-/** A data folder with a search index in it, so that a start under test does not build one. The index is made once per checkout. */
+/** A data folder with a small search index in it, so that a start under test does not build the real one. */
 export async function dataFolder(): Promise<string> {
-  const cache = join(ROOT, 'node_modules', '.cache', 'gateway-tests')
-  await mkdir(cache, { recursive: true })
-  const indexPath = join(cache, 'search.db')
-  // Whoever waited for another test's build finds it made: built twice in a row, it outlasts the patience of a hook.
-  const sources = { indexPath, nodeModules: join(ROOT, 'node_modules'), projectRoot: ROOT }
-  await whileAlone(join(cache, 'search.db.turn'), () => ensureIndex(sources))
   const folder = await mkdtemp(join(tmpdir(), 'gw-'))
-  await copyFile(indexPath, join(folder, 'search.db'))
-  await chmod(join(folder, 'search.db'), 0o600)
+  const { indexPath, ...real } = indexSources(folder)
+  await writeSmallIndex(indexPath, real)
+  await chmod(indexPath, 0o600)
   return folder
 }
 
