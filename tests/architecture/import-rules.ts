@@ -123,7 +123,8 @@ export const RULES: readonly Rule[] = [
   {
     files: ['server/core/apis/**'],
     may: [...BASE, SELF, PARAMETERS, 'server/core/json-bounds.ts'],
-    types: [OPERATION, USAGE_EVENT, PROVIDERS],
+    // An importer fetches the other documents that a document refers to.
+    types: [OPERATION, USAGE_EVENT, PROVIDERS, 'server/core/outbound/outbound-fetch.ts'],
     packages: [CRYPTO],
   },
   {
@@ -212,6 +213,8 @@ export const RULES: readonly Rule[] = [
     types: ['server/pipeline/models/model-backend.ts', 'server/pipeline/models/input-tokens.ts'],
     packages: ['gpt-tokenizer', 'node:*'],
   },
+  // Documents of strangers, read in a process of their own.
+  { files: ['server/adapters/openapi/**'], may: [CORE, SELF], packages: ['yaml', 'node:fs/promises', CRYPTO] },
   { files: ['server/adapters/outbound/**'], may: [CORE, SELF], packages: ['node:*'] },
   {
     files: ['server/adapters/payments/mpp/**'],

@@ -1,0 +1,275 @@
+import { createHash } from 'node:crypto'
+import type { DataSchema } from '../../core/apis/api'
+import { isJson, type Json, listOf } from '../../core/json'
+import { isPlainLine } from '../../core/plain-text'
+import type { Documents, Located } from './documents'
+import { plainDescription, plainTitle } from './plain-texts'
+
+/** Keywords, list elements and members of one schema. */
+export const MAX_PARTS = 20_000
+const MAX_NAME = 200
+
+const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']
+const COUNTS = [
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'minContains',
+  'maxContains',
+  'minProperties',
+  'maxProperties',
+]
+const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf']
+const IN_PLACE = ['not', 'if', 'then', 'else', 'propertyNames']
+const VALUES = ['items', 'contains', 'additionalProperties', 'unevaluatedItems', 'unevaluatedProperties']
+const REFUSED = ['$dynamicRef', '$recursiveRef']
+
+/** A schema of a document cannot be sold. The message follows the name of what has the schema. */
+export class SchemaProblem extends Error {}
+
+/** One schema as it is written in its document, converted: what it refers to is not read yet. */
+export interface Converted {
+  readonly schema: DataSchema
+  /** The targets of its references, by their names in `$defs`. */
+  readonly refs: ReadonlyMap<string, Located>
+  /** What is not checked, such as `email (format email)`. */
+  readonly unchecked: readonly string[]
+  readonly parts: number
+}
+
+/**
+ * Converts a schema of OpenAPI 3.0 or 3.1 to JSON Schema 2020-12. Only keywords that are known pass. `pattern` and `format` are dropped
+ * and named; texts become plain.
+ */
+export class SchemaConverter {
+  private readonly documents: Documents
+  /** In OpenAPI 3.0 whatever stands beside a reference is ignored. */
+  private readonly bareRefs: boolean
+  private refs = new Map<string, Located>()
+  private unchecked = new Set<string>()
+  private parts = 0
+  private base = ''
+
+  constructor(documents: Documents) {
+    this.documents = documents
+    this.bareRefs = String(documents.root['openapi']).startsWith('3.0')
+  }
+
+  /** Throws a `SchemaProblem`. */
+  convert(part: Located, label: string): Converted {
+    this.refs = new Map()
+    this.unchecked = new Set()
+    this.parts = 0
+    this.base = part.base
+    const schema = this.schema(part.value, label)
+    return { schema, refs: this.refs, unchecked: [...this.unchecked], parts: this.parts }
+  }
+
+  private schema(value: unknown, label: string): DataSchema {
+    this.count(1)
+    if (typeof value === 'boolean') return value
+    if (!isJson(value)) throw new SchemaProblem('has a schema that is not an object')
+    const refused = REFUSED.find((keyword) => value[keyword] !== undefined)
+    if (refused) throw new SchemaProblem(`uses ${refused}, which is not supported`)
+    const ref = typeof value['$ref'] === 'string' ? this.reference(value['$ref']) : null
+    if (ref && this.bareRefs) return value['nullable'] === true ? { anyOf: [ref, { type: 'null' }] } : ref
+    const out: [string, unknown][] = [...Object.entries(ref ?? {}), ...this.texts(value), ...this.types(value, label)]
+    out.push(...this.numbers(value, label), ...this.data(value), ...this.forms(value, label))
+    out.push(...this.members(value, label), ...this.elements(value, label))
+    this.count(out.length)
+    return nullable(value, Object.fromEntries(out))
+  }
+
+  private count(parts: number): void {
+    this.parts += parts
+    if (this.parts > MAX_PARTS) throw new SchemaProblem(`has a schema of more than ${MAX_PARTS} parts`)
+  }
+
+  private reference(ref: string): { readonly $ref: string } {
+    const target = this.documents.resolve(ref, { base: this.base })
+    if (!target.ok) throw new SchemaProblem(`has a schema that cannot be read: ${target.error}`)
+    const name = definitionName(target.value.key)
+    this.refs.set(name, target.value)
+    return { $ref: `#/$defs/${name}` }
+  }
+
+  private texts(value: Json): [string, unknown][] {
+    const title = plainTitle(value['title'])
+    const description = plainDescription(value['description'])
+    const out: [string, unknown][] = []
+    if (title !== '') out.push(['title', title])
+    if (description !== '') out.push(['description', description])
+    if (value['deprecated'] === true) out.push(['deprecated', true])
+    return out
+  }
+
+  private types(value: Json, label: string): [string, unknown][] {
+    const { type, format, pattern, contentMediaType, contentEncoding } = value
+    const types = Array.isArray(type) ? type : type === undefined ? [] : [type]
+    const unknown = types.find((one) => !TYPES.includes(String(one)))
+    if (unknown !== undefined) throw new SchemaProblem(`has a schema of the unknown type ${JSON.stringify(unknown)}`)
+    const out: [string, unknown][] = types.length > 0 ? [['type', type]] : []
+    if (typeof pattern === 'string') this.unchecked.add(`${label} (pattern)`)
+    if (format === 'binary') out.push(['contentMediaType', 'application/octet-stream'])
+    else if (format === 'byte' || format === 'base64') out.push(['contentEncoding', 'base64'])
+    else if (typeof format === 'string') this.unchecked.add(`${label} (format ${plainTitle(format)})`)
+    if (typeof contentMediaType === 'string' && format !== 'binary') {
+      out.push(['contentMediaType', plainTitle(contentMediaType)])
+    }
+    if (typeof contentEncoding === 'string' && format !== 'byte') {
+      out.push(['contentEncoding', plainTitle(contentEncoding)])
+    }
+    return out
+  }
+
+  private numbers(value: Json, label: string): [string, unknown][] {
+    const out: [string, unknown][] = []
+    const keep = (keyword: string, number: unknown, valid: boolean) => {
+      if (number === undefined) return
+      if (valid) out.push([keyword, number])
+      else this.unchecked.add(`${label} (invalid ${keyword})`)
+    }
+    for (const keyword of COUNTS) {
+      const number = value[keyword]
+      keep(keyword, number, Number.isSafeInteger(number) && Number(number) >= 0)
+    }
+    for (const [bound, exclusive] of [
+      ['minimum', 'exclusiveMinimum'],
+      ['maximum', 'exclusiveMaximum'],
+    ] as const) {
+      // In OpenAPI 3.0 `exclusiveMinimum: true` changes the meaning of `minimum`.
+      const asBoolean = typeof value[exclusive] === 'boolean'
+      keep(value[exclusive] === true ? exclusive : bound, value[bound], Number.isFinite(value[bound]))
+      if (!asBoolean) keep(exclusive, value[exclusive], Number.isFinite(value[exclusive]))
+    }
+    keep('multipleOf', value['multipleOf'], Number.isFinite(value['multipleOf']) && Number(value['multipleOf']) > 0)
+    if (value['uniqueItems'] === true) out.push(['uniqueItems', true])
+    return out
+  }
+
+  private data(value: Json): [string, unknown][] {
+    const out: [string, unknown][] = []
+    for (const keyword of ['const', 'default'] as const) {
+      if (Object.hasOwn(value, keyword)) out.push([keyword, this.datum(value[keyword])])
+    }
+    if (Array.isArray(value['enum'])) out.push(['enum', value['enum'].map((one) => this.datum(one))])
+    return out
+  }
+
+  /** Data of the document, copied: finite numbers, and no member that is a prototype. */
+  private datum(value: unknown): unknown {
+    this.count(1)
+    if (Array.isArray(value)) return value.map((one) => this.datum(one))
+    if (isJson(value)) {
+      if (Object.hasOwn(value, '__proto__')) throw new SchemaProblem('has data with the member __proto__')
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.datum(one)]))
+    }
+    if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) {
+      return value
+    }
+    throw new SchemaProblem('has data that is not JSON')
+  }
+
+  private forms(value: Json, label: string): [string, unknown][] {
+    const out: [string, unknown][] = []
+    for (const keyword of IN_PLACE_LISTS) {
+      const parts = listOf(value[keyword])
+      if (parts.length === 0) continue
+      // A discriminator is a hint: the forms that it chooses from need not exclude each other.
+      const hinted = keyword === 'oneOf' && isJson(value['discriminator']) && value['anyOf'] === undefined
+      out.push([hinted ? 'anyOf' : keyword, parts.map((part) => this.schema(part, label))])
+    }
+    for (const keyword of IN_PLACE) {
+      if (value[keyword] !== undefined) out.push([keyword, this.schema(value[keyword], label)])
+    }
+    return out
+  }
+
+  private members(value: Json, label: string): [string, unknown][] {
+    const out: [string, unknown][] = []
+    const properties = this.named(value['properties'], (part) => !(isJson(part) && part['readOnly'] === true))
+    if (properties) out.push(['properties', properties])
+    const hidden = readOnlyNames(value)
+    const required = plainNames(value['required']).filter((name) => !hidden.has(name))
+    if (required.length > 0) out.push(['required', required])
+    const dependent = this.named(value['dependentSchemas'], () => true)
+    if (dependent) out.push(['dependentSchemas', dependent])
+    if (isJson(value['dependentRequired'])) {
+      const entries = Object.entries(value['dependentRequired']).filter(([name]) => isName(name))
+      out.push(['dependentRequired', Object.fromEntries(entries.map(([name, needed]) => [name, plainNames(needed)]))])
+      this.count(entries.length)
+    }
+    this.count(required.length)
+    return [...out, ...this.patternMembers(value, label)]
+  }
+
+  /** Names that follow a pattern: no pattern is run, so any name may have their form. */
+  private patternMembers(value: Json, label: string): [string, unknown][] {
+    const forms = isJson(value['patternProperties']) ? Object.values(value['patternProperties']) : []
+    if (forms.length === 0) return []
+    this.unchecked.add(`${label} (names of members)`)
+    const { additionalProperties } = value
+    const others = additionalProperties === undefined || additionalProperties === false ? [] : [additionalProperties]
+    return [['additionalProperties', { anyOf: [...forms, ...others].map((form) => this.schema(form, label)) }]]
+  }
+
+  private elements(value: Json, label: string): [string, unknown][] {
+    const out: [string, unknown][] = []
+    for (const keyword of VALUES) {
+      const part = value[keyword]
+      if (part === undefined || (keyword === 'items' && Array.isArray(part))) continue
+      if (keyword === 'additionalProperties' && isJson(value['patternProperties'])) continue
+      out.push([keyword, this.schema(part, label)])
+    }
+    const prefix = Array.isArray(value['items']) ? value['items'] : listOf(value['prefixItems'])
+    if (prefix.length > 0) out.push(['prefixItems', prefix.map((part) => this.schema(part, label))])
+    return out
+  }
+
+  private named(value: unknown, keep: (part: unknown) => boolean): Json | null {
+    if (!isJson(value)) return null
+    const entries = Object.entries(value).filter(([, part]) => keep(part))
+    this.count(entries.length)
+    const bad = entries.find(([name]) => !isName(name))
+    if (bad) throw new SchemaProblem(`declares a member with a name that is not allowed: ${shownMember(bad[0])}`)
+    return Object.fromEntries(entries.map(([name, part]) => [name, this.schema(part, name)]))
+  }
+}
+
+/** The name of a target in `$defs`: the same in every import, whatever else is imported. */
+export function definitionName(key: string): string {
+  const last = key.split('/').at(-1) ?? ''
+  const plain = last.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 60)
+  if (key === `#/components/schemas/${plain}` && plain !== '__proto__') return plain
+  return `${plain.replace(/^_+/, '')}_${createHash('sha256').update(key).digest('hex').slice(0, 6)}`
+}
+
+function nullable(value: Json, schema: Json): DataSchema {
+  if (value['nullable'] !== true) return schema
+  const { type } = schema
+  if (typeof type === 'string' && type !== 'null') return { ...schema, type: [type, 'null'] }
+  if (type === undefined && (schema['$ref'] || schema['allOf'] || schema['anyOf'] || schema['oneOf'])) {
+    return { anyOf: [schema, { type: 'null' }] }
+  }
+  return schema
+}
+
+/** Members that only answers have. */
+function readOnlyNames(value: Json): ReadonlySet<string> {
+  const inPlace = [value, ...listOf(value['allOf']).filter(isJson)]
+  const properties = inPlace.flatMap((part) => (isJson(part['properties']) ? Object.entries(part['properties']) : []))
+  return new Set(properties.filter(([, part]) => isJson(part) && part['readOnly'] === true).map(([name]) => name))
+}
+
+function plainNames(value: unknown): string[] {
+  return listOf(value).filter((name): name is string => typeof name === 'string' && isName(name))
+}
+
+function isName(name: string): boolean {
+  return name !== '__proto__' && name.length <= MAX_NAME && isPlainLine(name)
+}
+
+function shownMember(name: string): string {
+  return JSON.stringify(name.slice(0, 60)).replace(/[^\x20-\x7e]/g, '?')
+}

@@ -1,0 +1,15 @@
+import type { ImportedDocument, ImportProblem } from '../../core/apis/imported'
+import type { Result } from '../../core/result'
+import type { PlainOptions } from './import-document'
+
+/** What the importing process is told. */
+export type ToImporter =
+  | { readonly kind: 'import'; readonly text: string; readonly options: PlainOptions; readonly fetches: boolean }
+  | { readonly kind: 'fetched'; readonly url: string; readonly text: Result<string, string> }
+
+/** What it tells. The document is JSON, whose own member `__proto__` is data like any other. */
+export type FromImporter =
+  | { readonly kind: 'fetch'; readonly url: string }
+  | { readonly kind: 'done'; readonly json: string }
+
+export type ImportResult = Result<ImportedDocument, ImportProblem>

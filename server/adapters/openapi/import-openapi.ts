@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises'
+import type { ImportDocument, ImportOptions } from '../../core/apis/imported'
+import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
+import { err, ok, type Result } from '../../core/result'
+import type { LoadExternal } from './documents'
+import { importDocument } from './import-document'
+import type { FromImporter, ImportResult, ToImporter } from './import-messages'
+import { MAX_DOCUMENT_BYTES } from './read-document'
+
+/** Documents up to this size are imported in the serving process: they take a few milliseconds. */
+const MAX_SERVED_BYTES = 64 * 1024
+const FETCH_TIMEOUT_MS = 10_000
+const MAX_FETCHED_BYTES = 50 * 1024 * 1024
+const PAGE_BYTES = 4096
+const LOOK_MS = 25
+
+export interface ImportLimits {
+  readonly timeoutMs: number
+  readonly maxMemoryBytes: number
+}
+
+const LIMITS: ImportLimits = { timeoutMs: 60_000, maxMemoryBytes: 1024 * 1024 * 1024 }
+
+/** Imports an OpenAPI document. Large documents, and those that fetch others, are read by a child process with limits. */
+export const importOpenApi: ImportDocument = (text, options) => importWithin(LIMITS, text, options)
+
+/** `importOpenApi` with other limits. */
+export async function importWithin(limits: ImportLimits, text: string, options: ImportOptions): Promise<ImportResult> {
+  const { only, origin, fetchExternal } = options
+  const plain = { ...(only && { only }), ...(origin !== undefined && { origin }) }
+  const bytes = Buffer.byteLength(text)
+  if (bytes > MAX_DOCUMENT_BYTES) {
+    return err({ message: `The document is larger than ${MAX_DOCUMENT_BYTES / 1024 / 1024} MB.` })
+  }
+  if (bytes <= MAX_SERVED_BYTES && !fetchExternal) return importDocument(text, plain, null)
+  const load = fetchExternal ? loader(fetchExternal) : null
+  return new ImportProcess(limits, load).run({ kind: 'import', text, options: plain, fetches: load !== null })
+}
+
+/** Fetches other documents, up to a size in all. */
+function loader(fetch: OutboundFetch): LoadExternal {
+  let left = MAX_FETCHED_BYTES
+  return async (url) => {
+    const { origin } = new URL(url)
+    const answer = await fetch({
+      url,
+      timeoutMs: FETCH_TIMEOUT_MS,
+      maxBytes: Math.min(left, MAX_DOCUMENT_BYTES),
+      maxRedirects: 3,
+      mayVisit: (next) => next.origin === origin,
+    })
+    if (!answer.ok) return err(`could not be fetched (${answer.error.kind})`)
+    if (answer.value.status !== 200) return err(`could not be fetched (status ${answer.value.status})`)
+    left -= answer.value.body.byteLength
+    return left > 0 ? ok(new TextDecoder().decode(answer.value.body)) : err('is too large together with the others')
+  }
+}
+
+/** One import in a process of its own, which is ended when it is done, or takes more than its limits. */
+class ImportProcess {
+  private readonly limits: ImportLimits
+  private readonly load: LoadExternal | null
+  private readonly result = Promise.withResolvers<ImportResult>()
+
+  constructor(limits: ImportLimits, load: LoadExternal | null) {
+    this.limits = limits
+    this.load = load
+  }
+
+  async run(message: ToImporter): Promise<ImportResult> {
+    const child = Bun.spawn([process.execPath, new URL('./import-process.ts', import.meta.url).pathname], {
+      stdio: ['ignore', 'ignore', 'ignore'],
+      serialization: 'advanced',
+      ipc: (said: FromImporter) => this.heard(child, said),
+      onExit: () => this.giveUp('could not be read: it crashed the importer'),
+    })
+    const { timeoutMs, maxMemoryBytes } = this.limits
+    const deadline = setTimeout(() => this.giveUp(`takes longer than ${timeoutMs / 1000} s to read`), timeoutMs)
+    const look = setInterval(() => {
+      void memoryOf(child.pid).then((bytes) => {
+        if (bytes > maxMemoryBytes) {
+          this.giveUp(`takes more than ${maxMemoryBytes / 1024 / 1024} MB of memory to read: choose a smaller document`)
+        }
+      })
+    }, LOOK_MS)
+    try {
+      child.send(message)
+      return await this.result.promise
+    } finally {
+      clearTimeout(deadline)
+      clearInterval(look)
+      child.kill('SIGKILL')
+    }
+  }
+
+  private heard(child: Bun.Subprocess, said: FromImporter): void {
+    if (said.kind === 'done') {
+      this.result.resolve(JSON.parse(said.json))
+      return
+    }
+    const { url } = said
+    void (this.load?.(url) ?? Promise.resolve(err('is not fetched here')))
+      .catch((error: unknown): Result<string, string> => err(`could not be fetched (${String(error)})`))
+      .then((text) => {
+        if (child.exitCode === null && !child.killed) child.send({ kind: 'fetched', url, text } satisfies ToImporter)
+      })
+  }
+
+  private giveUp(problem: string): void {
+    this.result.resolve(err({ message: `The document ${problem}.` }))
+  }
+}
+
+/** Resident memory of a process; 0 when it ended, or where the system does not tell. */
+async function memoryOf(pid: number): Promise<number> {
+  if (process.platform !== 'linux') return 0
+  const pages = (await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '')).split(' ')[1]
+  return Number(pages ?? 0) * PAGE_BYTES
+}

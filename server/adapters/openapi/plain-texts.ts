@@ -1,0 +1,31 @@
+import { printable, shownName } from '../../core/plain-text'
+
+const MAX_TITLE = 100
+const MAX_DESCRIPTION = 1_000
+/** What is looked at of a text at most, before markup is removed. */
+const MAX_READ = 20_000
+
+/** A title of a stranger as plain text on one line. */
+export function plainTitle(value: unknown): string {
+  return typeof value === 'string' ? shownName(withoutTags(value.slice(0, MAX_READ)), MAX_TITLE) : ''
+}
+
+/** A description of a stranger as plain text. Line breaks stay. */
+export function plainDescription(value: unknown): string {
+  if (typeof value !== 'string') return ''
+  const plain = printable(withoutTags(value.slice(0, MAX_READ)).replaceAll(/\r\n?/g, '\n'))
+    .replaceAll(/[^\S\n]+/g, ' ')
+    .replaceAll(/ ?\n ?/g, '\n')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim()
+  const chars = [...plain]
+  return chars.length > MAX_DESCRIPTION ? `${chars.slice(0, MAX_DESCRIPTION - 1).join('')}…` : plain
+}
+
+/** Text without HTML: what remains cannot be read as a tag, even by a reader that decodes nothing. */
+function withoutTags(text: string): string {
+  return text
+    .replaceAll(/<!--[\s\S]*?(?:-->|$)/g, ' ')
+    .replaceAll(/<[a-z/!?][^<>]*>/gi, ' ')
+    .replaceAll(/<+(?=[a-z/!?])/gi, '')
+}

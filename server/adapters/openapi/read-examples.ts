@@ -1,0 +1,82 @@
+import type { ApiExample, ApiParameter } from '../../core/apis/api'
+import { isJson, type Json } from '../../core/json'
+import { isPlainText } from '../../core/plain-text'
+import type { Documents, Located } from './documents'
+import { plainTitle } from './plain-texts'
+import { chosen } from './read-body'
+
+const MAX_EXAMPLES = 3
+const MAX_CHARACTERS = 4_000
+
+/** Reads examples of calls. One that is too long, or holds characters that hide, is left out. */
+export class ExampleReader {
+  private readonly documents: Documents
+
+  constructor(documents: Documents) {
+    this.documents = documents
+  }
+
+  /** One example per example of the body; parameters have their first one. Without a value for each required one there is none. */
+  read(parameters: readonly ApiParameter[], declared: readonly Located[], body: Located): ApiExample[] {
+    const values: Record<string, unknown> = {}
+    for (const located of declared) {
+      const followed = this.documents.follow(located)
+      const part = followed.ok && isJson(followed.value.value) ? followed.value : null
+      const parameter = part && isJson(part.value) ? parameters.find((one) => isOf(one, part.value)) : undefined
+      const value = part && parameter && this.values(part)[0]
+      if (parameter && value && !Object.hasOwn(values, parameter.name)) values[parameter.name] = value.value
+    }
+    if (parameters.some(({ name, required }) => required && !Object.hasOwn(values, name))) return []
+    const bodies = this.bodies(body)
+    const examples = bodies.length > 0 ? bodies : [{ title: '', value: undefined }]
+    return examples
+      .map(({ title, value }) => ({
+        title: title || 'Example',
+        input: value === undefined ? values : { ...values, body: value },
+      }))
+      .filter(({ input }) => Object.keys(input).length > 0 && isShowable(input))
+      .slice(0, MAX_EXAMPLES)
+  }
+
+  private bodies(declared: Located): { readonly title: string; readonly value: unknown }[] {
+    const followed = declared.value === undefined ? null : this.documents.follow(declared)
+    if (!followed?.ok || !isJson(followed.value.value) || !isJson(followed.value.value['content'])) return []
+    const found = chosen(followed.value.value['content'])
+    return found ? this.values({ ...followed.value, value: found.media }) : []
+  }
+
+  /** The examples of a parameter or a content type, or of its schema. */
+  private values(part: Located): { readonly title: string; readonly value: unknown }[] {
+    if (!isJson(part.value)) return []
+    const { example, examples, schema } = part.value
+    if (example !== undefined) return [{ title: '', value: example }]
+    if (isJson(examples)) {
+      return Object.entries(examples)
+        .slice(0, MAX_EXAMPLES)
+        .flatMap(([name, one]) => {
+          const followed = this.documents.follow({ ...part, value: one })
+          const named = followed.ok && isJson(followed.value.value) ? followed.value.value : null
+          if (named?.['value'] === undefined) return []
+          return [{ title: plainTitle(named['summary']) || plainTitle(name), value: named['value'] }]
+        })
+    }
+    const inner = isJson(schema) ? this.documents.follow({ ...part, value: schema }) : null
+    const described = inner?.ok && isJson(inner.value.value) ? inner.value.value : null
+    const value = described ? ownExample(described) : undefined
+    return value === undefined ? [] : [{ title: '', value }]
+  }
+}
+
+function ownExample({ example, examples, default: fallback }: Json): unknown {
+  return example ?? (Array.isArray(examples) ? examples[0] : undefined) ?? fallback
+}
+
+function isOf(parameter: ApiParameter, declared: unknown): boolean {
+  return isJson(declared) && declared['name'] === parameter.name && declared['in'] === parameter.in
+}
+
+function isShowable(input: Json): boolean {
+  const text = JSON.stringify(input)
+  // What JSON escapes is as hidden as what it does not.
+  return text.length <= MAX_CHARACTERS && isPlainText(text) && !/\\u[0-9a-f]{4}|__proto__/i.test(text)
+}

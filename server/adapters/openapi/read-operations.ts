@@ -1,0 +1,203 @@
+import { API_METHODS, type ApiMethod } from '../../core/apis/api'
+import { templateProblem } from '../../core/apis/api-routes'
+import type { ImportedOperation, RefusedPart } from '../../core/apis/imported'
+import { isJson, type Json, listOf } from '../../core/json'
+import { err, ok, type Result } from '../../core/result'
+import type { Documents, Located } from './documents'
+import { mayGoDown } from './header-names'
+import { operationIds } from './operation-ids'
+import { listed, OperationNotes, shownPart } from './operation-notes'
+import { plainDescription, plainTitle } from './plain-texts'
+import { BodyReader } from './read-body'
+import { ExampleReader } from './read-examples'
+import { ParameterReader } from './read-parameters'
+import { serverUrls } from './read-servers'
+import { SchemaReader } from './schema-reader'
+
+const MAX_OPERATIONS = 5_000
+const MAX_HEADERS_DOWN = 30
+const MAX_PATH = 500
+const NOT_SOLD = ['head', 'options', 'trace', 'query']
+
+/** An operation as it stands in the document. */
+interface Place {
+  readonly method: ApiMethod
+  readonly path: string
+  readonly item: Located
+  readonly operation: Located
+  readonly operationId: unknown
+}
+
+export interface ReadOperations {
+  readonly operations: readonly ImportedOperation[]
+  readonly refused: readonly RefusedPart[]
+  readonly notices: readonly string[]
+}
+
+/** Reads the operations of a document, or those named by `only`. The error is a sentence about the whole document. */
+export function readOperations(
+  documents: Documents,
+  only: readonly string[] | undefined,
+): Result<ReadOperations, string> {
+  const refused: RefusedPart[] = []
+  const notices: string[] = []
+  const places = placesOf(documents, refused, notices)
+  if (places.length > MAX_OPERATIONS) return err(`The document has more than ${MAX_OPERATIONS} operations.`)
+  const ids = operationIds(places)
+  const reader = new OperationReader(documents)
+  const operations: ImportedOperation[] = []
+  const shapes = new Map<string, string>()
+  const wanted = only && new Set(only)
+  const missing = new Set(only)
+  for (const [i, place] of places.entries()) {
+    const id = ids[i] ?? ''
+    const name = `${place.method} ${place.path}`
+    const keys = [name, id, String(place.operationId)]
+    if (wanted && !keys.some((key) => wanted.has(key))) continue
+    for (const key of keys) missing.delete(key)
+    const shape = `${place.method} ${place.path.replace(/\{[^{}]+\}/g, '{}')}`
+    const notes = new OperationNotes(shownPart(name))
+    const other = shapes.get(shape)
+    const read = other === undefined ? reader.read(place, id, notes) : err(`is the same request as ${shownPart(other)}`)
+    if (!read.ok) {
+      refused.push({ name: shownPart(name), reason: read.error })
+      continue
+    }
+    shapes.set(shape, name)
+    operations.push(read.value)
+    notices.push(...notes.all)
+  }
+  for (const name of missing) refused.push({ name: shownPart(name), reason: 'is not in the document' })
+  return ok({ operations, refused, notices })
+}
+
+/** All operations of the methods that are sold. */
+function placesOf(documents: Documents, refused: RefusedPart[], notices: string[]): Place[] {
+  const { start } = documents
+  const paths = documents.follow({ ...start, value: documents.root['paths'] ?? {} })
+  const places: Place[] = []
+  const dropped: string[] = []
+  for (const [path, value] of paths.ok && isJson(paths.value.value) ? Object.entries(paths.value.value) : []) {
+    if (path.startsWith('x-')) continue
+    const item = documents.follow({ ...start, value })
+    const problem = item.ok ? (isJson(item.value.value) ? pathProblem(path) : 'is not an object') : item.error
+    if (problem !== null || !item.ok || !isJson(item.value.value)) {
+      refused.push({ name: shownPart(path), reason: problem ?? 'cannot be read' })
+      continue
+    }
+    for (const [key, operation] of Object.entries(item.value.value)) {
+      if (NOT_SOLD.includes(key)) dropped.push(`${key.toUpperCase()} ${path}`)
+      const method = API_METHODS.find((one) => one.toLowerCase() === key)
+      if (!method) continue
+      const operationId = isJson(operation) ? operation['operationId'] : undefined
+      places.push({ method, path, item: item.value, operation: { ...item.value, value: operation }, operationId })
+    }
+  }
+  if (dropped.length > 0) {
+    notices.push(`HEAD, OPTIONS, TRACE and QUERY are not sold. These are left out: ${listed(dropped)}.`)
+  }
+  return places
+}
+
+function pathProblem(path: string): string | null {
+  return path.length > MAX_PATH ? `is longer than ${MAX_PATH} characters` : templateProblem(path)
+}
+
+class OperationReader {
+  private readonly documents: Documents
+  private readonly servers: readonly string[]
+  private readonly secrets: ReadonlySet<string>
+  private readonly parameters: ParameterReader
+  private readonly bodies: BodyReader
+  private readonly examples: ExampleReader
+
+  constructor(documents: Documents) {
+    const schemas = new SchemaReader(documents)
+    this.documents = documents
+    this.servers = serverUrls(documents.root['servers'], documents.start.base)
+    this.secrets = authenticating(documents)
+    this.parameters = new ParameterReader(documents, schemas)
+    this.bodies = new BodyReader(documents, schemas)
+    this.examples = new ExampleReader(documents)
+  }
+
+  /** The error follows the operation's name. */
+  read({ method, path, item, operation }: Place, id: string, notes: OperationNotes): Result<ImportedOperation, string> {
+    const declared = operation.value
+    if (!isJson(declared)) return err('is not an object')
+    const of = isJson(item.value) ? item.value : {}
+    const elsewhere = this.otherServer(declared['servers'] ?? of['servers'])
+    if (elsewhere !== null) return err(elsewhere)
+    const parts = [...listOf(declared['parameters']), ...listOf(of['parameters'])]
+    const located = parts.map((value) => ({ ...operation, value }))
+    const parameters = this.parameters.read(path, located, this.secrets, notes)
+    if (!parameters.ok) return parameters
+    const requestBody = { ...operation, value: declared['requestBody'] }
+    const body = this.body(method, requestBody, notes)
+    if (!body.ok) return body
+    if (isJson(declared['callbacks'])) notes.add('Its callbacks are ignored.')
+    return ok({
+      id,
+      method,
+      path,
+      title:
+        plainTitle(declared['summary']) || plainTitle(of['summary']) || `${method} ${shownPart(path)}`.slice(0, 100),
+      description: plainDescription(declared['description'] ?? of['description']),
+      parameters: parameters.value,
+      body: body.value,
+      effect: method === 'GET' ? 'read' : 'write',
+      ...this.answer(operation, declared),
+      examples: this.examples.read(
+        parameters.value,
+        located,
+        body.value ? requestBody : { ...operation, value: undefined },
+      ),
+    })
+  }
+
+  private body(method: ApiMethod, requestBody: Located, notes: OperationNotes): ReturnType<BodyReader['read']> {
+    if (method !== 'GET' || requestBody.value === undefined) return this.bodies.read(requestBody, notes)
+    const required = isJson(requestBody.value) && requestBody.value['required'] === true
+    if (required) return err('needs a body, which a GET request does not have')
+    notes.add('Its body is left out: a GET request has none.')
+    return ok(null)
+  }
+
+  private otherServer(servers: unknown): string | null {
+    if (!Array.isArray(servers) || servers.length === 0) return null
+    const urls = serverUrls(servers, this.documents.start.base)
+    const same = urls.length > 0 && urls.some((url) => this.servers.includes(url))
+    return same ? null : `is served elsewhere than the rest: ${listed(urls) || 'at an unknown place'}`
+  }
+
+  private answer(operation: Located, { responses }: Json): Pick<ImportedOperation, 'answer' | 'headersDown'> {
+    const names = new Set<string>()
+    let streams = false
+    for (const [status, value] of isJson(responses) ? Object.entries(responses) : []) {
+      if (!/^2..$/.test(status)) continue
+      const response = this.documents.follow({ ...operation, value })
+      if (!response.ok || !isJson(response.value.value)) continue
+      const { headers, content } = response.value.value
+      for (const name of isJson(headers) ? Object.keys(headers) : []) {
+        if (mayGoDown(name) && names.size < MAX_HEADERS_DOWN) names.add(name.toLowerCase())
+      }
+      const types = isJson(content) ? Object.keys(content) : []
+      streams ||= types.length > 0 && types.every((type) => type.startsWith('text/event-stream'))
+    }
+    return { answer: streams ? 'stream' : 'whole', headersDown: [...names] }
+  }
+}
+
+/** The parameters by which the document authenticates, as `in name`. */
+function authenticating(documents: Documents): ReadonlySet<string> {
+  const { components } = documents.root
+  const schemes = isJson(components) && isJson(components['securitySchemes']) ? components['securitySchemes'] : {}
+  const keys = Object.values(schemes).flatMap((value) => {
+    const followed = documents.follow({ ...documents.start, value })
+    const scheme = followed.ok && isJson(followed.value.value) ? followed.value.value : {}
+    const { type, in: place, name } = scheme
+    if (type !== 'apiKey' || typeof name !== 'string') return []
+    return [`${place} ${place === 'header' ? name.toLowerCase() : name}`]
+  })
+  return new Set(keys)
+}

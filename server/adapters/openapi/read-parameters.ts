@@ -1,0 +1,187 @@
+import type { ApiParameter, DataSchema } from '../../core/apis/api'
+import { pathParameters } from '../../core/apis/api-routes'
+import { isJson, type Json, listOf } from '../../core/json'
+import { isPlainLine } from '../../core/plain-text'
+import { err, ok, type Result } from '../../core/result'
+import type { Documents, Located } from './documents'
+import { mayGoUp } from './header-names'
+import { type OperationNotes, shownPart } from './operation-notes'
+import { plainDescription } from './plain-texts'
+import type { SchemaReader } from './schema-reader'
+
+const MAX_PARAMETERS = 200
+const MAX_NAME = 100
+const STYLES = {
+  path: ['simple'],
+  header: ['simple'],
+  query: ['form', 'deepObject', 'spaceDelimited', 'pipeDelimited'],
+} as const
+
+type Place = ApiParameter['in']
+type Style = ApiParameter['style']
+
+/** Reads the parameters of operations: those of the path and those of the operation, which come first. */
+export class ParameterReader {
+  private readonly documents: Documents
+  private readonly schemas: SchemaReader
+
+  constructor(documents: Documents, schemas: SchemaReader) {
+    this.documents = documents
+    this.schemas = schemas
+  }
+
+  /**
+   * An error says why the operation cannot be sold: a required parameter is not supported. Optional ones are left out, which the notes
+   * say. `secrets` names parameters that authenticate: they are never the caller's.
+   */
+  read(
+    path: string,
+    declared: readonly Located[],
+    secrets: ReadonlySet<string>,
+    notes: OperationNotes,
+  ): Result<readonly ApiParameter[], string> {
+    const found = new Map<string, ApiParameter>()
+    const seen = new Set<string>()
+    if (declared.length > MAX_PARAMETERS) return err(`has more than ${MAX_PARAMETERS} parameters`)
+    for (const located of declared) {
+      const followed = this.documents.follow(located)
+      if (!followed.ok) return err(`has a parameter that cannot be read: ${followed.error}`)
+      const parameter = followed.value
+      if (!isJson(parameter.value)) return err('has a parameter that is not an object')
+      const name = String(parameter.value['name'])
+      const key = `${parameter.value['in']} ${parameter.value['in'] === 'header' ? name.toLowerCase() : name}`
+      if (seen.has(key)) continue
+      seen.add(key)
+      const label = `parameter ${shownPart(name)}`
+      const dropped = leftOut(path, parameter.value, secrets)
+      if (dropped !== null) {
+        notes.add(`The ${label} is left out: ${dropped}.`)
+        continue
+      }
+      const read = this.one(parameter, parameter.value, notes)
+      if (read.ok) found.set(key, read.value)
+      else if (parameter.value['required'] === true) return err(`needs the ${label}, which ${read.error}`)
+      else notes.add(`The ${label} is left out: it ${read.error}.`)
+    }
+    return this.complete(path, found, notes)
+  }
+
+  /** Adds the parameters of the template that are not declared. */
+  private complete(
+    path: string,
+    found: ReadonlyMap<string, ApiParameter>,
+    notes: OperationNotes,
+  ): Result<readonly ApiParameter[], string> {
+    const all = [...found.values()]
+    for (const name of pathParameters(path)) {
+      if (found.has(`path ${name}`)) continue
+      if (!isPlainName(name)) return err(`has a path parameter with a name that is not allowed: ${shownPart(name)}`)
+      notes.add(`The path parameter ${shownPart(name)} is not declared, and is taken for a string.`)
+      all.push({ ...PATH_TEXT, name })
+    }
+    return ok(all)
+  }
+
+  private one(part: Located, parameter: Json, notes: OperationNotes): Result<ApiParameter, string> {
+    const { name, in: place } = parameter
+    if (place !== 'path' && place !== 'query' && place !== 'header') {
+      return err(place === 'cookie' ? 'is sent as a cookie' : `is sent in an unknown place`)
+    }
+    if (typeof name !== 'string' || !isPlainName(name)) return err('has a name that is not allowed')
+    if (parameter['allowReserved'] === true) return err('uses allowReserved')
+    const written = isJson(parameter['content'])
+      ? this.contentSchema(part, parameter['content'], { name, place }, notes)
+      : this.styledSchema(part, parameter, place, notes)
+    if (!written.ok) return written
+    const { schema } = written.value
+    const bounded = boundedDefault(schema)
+    return ok({
+      name,
+      in: place,
+      required: place === 'path' || parameter['required'] === true,
+      description: plainDescription(parameter['description']),
+      ...written.value,
+      ...(bounded !== null && place !== 'path' && { default: bounded }),
+    })
+  }
+
+  private styledSchema(
+    part: Located,
+    parameter: Json,
+    place: Place,
+    notes: OperationNotes,
+  ): Result<Pick<ApiParameter, 'schema' | 'style' | 'explode'>, string> {
+    const style = parameter['style'] ?? (place === 'query' ? 'form' : 'simple')
+    const known: readonly Style[] = STYLES[place]
+    const supported = known.find((one) => one === style)
+    if (!supported) return err(`has the style ${shownPart(String(style))}, which is not supported in a ${place}`)
+    const read = this.schemas.read({ ...part, value: parameter['schema'] ?? {} }, String(parameter['name']))
+    if (!read.ok) return read
+    notes.notChecked(read.value.unchecked)
+    notes.anyMembers(read.value.open)
+    const explode = parameter['explode']
+    return ok({
+      schema: read.value.schema,
+      style: supported,
+      explode: typeof explode === 'boolean' ? explode : supported === 'form',
+    })
+  }
+
+  /** A parameter whose text is JSON. */
+  private contentSchema(
+    part: Located,
+    content: Json,
+    { name, place }: { readonly name: string; readonly place: Place },
+    notes: OperationNotes,
+  ): Result<Pick<ApiParameter, 'schema' | 'style' | 'explode'>, string> {
+    const types = Object.keys(content)
+    const media = content['application/json']
+    if (types.length !== 1 || !isJson(media)) {
+      return err(`has content of ${shownPart(types.join(', ')) || 'no type'}, of which only JSON is supported`)
+    }
+    const read = this.schemas.read({ ...part, value: media['schema'] ?? {} }, name)
+    if (!read.ok) return read
+    notes.notChecked(read.value.unchecked)
+    notes.anyMembers(read.value.open)
+    const { schema } = read.value
+    const { $defs, ...inner }: Json = isJson(schema) ? schema : {}
+    const contentSchema = isJson(schema) ? inner : schema
+    const text = { type: 'string', contentMediaType: 'application/json', contentSchema }
+    const style = place === 'query' ? 'form' : 'simple'
+    return ok({ schema: $defs ? { ...text, $defs } : text, style, explode: false })
+  }
+}
+
+const PATH_TEXT = {
+  in: 'path',
+  required: true,
+  description: '',
+  schema: { type: 'string' },
+  style: 'simple',
+  explode: false,
+} as const
+
+/** Why a parameter is not the caller's to send, or null. */
+function leftOut(path: string, parameter: Json, secrets: ReadonlySet<string>): string | null {
+  const { name, in: place } = parameter
+  if (typeof name !== 'string') return null
+  if (place === 'header' && !mayGoUp(name)) return 'the gateway decides on this header'
+  if (place === 'path' && !pathParameters(path).includes(name)) return 'the path does not have it'
+  if (secrets.has(`${place} ${place === 'header' ? name.toLowerCase() : name}`)) {
+    return 'it authenticates, which the gateway does'
+  }
+  return null
+}
+
+function isPlainName(name: string): boolean {
+  return name !== '' && name !== '__proto__' && name.length <= MAX_NAME && isPlainLine(name)
+}
+
+/** The default of an integer that has a minimum and a maximum: a price may take its maximum from it, so it is always sent. */
+function boundedDefault(schema: DataSchema): number | null {
+  if (!isJson(schema)) return null
+  const { type, minimum, maximum, default: value } = schema
+  const types = typeof type === 'string' ? [type] : listOf(type)
+  if (!types.includes('integer') || typeof minimum !== 'number' || typeof maximum !== 'number') return null
+  return Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum ? Number(value) : null
+}

@@ -1,0 +1,430 @@
+import { describe, expect, test } from 'bun:test'
+import { importOpenApi } from '../../../server/adapters/openapi/import-openapi'
+import type { ImportedDocument, ImportedOperation, ImportOptions } from '../../../server/core/apis/imported'
+import type { OutboundFetch } from '../../../server/core/outbound/outbound-fetch'
+import { err, ok } from '../../../server/core/result'
+
+type Part = Readonly<Record<string, unknown>>
+
+function weather(paths: Part, more: Part = {}): string {
+  const info = { title: 'Weather', description: 'Forecasts.', version: '1' }
+  return JSON.stringify({
+    openapi: '3.1.0',
+    info,
+    servers: [{ url: 'https://api.weather.example/v1' }],
+    paths,
+    ...more,
+  })
+}
+
+async function imported(text: string, options: ImportOptions = {}): Promise<ImportedDocument> {
+  const result = await importOpenApi(text, options)
+  if (!result.ok) throw new Error(result.error.message)
+  return result.value
+}
+
+async function operation(
+  declared: Part,
+  more: Part = {},
+  path = '/forecast',
+  method = 'get',
+): Promise<ImportedOperation> {
+  const { operations, refused } = await imported(weather({ [path]: { [method]: declared } }, more))
+  const [first] = operations
+  if (!first) throw new Error(JSON.stringify(refused))
+  return first
+}
+
+async function refusal(declared: Part, method = 'get'): Promise<string | undefined> {
+  const { refused, operations } = await imported(weather({ '/forecast': { [method]: declared } }))
+  expect(operations).toEqual([])
+  return refused[0]?.reason
+}
+
+async function problem(text: string, options: ImportOptions = {}): Promise<string> {
+  const result = await importOpenApi(text, options)
+  return result.ok ? 'imported' : result.error.message
+}
+
+const inQuery = (name: string, more: Part = {}) => ({ name, in: 'query', schema: { type: 'string' }, ...more })
+const jsonBody = (schema: Part, more: Part = {}) => ({
+  requestBody: { required: true, content: { 'application/json': { schema, ...more } } },
+})
+
+describe('a document', () => {
+  test('becomes operations with their parameters, bodies, examples and response headers', async () => {
+    const document = await imported(
+      weather({
+        '/cities/{city}/forecast': {
+          parameters: [{ name: 'city', in: 'path', required: true, schema: { type: 'string' }, example: 'Bern' }],
+          get: {
+            operationId: 'getForecast',
+            summary: 'Forecast',
+            description: 'The next days.',
+            parameters: [
+              {
+                ...inQuery('days'),
+                description: 'How many.',
+                schema: { type: 'integer', minimum: 1, maximum: 14, default: 7 },
+              },
+              { name: 'X-Units', in: 'header', schema: { enum: ['si', 'us'] } },
+            ],
+            responses: { '200': { description: 'ok', headers: { 'X-Model': {}, 'Set-Cookie': {}, ETag: {} } } },
+          },
+        },
+      }),
+    )
+    expect(document).toEqual({
+      title: 'Weather',
+      description: 'Forecasts.',
+      servers: ['https://api.weather.example/v1'],
+      operations: [
+        {
+          id: 'getForecast',
+          method: 'GET',
+          path: '/cities/{city}/forecast',
+          title: 'Forecast',
+          description: 'The next days.',
+          parameters: [
+            {
+              name: 'days',
+              in: 'query',
+              required: false,
+              description: 'How many.',
+              schema: { type: 'integer', minimum: 1, maximum: 14, default: 7 },
+              style: 'form',
+              explode: true,
+              default: 7,
+            },
+            {
+              name: 'X-Units',
+              in: 'header',
+              required: false,
+              description: '',
+              schema: { enum: ['si', 'us'] },
+              style: 'simple',
+              explode: false,
+            },
+            {
+              name: 'city',
+              in: 'path',
+              required: true,
+              description: '',
+              schema: { type: 'string' },
+              style: 'simple',
+              explode: false,
+            },
+          ],
+          body: null,
+          effect: 'read',
+          answer: 'whole',
+          headersDown: ['x-model'],
+          examples: [{ title: 'Example', input: { days: 7, city: 'Bern' } }],
+        },
+      ],
+      refused: [],
+      notices: [],
+    })
+  })
+
+  test('may be YAML, with aliases', async () => {
+    const yaml = `
+openapi: 3.0.3
+info: { title: Weather, version: '1' }
+paths:
+  /forecast:
+    get:
+      parameters:
+        - &days { name: days, in: query, schema: { type: integer } }
+    post:
+      parameters: [*days]
+`
+    const { operations } = await imported(yaml)
+    expect(operations.map(({ method, parameters }) => [method, parameters[0]?.name])).toEqual([
+      ['GET', 'days'],
+      ['POST', 'days'],
+    ])
+  })
+
+  test('is imported in part where operations are chosen, and names that it lacks are refused', async () => {
+    const text = weather({ '/a': { get: { operationId: 'readA' } }, '/b': { get: {}, post: {} } })
+    const { operations, refused } = await imported(text, { only: ['readA', 'POST /b', 'GET /c'] })
+    expect(operations.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /a', 'POST /b'])
+    expect(refused).toEqual([{ name: 'GET /c', reason: 'is not in the document' }])
+  })
+
+  test('of another version, or of another kind, is refused by name', async () => {
+    expect(await problem('{"swagger":"2.0"}')).toContain('version 2.0')
+    expect(await problem('{"openapi":"4.0.0"}')).toContain('version 4.0.0')
+    expect(await problem('{"a":1}')).toContain('no member openapi')
+    expect(await problem('[]')).toContain('is not an object')
+    expect(await problem('{"openapi":')).toContain('neither valid JSON nor valid YAML')
+    expect(await problem('a: b: c')).toContain('not valid YAML')
+  })
+
+  test('with more than 1,000 aliases, or nested deeper than 100 levels, is refused', async () => {
+    const laughs = ['a0: &a0 [x, x]', ...Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]`)]
+    expect(await problem(laughs.join('\n'))).toMatch(/aliases/)
+    expect(await problem(`{"a":${'['.repeat(101)}${']'.repeat(101)}}`)).toContain('deeper than 100')
+    expect(await problem(`a: ${'['.repeat(50_000)}`)).toStartWith('The document is')
+  })
+})
+
+describe('what cannot be sold', () => {
+  test('is refused by name: a required cookie, allowReserved, styles of paths, other content types', async () => {
+    const required = { required: true }
+    expect(await refusal({ parameters: [{ ...inQuery('sid'), in: 'cookie', ...required }] })).toBe(
+      'needs the parameter sid, which is sent as a cookie',
+    )
+    expect(await refusal({ parameters: [{ ...inQuery('q'), allowReserved: true, ...required }] })).toContain(
+      'uses allowReserved',
+    )
+    const xml = { name: 'f', in: 'query', ...required, content: { 'application/xml': {} } }
+    expect(await refusal({ parameters: [xml] })).toContain('has content of application/xml')
+    expect(await refusal({ requestBody: { ...required, content: { 'text/xml': {} } } }, 'post')).toContain('text/xml')
+    const { refused } = await imported(
+      weather({
+        '/a/{id}': { get: { parameters: [{ name: 'id', in: 'path', style: 'matrix', required: true }] } },
+        '/b/{id}': { get: { parameters: [{ name: 'id', in: 'path', style: 'label', required: true }] } },
+      }),
+    )
+    expect(refused.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
+      'GET /a/{id} needs the parameter id, which has the style matrix, which is not supported in a path',
+      'GET /b/{id} needs the parameter id, which has the style label, which is not supported in a path',
+    ])
+  })
+
+  test('is left out and told where it is optional', async () => {
+    const { operations, notices } = await imported(
+      weather({
+        '/a': {
+          post: {
+            parameters: [{ ...inQuery('sid'), in: 'cookie' }, inQuery('q', { allowReserved: true }), inQuery('ok')],
+            requestBody: { content: { 'text/xml': {} } },
+            callbacks: { done: {} },
+          },
+          head: {},
+          options: {},
+        },
+      }),
+    )
+    expect(operations[0]?.parameters.map(({ name }) => name)).toEqual(['ok'])
+    expect(operations[0]?.body).toBeNull()
+    expect(notices).toEqual([
+      'HEAD, OPTIONS, TRACE and QUERY are not sold. These are left out: HEAD /a, OPTIONS /a.',
+      'POST /a: The parameter sid is left out: it is sent as a cookie.',
+      'POST /a: The parameter q is left out: it uses allowReserved.',
+      'POST /a: The optional body is left out: the operation has a body of text/xml; supported are JSON, URL-encoded forms and multipart.',
+      'POST /a: Its callbacks are ignored.',
+    ])
+  })
+
+  test('headers of the connection, the credentials and proxies are left out, in any case', async () => {
+    const names = ['Host', 'CONTENT-LENGTH', 'Cookie', 'authorization', 'Connection', 'X-Forwarded-For', 'Forwarded']
+    const parameters = [...names, 'TE', 'Transfer-Encoding', 'X-Own', 'Accept'].map((name) => ({
+      ...inQuery(name, { required: true }),
+      in: 'header',
+    }))
+    const { parameters: kept } = await operation({ parameters })
+    expect(kept.map(({ name }) => name)).toEqual(['X-Own'])
+  })
+
+  test('a parameter that authenticates is left out', async () => {
+    const components = { securitySchemes: { key: { type: 'apiKey', in: 'query', name: 'appid' } } }
+    const text = weather({ '/a': { get: { parameters: [inQuery('appid', { required: true })] } } }, { components })
+    const { operations, notices } = await imported(text)
+    expect(operations[0]?.parameters).toEqual([])
+    expect(notices[0]).toContain('key (query appid)')
+  })
+
+  test('a path on another server is refused, and server variables take their defaults', async () => {
+    const servers = [{ url: 'https://{region}.api.example/v{v}/', variables: { region: { default: 'eu' } } }]
+    const other = { servers: [{ url: 'https://other.example' }] }
+    const text = weather({ '/a': { ...other, get: {} }, '/b': { get: { servers } } }, { servers })
+    const { operations, refused, servers: found } = await imported(text)
+    expect(found).toEqual(['https://eu.api.example/v%7Bv%7D'])
+    expect(operations.map(({ path }) => path)).toEqual(['/b'])
+    expect(refused).toEqual([{ name: 'GET /a', reason: 'is served elsewhere than the rest: https://other.example' }])
+  })
+
+  test('the same request twice, and templates that are no paths, are refused', async () => {
+    const { operations, refused } = await imported(
+      weather({ '/a/{x}': { get: {} }, '/a/{y}': { get: {}, post: {} }, '/b?c=1': { get: {} }, d: { get: {} } }),
+    )
+    expect(operations.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /a/{x}', 'POST /a/{y}'])
+    expect(refused.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
+      '/b?c=1 must be a plain path, without query, spaces or characters beyond ASCII',
+      'd must start with /',
+      'GET /a/{y} is the same request as GET /a/{x}',
+    ])
+  })
+})
+
+describe('schemas', () => {
+  test('are closed: only declared members pass, also where several schemas are joined', async () => {
+    const { body } = await operation(
+      jsonBody({
+        type: 'object',
+        properties: { a: { type: 'object', properties: { b: { type: 'string' } } }, free: { type: 'object' } },
+        allOf: [{ properties: { c: { type: 'string' } } }],
+      }),
+      {},
+      '/x',
+      'post',
+    )
+    expect(body?.schema).toEqual({
+      type: 'object',
+      allOf: [{ properties: { c: { type: 'string' } } }],
+      properties: {
+        a: { type: 'object', properties: { b: { type: 'string' } }, unevaluatedProperties: false },
+        free: { type: 'object' },
+      },
+      unevaluatedProperties: false,
+    })
+  })
+
+  test('keep recursive definitions, and hold the others in place', async () => {
+    const components = {
+      schemas: {
+        Node: {
+          type: 'object',
+          properties: { name: { $ref: '#/components/schemas/Name' }, next: { $ref: '#/components/schemas/Node' } },
+        },
+        Name: { type: 'string', maxLength: 5 },
+      },
+    }
+    const { body } = await operation(jsonBody({ $ref: '#/components/schemas/Node' }), { components }, '/x', 'post')
+    expect(body?.schema).toEqual({
+      $ref: '#/$defs/Node',
+      unevaluatedProperties: false,
+      $defs: {
+        Node: {
+          type: 'object',
+          properties: {
+            name: { type: 'string', maxLength: 5 },
+            next: { $ref: '#/$defs/Node', unevaluatedProperties: false },
+          },
+        },
+      },
+    })
+  })
+
+  test('of OpenAPI 3.0 become those of 3.1', async () => {
+    const schema = {
+      type: 'object',
+      required: ['id', 'n'],
+      properties: {
+        id: { type: 'string', readOnly: true },
+        n: { type: 'number', nullable: true, minimum: 0, exclusiveMinimum: true, example: 3 },
+        r: { $ref: '#/components/schemas/R', description: 'ignored' },
+        file: { type: 'string', format: 'binary' },
+      },
+    }
+    const components = { schemas: { R: { type: 'integer' } } }
+    const more = { openapi: '3.0.3', components }
+    const { body } = await operation(jsonBody(schema), more, '/x', 'post')
+    expect(body?.schema).toEqual({
+      type: 'object',
+      properties: {
+        n: { type: ['number', 'null'], exclusiveMinimum: 0 },
+        r: { type: 'integer' },
+        file: { type: 'string', contentMediaType: 'application/octet-stream' },
+      },
+      required: ['n'],
+      unevaluatedProperties: false,
+    })
+  })
+
+  test('lose pattern and format, which is told', async () => {
+    const text = weather({
+      '/a': {
+        get: { parameters: [inQuery('mail', { schema: { type: 'string', format: 'email', pattern: '^(a+)+$' } })] },
+      },
+    })
+    const { operations, notices } = await imported(text)
+    expect(operations[0]?.parameters[0]?.schema).toEqual({ type: 'string' })
+    expect(notices).toEqual(['GET /a: The gateway does not check mail (pattern), mail (format email).'])
+  })
+
+  test('in a JSON parameter are those of its text', async () => {
+    const content = { 'application/json': { schema: { type: 'object', properties: { a: { type: 'integer' } } } } }
+    const { parameters } = await operation({ parameters: [{ name: 'filter', in: 'query', content }] })
+    expect(parameters[0]).toMatchObject({
+      style: 'form',
+      explode: false,
+      schema: {
+        type: 'string',
+        contentMediaType: 'application/json',
+        contentSchema: { type: 'object', properties: { a: { type: 'integer' } }, unevaluatedProperties: false },
+      },
+    })
+  })
+})
+
+describe('names and texts', () => {
+  test('missing and double operationIds give stable ids from method and path', async () => {
+    const text = weather({
+      '/a/{b}': { get: { operationId: 'same' }, post: {} },
+      '/c': { get: { operationId: 'same' }, post: { operationId: 'ok.id' }, put: { operationId: `${'x'.repeat(90)}` } },
+    })
+    const { operations } = await imported(text)
+    const ids = operations.map(({ id }) => id)
+    expect(ids.slice(0, 4)).toEqual(['get_a_b', 'post_a_b', 'get_c', 'ok_id'])
+    expect(ids[4]).toMatch(/^x{57}_[0-9a-f]{6}$/)
+    const { operations: one } = await imported(text, { only: ['GET /c'] })
+    expect(one[0]?.id).toBe('get_c')
+  })
+
+  test('texts are plain: no HTML, direction, zero-width or control characters, and short', async () => {
+    const { title, description } = await operation({
+      summary: `<b onclick=x>Bo\u202eld\u200b</b> ${'t'.repeat(200)}`,
+      description: `a <script>alert(1)</script> <<b>script>x <!-- hidden --> 1 < 2\u0000\u001b[31m ${'d'.repeat(2_000)}`,
+    })
+    expect(title).toStartWith('Bo ld')
+    expect([...title].length).toBe(100)
+    expect(description).toStartWith('a alert(1) < script>x 1 < 2[31m ddd')
+    expect([...description].length).toBe(1_000)
+  })
+})
+
+describe('other documents', () => {
+  const text = weather({ '/a': { post: jsonBody({ $ref: 'schemas.yaml#/Thing' }) } })
+  const asked: string[] = []
+  const fetchExternal: OutboundFetch = async ({ url }) => {
+    asked.push(url)
+    const bytes = new TextEncoder().encode(
+      'Thing: { type: object, properties: { a: { $ref: "more.json#/A" } } }\nA: { type: string }',
+    )
+    return url.endsWith('.yaml')
+      ? ok({ url, status: 200, headers: new Headers(), contentType: 'text/yaml', body: bytes })
+      : err({ kind: 'unreachable', reason: 'no such host' })
+  }
+
+  test('of the same origin are fetched by the way out, and what fails refuses the operation', async () => {
+    asked.length = 0
+    const { refused } = await imported(text, { origin: 'https://docs.example/openapi.json', fetchExternal })
+    expect(asked).toEqual(['https://docs.example/schemas.yaml', 'https://docs.example/more.json'])
+    expect(refused).toEqual([
+      {
+        name: 'POST /a',
+        reason:
+          'has a schema that cannot be read: the reference "more.json#/A" leads to a document that could not be fetched (unreachable)',
+      },
+    ])
+  })
+
+  test('of another origin, files, and all where nothing is fetched, are refused by name', async () => {
+    asked.length = 0
+    const paths = {
+      '/a': { post: jsonBody({ $ref: 'https://other.example/x.json' }) },
+      '/b': { post: jsonBody({ $ref: 'file:///etc/passwd' }) },
+    }
+    const { refused } = await imported(weather(paths), { origin: 'https://docs.example/openapi.json', fetchExternal })
+    expect(refused.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining('"https://other.example/x.json" leads to a document that is not of the same origin'),
+      expect.stringContaining('"file:///etc/passwd" leads to a document that is not of the same origin'),
+    ])
+    expect(asked).toEqual([])
+    expect((await imported(text)).refused[0]?.reason).toContain('not of the same origin')
+  })
+})
