@@ -344,7 +344,7 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     expect(
       await moved(async () => expect(await verdict(await paid(paying))).toBe('503 payment_network_unavailable')),
     ).toBe(0n)
-    expect(gateway.logged.join('\n')).toContain('the relayer has no money for gas')
+    expect(gateway.logged.join('\n')).toContain('the relayer cannot pay for gas')
     await sandbox.ask('anvil_setBalance', [RELAYER.address, has])
     expect(await verdict(await paid(paying))).toBe('200 ok')
   })

@@ -9,11 +9,11 @@ import {
 import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
 import type { FromBodyThread, ToBodyThread } from './body-wire'
 
-/** What has no more parts is read at once, in a few milliseconds: a parser is slow with names, however short. */
+/** Bodies with at most this many parts are parsed inline, which takes a few milliseconds. Property names are slow to parse, even short ones. */
 const FEW_PARTS = 10_000
 /** How many long bodies may wait for the thread. */
 const MAX_WAITING = 16
-/** Longer than any body of 32 MiB takes to parse. */
+/** Longer than parsing any 32 MiB body takes. */
 const MAX_MS = 15_000
 /** How long the thread may be idle before it ends and frees its memory. */
 const IDLE_MS = 10_000
@@ -26,8 +26,8 @@ interface Waiting {
 }
 
 /**
- * Reads bodies of model calls: a short one at once, one that is long or of many parts on a thread of its own, one at a time. To and fro goes the body's
- * memory itself; what comes beside it is a handful of facts.
+ * Parses bodies of model calls: short ones inline, long ones and ones with many parts on a separate thread, one at a time. The body's
+ * memory is transferred there and back, not copied; only a few facts about it are sent as a message.
  */
 export class BodyParser implements BodyReader {
   private readonly workerUrl: URL
@@ -89,14 +89,14 @@ export class BodyParser implements BodyReader {
     this.next()
   }
 
-  /** Ends the thread when it stays idle. */
+  /** Ends the thread after it was idle for a while. */
   private watch(ms: number): void {
     if (this.timer) clearTimeout(this.timer)
     this.timer = setTimeout(() => this.end(), ms)
     this.timer.unref()
   }
 
-  /** What the thread had is given up; the next body starts another one. */
+  /** Abandons the thread with its body. The next body starts a new one. */
   private end(): void {
     this.worker?.terminate()
     this.worker = null
@@ -110,7 +110,7 @@ function outcomeOf(read: FromBodyThread): Outcome {
   return ok({ request: { ...facts, bytes: new Uint8Array(buffer) }, digest })
 }
 
-/** These bytes in memory of their own, which can go to another thread. */
+/** A copy of the bytes in memory of its own, which can be transferred to another thread. */
 function alone(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return bytes.byteLength === bytes.buffer.byteLength ? new Uint8Array(bytes.buffer) : new Uint8Array(bytes)
 }

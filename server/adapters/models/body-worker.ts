@@ -41,6 +41,6 @@ function factsOf(
   const read = wire.read(bytes, path)
   if (!read.ok) return read
   const { bytes: _, uncovered, ...facts } = read.value
-  // One of a kind is enough to refuse it, and a hundred thousand would be copied.
+  // One of each kind is enough for a refusal, and a hundred thousand would be copied.
   return ok({ ...facts, uncovered: [...new Set(uncovered)] })
 }

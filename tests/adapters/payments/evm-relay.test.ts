@@ -198,12 +198,12 @@ describe('the evm method and its chain', () => {
     })
   })
 
-  test('the settings are held against the chain: another chain, another name, no token; a dead node is waited for', async () => {
+  test('checks the settings against the chain: wrong chain, wrong name, not a token; waits for a node that does not answer', async () => {
     const right = settings()
     expect(await tokenProblem(right)).toBeNull()
-    expect(await tokenProblem({ ...right, chainId: 1 })).toContain(`is of chain ${EVM_CHAIN_ID}, not 1`)
+    expect(await tokenProblem({ ...right, chainId: 1 })).toContain(`serves chain ${EVM_CHAIN_ID}, not 1`)
     expect(await tokenProblem({ ...right, tokenName: 'USD Coin' })).toContain('does not sign as "USD Coin"')
-    expect(await tokenProblem({ ...right, token: PAYER.address })).toContain('no token with EIP-3009')
+    expect(await tokenProblem({ ...right, token: PAYER.address })).toContain('not an EIP-3009 token')
     sandbox.setMood('dead')
     expect(await tokenProblem(right)).toBeNull()
     sandbox.setMood('ok')

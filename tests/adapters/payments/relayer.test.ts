@@ -31,8 +31,8 @@ describe('the relayer', () => {
   const count = async () => Number(await sandbox.ask('eth_getTransactionCount', [account.address, 'latest']))
 
   test('a hundred at once: each by a number of its own, in as many transactions', async () => {
-    const [bringing, before] = [relayer(), await count()]
-    const receipts = await Promise.all(Array.from({ length: 100 }, () => bringing.bring(call())))
+    const [relaying, before] = [relayer(), await count()]
+    const receipts = await Promise.all(Array.from({ length: 100 }, () => relaying.submit(call())))
     expect(receipts.map((receipt) => receipt?.status)).toEqual(Array(100).fill('success'))
     expect(new Set(receipts.map((receipt) => receipt?.transactionHash)).size).toBe(100)
     expect((await count()) - before).toBe(100)
@@ -52,32 +52,32 @@ describe('the relayer', () => {
   })
 
   test('a number whose transaction the node refused is given to the next one', async () => {
-    const [bringing, before] = [relayer(), await count()]
-    await bringing.bring(call())
+    const [relaying, before] = [relayer(), await count()]
+    await relaying.submit(call())
     // Less gas than any transaction needs: the node does not take it.
-    await expect(bringing.bring({ ...call(), gas: 20_000n })).rejects.toThrow()
-    expect(await bringing.bring(call())).toMatchObject({ status: 'success' })
+    await expect(relaying.submit({ ...call(), gas: 20_000n })).rejects.toThrow()
+    expect(await relaying.submit(call())).toMatchObject({ status: 'success' })
     expect((await count()) - before).toBe(2)
   })
 
   test('a number that was lost on its way is made up for, so that those behind it get into a block', async () => {
-    const [bringing, before] = [relayer(), await count()]
-    await bringing.bring(call())
+    const [relaying, before] = [relayer(), await count()]
+    await relaying.submit(call())
     sandbox.setMood('dead for sendings')
-    await expect(bringing.bring(call())).rejects.toThrow()
+    await expect(relaying.submit(call())).rejects.toThrow()
     sandbox.setMood('ok')
     // It waits behind the one that the node never got, until that is sent again.
-    expect(await bringing.bring(call())).toMatchObject({ status: 'success' })
+    expect(await relaying.submit(call())).toMatchObject({ status: 'success' })
     expect((await count()) - before).toBe(3)
   })
 
   test('the same call again goes by the same number', async () => {
-    const [bringing, before, same] = [relayer(), await count(), call()]
+    const [relaying, before, same] = [relayer(), await count(), call()]
     await sandbox.ask('evm_setAutomine', [false])
     await sandbox.ask('evm_setIntervalMining', [0])
-    const both = [bringing.bring(same)]
+    const both = [relaying.submit(same)]
     await sandbox.untilPooled()
-    both.push(bringing.bring(same))
+    both.push(relaying.submit(same))
     const mined = sandbox.ask('evm_setAutomine', [true]).then(() => sandbox.ask('evm_mine', []))
     const [first, second] = await Promise.all(both)
     await mined

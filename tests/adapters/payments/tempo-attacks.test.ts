@@ -36,7 +36,7 @@ describe('attacks on the tempo method', () => {
   }
 
   describe.each([
-    ['of another chain', 'is of chain 8453'],
+    ['of another chain', 'serves chain 8453'],
     ['halted', 'has halted'],
     ['dead', 'does not answer'],
   ] as const)('a node that is %s', (mood, told) => {

@@ -24,8 +24,9 @@ const WELL_MS = 2000
 const OFFER_PATIENCE_MS = 1000
 
 /**
- * Whether payments can go through on this chain now: its node answers for the configured chain, blocks are made, and the token moves to the
- * recipient. Asked again every few seconds, by one question at a time, and at once while something is wrong, so that it mends itself.
+ * Whether payments can go through on this chain now: its node serves the configured chain, blocks are made, and the token can be
+ * transferred to the recipient. A healthy result is reused for a few seconds; a problem is checked again each time, one check at a
+ * time, so that recovery is noticed at once.
  */
 export class ChainWatch {
   private readonly client: Client
@@ -53,7 +54,7 @@ export class ChainWatch {
     return this.asking
   }
 
-  /** Whether an offer can be made: a node that is silent for long is none to pay by. `now`: whatever was found before. */
+  /** Whether an offer can be made. A node that does not answer in time counts as a problem. `now`: ignore earlier results. */
   async isWell(now = false): Promise<boolean> {
     const silent = Promise.withResolvers<string>()
     const patience = setTimeout(() => silent.resolve('the node is silent'), OFFER_PATIENCE_MS)
@@ -83,7 +84,7 @@ export class ChainWatch {
       this.tokenMoves(),
       also?.() ?? null,
     ])
-    if (answered !== chainId) return `the node is of chain ${answered}, not ${chainId}`
+    if (answered !== chainId) return `the node serves chain ${answered}, not ${chainId}`
     if (maxBlockAgeMs !== null && now() - Number(timestamp) * 1000 > maxBlockAgeMs)
       return `the last block is older than ${maxBlockAgeMs / 1000} s: the chain has halted, or its node is behind`
     return moves ?? other
@@ -91,7 +92,7 @@ export class ChainWatch {
 
   /** A zero transfer from the recipient to itself: if the token refuses it, no payer is at fault. */
   private async tokenMoves(): Promise<string | null> {
-    const recipient = this.options.recipient as Address // the configuration judged its form
+    const recipient = this.options.recipient as Address // the configuration validated its form
     const data: Hex = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [recipient, 0n] })
     try {
       await call(this.client, { account: recipient, to: this.options.token as Address, data })

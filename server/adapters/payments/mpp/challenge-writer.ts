@@ -5,16 +5,16 @@ import { FirstOfKind } from './first-of-kind'
 
 const LIFE_MS = 5 * 60_000
 
-/** What all challenges of one price and text share: of the HMAC's input and of the header, before the expiry and behind it. */
+/** The parts that all challenges of one price and text share: of the HMAC's input and of the header, before and after the expiry. */
 interface Kind {
   readonly input: readonly [string, string]
   readonly header: readonly [string, string]
 }
 
 /**
- * Writes challenges. The library makes the first of each price and text; of those that follow only what differs is made here: expiry,
- * binding, and the id, an HMAC over all of it in the order that the Payment scheme fixes. That is three times as fast, for the
- * library's HMAC is JavaScript. It judges every credential itself, so that a challenge it would not have written buys nothing.
+ * Writes challenges. The library makes the first one for each price and text. For the following ones only the parts that differ are
+ * made here: expiry, binding, and the id, an HMAC over everything in the order that the Payment scheme defines. That is three times
+ * as fast, because the library's HMAC is JavaScript. The library verifies every credential, so a wrong challenge here buys nothing.
  */
 export class ChallengeWriter {
   private readonly secret: string
@@ -47,7 +47,7 @@ function kindOf({ id, realm, method, intent, request, description, header }: Cha
   return { input: [input, `|${header}`], header: [before, `, header="${header}"`] }
 }
 
-/** A binding as the library writes it (RFC 8785), for a flat record of texts. */
+/** A binding in the library's format (RFC 8785), for a flat record of strings. */
 export function opaqueOf(binding: Terms['binding']): string {
   const sorted = Object.fromEntries(Object.entries(binding).sort(([a], [b]) => (a < b ? -1 : 1)))
   return Buffer.from(JSON.stringify(sorted)).toString('base64url')

@@ -5,13 +5,13 @@ import type { ShownPayment } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { err, ok, type Result } from '../../../core/result'
 
-/** Of a credential, decoded (spec-answers 9). */
+/** Maximum size of a decoded credential (spec-answers 9). */
 const MAX_BYTES = 16 * 1024
 const MAX_TEXT = Math.ceil((MAX_BYTES * 4) / 3) + 3
 
 type AnyCredential = Credential.Credential
 
-/** A credential of the `Payment` scheme for this method; null when it names another one. */
+/** A credential of the `Payment` scheme for this method; null if it names another method. */
 export function readPaymentScheme(
   shown: ShownPayment,
   method: string,
@@ -30,7 +30,7 @@ export function readPaymentScheme(
   }
 }
 
-/** Whether this can be the base64 text of a credential, the terms in its challenge included. Nothing has parsed it before. */
+/** Whether the size and depth of a base64 text are those of a credential, including its challenge. Called before any parsing. */
 export function isCredentialText(text: string): boolean {
   const json = boundedJson(text)
   if (json === null) return false
@@ -38,19 +38,19 @@ export function isCredentialText(text: string): boolean {
   return typeof terms !== 'string' || boundedJson(terms) !== null
 }
 
-/** The JSON in a base64 text; null when it is more than that of a credential can be. */
+/** The JSON in a base64 text; null if it is larger or deeper than a credential can be. */
 function boundedJson(text: string): string | null {
   if (text.length > MAX_TEXT || !/^[\w+/-]*={0,2}$/.test(text)) return null
   const bytes = Buffer.from(text, 'base64url')
   return bytes.length <= MAX_BYTES && isWithin(bytes, CREDENTIAL_BOUNDS) ? bytes.toString() : null
 }
 
-/** What the challenge was bound to, as the credential repeats it. */
+/** The binding of the challenge, as repeated in the credential. */
 function bindingIn({ challenge }: AnyCredential): Binding | null {
   return challenge.meta ?? (typeof challenge.opaque === 'string' ? decodedBinding(challenge.opaque) : null)
 }
 
-/** The binding in the wire form of it; null when it is none. */
+/** Parses the wire format of a binding; null if it is invalid. */
 export function decodedBinding(opaque: string): Binding | null {
   try {
     const value: unknown = JSON.parse(boundedJson(opaque) ?? '')

@@ -13,7 +13,7 @@ import {
 import { getBlock, getChainId, getTransactionReceipt, readContract } from 'viem/actions'
 import type { Fate, SettlementHandle } from '../../../core/payments/method'
 
-/** What of EIP-3009 is used here, and of ERC-20 beside it. */
+/** The functions of EIP-3009 and ERC-20 that are used here. */
 export const EIP3009_ABI = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
@@ -55,7 +55,7 @@ export function authorizationIn(payload: unknown): Authorization | null {
   const [nonce, signature] = [member('nonce', /^0x[0-9a-f]{64}$/i), member('signature', /^0x[0-9a-f]{130}$/i)]
   if (!from || !to || !value || !after || !before || !nonce || !signature) return null
   return {
-    ...{ from, to, nonce, signature: signature as Hex }, // its form says so
+    ...{ from, to, nonce, signature: signature as Hex }, // its format was checked above
     ...{ value: BigInt(value), validAfter: BigInt(after), validBefore: BigInt(before) },
   }
 }
@@ -70,7 +70,7 @@ export function transferCall({ from, to, value, validAfter, validBefore, nonce, 
   return encodeFunctionData({
     abi: EIP3009_ABI,
     functionName: 'transferWithAuthorization',
-    // Their form was judged where they were read.
+    // Their format was checked when they were read.
     args: [from as Address, to as Address, value, validAfter, validBefore, nonce as Hex, 27 + yParity, r, s],
   })
 }
@@ -89,7 +89,7 @@ export function namedOn(chainId: number, token: string, authorization: Authoriza
   return { ...authorization, chainId, token: token.toLowerCase() }
 }
 
-/** As one text, for `SettlementHandle.transaction`. */
+/** Encodes it as text, for `SettlementHandle.transaction`. */
 export function nameOf({ chainId, token, from, to, value, nonce }: Named): string {
   return [`eip155:${chainId}`, token, from, to, value, nonce].join('/')
 }
@@ -103,7 +103,7 @@ function namedBy(text: string): Named | null {
 
 export interface AuthorizationFate {
   readonly fate: Fate
-  /** The nonce is taken, by whatever. With an open fate: in a block that is not made yet, or the node does not show by what. */
+  /** The nonce is used, by this or another transaction. With an open fate: in a pending block, or the node does not show by which one. */
   readonly used: boolean
 }
 
@@ -115,9 +115,9 @@ export interface FateOptions {
 }
 
 /**
- * What became of an authorization, by its nonce: `settled` only when its amount went from the payer to us. A payer can spend the
- * nonce on another transfer or cancel it, and anybody can bring ours to the chain before us: whether that counts is judged by
- * `counts`. Throws when the node does not answer.
+ * The outcome of an authorization, found by its nonce: `settled` only if its amount was transferred from the payer to us. A payer can
+ * use the nonce for another transfer or cancel it, and anyone can submit our authorization before us: `counts` decides whether that
+ * is a payment. Throws when the node does not answer.
  */
 export async function fateOf(
   client: Client,
@@ -137,11 +137,11 @@ export async function fateOf(
   } as const
   const [used, usedNext] = await Promise.all([
     readContract(client, { ...state, blockNumber: latest.number }),
-    // It may be waiting for a block; not every node can tell.
+    // It may be pending. Not every node can report that.
     readContract(client, { ...state, blockTag: 'pending' }).catch(() => false),
   ])
   if (used) return { fate: await usedFor(client, named, handle, latest, options), used }
-  // It names its own last second, and the chain is past it.
+  // Its validBefore is over by the chain's own time.
   const isOver = handle.validBefore !== null && Number(latest.timestamp) * 1000 > handle.validBefore + REORG_MS
   return isOver ? { fate: { kind: 'never' }, used } : { fate: { kind: 'open' }, used: usedNext }
 }
@@ -185,7 +185,7 @@ export interface BlockHead {
   readonly timestamp: bigint
 }
 
-/** A block that is not younger than the moment (s), by ever longer steps back. */
+/** A block at or before the time (s), found in increasing steps. */
 export async function blockBefore(client: Client, moment: number, latest: BlockHead): Promise<bigint> {
   for (let step = 64n; step < latest.number; step *= 2n) {
     const { number, timestamp } = await getBlock(client, { blockNumber: latest.number - step })
@@ -201,9 +201,9 @@ interface Log {
 }
 
 /**
- * Whether a mined transaction moved the whole amount of this authorization to us, exactly once. Where no other authorization is in it, as in
- * those that we send, what counts is what moved, in whichever order the token tells of it. Where others are, each transfer belongs to the
- * authorization right before it, as EIP-3009 has it.
+ * Whether a mined transaction moved the whole amount of this authorization to us, exactly once. If it contains no other
+ * authorization, as the ones that we send, all transfers count, in whatever order the token logs them. If it contains others, each
+ * transfer belongs to the authorization right before it, as EIP-3009 defines.
  */
 export function hasMoved(logs: readonly Log[], { token, from, to, value, nonce }: Named): boolean {
   const ours = logs.filter(({ address }) => address.toLowerCase() === token)

@@ -16,7 +16,7 @@ export function chainOf({ rpcUrl, chainId }: ChainOptions): Chain {
     name: `eip155:${chainId}`,
     nativeCurrency: { name: 'native', symbol: 'native', decimals: 18 },
     rpcUrls: { default: { http: [rpcUrl] } },
-    // Paid is what the block asks; a transaction that waits costs more than one that may.
+    // Only the block's price is paid, and a stuck transaction costs more than a higher limit.
     fees: { baseFeeMultiplier: 2 },
   })
 }

@@ -11,12 +11,12 @@ import { type Authorization, authorizationIn } from './eip3009'
 export interface EvmCredential {
   readonly form: ShownPayment['scheme']
   readonly authorization: Authorization
-  /** What it says that it was made for. x402's clients echo what the offer said, or say nothing. */
+  /** The binding that it claims. x402 clients echo the one of the offer, or send none. */
   readonly binding: Binding | null
-  /** Whether the payer's signature covers that: else whoever holds the authorization can have written another. Judged by the wire. */
+  /** Whether the payer's signature covers the binding. If not, anyone who has the authorization could have changed it. Set by the wire. */
   readonly isSignedFor: boolean
   readonly hash: string
-  /** As the library reads it; of x402, without a challenge yet. */
+  /** In the library's format. For x402, without a challenge yet. */
   readonly credential: Credential.Credential
 }
 
@@ -24,7 +24,7 @@ export function isOfX402({ form }: EvmCredential): boolean {
   return form === 'x402'
 }
 
-/** A credential with an authorization in it; null when it names another method. */
+/** Parses a credential that contains an authorization; null if it names another method. */
 export function readEvmCredential(
   shown: ShownPayment,
   charge: ReturnType<typeof evm.charge>,
@@ -55,12 +55,12 @@ function readX402(text: string, { transport }: ReturnType<typeof evm.charge>): R
   const extension = member(member(member(credential.payload, 'extensions'), 'mppx'), 'info')
   const opaque = member(extension, 'opaque')
   const binding = typeof opaque === 'string' ? decodedBinding(opaque) : null
-  // Only an echo with a nonce of its own went into what the payer signed.
+  // The payer signed the echo only if it has its own nonce.
   const isSignedFor = binding !== null && typeof member(extension, 'nonce') === 'string'
   return ok({ form: 'x402', authorization, binding, isSignedFor, hash: digestOf(text), credential })
 }
 
-/** The library reads credentials from a request, of which it uses only the header. */
+/** The library reads credentials from a request, but only uses its header. */
 function pending(text: string, transport: ReturnType<typeof evm.charge>['transport']) {
   try {
     if (!isCredentialText(text)) return null

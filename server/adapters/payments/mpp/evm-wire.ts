@@ -12,7 +12,7 @@ import { RequirementWriter } from './requirement-writer'
 export interface WireOptions {
   readonly chainId: number
   readonly token: string
-  /** As the token's own signing domain names them (EIP-712). */
+  /** Name and version of the token's signing domain (EIP-712). */
   readonly tokenName: string
   readonly tokenVersion: string
   readonly decimals: number
@@ -21,21 +21,21 @@ export interface WireOptions {
   readonly secret: string
   /** The public host name in challenges. */
   readonly realm: string
-  /** Public origin, for the address that x402 offers name. */
+  /** Public origin, for the resource URL in x402 offers. */
   readonly origin: string
 }
 
 /** How long an x402 payment is valid after it is signed. */
 const X402_LIFE_SECONDS = 300
 
-/** The library's part: offers in both wire formats, and every check of a credential that does not need the chain. */
+/** Uses the library for offers in both wire formats and for all checks of a credential that do not need the chain. */
 export function evmWire(options: WireOptions) {
   const charge = evm.charge({
     ...{ chainId: options.chainId, decimals: options.decimals },
     ...{ currency: getAddress(options.token), recipient: getAddress(options.recipient) },
     authorization: { name: options.tokenName, version: options.tokenVersion },
     x402: { maxTimeoutSeconds: X402_LIFE_SECONDS },
-    // The library verifies; we send, so that a payment whose response was lost can be sent again.
+    // The library verifies. The gateway sends, so that it can send a payment again if the node's response was lost.
     settle: () => Promise.reject(new Error('payments are sent by the gateway itself')),
   })
   const { transport } = charge
@@ -44,7 +44,7 @@ export function evmWire(options: WireOptions) {
     throw new Error('the payment library has changed: its evm method has no transport; check its version')
   const signing = { secretKey: options.secret, realm: options.realm, methods: [charge] as const }
   const mppx = Mppx.create(signing)
-  // Its challenges ask for the credential in `Payment-Authorization`; either instance judges what comes.
+  // Its challenges ask for the credential in `Payment-Authorization`. Both instances verify either header.
   const besideKey = Mppx.create({ ...signing, requiresAuth: true })
   const writer = new ChallengeWriter(options.secret, (terms) => challengeOf(terms))
   const requirements = new RequirementWriter(async (terms) => {
@@ -63,7 +63,7 @@ export function evmWire(options: WireOptions) {
     return options.origin + pathname + search
   }
   const publicly = (resource: Resource) => new Request(publicUrl(resource), { method: resource.method })
-  /** x402 echoes no challenge of ours, so it is held against the one that this very request would get. */
+  /** x402 does not echo our challenge, so a payment is compared with the challenge that this request would get. */
   const bound = async ({ credential, form, binding }: EvmCredential, terms: Terms) => {
     if (form === 'payment') return credential
     if (binding && bindingText(binding) !== bindingText(terms.binding))

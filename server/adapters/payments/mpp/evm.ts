@@ -42,14 +42,14 @@ export interface EvmOptions extends ChainOptions, WireOptions {
   readonly blockWaitMs?: number
 }
 
-/** Two of them, and the questions between, fit into what a try has left for settling. */
+/** Two of these waits and the requests between them fit into the time that an attempt has for settling. */
 const BLOCK_WAIT_MS = 10_000
 
 /**
- * The `evm` method, and x402's `exact` scheme for the same offer: the caller signs an authorization of a transfer (EIP-3009), and
- * our relayer brings it to the chain when the answer is there. One that is never brought dies by itself at its `validBefore`. The
- * chain takes each (payer, nonce) once, whoever brings it and however often, so sending again is safe; the claim is on the same pair,
- * so an authorization buys one thing, in whichever of the two forms it comes.
+ * The `evm` method, and x402's `exact` scheme for the same offer: the caller signs an authorization of a transfer (EIP-3009), and our
+ * relayer submits it once the answer has arrived. An authorization that is never submitted expires at its `validBefore`. The chain
+ * accepts each (payer, nonce) once, so sending again is safe. The claim has the same key, so an authorization buys one thing, in
+ * either format.
  */
 export function evmMethod(options: EvmOptions): PaymentMethod {
   const { chainId, decimals, minAmount } = options
@@ -72,12 +72,12 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
       const named = namedOn(chainId, token, authorization)
       const handle = { transaction: nameOf(named), validBefore: Number(authorization.validBefore) * 1000 }
       const claimKey = `evm:${chainId}:${named.token}:${named.from}:${named.nonce}`
-      // A payment that does not say what it is for is bound to the first request that presents it.
+      // A payment without a binding is bound to the first request that presents it.
       const bound = binding ?? (isOfX402(read.value) ? { own: '1', rid: authorization.nonce } : null)
       return ok({ claimKey, hash, binding: bound, handle, credential: read.value })
     },
     async validate({ credential }, terms) {
-      const { form, authorization } = credential as EvmCredential // what `read` made
+      const { form, authorization } = credential as EvmCredential // created by `read`
       const life = lifeProblem(form, authorization, options.now())
       if (life) return err(life)
       if (terms.amount < minAmount) return err(TOO_LITTLE)
@@ -91,7 +91,7 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
     },
     settle: (read) =>
       network.settle(read).catch((error) => {
-        // Whatever it is, the next one is to be judged by it.
+        // Check the chain before the next offer, whatever the problem was.
         void watch.askAgain()
         return { kind: 'unknown', reason: reasonOf(error), isOurs: true }
       }),
@@ -101,7 +101,7 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
         () => ({ kind: 'open' }),
       ),
     receiptHeaders({ credential }, { reference }) {
-      const { form, authorization } = credential as EvmCredential // what `read` made
+      const { form, authorization } = credential as EvmCredential // created by `read`
       if (form !== 'x402') return {}
       const told = { success: true, transaction: reference, network: `eip155:${chainId}`, payer: authorization.from }
       return { 'payment-response': Buffer.from(JSON.stringify(told)).toString('base64') }
@@ -118,7 +118,7 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
 /** Looks up authorizations on the chain and sends them. */
 function evmNetwork(options: EvmOptions, token: Address) {
   const { chainId, recipient, confirmations, onTrouble } = options
-  const account = privateKeyToAccount(options.relayerKey as Address) // the configuration judged its form
+  const account = privateKeyToAccount(options.relayerKey as Address) // the configuration validated its form
   const chain = chainOf(options)
   const reads: Client = createClient({ chain, transport: batchingTransportOf(options) })
   const sends: Client = createClient({ chain, transport: transportOf(options) })
@@ -145,7 +145,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
     watch,
     fateOf: fate,
 
-    /** What would prevent a transfer now, and whether the payer or the gateway causes it. */
+    /** What would prevent a transfer now, and whether the payer or the gateway is the cause. */
     async refusal(authorization: Authorization, whole: bigint): Promise<PaymentRefusal | null> {
       try {
         const [problem, moved] = await Promise.all([
@@ -167,7 +167,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
 
     /** Sends an authorization to the chain and waits for its block. Rejects when the node does not respond. */
     async settle(read: ReadCredential): Promise<SettleOutcome> {
-      const { authorization } = read.credential as EvmCredential // what `read` made
+      const { authorization } = read.credential as EvmCredential // created by `read`
       const data = transferCall(authorization)
       let limit: bigint
       try {
@@ -176,11 +176,11 @@ function evmNetwork(options: EvmOptions, token: Address) {
         limit = (BigInt(estimated) * 5n) / 4n
       } catch (error) {
         if (!isRevert(error)) throw error
-        // The contract refuses it now: because of its own state, because it was taken before, or because it never will be.
+        // The contract refuses it: because of its own state, because the nonce was used before, or permanently.
         const problem = await watch.askAgain()
         return problem === null ? spentOr(read, reasonOf(error)) : { kind: 'unknown', reason: problem, isOurs: true }
       }
-      const receipt = await relayer.bring({ to: token, data, gas: limit }, () => sentByUs.add(read))
+      const receipt = await relayer.submit({ to: token, data, gas: limit }, () => sentByUs.add(read))
       if (!receipt) return { kind: 'unknown', reason: 'the transfer is not in a block yet', isOurs: true }
       return verdict(receipt, read, authorization)
     },
@@ -197,7 +197,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
   }
 }
 
-/** Of x402 the end of the authorization is the end of the offer: it echoes no other. */
+/** For x402, the offer expires with the authorization, because x402 echoes no other expiry. */
 function lifeProblem(form: EvmCredential['form'], { validBefore }: Authorization, now: number): PaymentRefusal | null {
   const end = Number(validBefore) * 1000
   if (form === 'x402' && end <= now) return { code: 'payment_expired', reason: 'The authorization has expired.' }

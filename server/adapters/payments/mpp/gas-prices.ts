@@ -3,16 +3,16 @@ import { getBalance, getBlock, getGasPrice } from 'viem/actions'
 
 /** The ceiling on a payment's gas, in the chain's native currency. */
 export interface GasCeiling {
-  /** Of one unit of gas, in wei; null where only the cost of a whole payment is bounded. */
+  /** The maximum price of one unit of gas in wei; null if only the cost of a whole payment is limited. */
   readonly maxFeePerGas: bigint | null
-  /** Of one payment, in wei: limit times price. */
+  /** The maximum cost of one payment in wei: gas limit times price. */
   readonly maxCostPerPayment: bigint
 }
 
 export interface Fees {
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
-  /** For a chain whose blocks name no base fee (before EIP-1559): the first of the two is the price. */
+  /** The chain's blocks have no base fee (before EIP-1559). `maxFeePerGas` is then the gas price. */
   readonly isLegacy: boolean
 }
 
@@ -25,12 +25,12 @@ interface Prices {
   readonly readAt: number
 }
 
-/** Blocks change their price by an eighth. */
+/** How long a price is reused. The base fee changes by at most an eighth per block. */
 const FRESH_MS = 1000
-/** Until the first transfer of this token was estimated. USDC takes 86,000, and the limit is a quarter more. */
+/** Used until the first transfer of this token is estimated. USDC needs 86,000, and limits are a quarter higher. */
 const FIRST_GAS = 110_000n
 
-/** The price of gas, and whether a transfer stays below the ceiling at it. */
+/** Tracks the gas price, and whether a transfer at this price stays below the ceiling. */
 export class GasPrices {
   private readonly client: Client
   private readonly relayer: Address
@@ -38,7 +38,7 @@ export class GasPrices {
   private readonly now: () => number
   private prices: Prices | null = null
   private asking: Promise<Prices> | null = null
-  /** The limit of a transfer, as it was last estimated. */
+  /** The latest estimated gas limit of a transfer. */
   private usualGas = FIRST_GAS
 
   constructor(client: Client, relayer: Address, ceiling: GasCeiling, now: () => number) {
@@ -51,7 +51,7 @@ export class GasPrices {
   /** Why no transfer can be sent now; null when one can. Rejects when the node does not respond. */
   async problem(): Promise<string | null> {
     const problem = this.problemOf(await this.read())
-    // What is wrong is asked for again, so that it is over when it is over.
+    // A problem is checked again each time, so that recovery is noticed at once.
     if (problem !== null) this.prices = null
     return problem
   }
@@ -62,7 +62,7 @@ export class GasPrices {
     if (base + tip > ceiling)
       return `gas is too expensive: ${gwei(base + tip)} gwei, and the ceiling is ${gwei(ceiling)} (PAYMENTS_MAX_GAS_USD, PAYMENTS_EVM_MAX_FEE_GWEI)`
     if (balance < this.usualGas * withRoom(prices, ceiling))
-      return `the relayer has no money for gas: ${this.relayer} has ${gwei(balance)} gwei`
+      return `the relayer cannot pay for gas: ${this.relayer} has ${gwei(balance)} gwei`
     return null
   }
 
@@ -107,7 +107,7 @@ export class GasPrices {
       getGasPrice(this.client),
       getBalance(this.client, { address: this.relayer }),
     ])
-    // What nodes call the price is the base fee and their own idea of a tip.
+    // A node's `gasPrice` is the base fee plus its suggested tip.
     const isLegacy = typeof baseFeePerGas !== 'bigint'
     const base = isLegacy ? gasPrice : baseFeePerGas
     const tip = gasPrice > base ? gasPrice - base : 0n
@@ -116,7 +116,7 @@ export class GasPrices {
   }
 }
 
-/** Twice what the last block asked, for the blocks until it is in one, and never above the ceiling. */
+/** Twice the last base fee plus the tip, since the fee may rise before the transaction is mined. Never above the ceiling. */
 function withRoom({ base, tip, isLegacy }: Prices, ceiling: bigint): bigint {
   const wanted = isLegacy ? base : base * 2n + tip
   return wanted < ceiling ? wanted : ceiling

@@ -10,8 +10,8 @@ const ABI = parseAbi([
 ])
 
 /**
- * By how much a call of the token would let the recipient's balance grow, as the chain stands now: what a token says in its events, and in
- * which order, does not count. Nothing is deployed. Rejects with the token's own reason when the token refuses the call.
+ * The amount by which a call of the token would increase the recipient's balance in the chain's current state, regardless of the
+ * events that the token logs. Nothing is deployed. Rejects with the token's own reason if the token refuses the call.
  */
 export async function movedAmount(client: Client, token: Address, recipient: Address, transfer: Hex): Promise<bigint> {
   const data = encodeDeployData({ abi: ABI, bytecode: CODE, args: [token, recipient, transfer] })

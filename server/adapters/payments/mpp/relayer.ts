@@ -13,66 +13,66 @@ export interface RelayedCall {
 export interface RelayerOptions {
   readonly account: PrivateKeyAccount
   readonly chainId: number
-  /** For questions, which may wait for each other. */
+  /** Client for reads, which may be batched. */
   readonly reads: Client
-  /** For sendings, each by itself. */
+  /** Client for sending transactions, never batched. */
   readonly sends: Client
   readonly gas: GasPrices
   /** How long one call waits to be included in a block. */
   readonly waitMs: number
 }
 
-/** Under way at once. Nodes promise a place to 16 of an account and keep 64 more, where there is room. */
+/** Pending transactions at once. Nodes guarantee an account 16 slots and keep 64 more if there is room. */
 const MAX_IN_FLIGHT = 64
-/** Who waits behind more than these does not get into a block while its caller waits. */
+/** A call behind more than this many would not get into a block while its caller waits. */
 const MAX_WAITING = 256
 const TRIES = 5
 const POLL_MS = 200
-/** The first in line is not looked after more often than this. */
+/** The pending transactions are resent at most this often. */
 const MIN_STALL_MS = 2000
-/** Nothing that we send is worth anything after this: an authorization lives ten minutes. */
+/** Transactions are abandoned after this time. Authorizations expire after ten minutes. */
 const GIVE_UP_MS = 15 * 60_000
-/** After so many looks that find its number taken and itself nowhere, a transaction is gone. */
-const LOOKS_BEFORE_GONE = 3
+/** A transaction is considered lost after this many checks that find its nonce used but no receipt. */
+const CHECKS_BEFORE_LOST = 3
 
-/** One number of the account, and what was sent by it: the newest last. */
-interface Flight {
+/** A nonce of the account, and the transactions sent with it, newest last. */
+interface PendingCall {
   readonly nonce: number
   readonly call: RelayedCall
   readonly sent: { hash: Hex; raw: Hex; fees: Fees }[]
   readonly begunAt: number
   readonly ended: PromiseWithResolvers<TransactionReceipt | null>
   timesMissed: number
-  /** Why it is not known whether the node has it. */
+  /** Why it is unknown whether the node received it. */
   doubt: unknown
 }
 
 /** Gas costs more than the ceiling allows, so nothing is sent now. */
-class TooDear extends Error {
+class TooExpensive extends Error {
   constructor() {
     super('gas costs more than the ceiling allows')
   }
 }
 
 /**
- * Sends transactions of one account, whose gas the gateway pays: many at once, each by a number of its own, counted here. One by one they
- * are looked after until they are in a block: the first in line, when it gets into none, is sent again at a higher price, below the ceiling;
- * a number that was given out and not used is filled. The account must be the gateway's alone: who else sends by it takes numbers away,
- * which is found out and mended, at the cost of a second sending. Nothing is kept on the disk: a new process asks the node for its number,
- * and what the old one had under way is found by the authorization that it brought.
+ * Sends transactions from one account, with gas paid by the gateway: many at once, each with its own nonce, counted here. Pending
+ * transactions are watched until they are mined. If the one with the lowest nonce is stuck, it is sent again at a higher price, below
+ * the ceiling. A nonce that was reserved but not used is filled with an empty transaction. The account must be the gateway's alone:
+ * another sender uses up nonces, which costs a second transaction here. Nothing is stored on disk: a new process asks the node
+ * for the next nonce, and transactions of the old one are found by the authorization that they submitted.
  */
 export class Relayer {
   private readonly options: RelayerOptions
-  private readonly flights = new Map<number, Flight>()
-  /** Given out, and not used. */
+  private readonly pending = new Map<number, PendingCall>()
+  /** Nonces that were reserved but not used. */
   private readonly gaps: number[] = []
   private busy = 0
   private readonly waiting: (() => void)[] = []
-  /** The number after the last that was given out; null when the node must be asked. */
+  /** The nonce after the last reserved one; null if the node must be asked. */
   private next: number | null = null
   private counting: Promise<void> | null = null
   private polling = false
-  /** The first number that is in no block, and since when it is. */
+  /** The lowest nonce that is not mined, and since when. */
   private line = { first: -1, since: 0, repeatedAt: 0 }
 
   constructor(options: RelayerOptions) {
@@ -89,15 +89,15 @@ export class Relayer {
   }
 
   /**
-   * Brings the call to the chain, and gives what became of it: null when it is in no block in time, and then it is still looked after. The
-   * same call again is not sent by another number. Throws when the node refuses it or does not answer. `taken`: told when it may have come
-   * to the node.
+   * Submits the call to the chain and returns its receipt: null if it is not mined in time, in which case it is still watched. The same
+   * call is never sent with two nonces. Throws when the node refuses it or does not answer. `onSent` is called once the node may have
+   * received it.
    */
-  async bring(call: RelayedCall, taken: () => void = () => undefined): Promise<TransactionReceipt | null> {
-    const before = [...this.flights.values()].find(({ call: { data } }) => data === call.data)
+  async submit(call: RelayedCall, onSent: () => void = () => undefined): Promise<TransactionReceipt | null> {
+    const before = [...this.pending.values()].find(({ call: { data } }) => data === call.data)
     if (before) await this.sendAgain(before)
-    const flight = before ?? (await this.inTurn(call))
-    taken()
+    const flight = before ?? (await this.sendInTurn(call))
+    onSent()
     if (!before && flight.doubt) throw flight.doubt
     const late = Promise.withResolvers<null>()
     const patience = setTimeout(() => late.resolve(null), this.options.waitMs)
@@ -106,10 +106,10 @@ export class Relayer {
     return receipt
   }
 
-  private async inTurn(call: RelayedCall): Promise<Flight> {
+  private async sendInTurn(call: RelayedCall): Promise<PendingCall> {
     if (this.busy < MAX_IN_FLIGHT) this.busy++
     else await new Promise<void>((begin) => this.waiting.push(begin))
-    // Whoever waits takes the place over.
+    // The next waiting call takes over the slot.
     const leave = () => {
       const next = this.waiting.shift()
       if (next) next()
@@ -125,16 +125,16 @@ export class Relayer {
     }
   }
 
-  private async begin(call: RelayedCall): Promise<Flight> {
+  private async begin(call: RelayedCall): Promise<PendingCall> {
     for (let tries = 1; ; tries++) {
       const fees = await this.options.gas.fees(call.gas)
-      if (!fees) throw new TooDear()
-      const flight = this.flightOf(await this.number(), call)
+      if (!fees) throw new TooExpensive()
+      const flight = this.pendingOf(await this.number(), call)
       try {
         await this.send(flight, fees)
         return flight
       } catch (error) {
-        // A lost reply: it may be with the node, so that its number is taken, and it is looked after.
+        // The reply was lost. The node may have the transaction, so keep its nonce reserved and watch it.
         flight.doubt = error
         if (isNodeTrouble(error)) return flight
         this.end(flight, null)
@@ -146,20 +146,20 @@ export class Relayer {
     }
   }
 
-  private flightOf(nonce: number, call: RelayedCall): Flight {
+  private pendingOf(nonce: number, call: RelayedCall): PendingCall {
     const ended = Promise.withResolvers<TransactionReceipt | null>()
     const flight = { nonce, call, sent: [], begunAt: performance.now(), ended, timesMissed: 0, doubt: null }
-    this.flights.set(nonce, flight)
+    this.pending.set(nonce, flight)
     if (!this.polling) void this.poll()
     return flight
   }
 
-  private end(flight: Flight, receipt: TransactionReceipt | null): void {
-    this.flights.delete(flight.nonce)
+  private end(flight: PendingCall, receipt: TransactionReceipt | null): void {
+    this.pending.delete(flight.nonce)
     flight.ended.resolve(receipt)
   }
 
-  private async send(flight: Flight, { isLegacy, ...fees }: Fees): Promise<void> {
+  private async send(flight: PendingCall, { isLegacy, ...fees }: Fees): Promise<void> {
     const { account, chainId, sends } = this.options
     const price = isLegacy
       ? ({ type: 'legacy', gasPrice: fees.maxFeePerGas } as const)
@@ -171,17 +171,17 @@ export class Relayer {
     })
   }
 
-  /** In its own place, at a higher price where the ceiling allows it: a node may have dropped it, or keeps it for cheaper blocks. */
-  private async sendAgain(flight: Flight): Promise<void> {
+  /** Sends it again with the same nonce, at a higher price if the ceiling allows: the node may have dropped it or holds it back. */
+  private async sendAgain(flight: PendingCall): Promise<void> {
     const last = flight.sent.at(-1)
     const higher = last && (await this.options.gas.feesAbove(last.fees, flight.call.gas))
-    // Whatever the node says of it, the first may have come to it already.
+    // Ignore an error: the node may already have the first transaction.
     if (higher) await this.send(flight, higher).catch(() => undefined)
     else await this.repeat(flight)
   }
 
   /** Sends the identical transaction again, for a node that has dropped it. */
-  private async repeat({ sent }: Flight): Promise<void> {
+  private async repeat({ sent }: PendingCall): Promise<void> {
     const last = sent.at(-1)
     if (last) await sendRawTransaction(this.options.sends, { serializedTransaction: last.raw }).catch(() => undefined)
   }
@@ -196,13 +196,13 @@ export class Relayer {
     return number
   }
 
-  /** Asks the node how far the account is. `taken`: a number that somebody else has, as it said. */
-  private async count(taken: number): Promise<void> {
+  /** Asks the node for the account's next nonce. `used`: a nonce that the node reported as used. */
+  private async count(used: number): Promise<void> {
     this.counting ??= this.pendingCount().finally(() => {
       this.counting = null
     })
     await this.counting
-    this.next = Math.max(this.next ?? 0, taken + 1)
+    this.next = Math.max(this.next ?? 0, used + 1)
   }
 
   private async pendingCount(): Promise<void> {
@@ -214,9 +214,9 @@ export class Relayer {
   private async poll(): Promise<void> {
     this.polling = true
     this.line = { first: -1, since: 0, repeatedAt: 0 }
-    for (let pause = POLL_MS; this.flights.size > 0; ) {
+    for (let pause = POLL_MS; this.pending.size > 0; ) {
       await new Promise((resume) => setTimeout(resume, pause).unref())
-      pause = await this.look().then(
+      pause = await this.check().then(
         () => POLL_MS,
         () => Math.min(pause * 2, MIN_STALL_MS),
       )
@@ -224,21 +224,21 @@ export class Relayer {
     this.polling = false
   }
 
-  private async look(): Promise<void> {
+  private async check(): Promise<void> {
     const { reads } = this.options
     const [mined] = await Promise.all([
       getTransactionCount(reads, { address: this.address, blockTag: 'latest' }),
-      ...[...this.flights.values()].map((flight) => this.lookFor(flight)),
+      ...[...this.pending.values()].map((flight) => this.checkReceipt(flight)),
     ])
     const now = performance.now()
-    for (const flight of this.flights.values()) {
+    for (const flight of this.pending.values()) {
       if (flight.nonce < mined) flight.timesMissed++
-      if (flight.timesMissed >= LOOKS_BEFORE_GONE || now - flight.begunAt > GIVE_UP_MS) this.end(flight, null)
+      if (flight.timesMissed >= CHECKS_BEFORE_LOST || now - flight.begunAt > GIVE_UP_MS) this.end(flight, null)
     }
     await this.keepMoving(mined, now)
   }
 
-  private async lookFor(flight: Flight): Promise<void> {
+  private async checkReceipt(flight: PendingCall): Promise<void> {
     await Promise.all(
       flight.sent.map(async ({ hash }) => {
         const receipt = await getTransactionReceipt(this.options.reads, { hash }).catch((error: unknown) => {
@@ -250,39 +250,39 @@ export class Relayer {
     )
   }
 
-  /** All wait behind the first in line: soon they are given to the node again, and when that does not help the first bids more. */
+  /** All transactions wait for the lowest nonce. First all are resent unchanged; if that does not help, the lowest bids more. */
   private async keepMoving(first: number, now: number): Promise<void> {
     if (first !== this.line.first) this.line = { first, since: now, repeatedAt: now }
     const { since, repeatedAt } = this.line
     const { waitMs } = this.options
-    if (this.flights.size === 0 || now - repeatedAt < Math.max(waitMs / 3, MIN_STALL_MS)) return
+    if (this.pending.size === 0 || now - repeatedAt < Math.max(waitMs / 3, MIN_STALL_MS)) return
     const isStuck = now - since >= Math.max(waitMs, MIN_STALL_MS)
     this.line = { first, since: isStuck ? now : since, repeatedAt: now }
-    const head = this.flights.get(first)
-    const again = (flight: Flight) => (flight === head && isStuck ? this.sendAgain(flight) : this.repeat(flight))
-    await Promise.all([...this.flights.values()].map(again))
+    const head = this.pending.get(first)
+    const again = (flight: PendingCall) => (flight === head && isStuck ? this.sendAgain(flight) : this.repeat(flight))
+    await Promise.all([...this.pending.values()].map(again))
     if (!head && (isStuck || this.gaps.includes(first))) await this.fill(first)
   }
 
   private async fill(first: number): Promise<void> {
-    // A number that was not used, or one of an earlier process that the node has dropped, or keeps at too low a price.
+    // An unused nonce, or one of an earlier process whose transaction the node dropped or holds back for its low price.
     const gap = this.gaps.indexOf(first)
     if (gap >= 0) this.gaps.splice(gap, 1)
-    const [some] = this.flights.values()
+    const [some] = this.pending.values()
     if (!some) return
     const fees = await this.options.gas.fees(some.call.gas)
-    const filler = this.flightOf(first, { to: this.address, data: '0x', gas: some.call.gas })
+    const filler = this.pendingOf(first, { to: this.address, data: '0x', gas: some.call.gas })
     if (fees) await this.send(filler, fees).catch(() => undefined)
     else this.end(filler, null)
   }
 }
 
-/** The number is somebody else's: of another user of the key, or of a transaction of an earlier process. Nodes have words for it, and no code. */
+/** The nonce was used by another user of the key or by an earlier process. Nodes report it only as text, without a code. */
 function isTaken(error: unknown): boolean {
   return causesOf(error).some(({ message }) => /nonce (is )?too low|underpriced/i.test(message))
 }
 
-/** The one before it has not come to this node yet. */
+/** The transaction with the nonce before it has not reached this node yet. */
 function isTooFar(error: unknown): boolean {
   return causesOf(error).some(({ message }) => /nonce (is )?too high/i.test(message))
 }

@@ -9,8 +9,8 @@ interface Required {
 }
 
 /**
- * Writes x402's offers, `PAYMENT-REQUIRED`. The library makes the first of each price; in those that follow the address and the
- * binding are put in here, for the library judges its own offer again each time.
+ * Writes x402 offers (`PAYMENT-REQUIRED`). The library makes the first one for each price. In the following ones, only the resource
+ * URL and the binding are replaced here, because the library validates its own offer again each time.
  */
 export class RequirementWriter {
   private readonly first: (terms: Terms) => Promise<string>

@@ -2,13 +2,14 @@ import type { TransactionReceipt } from 'viem'
 import type { ReadCredential } from '../../../core/payments/method'
 import type { EvmCredential } from './evm-credential'
 
-/** As long as an authorization lives there are never so many. */
+/** More than there can be during the lifetime of an authorization. */
 const MAX_KNOWN = 100_000
 
 /**
- * Which transfers to the recipient are payments to this gateway. Another gateway with the same recipient takes the same authorization, so
- * that a transfer says by itself nothing about what it pays for: it counts when our relayer sent it. One that somebody else brought counts only
- * when we had sent it too and its payer signed it for one of our own offers; a top-up never, and neither does x402 whose echo of an offer is not signed.
+ * Which transfers to the recipient are payments to this gateway. Another gateway with the same recipient accepts the same
+ * authorization, so a transfer alone does not show what it pays for. It counts if our relayer sent it. A transfer that someone else
+ * submitted counts only if we had sent it too and its payer signed it for one of our own offers. That excludes top-ups, and x402
+ * payments whose echo of the offer is not signed.
  */
 export class SentByUs {
   private readonly relayer: string
@@ -20,7 +21,7 @@ export class SentByUs {
 
   /** Records that its transfer was sent to the node. */
   add({ handle, credential }: ReadCredential): void {
-    const { binding, isSignedFor } = credential as EvmCredential // what `read` made
+    const { binding, isSignedFor } = credential as EvmCredential // created by `read`
     if (!binding || !isSignedFor || binding['account'] !== undefined) return
     if (this.sent.size >= MAX_KNOWN) this.sent.clear()
     this.sent.add(handle.transaction)

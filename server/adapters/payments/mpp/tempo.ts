@@ -67,18 +67,18 @@ export interface TempoOptions extends ChainOptions {
 const REORG_MS = 30_000
 /** A transfer that could still happen in an hour keeps its fate open for an hour. */
 const MAX_LIFE_MS = 10 * 60_000
-/** Blocks without a transaction are rare there. */
+/** Empty blocks are rare on this chain. */
 const MAX_EMPTY_BLOCKS = 100n
 
 /**
- * The `tempo` method, pull mode only: the caller hands over a signed transfer, and we send it when the answer is there. A
- * transfer that is never sent dies by itself at its `validBefore` (facts/payments 1).
+ * The `tempo` method, pull mode only: the caller provides a signed transfer, and the gateway sends it once the answer has arrived. A
+ * transfer that is never sent expires at its `validBefore` (facts/payments 1).
  */
 export function tempoMethod(options: TempoOptions): PaymentMethod {
   const client = tempoClient(options)
   const watch = new ChainWatch(client, options)
   const charge = tempo.charge({
-    currency: options.token as Address, // the configuration judged its form
+    currency: options.token as Address, // the configuration validated its form
     recipient: options.recipient as Address,
     decimals: options.decimals,
     supportedModes: ['pull'],
@@ -86,7 +86,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
   })
   const signing = { secretKey: options.secret, realm: options.realm, methods: [charge] as const }
   const mppx = Mppx.create(signing)
-  // Its challenges ask for the credential in `Payment-Authorization`; either instance judges what comes.
+  // Its challenges ask for the credential in `Payment-Authorization`. Both instances verify either header.
   const besideKey = Mppx.create({ ...signing, requiresAuth: true })
   const writer = new ChallengeWriter(options.secret, ({ amount, description, binding, besideKey: beside }) => {
     const asked = { amount: formatUsd(amount), description, meta: { ...binding }, chainId: options.chainId }
@@ -113,7 +113,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
         if ((await watch.problem()) !== null) return err(NETWORK)
         await options.freshen?.()
         const request = { amount: formatUsd(amount), chainId: options.chainId }
-        const credential = read.credential as Parameters<typeof mppx.validateCredential>[0] // what `read` made
+        const credential = read.credential as Parameters<typeof mppx.validateCredential>[0] // created by `read`
         const { details } = await mppx.validateCredential(credential, { meta: { ...binding }, request })
         const life = lifeProblem(read.handle, options.now())
         if (life) return err({ code: 'verification_failed', reason: life })
@@ -127,7 +127,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
     async settle(read) {
       const outcome = await send(client, read, options)
       if (outcome.kind === 'settled') return outcome
-      // Why it is unknown is the payer's making as well where the chain is well: another transfer took its number.
+      // On a healthy chain the payer may be the cause: another transfer may have used its nonce.
       if (outcome.kind === 'unknown') return { ...outcome, isOurs: !(await watch.isWell(true)) }
       const problem = await watch.askAgain()
       return problem === null ? outcome : { kind: 'unknown', reason: problem, isOurs: true }
@@ -150,12 +150,12 @@ function tempoClient(options: TempoOptions): Client {
   return createClient({ chain, transport: transportOf(options) })
 }
 
-/** The transfer as the chain will know it: nodes hash the one normal form of it. */
+/** The transfer in the canonical form that nodes hash. */
 async function signedTransfer(payload: unknown): Promise<{ raw: Hex; hash: Hex; validBefore: number | null } | null> {
   const signature: unknown = Reflect.get(Object(payload), 'signature')
   if (typeof signature !== 'string' || !/^0x7[68][0-9a-f]+$/i.test(signature)) return null
   try {
-    const transaction = Transaction.deserialize(signature as Transaction.TransactionSerializedTempo) // its prefix says so
+    const transaction = Transaction.deserialize(signature as Transaction.TransactionSerializedTempo) // its prefix was checked
     const raw = await Transaction.serialize(transaction)
     const seconds = transaction.validBefore
     return { raw, hash: keccak256(raw), validBefore: seconds ? Number(seconds) * 1000 : null }
@@ -170,7 +170,7 @@ async function handleOf(payload: unknown): Promise<SettlementHandle> {
 }
 
 function lifeProblem({ validBefore }: SettlementHandle, now: number): string | null {
-  if (validBefore === null) return 'The transfer must have a validBefore, or its fate would stay open for ever.'
+  if (validBefore === null) return 'The transfer must have a validBefore, or its outcome could stay unknown forever.'
   if (validBefore > now + MAX_LIFE_MS) return 'The transfer must not be valid for more than ten minutes.'
   if (validBefore <= now) return 'The transfer has expired.'
   return null
@@ -188,7 +188,7 @@ async function send(client: Client, read: ReadCredential, options: TempoOptions)
   } catch (error) {
     const reason = reasonOf(error)
     if (isNodeTrouble(error)) return { kind: 'unknown', reason }
-    // The node answered with an error; that need not mean that it will not mine it, so it is asked whether it knows it.
+    // The node answered with an error but may still mine the transfer, so ask whether it knows it.
     const known = await getTransaction(client, { hash: transfer.hash })
       .catch(nullIfUnknown)
       .catch(() => 'no answer')
@@ -196,7 +196,7 @@ async function send(client: Client, read: ReadCredential, options: TempoOptions)
   }
 }
 
-/** What a node does not know is one thing; all else that it says instead of an answer (too many questions, an index in the making) says nothing. */
+/** Whether the node says that it does not know a transaction. Other errors (rate limit, indexing in progress) prove nothing. */
 function nullIfUnknown(error: unknown): null {
   if (error instanceof TransactionNotFoundError || error instanceof TransactionReceiptNotFoundError) return null
   throw error
@@ -204,7 +204,7 @@ function nullIfUnknown(error: unknown): null {
 
 /** Whether the recipient received the challenge's whole amount in a single transfer of the token. */
 function isWhole(logs: TransactionReceipt['logs'], { credential }: ReadCredential, options: TempoOptions): boolean {
-  const { amount } = (credential as Credential.Credential).challenge.request // what `read` made
+  const { amount } = (credential as Credential.Credential).challenge.request // created by `read`
   const ours = logs.filter(({ address }) => isAddressEqual(address, options.token as Address))
   const transfers = parseEventLogs({ abi: erc20Abi, eventName: 'Transfer', logs: ours })
   const received = transfers.filter(({ args }) => isAddressEqual(args.to, options.recipient as Address))
@@ -224,15 +224,15 @@ async function lookUp(client: Client, handle: SettlementHandle, options: TempoOp
     const standsIn = latest.number - receipt.blockNumber + 1n
     return { kind: 'settled', reference: hash, isFinal: standsIn >= BigInt(options.confirmations) }
   }
-  // Not mined. It names its own last second, and the chain, not our clock, says when that is over: one that stands still has said nothing.
+  // Not mined. It can no longer settle once the chain's time, not our clock, is past its validBefore.
   const isOver = handle.validBefore !== null && Number(latest.timestamp) * 1000 > handle.validBefore + REORG_MS
   if (!isOver) return { kind: 'open' }
-  // What was seen once is gone only where the node still knows what else there was at that time: many forget receipts after a while.
+  // A payment that was seen before is reverted only if the node still has receipts of that time: many nodes prune them.
   const since = ((handle.validBefore ?? 0) - MAX_LIFE_MS - REORG_MS) / 1000
   return { kind: handle.reference && !(await remembers(client, since, latest)) ? 'open' : 'never' }
 }
 
-/** Whether the node has receipts from before this moment (s) on: it is asked for the first one there is. */
+/** Whether the node still has receipts from before this time (s), checked by requesting the first one. */
 async function remembers(client: Client, moment: number, latest: BlockHead): Promise<boolean> {
   const first = await blockBefore(client, moment, latest)
   for (let number = first; number <= latest.number && number < first + MAX_EMPTY_BLOCKS; number++) {

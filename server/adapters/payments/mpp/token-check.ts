@@ -14,25 +14,25 @@ interface TokenOptions extends ChainOptions {
 }
 
 /**
- * What is wrong with these settings, as the chain itself says: another chain, no such token, or a signing domain of another name or
- * version, by which no payment would ever be valid. Null when nothing is, and when the node does not answer: payments wait for it.
+ * Checks these settings against the chain and returns the problem: another chain, no such token, or a signing domain with another
+ * name or version, for which no payment would be valid. Null if there is none, or if the node does not answer: payments wait for it.
  */
 export async function tokenProblem(options: TokenOptions): Promise<string | null> {
   const { chainId, tokenName: name, tokenVersion: version } = options
-  const token = options.token as Address // the configuration judged its form
+  const token = options.token as Address // the configuration validated its form
   const client = chainClient(options)
   try {
     const answered = await getChainId(client)
-    if (answered !== chainId) return `the node of PAYMENTS_EVM_RPC_URL is of chain ${answered}, not ${chainId}`
+    if (answered !== chainId) return `the node of PAYMENTS_EVM_RPC_URL serves chain ${answered}, not ${chainId}`
     const contract = { address: token, abi: EIP3009_ABI } as const
     await readContract(client, { ...contract, functionName: 'authorizationState', args: [token, NO_NONCE] })
     const ours = domainSeparator({ domain: { name, version, chainId, verifyingContract: token } })
-    // Nearly every such token tells its own.
+    // Nearly all of these tokens expose it.
     const its = await readContract(client, { ...contract, functionName: 'DOMAIN_SEPARATOR' }).catch(() => ours)
     if (its !== ours) return `the token does not sign as "${name}", version "${version}"`
     const decimals = await readContract(client, { ...contract, functionName: 'decimals' })
     return decimals === options.decimals ? null : `the token has ${decimals} decimals, not ${options.decimals}`
   } catch (error) {
-    return isNodeTrouble(error) ? null : 'PAYMENTS_EVM_TOKEN is no token with EIP-3009 on that chain'
+    return isNodeTrouble(error) ? null : 'PAYMENTS_EVM_TOKEN is not an EIP-3009 token on that chain'
   }
 }

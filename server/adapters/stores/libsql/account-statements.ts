@@ -27,7 +27,7 @@ export class LibsqlAccountStatements implements AccountStatements {
     const after = cursor === null ? null : parseCursor(cursor, /^-?\d{1,15}$/)
     if (cursor !== null && !after) return null
     await this.applied()
-    // A transaction has at most two entries of one account, side by side: one for each part of the balance.
+    // A transaction has at most two adjacent entries per account: one for each part of the balance.
     const page = this.db
       .select()
       .from(entries)

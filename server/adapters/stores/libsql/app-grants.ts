@@ -13,8 +13,8 @@ import { pools } from './schema/keys'
 const TOUCH_EVERY_MS = 30_000
 
 /**
- * AppGrants, those in use kept in memory and written through. Their pools are restored with all pools at the start; a
- * connection itself is read when it is first asked for.
+ * App grants. Those in use are cached in memory and written through. Their pools are restored at startup with all other pools; a grant
+ * itself is read when it is first used.
  */
 export class LibsqlAppGrants implements AppGrantStore {
   private readonly db: LibSQLDatabase

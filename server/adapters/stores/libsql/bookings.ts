@@ -13,7 +13,7 @@ export class LibsqlBookings implements Bookings {
   }
 
   async under(reference: string): Promise<Booked> {
-    // A transaction has at most two entries, side by side; the first has the reference. `;` comes after `:`.
+    // A transaction has at most two adjacent entries; the first has the reference. `;` sorts after `:`.
     const rows = await this.db.all<{ reference: string; taken: number }>(sql`
       SELECT e.reference AS reference, sum(iif(t.credit LIKE 'house/%', t.amount, 0) - iif(t.debit LIKE 'house/%', t.amount, 0)) AS taken
       FROM ${entries} e JOIN ${entries} t ON t.seq IN (e.seq, e.seq + 1) AND t.transaction_id = e.transaction_id

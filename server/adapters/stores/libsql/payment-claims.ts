@@ -241,7 +241,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
       .where(
         and(
           sql`${payments.createdAt} >= ${since} AND ${payments.sentAt} IS NOT NULL AND ${payments.state} IN ('released', 'served', 'paid_unserved')`,
-          cursor === null ? undefined : lt(payments.id, cursor as Claim['id']), // one that this gave
+          cursor === null ? undefined : lt(payments.id, cursor as Claim['id']), // a cursor from this list
         ),
       )
       .orderBy(desc(payments.id))
@@ -271,7 +271,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
           filter.state === null ? undefined : eq(payments.state, filter.state),
           filter.account === null ? undefined : eq(payments.account, filter.account),
           filter.purpose === null ? undefined : eq(payments.purpose, filter.purpose),
-          cursor === null ? undefined : lt(payments.id, cursor as Claim['id']), // its form was judged above
+          cursor === null ? undefined : lt(payments.id, cursor as Claim['id']), // its format was checked above
         ),
       )
       .orderBy(desc(payments.id))
@@ -307,7 +307,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
   }
 }
 
-/** Part of the claim's own statement: what the payer has open, and paid since it was asked for, is taken off. What is paid needs no cover. */
+/** Part of the claim's own statement: the payer's open payments and those paid since then must fit into `funds`. Paid claims need none. */
 function isCovered({ key, payer, method, currency, amount }: NewClaim, { funds, since }: Covered) {
   const ofPayer = sql`payer = ${payer} AND method = ${method} AND currency = ${currency} AND key <> ${key}`
   return sql`(EXISTS (SELECT 1 FROM payments WHERE key = ${key} AND paid = 1) OR ${amount}

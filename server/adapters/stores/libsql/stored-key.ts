@@ -4,11 +4,11 @@ import type { AccountId, KeyId, PoolId } from '../../../core/ids'
 type Rest = Omit<ApiKey, 'id' | 'accountId' | 'poolId' | 'hash' | 'prefix' | 'last4' | 'name' | 'createdAt'>
 
 /**
- * A key as the memory keeps it, smaller than the record that it stands for: short texts are one string, because each
- * string costs 40 bytes more than its letters, and what most keys leave unset is one object for all of them.
+ * The compact in-memory form of a key: short texts are joined in one string, because each string has an overhead of 40 bytes, and
+ * settings that most keys leave unset share one object.
  */
 export interface StoredKey {
-  /** Id, prefix, last four and name, in lines; only the name, the last, may have lines itself. */
+  /** Id, prefix, last four and name, separated by line feeds. Only the name, which is last, may contain line feeds. */
   readonly texts: string
   readonly accountId: AccountId
   readonly poolId: PoolId
@@ -33,7 +33,7 @@ export function storedKey(key: ApiKey): StoredKey {
   return { texts, accountId, poolId, createdAt, rest: unset ? NOTHING_SET : rest }
 }
 
-/** The record of a stored key. The hash is what it was found by. */
+/** The record of a stored key. `hash` is the hash that it was found by. */
 export function apiKeyOf(hash: string, { texts, accountId, poolId, createdAt, rest }: StoredKey): ApiKey {
   const prefixAt = texts.indexOf('\n') + 1
   const last4At = texts.indexOf('\n', prefixAt) + 1

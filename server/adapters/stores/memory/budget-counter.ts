@@ -2,7 +2,7 @@ import type { BudgetWindow, PoolBudget } from '../../../core/ledger/hold'
 import { type Money, micros, minus, plus, ZERO } from '../../../core/money'
 import { periodAround } from '../../../core/usage/calendar'
 
-/** One period of a budget: what was spent in it, and what calls that began in it may still spend. */
+/** A period of a budget: what was spent in it, and what is held by calls that began in it. */
 export interface Period {
   readonly start: number
   readonly end: number
@@ -10,12 +10,12 @@ export interface Period {
   held: Money
 }
 
-/** A clock that is set back finds the periods that it left; further ones are forgotten, the one farthest from now first. */
+/** The number of periods to keep, so that a clock that is set back finds them again. The ones farthest from now are dropped first. */
 const KEPT = 8
 
 /**
- * A pool's budget and its counters. A call belongs to the period in which it began, also when it ends in a later one, as the
- * ledger's own summary has it. Periods follow the clock wherever it goes: one call while it is far ahead changes nothing of today.
+ * A pool's budget and its counters. A call belongs to the period in which it began, even if it ends in a later one, as in the ledger's
+ * own summary. Periods follow the clock: a call while the clock is far ahead does not affect today's period.
  */
 export class BudgetCounter {
   readonly budget: PoolBudget
@@ -44,13 +44,13 @@ export class BudgetCounter {
     return { limit: this.budget.limit, startsAt: start, endsAt: end, spent, held }
   }
 
-  /** A charge that went back. */
+  /** Reverses a charge. */
   returned(at: number, amount: Money): void {
     const period = this.periodOf(at)
     period.spent = period.spent < amount ? ZERO : minus(period.spent, amount)
   }
 
-  /** Those with calls under way, and of the others the nearest. */
+  /** Periods with open calls, and the nearest of the others. */
   private kept(at: number): readonly Period[] {
     const away = ({ start }: Period) => Math.abs(start - at)
     const nearest = [...this.periods].sort((one, other) => away(one) - away(other))

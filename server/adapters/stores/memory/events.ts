@@ -2,13 +2,13 @@ import type { LiveEvent } from '../../../core/events/live-event'
 import type { LiveEvents, Watcher } from '../../../core/events/live-events'
 import type { AccountId } from '../../../core/ids'
 
-/** Tabs of one owner that may listen at once. */
+/** The maximum number of listening tabs per owner. */
 export const MAX_PER_ACCOUNT = 16
 const MAX_IN_ALL = 10_000
-/** Events kept for a listener between two takes. */
+/** The maximum number of events buffered for a listener. */
 export const MAX_WAITING = 64
 
-/** Live events inside one process. A deployment of several would put a shared bus behind the same port. */
+/** Live events within one process. Several processes would need a shared bus behind the same port. */
 export class MemoryEvents implements LiveEvents {
   private readonly watchers = new Map<AccountId, Set<MemoryWatcher>>()
   private total = 0

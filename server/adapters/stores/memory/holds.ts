@@ -34,22 +34,22 @@ interface PoolCounters {
 interface OpenHold {
   readonly hold: Hold
   settling: Split | null
-  /** The period of its pool's budget that it counts in. */
+  /** The period of its pool's budget in which it counts. */
   period: Period | null
 }
 
-/** At least so many ended captures are remembered, to answer a repeated capture as the first one. */
+/** At least this many ended captures are remembered, so that a repeated capture gets the same result. */
 const REMEMBERED = 4096
 
 /**
  * The counters of the one process that owns the database. Atomic because each method runs from its first read to its last
- * write without an `await`: nothing else can run in between (50 ns a hold, facts/performance).
+ * write without an `await`, so nothing else can run in between (50 ns per hold, facts/performance).
  */
 export class MemoryHolds implements HoldStore, RestorableCounters {
   private readonly accounts = new Map<AccountId, AccountCounters>()
   private readonly pools = new Map<PoolId, PoolCounters>()
   private readonly open = new Map<RequestId, OpenHold>()
-  /** Ended captures, in two generations: when the younger one is full, the older one is forgotten as a whole. */
+  /** Ended captures in two generations. When the newer one is full, the older one is dropped as a whole. */
   private ended = new Map<RequestId, Hold & { captured: Split }>()
   private endedBefore = new Map<RequestId, Hold & { captured: Split }>()
 
@@ -260,7 +260,7 @@ function move(counters: Record<BalancePart, Money>, split: Split, sign: 1 | -1):
   counters.paid = micros(counters.paid + sign * split.paid)
 }
 
-/** Debt is what an account owes. Below zero it would be money that nobody can spend. */
+/** Debt is what an account owes. A negative debt would be money that nobody can spend. */
 function notNegative(debt: Money): Money {
   if (debt < 0) throw new RangeError(`debt below zero: ${debt}`)
   return debt

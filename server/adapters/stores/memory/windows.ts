@@ -10,15 +10,15 @@ interface Minute {
 
 interface WindowCounter {
   places: number
-  /** The minutes that were asked for last. */
+  /** The most recently used minutes. */
   minutes: readonly Minute[]
-  /** The sweep that it was used after. */
+  /** The number of the last sweep before it was used. */
   used: number
 }
 
-/** A clock that is set back finds the minutes that it left; further ones are forgotten, the one farthest from now first. */
+/** The number of minutes to keep, so that a clock that is set back finds them again. The ones farthest from now are dropped first. */
 const KEPT = 4
-/** A counter that nobody used for so many sweeps is forgotten. */
+/** A counter that was not used for this many sweeps is dropped. */
 const IDLE_SWEEPS = 3
 
 const CAPS: readonly (readonly [Dimension, keyof Limits])[] = [
@@ -28,8 +28,8 @@ const CAPS: readonly (readonly [Dimension, keyof Limits])[] = [
 ]
 
 /**
- * Windows of one process. Atomic because `takeAll` runs from its first read to its last write without an `await`. They follow
- * the clock wherever it goes: one call while it is far ahead changes nothing of this minute.
+ * Windows of one process. Atomic because `takeAll` runs from its first read to its last write without an `await`. Windows follow the
+ * clock: a call while the clock is far ahead does not affect this minute.
  */
 export class MemoryWindows implements WindowStore {
   private readonly counters = new Map<string, WindowCounter>()
@@ -73,7 +73,7 @@ export class MemoryWindows implements WindowStore {
     return usage(counter, window)
   }
 
-  /** Once a minute, forgets who is idle, so that memory follows the callers of a few minutes and not of all time. */
+  /** Once a minute, drops idle counters, so that memory depends on recent callers only. */
   private sweep(minute: number): void {
     if (minute === this.sweptMinute) return
     this.sweptMinute = minute

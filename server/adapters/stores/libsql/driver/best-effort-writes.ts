@@ -2,10 +2,10 @@ import type { KeyId } from '../../../../core/ids'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import type { Group } from '../journal/group-statements'
 
-/** Most notes that wait; beyond that they are dropped and counted (spec-answers 4). */
+/** The maximum number of waiting notes. Further ones are dropped and counted (spec-answers 4). */
 const MAX_NOTES = 10_000
 
-/** What goes along with the next commit, best effort: calls that moved no money, and when keys were last used. */
+/** Written with the next commit on a best-effort basis: calls that moved no money, and when keys were last used. */
 export class BestEffortWrites {
   private notes: CallRecord[] = []
   private readonly used = new Map<KeyId, number>()
@@ -24,7 +24,7 @@ export class BestEffortWrites {
     this.used.set(key, at)
   }
 
-  /** At most that many notes, and all uses. */
+  /** Removes and returns at most `max` notes, and all last uses. */
   take(max: number): Pick<Group, 'notes' | 'lastUsed'> {
     const lastUsed = [...this.used]
     this.used.clear()

@@ -1,11 +1,11 @@
 import { boundedBytes } from '../../../../core/bounded-bytes'
 
-/** The largest answer of a database that is taken: pages of rows are a hundredth of it. */
+/** The largest response accepted from a database. Pages of rows are a hundredth of it. */
 const MAX_BYTES = 64 * 1024 * 1024
 
 /**
- * Asks a database over HTTP: in time, no more than so many bytes, and never compressed, so that what comes is what is counted.
- * A broken or hostile database costs an error, not the process.
+ * Sends a request to a database over HTTP, with limits of time and size. Refuses compressed responses, so that the limit applies to
+ * the decoded size. A broken or hostile database causes an error and cannot crash the process.
  */
 export function boundedFetch({ deadlineMs, maxBytes = MAX_BYTES }: { deadlineMs: () => number; maxBytes?: number }) {
   return async (request: Request): Promise<Response> => {
@@ -24,7 +24,7 @@ export function boundedFetch({ deadlineMs, maxBytes = MAX_BYTES }: { deadlineMs:
     throw new Error(
       isPlain
         ? `the database answered with more than ${maxBytes} bytes`
-        : `the database answered in the encoding ${encoding}, which was not asked for`,
+        : `the database answered in the encoding ${encoding}, which was not requested`,
     )
   }
 }

@@ -2,12 +2,12 @@ import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { FileHeld, holdFile } from './held-file'
 
-/** Another process holds the database file. */
+/** Another process has locked the database file. */
 class DatabaseFileInUse extends Error {}
 
 /**
- * The path of the database file that an address names, free of links, so that what stands beside it (the log, the lock) is one
- * for all who name it. Null for a database behind a network, and for one in memory.
+ * The path of the database file in a URL, with links resolved, so that the files next to it (log, lock) are the same for everyone who
+ * opens it. Null for a database over the network or in memory.
  */
 export function databaseFile(url: string): string | null {
   const path = /^file:(?:\/\/[^/?#]*)?([^?#]+)/.exec(url)?.[1]
@@ -19,8 +19,8 @@ export function databaseFile(url: string): string | null {
 }
 
 /**
- * Holds a database file for the life of this process. Batches are fenced by the epoch, but the log beside the file is not:
- * two processes must never write one, however their data folders are named.
+ * Locks a database file for the life of this process. Batches are fenced by the epoch, but the log next to the file is not: two
+ * processes must never write it, whatever their data folders are.
  */
 export async function lockDatabaseFile(file: string): Promise<{ release(): void }> {
   try {

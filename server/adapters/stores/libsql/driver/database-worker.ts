@@ -11,9 +11,9 @@ declare const self: {
 }
 
 let database: FileDatabase | NetworkDatabase | null = null
-/** Of a writer of a file. */
+/** Set in the writer of a file. */
 let follower: TableFollower | null = null
-/** One request after the other: the next one starts when the one before has ended. */
+/** Runs requests one after another. */
 let turn: Promise<void> = Promise.resolve()
 
 self.onmessage = ({ data }) => {
@@ -50,8 +50,8 @@ async function run(request: Exclude<WorkerRequest, { op: 'apply' }>) {
 }
 
 /**
- * One connection, so that its settings hold for every statement. The clients of a database over the network are loaded only for
- * one: that takes as long as all that a file needs.
+ * A single connection, so that its settings apply to every statement. The network client is loaded only if needed, because loading
+ * it takes as long as everything that a file needs.
  */
 async function open({ url, authToken, role }: Extract<WorkerRequest, { op: 'open' }>): Promise<void> {
   if (!url.startsWith('file:')) {
@@ -66,7 +66,7 @@ async function open({ url, authToken, role }: Extract<WorkerRequest, { op: 'open
   if (role === 'writer') follower = new TableFollower(file)
 }
 
-/** `code` is SQLite's extended one where the driver tells it there; the client has it beside its own. */
+/** The driver has SQLite's extended code in `code`; the client has it in a separate property. */
 function wireError(error: unknown): WireError {
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof LogDamaged) return { message, code: LOG_DAMAGED }

@@ -4,28 +4,28 @@ import type { WireResult } from './worker-wire'
 
 /** How long a statement waits for a lock that another connection holds. */
 const BUSY_TIMEOUT_MS = 5000
-/** Most statements that are kept prepared: the program has fewer, but lists of any length make more. */
+/** The maximum number of cached prepared statements. The program has fewer, but lists of varying length add more. */
 const MAX_PREPARED = 256
-/** Pages that a connection keeps, in KiB: those of the accounts that are active are written again and again. */
+/** The page cache of a connection in KiB. The pages of active accounts are written again and again. */
 const CACHE = 16_000
 
 interface Prepared {
   readonly statement: Database.Statement
-  /** Null for one that gives no rows. */
+  /** Null for a statement that returns no rows. */
   readonly columns: readonly Database.ColumnDefinition[] | null
 }
 
 /**
- * One connection to a database file, synchronous, for a worker thread. What the driver's client prepares anew for every call is
- * kept prepared here: a read by key takes a seventh of the time.
+ * A synchronous connection to a database file, for a worker thread. Caches prepared statements, which the driver's client prepares
+ * again for every call: a read by key takes a seventh of the time.
  */
 export class FileDatabase {
   private readonly db: Database.Database
   private readonly prepared = new Map<string, Prepared>()
 
   /**
-   * WAL with synchronous=FULL for a writer: a commit is on the disk before it is acknowledged, and survives a power loss. The
-   * settings are read back, for a silent "no" would lose charges.
+   * WAL with synchronous=FULL for a writer: a commit is on disk before it is acknowledged, and survives a power loss. The settings are
+   * read back, because charges would be lost if SQLite silently ignored one.
    */
   constructor(file: string, role: 'writer' | 'reader') {
     this.db = new Database(file, { timeout: BUSY_TIMEOUT_MS })
@@ -42,24 +42,24 @@ export class FileDatabase {
     if (mode !== 'wal' || sync !== 2) throw new Error(`the database gives journal_mode=${mode}, synchronous=${sync}`)
   }
 
-  /** All of them or none. */
+  /** Runs all statements or none. */
   batch(statements: readonly InStatement[], mode: 'read' | 'write'): WireResult[] {
     const work = () => statements.map((statement) => this.execute(statement))
     return mode === 'read' && statements.length === 1 ? work() : this.transaction(work, mode)
   }
 
-  /** Like a batch, with foreign keys looked at by the statements themselves, so that tables can be made anew. */
+  /** A batch without foreign key enforcement, so that tables can be rebuilt. */
   migrate(statements: readonly InStatement[]): WireResult[] {
     this.db.exec('PRAGMA foreign_keys = OFF')
     try {
       return this.transaction(() => statements.map((statement) => this.execute(statement)), 'write')
     } finally {
       this.db.exec('PRAGMA foreign_keys = ON')
-      this.prepared.clear() // they know the columns of the tables that were
+      this.prepared.clear() // they were prepared for the old columns
     }
   }
 
-  /** Everything that `work` does, or nothing. */
+  /** Runs `work` in a transaction. */
   transaction<T>(work: () => T, mode: 'read' | 'write' = 'write'): T {
     this.run(mode === 'write' ? 'BEGIN IMMEDIATE' : 'BEGIN DEFERRED', [])
     try {
@@ -73,7 +73,7 @@ export class FileDatabase {
     }
   }
 
-  /** A statement that gives no rows. Numbers come as REAL: a column makes integers of them again, arithmetic does not. */
+  /** Runs a statement that returns no rows. Numbers are bound as REAL: columns convert them to integers again, arithmetic does not. */
   run(sql: string, values: readonly InValue[]): void {
     this.prepare(sql).statement.run(values as InValue[])
   }
@@ -105,7 +105,7 @@ export class FileDatabase {
     }
   }
 
-  /** The one used longest ago goes when there are too many. */
+  /** Evicts the least recently used one when there are too many. */
   private prepare(sql: string): Prepared {
     const known = this.prepared.get(sql)
     if (known) {

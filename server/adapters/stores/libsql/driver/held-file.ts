@@ -1,14 +1,14 @@
 import { createClient } from '@libsql/client'
 
-/** Another process holds the file. */
+/** Another process has locked the file. */
 export class FileHeld extends Error {}
 
-/** Kept from the garbage collector: the driver closes a connection that nobody can reach, and the lock goes with it. */
+/** References that prevent garbage collection: the driver closes an unreachable connection, which would release the lock. */
 const held = new Set<unknown>()
 
 /**
- * Holds a small file for the life of this process: a database with a write transaction that is never committed. The operating
- * system lets go of it when the process ends, however it ends, so there is no stale lock to clean up; a frozen one keeps it.
+ * Locks a small file for the life of this process: a database with a write transaction that is never committed. The operating system
+ * releases the lock when the process ends in any way, so there are no stale locks. A frozen process keeps it.
  */
 export async function holdFile(path: string): Promise<{ release(): void }> {
   const client = createClient({ url: `file:${path}`, concurrency: 1, timeout: 0 })

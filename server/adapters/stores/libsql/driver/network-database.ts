@@ -5,7 +5,7 @@ import type { WireResult } from './worker-wire'
 const BATCH_MS = 30_000
 const MIGRATION_MS = 60 * 60_000
 
-/** A database behind a network. An answer may take only so long; migrations of large tables take longer. */
+/** A database over the network. Responses have a time limit, which is longer for migrations because they may rebuild large tables. */
 export class NetworkDatabase {
   private readonly client: Client
   private deadlineMs = BATCH_MS

@@ -5,9 +5,9 @@ import type { WriteQueue } from './write-queue'
 import type { WriteWatch } from './write-watch'
 
 /**
- * An object of libSQL's `Client` shape over the two workers, so that Drizzle and better-auth work unchanged: reads go to the
- * reader, everything else through the fenced write queue. Interactive transactions are refused: they read, think and write,
- * and of 50 such at once 49 fail (design 5).
+ * Implements libSQL's `Client` with the two workers, so that Drizzle and better-auth work unchanged: reads go to the reader,
+ * everything else through the fenced write queue. Interactive transactions are refused, because of 50 concurrent ones that read and
+ * then write, 49 fail (design 5).
  */
 export function sqlClient(
   reader: Connection,
@@ -75,9 +75,9 @@ function resultSet(wire: WireResult): ResultSet {
 }
 
 /**
- * The class of libSQL's own rows with these columns: an array that also answers to their names, the last one of the same
- * name, and lists only the names. Its places are defined once for all rows: defined for each cell they cost the request
- * thread more than the query.
+ * A class for libSQL rows with these columns: an array whose cells are also properties by column name (the last column wins), and
+ * only the names are enumerable. The properties are defined once per class: defining them for each cell costs the request thread
+ * more than the query.
  */
 function rowOf(columns: readonly string[]): new (values: readonly Value[]) => object {
   class NamedRow {

@@ -10,7 +10,7 @@ import {
 
 const ABANDONED = 'ABANDONED'
 
-/** A statement failed. `isConstraint`: a rule of the schema forbade it, so it can never succeed as it is. */
+/** A statement failed. `isConstraint`: it violates a constraint of the schema, so retrying it unchanged cannot succeed. */
 export class DatabaseError extends Error {
   readonly code: string
 
@@ -19,7 +19,7 @@ export class DatabaseError extends Error {
     this.code = code
   }
 
-  /** Read by core/unavailable.ts: a broken rule is a bug or a refusal, anything else means that the database cannot answer. */
+  /** Read by core/unavailable.ts: a violated constraint is a bug or a refusal; anything else means that the database cannot answer. */
   get unavailable(): boolean {
     return !this.isConstraint
   }
@@ -28,22 +28,22 @@ export class DatabaseError extends Error {
     return this.code.startsWith('SQLITE_CONSTRAINT') && !this.isLostOwnership
   }
 
-  /** An entry of the ledger has this reference already. */
+  /** The ledger already has an entry with this reference. */
   get isTakenReference(): boolean {
     return this.isConstraint && this.message.includes('entries.reference')
   }
 
-  /** We gave up asking: the process ends. */
+  /** The request was abandoned because the process is shutting down. */
   get isAbandoned(): boolean {
     return this.code === ABANDONED
   }
 
-  /** The database itself said no. Of any other failure it may still have, or get, what it was sent. */
+  /** The database itself refused. After any other failure it may have received the request, or still receive it. */
   get isAnswer(): boolean {
     return this.code.startsWith('SQLITE_')
   }
 
-  /** The log cannot be read any more. */
+  /** The log cannot be read. */
   get isLogDamaged(): boolean {
     return this.code === LOG_DAMAGED
   }
@@ -53,7 +53,7 @@ export class DatabaseError extends Error {
   }
 }
 
-/** What a write threw, as an error of the database. */
+/** Converts an exception of a write to a database error. */
 export function databaseError(error: unknown): DatabaseError {
   return error instanceof DatabaseError ? error : new DatabaseError({ message: String(error), code: 'UNKNOWN' })
 }
@@ -62,8 +62,8 @@ type Reply = Extract<WorkerReply, { ok: true }>
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
 /**
- * A connection that lives in a worker thread of its own, because the driver is synchronous native code: an fsync or a long
- * query there would stop every request here (facts/performance). Requests are answered in the order they were sent.
+ * A connection in its own worker thread. The driver is synchronous native code, so an fsync or a long query on this thread would block
+ * every request (facts/performance). Requests are answered in the order in which they were sent.
  */
 export class Connection {
   private readonly worker: Worker
@@ -101,7 +101,7 @@ export class Connection {
     return 'results' in reply ? reply.results : []
   }
 
-  /** Brings what the log has into the tables: one batch. */
+  /** Applies one batch of the log to the tables. */
   async apply(request: ApplyRequest): Promise<Applied> {
     const reply = await this.ask({ op: 'apply', ...request })
     if ('applied' in reply) return reply.applied
@@ -122,7 +122,7 @@ export class Connection {
     this.worker.terminate()
   }
 
-  /** Ends it without waiting for what it was asked. */
+  /** Terminates the worker without waiting for pending requests. */
   abandon(): void {
     this.broken ??= new DatabaseError({ message: 'the connection was cut', code: ABANDONED })
     for (const call of this.waiting.values()) call.reject(this.broken)

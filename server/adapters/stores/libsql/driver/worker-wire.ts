@@ -1,6 +1,6 @@
 import type { InStatement, InValue, Value } from '@libsql/client'
 
-/** What crosses to a database worker. */
+/** Messages to a database worker. */
 export type WorkerRequest = { readonly id: number } & (
   | {
       readonly op: 'open'
@@ -19,29 +19,29 @@ export interface Statement {
   readonly args: InValue[]
 }
 
-/** A part of the log: bytes that are on the disk, from the beginning of a line to the end of one. */
+/** A range of whole lines of the log that are on disk, in bytes. */
 export interface LogRange {
   readonly path: string
   readonly from: number
   readonly to: number
 }
 
-/** One batch of what the log has and the tables have not, with what goes along best effort. */
+/** Applies one batch of log records that the tables lack, together with best-effort writes. */
 export interface ApplyRequest {
   readonly epoch: number
-  /** Null when there is nothing but `asides`. */
+  /** Null if there is nothing but `asides`. */
   readonly log: LogRange | null
-  /** Most records of the batch; a group is never divided. */
+  /** The maximum number of records in the batch. Groups are never split. */
   readonly maxRecords: number
-  /** Notes and uses of keys, as JSON; null when there are none. */
+  /** Notes and last uses of keys as JSON; null if there are none. */
   readonly asides: string | null
 }
 
-/** How far the tables are. */
+/** How far the log is applied to the tables. */
 export interface Applied {
-  /** The last group that they have. */
+  /** The last applied group. */
   readonly group: number
-  /** Where the log goes on behind it. Null when no log was asked for. */
+  /** The position in the log after it. Null if no log was applied. */
   readonly end: number | null
 }
 
@@ -53,16 +53,16 @@ export interface WireResult {
   readonly lastInsertRowid: bigint | undefined
 }
 
-/** The code of a log that cannot be read, though it was written. */
+/** The error code for a log that was written but cannot be read. */
 export const LOG_DAMAGED = 'LOG_DAMAGED'
 
 export interface WireError {
   readonly message: string
-  /** SQLite's extended code where there is one, such as SQLITE_CONSTRAINT_CHECK. */
+  /** SQLite's extended code if there is one, such as SQLITE_CONSTRAINT_CHECK. */
   readonly code: string
 }
 
-/** `results` of statements; `applied` of a batch of the log. */
+/** `results` for statements; `applied` for a batch of the log. */
 export type WorkerReply =
   | { readonly id: number; readonly ok: true; readonly results: readonly WireResult[] }
   | { readonly id: number; readonly ok: true; readonly applied: Applied }

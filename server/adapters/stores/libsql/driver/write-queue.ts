@@ -1,12 +1,12 @@
 import type { Connection } from './worker-connection'
 import type { Applied, ApplyRequest, Statement, WireResult } from './worker-wire'
 
-/** Sends what waited when its turn comes, with the epoch of then. Resolves when it has ended, however it ended. */
+/** Runs a waiting write with the epoch at that time. Resolves when it has ended, successfully or not. */
 type Turn = () => Promise<unknown>
 
 /**
- * The one way to write. Every batch asserts the owner's epoch first, in the same transaction, so that a process whose
- * successor has started commits nothing. Ledger groups go before whatever else waits; one batch is under way at a time.
+ * The only way to write. Every batch first asserts the owner's epoch in the same transaction, so that a process whose successor has
+ * started commits nothing. Ledger groups go before other waiting writes. One batch runs at a time.
  */
 export class WriteQueue {
   private readonly connection: Pick<Connection, 'send' | 'apply'>
@@ -31,22 +31,22 @@ export class WriteQueue {
     return this.fenced(this.usual, 'asserted = ?', [], statements)
   }
 
-  /** A ledger group, with its number kept in the same transaction, so that its fate can be asked for. */
+  /** Writes a ledger group and its number in one transaction, so that its outcome can be looked up. */
   group(number: number, statements: readonly Statement[]): Promise<readonly WireResult[]> {
     return this.fenced(this.urgent, 'asserted = ?, last_group = ?', [number], statements)
   }
 
-  /** One batch of the log. Nobody's answer waits for it. */
+  /** Applies one batch of the log. No response waits for it. */
   apply(request: Omit<ApplyRequest, 'epoch'>): Promise<Applied> {
     return this.inTurn(this.usual, () => this.connection.apply({ epoch: this.currentEpoch, ...request }))
   }
 
   /**
-   * Raises our own epoch, so that a batch whose answer was lost cannot be committed any more, however late it reaches the
-   * database. Gives the number of the last group that was; null when another process owns the database.
+   * Raises our own epoch, so that a batch whose response was lost can no longer be committed, however late it reaches the database.
+   * Returns the number of the last committed group; null if another process owns the database.
    */
   async fenceOff(): Promise<number | null> {
-    // Another process raises the epoch by one: a number that it cannot come to by chance is ours.
+    // Other processes raise the epoch by one, so a large step is recognizable as ours.
     const next = this.currentEpoch + 2 + Math.floor(Math.random() * 2 ** 32)
     this.raisedTo.add(next)
     const results = await this.enqueue(this.urgent, () => [
@@ -57,14 +57,14 @@ export class WriteQueue {
       { sql: 'SELECT epoch, last_group FROM owner WHERE id = 1', args: [] },
     ])
     const [epoch, lastGroup] = (results[1]?.rows[0] ?? []).map(Number)
-    // The answer to an earlier raise may have been lost as well.
+    // The response to an earlier raise may have been lost, too.
     if (epoch === undefined || lastGroup === undefined || !this.raisedTo.has(epoch)) return null
     this.currentEpoch = epoch
     this.raisedTo.clear()
     return lastGroup
   }
 
-  /** Resolves when everything that was given so far has ended. */
+  /** Resolves when all writes so far have ended. */
   async drained(): Promise<void> {
     if (this.busy) await new Promise<void>((resolve) => this.idle.push(resolve))
   }

@@ -15,7 +15,7 @@ export class WriteWatch {
     this.tables = tables
   }
 
-  /** While this stays what it was before a read, no write that has been answered is newer than that read. */
+  /** As long as this is the same as before a read, no acknowledged write is newer than that read. */
   get count(): number {
     return this.changes
   }

@@ -6,8 +6,8 @@ import { type Group, groupStatements } from './group-statements'
 export interface DirectSinkOptions {
   readonly writes: Pick<WriteQueue, 'group'>
   /**
-   * The number of our last group that is in the database, and after which none that was sent before can come; null when another
-   * process owns it. Rejects when it does not answer.
+   * The number of our last group in the database. Groups that were sent before can no longer be committed after it. Null if another
+   * process owns the database. Rejects when the database does not answer.
    */
   readonly lastGroup: (after: DatabaseError) => Promise<number | null>
   /** Another process owns the database now: this one must stop. */
@@ -17,7 +17,7 @@ export interface DirectSinkOptions {
 
 const FATE_RETRY_MS = 500
 
-/** Writes groups to the tables at once, so that the database's own rules judge them. */
+/** Writes groups directly to the tables, so that the database's constraints check them. */
 export class DirectSink implements GroupSink {
   private readonly options: DirectSinkOptions
   private groups = 0
@@ -45,13 +45,13 @@ export class DirectSink implements GroupSink {
     }
   }
 
-  /** After an error that may have come later than the commit: asks until the database tells. */
+  /** After an error that may have occurred after the commit: asks until the database answers. */
   private async lastGroup(after: DatabaseError): Promise<number | null> {
     for (;;) {
       try {
         return await this.options.lastGroup(after)
       } catch (error) {
-        if (databaseError(error).isAbandoned) return new Promise(() => undefined) // nobody waits for it any more
+        if (databaseError(error).isAbandoned) return new Promise(() => undefined) // nothing waits for it any more
         this.options.onTrouble('fate', error instanceof Error ? error.message : String(error))
         await new Promise((resolve) => setTimeout(resolve, FATE_RETRY_MS))
       }

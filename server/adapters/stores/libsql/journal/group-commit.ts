@@ -10,28 +10,28 @@ interface Waiting {
   readonly record: JournalRecord
   readonly resolve: (outcome: AppendOutcome) => void
   readonly since: number
-  /** How its group ends, while that is being written. */
+  /** The outcome of its group, while that is being written. */
   fate: Promise<'committed' | 'refused'> | null
 }
 
 export interface GroupCommitOptions {
   readonly sink: GroupSink
-  /** How long a caller waits: after it, what is being written is `unknown`, and what is not begun is refused. */
+  /** How long a caller waits. After that, a record being written is `unknown`, and one that has not been started is refused. */
   readonly patienceMs: number
   readonly onTrouble: (what: string, reason: string) => void
 }
 
-/** Most records of one commit, so that a commit stays short and its failure is found soon. */
+/** The maximum number of records per commit, so that commits stay short and failures are detected early. */
 const MAX_GROUP = 512
 
 /**
- * Group commit without a timer: a record that finds the writer idle goes at once; while a commit runs the next ones collect,
- * and go together when it has ended (facts/performance 3). So groups form by themselves and nobody waits at low load.
+ * Group commit without a timer: a record is written at once if the writer is idle. While a commit runs, further records collect and are
+ * written together when it ends (facts/performance 3). So groups form by themselves, and nothing waits at low load.
  */
 export class GroupCommit implements Journal {
   private readonly options: GroupCommitOptions
   private records: Waiting[] = []
-  /** In the order of arrival, so that the first one is the first to lose patience. */
+  /** In order of arrival, so the first one times out first. */
   private readonly unanswered = new Set<Waiting>()
   private patience: ReturnType<typeof setTimeout> | null = null
   private readonly asides = new BestEffortWrites()
@@ -66,13 +66,13 @@ export class GroupCommit implements Journal {
     this.schedule()
   }
 
-  /** Takes along when a key was last used, with the next group. */
+  /** Writes when a key was last used, with the next group. */
   touch(key: KeyId, at: number): void {
     this.asides.touch(key, at)
     this.schedule()
   }
 
-  /** Resolves when everything that was given so far has ended, and what its ending gave in turn, such as a reversal. */
+  /** Resolves when all records so far have ended, including those that they caused, such as reversals. */
   async drained(): Promise<void> {
     do {
       if (this.isBusy) await new Promise<void>((resolve) => this.idle.push(resolve))
@@ -112,9 +112,9 @@ export class GroupCommit implements Journal {
       this.asides.dropped += notes.length
       return
     }
-    // One of them breaks a rule of the schema: one by one, so that strangers do not share its failure.
+    // One of them violates a constraint. Write them one by one, so that the others do not fail with it.
     for (const item of items) {
-      if (!this.unanswered.has(item)) continue // it has its answer from the fate of the group
+      if (!this.unanswered.has(item)) continue // already answered with the outcome of the group
       const own = await this.write({ records: [item.record], notes: [], lastUsed: [] }, [item])
       if (own) this.refuse(item, own)
     }
@@ -123,7 +123,7 @@ export class GroupCommit implements Journal {
     if (lastUsed.length > 0) await this.write({ records: [], notes: [], lastUsed }, [])
   }
 
-  /** Writes one group and answers its records when it is committed. Gives the error when it surely was not written. */
+  /** Writes one group and answers its records when it is committed. Returns the error if it was certainly not written. */
   private async write(group: Group, items: readonly Waiting[]): Promise<DatabaseError | null> {
     const { promise: fate, resolve: decide } = Promise.withResolvers<'committed' | 'refused'>()
     for (const item of items) item.fate = fate
@@ -142,13 +142,13 @@ export class GroupCommit implements Journal {
 
   private refuse(item: Waiting, error: DatabaseError): void {
     const constraint = error.isTakenReference ? 'reference' : error.isConstraint ? 'other' : null
-    // What was held for breaks no rule, unless the counters and the database disagree; and money that comes in breaks none at all.
+    // A charge with a hold violates no constraint unless counters and database disagree, and incoming money never does.
     if (constraint === 'other')
       this.options.onTrouble(item.record.call ? 'charge refused' : 'entry refused', error.message)
     this.answer(item, { kind: 'refused', reason: error.message, constraint })
   }
 
-  /** The first answer counts. */
+  /** Only the first outcome counts. */
   private answer(item: Waiting, outcome: AppendOutcome): void {
     item.resolve(outcome)
     this.unanswered.delete(item)
@@ -157,7 +157,7 @@ export class GroupCommit implements Journal {
     this.patience = null
   }
 
-  /** One timer, for whoever has waited longest. */
+  /** One timer, for the record that has waited longest. */
   private watch(): void {
     const [oldest] = this.unanswered
     if (this.patience || !oldest) return

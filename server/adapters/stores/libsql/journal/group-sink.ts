@@ -1,10 +1,10 @@
 import type { DatabaseError } from '../driver/worker-connection'
 import type { Group } from './group-statements'
 
-/** `lost`: nobody here can know any more whether the group is written. An error: it surely was not. */
+/** `lost`: this process can no longer find out whether the group was written. An error: it certainly was not. */
 export type WriteEnd = 'committed' | 'lost' | DatabaseError
 
-/** Where a group becomes durable. One at a time; never rejects. */
+/** Makes groups durable, one at a time. Never rejects. */
 export interface GroupSink {
   write(group: Group): Promise<WriteEnd>
 }

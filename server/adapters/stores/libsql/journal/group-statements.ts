@@ -6,10 +6,10 @@ import type { DurableHold, JournalRecord } from '../../../../core/ledger/journal
 import type { CallRecord } from '../../../../core/usage/call-record'
 import type { Statement } from '../driver/worker-wire'
 
-/** Length of a slot of the usage rollup: every time zone's hours and days start on one. */
+/** Length of a slot of the usage rollup. The hours and days of every time zone start at a slot boundary. */
 export const SLOT_MS = 15 * 60_000
 
-/** One group of records: one write per table, sums are made here (facts/performance 4). */
+/** The writes of one group of records: one per table, with sums computed here (facts/performance 4). */
 export interface Group {
   readonly records: readonly JournalRecord[]
   /** Calls that moved no money. */
@@ -17,17 +17,17 @@ export interface Group {
   readonly lastUsed: readonly (readonly [KeyId, number])[]
 }
 
-/** What a group writes to a table, said in more than one way. */
+/** The write of a group to one table, in several equivalent forms. */
 interface Write {
   /** All rows as one JSON parameter: one statement, whatever the number of rows. */
   readonly all: string
-  /** One row, its values in order: prepared, what every charge writes takes half the time. Null where a write is rare. */
+  /** One row with positional values. As a prepared statement, the writes of every charge take half the time. Null for rare writes. */
   readonly one: string | null
-  /** `TOGETHER` rows, their values in order. Null where rows are not simply added. */
+  /** `TOGETHER` rows with positional values. Null if rows are not simply inserted. */
   readonly some: string | null
 }
 
-/** Rows of one prepared statement: each call of the driver costs, and so does each parameter of a long one. */
+/** Rows per prepared statement. Both calls of the driver and parameters of long statements are expensive. */
 export const TOGETHER = 16
 
 /** A write with its rows. */
@@ -37,7 +37,7 @@ const all = (sql: string): Write => ({ all: sql, one: null, some: null })
 const places = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => `value->>${from + i}`).join(', ')
 
-/** Rows that are added to a table, with what follows behind their values. */
+/** Rows to insert, and the SQL after their values. */
 function insert(table: string, columns: string, behind = ''): Write {
   const into = `INSERT INTO ${table} (${columns})`
   const count = columns.split(',').length
@@ -49,7 +49,7 @@ function insert(table: string, columns: string, behind = ''): Write {
   }
 }
 
-/** Amounts that are added to columns of the row whose id comes first. A parameter is REAL, and so would be the sum. */
+/** Amounts to add to columns of a row, whose id comes first. Cast, because parameters are REAL and the sum would be, too. */
 function add(table: string, columns: readonly string[]): Write {
   const from = columns.map((_, i) => `value->>${i + 1} AS d${i}`).join(', ')
   const sums = (delta: (i: number) => string) =>
@@ -62,7 +62,7 @@ function add(table: string, columns: readonly string[]): Write {
   }
 }
 
-/** Of several openings in one group only the one written first can be the first account. */
+/** If a group opens several accounts, only the first one written can be the first account. */
 const OPENINGS = all(`INSERT INTO accounts (id, user_id, operator, created_at)
   SELECT value->>0, value->>1, value->>2 AND key = 0 AND NOT EXISTS (SELECT 1 FROM accounts), value->>3 FROM json_each(?)`)
 const REQUESTS = insert(
@@ -82,7 +82,7 @@ const KEEPS = all(
   'INSERT OR REPLACE INTO kept_holds (id, hold, call) SELECT value->>0, value->>1, value->>2 FROM json_each(?)',
 )
 const ENDS = all('DELETE FROM kept_holds WHERE id IN (SELECT value FROM json_each(?))')
-/** An answer takes the place of its own reservation, or of one that is over. */
+/** A response replaces its own reservation, or an expired one. */
 const KEPT = insert(
   'kept_answers',
   'account_id, operation, key, fingerprint, state, request_id, body, headers, at',
@@ -100,7 +100,7 @@ const ROLLUP = insert(
 )
 const LAST_USED = all(`UPDATE keys SET last_used_at = j.at
   FROM (SELECT value->>0 AS id, value->>1 AS at FROM json_each(?)) AS j WHERE keys.id = j.id`)
-/** Stands after the openings, so that the row of one says what was decided. */
+/** Runs after accounts are opened, so that it reads the operator flag from the new row. */
 const AUDITS = all(`INSERT INTO audit_log (id, at, actor_kind, actor_id, address, account_id, key_id, action, detail)
   SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7,
     CASE value->>7 WHEN 'account.open'
@@ -108,7 +108,7 @@ const AUDITS = all(`INSERT INTO audit_log (id, at, actor_kind, actor_id, address
       ELSE value->>8 END
   FROM json_each(?)`)
 
-/** What a group writes, in the order in which it is written; each table that it touches once. */
+/** The writes of a group in order, at most one per table. */
 export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
   const calls = [...records.flatMap((record) => record.call ?? []), ...notes]
   const undone = records.flatMap((record) => record.undoes ?? [])
@@ -138,12 +138,12 @@ export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
   return rows.filter(([, some]) => some.length > 0)
 }
 
-/** A group as one statement per table, for a database that is far. */
+/** A group as one statement per table, for a remote database. */
 export function groupStatements(group: Group): Statement[] {
   return groupRows(group).map(([write, rows]) => ({ sql: write.all, args: [JSON.stringify(rows)] }))
 }
 
-/** What is kept, and what is no more, after these records: the last word on each hold. */
+/** The durable holds after these records: the last state of each hold; null if it ended. */
 function keptAfter(records: readonly JournalRecord[]): ReadonlyMap<string, DurableHold | null> {
   const kept = new Map<string, DurableHold | null>()
   for (const { keeps, ends } of records) {
@@ -153,10 +153,10 @@ function keptAfter(records: readonly JournalRecord[]): ReadonlyMap<string, Durab
   return kept
 }
 
-/** What identifies a row, and the numbers to add to it. */
+/** The id of a row, and the numbers to add to it. */
 type Addition = readonly [key: readonly (string | number)[], amounts: readonly number[]]
 
-/** Adds up what falls on the same row, so that a statement touches each row once. */
+/** Sums the amounts per row, so that a statement changes each row once. */
 function summed(additions: readonly Addition[]): (string | number)[][] {
   const rows = new Map<string, { key: Addition[0]; amounts: number[] }>()
   for (const [key, amounts] of additions) {
@@ -222,7 +222,7 @@ function rollupRow(call: CallRecord): Addition {
   ]
 }
 
-/** A success that was reversed counts as the 503 that its caller was told. */
+/** A reversed success counts as the 503 that its caller got. */
 function undoneRollupRows(call: CallRecord): Addition[] {
   const [[account, slot, key, operation, status, model] = [], amounts] = rollupRow(call)
   const place = [account ?? '', slot ?? 0, key ?? '', operation ?? '']

@@ -1,22 +1,22 @@
-/** What the appender needs of a file. Each may throw what the operating system says. */
+/** The file operations that the appender needs. Each may throw the operating system's error. */
 export interface LogStorage {
-  /** Gives how many bytes were written. */
+  /** Returns the number of bytes written. */
   write(bytes: Uint8Array, position: number): number
-  /** Has what was written on the disk, so that it survives a power loss. */
+  /** Flushes to disk, so that written data survives a power loss. */
   sync(): void
   truncate(length: number): void
 }
 
-/** `refused`: nothing of it is in the log. `lost`: nobody in this process can know whether it is. */
+/** `refused`: it is certainly not in the log. `lost`: this process cannot find out whether it is. */
 export type AppendResult =
   | { readonly kind: 'written' }
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'lost'; readonly reason: string }
 
 /**
- * Appends lines at a position of its own keeping, so that a write which failed or fell short leaves nothing behind: it is cut
- * off, and if that fails too, the next line goes over it. A sync that failed is another matter: the kernel may have dropped
- * the pages or written them, and a second sync would lie. Nothing is appended after it.
+ * Appends lines at a position that it tracks itself, so that a failed or short write leaves nothing behind: the file is truncated, and
+ * if that fails too, the next line overwrites it. After a failed sync nothing more is appended: the kernel may have dropped or
+ * written the pages, and a second sync would wrongly report success.
  */
 export class LogAppender {
   private readonly storage: LogStorage
@@ -60,7 +60,7 @@ export class LogAppender {
     try {
       this.storage.truncate(this.goodLength)
     } catch {
-      // What is left is torn, so a reader drops it; the next line goes over it.
+      // The rest is a torn line, which readers ignore and the next line overwrites.
     }
   }
 }

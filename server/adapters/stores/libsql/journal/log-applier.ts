@@ -6,10 +6,10 @@ import type { LogRange } from '../driver/worker-wire'
 import type { WriteQueue } from '../driver/write-queue'
 import type { Group } from './group-statements'
 
-/** A group that is durable in the log, behind those before it. */
+/** A group that is durable in the log, after the earlier ones. */
 export interface SyncedGroup {
   readonly number: number
-  /** How many it has. */
+  /** The number of its records. */
   readonly records: number
   readonly bytes: number
 }
@@ -19,10 +19,10 @@ export interface ApplierOptions {
   readonly log: string
   readonly writes: Pick<WriteQueue, 'apply'>
   readonly lastApplied: number
-  /** What cannot be mended here. The process must end; the log keeps everything. */
+  /** Called on an unrecoverable error. The process must end; the log keeps everything. */
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
-  /** How long a group may wait for others to be applied with. */
+  /** How long a group may wait for others, to be applied in one batch. */
   readonly delayMs?: number
 }
 
@@ -30,8 +30,8 @@ type Asides = Pick<Group, 'notes' | 'lastUsed'>
 
 const DELAY_MS = 200
 /**
- * Most records of one batch, and as many as it waits for. Others wait for a batch: it is some 15 ms of the processor. Half of it
- * would cost a charge a tenth more, for the pages that two charges share are written once.
+ * The maximum number of records per batch, and the number that a batch waits for. A batch takes some 15 ms of CPU, and other writes
+ * wait for it. With half the size a charge would cost a tenth more, because pages that charges share are written once per batch.
  */
 const BATCH = 1024
 const MAX_NOTES = 512
@@ -39,31 +39,31 @@ const RETRY_MS = 500
 const MAX_RETRY_MS = 8000
 
 /**
- * Has the tables follow the log in small batches. It knows only how far the log is on the disk; the writing connection's thread
- * reads it from there (`table-follower.ts`), and keeps the number of the last group in the transaction of its rows, so that a
- * batch whose end nobody heard of is passed over when it is asked for again.
+ * Applies the log to the tables in small batches. It only tracks how far the log is on disk. The writer's thread reads it from there
+ * (`table-follower.ts`) and stores the number of the last group in the same transaction as its rows, so that a batch with a lost
+ * response is skipped when it is repeated.
  *
- * Batches that go to the tables directly may fall anywhere between, because the two commute. A direct one only opens
- * accounts, adds money or changes settings, and a logged one only adds to rows. A charge was covered by what its account had
- * when it was logged, all of which is in the tables already or stands before it in the log; so at every point of the log no
- * balance is below zero (CHECK account_posted_not_negative), and more money from beside it cannot change that.
+ * Direct writes to the tables may happen between batches, because the two commute. A direct write only opens accounts, adds money or
+ * changes settings; a logged one only adds to rows. A charge was covered by the money that its account had when it was logged, all of
+ * which is already in the tables or earlier in the log. So no balance is negative at any point of the log (CHECK
+ * account_posted_not_negative), and additional money cannot change that.
  */
 export class Applier {
   private readonly options: ApplierOptions
   private readonly asides = new BestEffortWrites()
   /**
-   * How many bytes were ever synced, how many of them the tables have, and how many stood before the log's front when it was last
-   * emptied. They only grow, so that a round which outlasts an emptying does not take its end for one of the new log.
+   * The total bytes ever synced, the total applied, and the total at which the log was last emptied. They only grow, so that a round
+   * that runs while the log is emptied does not mistake its end for a position in the new log.
    */
   private synced = 0
   private appliedTo = 0
   private front = 0
   private last: number
-  /** Records that came since the last round began. */
+  /** Records since the last round began. */
   private waiting = 0
   private timer: ReturnType<typeof setTimeout> | null = null
   private round: Promise<DatabaseError | null> | null = null
-  /** Those who wait until a batch has ended. */
+  /** Resolved when a batch has ended. */
   private steps: (() => void)[] = []
   private failures = 0
   private dead: DatabaseError | null = null
@@ -81,7 +81,7 @@ export class Applier {
     return this.synced - this.appliedTo
   }
 
-  /** Whether the database does not take what it should. */
+  /** Whether the database currently rejects batches. */
   get isBehind(): boolean {
     return this.failures > 0 || this.dead !== null
   }
@@ -97,7 +97,7 @@ export class Applier {
     this.schedule()
   }
 
-  /** The log begins at its front again. Only when all of it is applied. */
+  /** Call when the log was emptied, which requires that all of it is applied. */
   emptied(): void {
     this.front = this.synced
   }
@@ -112,15 +112,15 @@ export class Applier {
     this.schedule()
   }
 
-  /** Resolves when the tables have what was given so far; at once when nothing waits. Rejects when the database takes it not. */
+  /** Resolves when everything so far is applied to the tables. Rejects when the database refuses it. */
   async applied(): Promise<void> {
     await this.round
-    // What was given while that round ran is in the next one, which another reader may have begun already.
+    // Groups that arrived during that round are in the next one, which another caller may have started already.
     const error = this.round !== null || this.isWaiting ? await this.start() : null
     if (error) throw error
   }
 
-  /** Resolves when a batch has ended, well or badly; at once when there is nothing to apply. */
+  /** Resolves when a batch has ended, successfully or not; at once if there is nothing to apply. */
   async step(): Promise<void> {
     if (this.unappliedBytes === 0 || this.isBehind) return
     const ended = new Promise<void>((resolve) => this.steps.push(resolve))
@@ -128,7 +128,7 @@ export class Applier {
     await ended
   }
 
-  /** No more rounds of its own accord. What is not applied stays in the log. */
+  /** Stops automatic rounds. Groups that are not applied stay in the log. */
   stop(): void {
     if (this.timer) clearTimeout(this.timer)
     this.timer = null
@@ -159,7 +159,7 @@ export class Applier {
     return this.round
   }
 
-  /** Applies what waits now, oldest first. Gives what stopped it. */
+  /** Applies all waiting groups, oldest first. Returns the error that stopped it. */
   private async run(): Promise<DatabaseError | null> {
     if (this.dead) return this.dead
     const end = this.synced
@@ -177,7 +177,7 @@ export class Applier {
     const log = appliedTo < end ? { path: this.options.log, from: appliedTo - front, to: end - front } : null
     let error = await this.attempt(log, asides)
     if (error?.isConstraint && asides.notes.length > 0) {
-      // Perhaps a note breaks a rule: the charges alone, and then each note for itself.
+      // A note may violate a constraint: apply the charges without notes, and then each note separately.
       error = log ? await this.attempt(log, null) : null
       if (!error) await this.oneByOne(asides)
     } else if (error) this.asides.dropped += asides.notes.length

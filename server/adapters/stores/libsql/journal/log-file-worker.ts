@@ -40,7 +40,7 @@ function answer(request: LogRequest): LogReply {
   }
 }
 
-/** The file, emptied: its reader has applied all of it. The folder is synced, or a power loss could take a new file with it. */
+/** Opens the file and empties it, since all of it is applied. Syncs the folder, or a power loss could remove a new file. */
 function open(path: string): LogAppender {
   const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
   file = fd

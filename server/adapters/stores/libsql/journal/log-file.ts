@@ -1,7 +1,7 @@
 import type { AppendResult } from './log-appender'
 import type { LogReply, LogRequest } from './log-wire'
 
-/** The log of groups beside a database file, written by a worker thread of its own: its syncs would stop every request here. */
+/** The log of groups next to a database file. A worker thread writes it, because syncs on this thread would block every request. */
 export class LogFile {
   private readonly worker: Worker
   private readonly waiting: ((reply: LogReply) => void)[] = []
@@ -30,17 +30,17 @@ export class LogFile {
     throw new Error(`the log ${path} cannot be opened: ${reply.reason}`)
   }
 
-  /** How many bytes stand in it. */
+  /** Its size in bytes. */
   get size(): number {
     return this.bytes
   }
 
-  /** The number of the last group that stands in it, or stood. */
+  /** The number of the last group written to it, even if it was emptied since. */
   get lastNumber(): number {
     return this.last
   }
 
-  /** One line, on the disk when it is `written`. One at a time: a number is used again when its line was refused. */
+  /** Appends one line, which is on disk if the result is `written`. One at a time: the number of a refused line is used again. */
   async append(payload: string): Promise<AppendResult & { readonly number: number; readonly bytes: number }> {
     const number = this.last + 1
     if (this.broken !== null) return { kind: 'refused', reason: this.broken, number, bytes: 0 }
@@ -58,7 +58,7 @@ export class LogFile {
     return { ...reply.result, number, bytes: reply.bytes }
   }
 
-  /** Only when all of it is applied, and no append is under way. */
+  /** Call only when all of it is applied and no append is running. */
   async empty(): Promise<void> {
     if (this.broken !== null || this.bytes === 0) return
     const reply = await this.send({ op: 'empty' })

@@ -6,10 +6,10 @@ export interface LogLine {
 
 /** A log without its records. */
 export interface LogExtent {
-  /** Null when it has none. */
+  /** Null if the log is empty. */
   readonly first: number | null
   readonly last: number | null
-  /** Where the last good line ends; what stands behind it is a torn write and was never acknowledged. */
+  /** The end of the last valid line. Anything after it is a torn write that was never acknowledged. */
   readonly goodLength: number
 }
 
@@ -17,19 +17,19 @@ export interface LogExtent {
 export class LogDamaged extends Error {}
 
 const NEW_LINE = 0x0a
-/** `checksum length number `, in front of the payload. */
+/** `checksum length number `, before the payload. */
 const HEADER = /^([0-9a-f]{8}) (\d{1,15}) (\d{1,15}) $/
 const MAX_HEADER = 8 + 1 + 15 + 1 + 15 + 1
 
-/** A line: checksum, length of the payload in bytes, number, payload. JSON holds no line feed, so a line ends at the first one. */
+/** A line: checksum, length of the payload in bytes, number, payload. JSON contains no line feed, so a line ends at the first one. */
 export function encodeLine({ number, payload }: LogLine): Uint8Array {
   const rest = `${Buffer.byteLength(payload)} ${number} ${payload}`
   return Buffer.from(`${checksum(Buffer.from(rest))} ${rest}\n`)
 }
 
 /**
- * How far a log can be read. Numbers go up by one from line to line. A bad end is dropped: each line is on the disk before the
- * next one is begun, so only the last can be torn. A bad line with a good one behind it is damage, and throws.
+ * How far a log can be read. Numbers increase by one per line. An invalid last line is dropped: each line is on disk before the next
+ * one is started, so only the last can be torn. An invalid line followed by a valid one is damage, and throws.
  */
 export function logExtent(bytes: Uint8Array): LogExtent {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -60,7 +60,7 @@ export function decodeLog(bytes: Uint8Array): { lines: readonly LogLine[]; goodL
   return { lines, goodLength }
 }
 
-/** A good line of a log, as it stands there. */
+/** A valid line of a log. */
 export interface LineAt {
   readonly number: number
   /** Where the next one begins. */
@@ -68,7 +68,7 @@ export interface LineAt {
   payload(): string
 }
 
-/** The line that begins there; null when none that is whole and good does. */
+/** The line that begins there; null if it is incomplete or invalid. */
 export function lineAt(buffer: Buffer, at: number): LineAt | null {
   const end = buffer.indexOf(NEW_LINE, at)
   if (end < 0) return null
@@ -81,7 +81,7 @@ export function lineAt(buffer: Buffer, at: number): LineAt | null {
   return { number: Number(number), end: end + 1, payload: () => buffer.toString('utf8', start, end) }
 }
 
-/** The number of a good line that starts after the bad one at `from`. */
+/** The number of a valid line after the invalid one at `from`. */
 function nextGoodLine(buffer: Buffer, from: number): number | null {
   for (let end = buffer.indexOf(NEW_LINE, from); end >= 0; end = buffer.indexOf(NEW_LINE, end + 1)) {
     const line = lineAt(buffer, end + 1)

@@ -5,8 +5,8 @@ import type { GroupCommit } from './group-commit'
 import type { Applier } from './log-applier'
 
 /**
- * The journal of a database file. What the database itself must judge (an account's opening, money with a reference) goes to
- * the tables at once; charges and reversals, which the counters have judged, go to the log, and the tables follow.
+ * The journal of a database file. Records that the database itself must check (opening an account, money with a reference) are written
+ * to the tables at once. Charges and reversals, which the counters have checked, go to the log and are applied to the tables later.
  */
 export class LogJournal implements Journal {
   private readonly direct: GroupCommit
@@ -25,7 +25,7 @@ export class LogJournal implements Journal {
 
   async append(record: JournalRecord): Promise<AppendOutcome> {
     if (!needsVerdict(record)) return this.logged.append(record)
-    // What is taken may have come back by a reversal that is in the log only: the tables would find too little there.
+    // The money may come from a reversal that is only in the log so far, so the tables would report too little.
     if (record.change && record.change.paid < 0) await this.applier.applied().catch(() => undefined)
     return this.direct.append(record)
   }
@@ -38,12 +38,12 @@ export class LogJournal implements Journal {
     this.applier.touch(key, at)
   }
 
-  /** Resolves when everything that was given so far has ended and is in the tables, if they take it. */
+  /** Resolves when all records so far have ended and are in the tables, unless the database refuses them. */
   async drained(): Promise<void> {
     do {
       await this.direct.drained()
       await this.logged.drained()
-      await this.applier.applied().catch(() => undefined) // told by the applier; the log keeps it
+      await this.applier.applied().catch(() => undefined) // reported by the applier; the log keeps it
     } while (this.direct.isBusy || this.logged.isBusy)
   }
 }

@@ -3,26 +3,26 @@ import type { JournalRecord } from '../../../../core/ledger/journal'
 import type { LogRange } from '../driver/worker-wire'
 import { LogDamaged, lineAt } from './log-format'
 
-/** Groups that stand one behind the other. */
+/** Consecutive groups. */
 export interface GroupsRead {
   readonly records: readonly JournalRecord[]
   /** The number of the last one. */
   readonly group: number
-  /** Where the log goes on. */
+  /** The position after them. */
   readonly end: number
 }
 
-/** Enough for a batch of charges; what was just written is in the page cache. */
+/** Enough for a batch of charges. Recently written data is in the page cache. */
 const PIECE = 512 * 1024
 
-/** Reads back what the log's writer has synced. */
+/** Reads the synced part of the log. */
 export class LogReader {
   private fd = -1
   private path = ''
 
   /**
-   * The groups behind `after`, from the beginning of the range: as many as have at most that many records together, and one
-   * at least. Groups that the tables have already are passed over. `end` is the range's own when nothing is left in it.
+   * The groups after `after`, from the start of the range: at least one, and as many as have at most `maxRecords` records together.
+   * Skips groups that the tables already have. `end` is the end of the range if nothing is left in it.
    */
   read(range: LogRange, after: number, maxRecords: number): GroupsRead {
     this.open(range.path)
@@ -41,7 +41,7 @@ export class LogReader {
       }
       if (line.number > group + 1) throw this.damaged(start + at)
       if (line.number > after) {
-        const more = JSON.parse(line.payload()) as JournalRecord[] // our own, and its checksum holds
+        const more = JSON.parse(line.payload()) as JournalRecord[] // written by us, with a valid checksum
         if (records.length > 0 && records.length + more.length > maxRecords) break
         records.push(...more)
         group = line.number
@@ -58,7 +58,7 @@ export class LogReader {
     this.path = ''
   }
 
-  /** The file is opened once: its writer empties it and never puts another in its place. */
+  /** The file is opened once: its writer empties it and never replaces it. */
   private open(path: string): void {
     if (path === this.path) return
     this.close()

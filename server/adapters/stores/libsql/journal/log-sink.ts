@@ -4,20 +4,20 @@ import type { Group } from './group-statements'
 import type { Applier } from './log-applier'
 import type { LogFile } from './log-file'
 
-/** A log longer than this is emptied as soon as little of it is left to apply. */
+/** A log larger than this is emptied as soon as little of it is left to apply. */
 const EMPTY_ABOVE_BYTES = 32 * 1024 * 1024
 /** About one batch. */
 const LITTLE_BYTES = 512 * 1024
-/** A group waits for a batch of the tables when more than this is not applied, so that they never fall far behind. */
+/** If more than this is not applied, groups wait for a batch, so that the tables never fall far behind. */
 const LAG_BYTES = 4 * 1024 * 1024
-/** No group waits longer than this for the tables: they may be stuck, and the log is there for that. */
+/** The longest that a group waits for the tables. They may be stuck, which the log makes up for. */
 const MAX_WAIT_MS = 50
-/** More than this is not taken in while the database takes no writes: 503, uncharged. */
+/** While the database rejects writes, charges beyond this size are refused with 503, uncharged. */
 const MAX_UNAPPLIED_BYTES = 256 * 1024 * 1024
 
 /**
- * Writes a group as one line of the log: one write and one sync, then it is committed. The tables follow behind. It takes
- * charges and reversals only, no notes: those go with the applier.
+ * Writes a group as one line of the log: one write and one sync, then it is committed. The tables follow later. Accepts charges and
+ * reversals only. Notes are written by the applier.
  */
 export class LogSink implements GroupSink {
   private readonly log: Pick<LogFile, 'append' | 'empty' | 'size' | 'lastNumber'>
@@ -58,12 +58,12 @@ export class LogSink implements GroupSink {
     return new DatabaseError({ message: reason, code: 'LOG' })
   }
 
-  /** Between two appends, so that nothing comes between the last applied group and the emptying of the log. */
+  /** Runs between two appends, so that no group is added between the last applied one and the emptying of the log. */
   private async keepUp(): Promise<void> {
     const isLong = this.log.size > this.emptyAbove
     if (this.applier.unappliedBytes > (isLong ? LITTLE_BYTES : this.lag)) await inTime(this.applier.step())
     if (!isLong || this.applier.unappliedBytes > LITTLE_BYTES) return
-    await inTime(this.applier.applied().catch(() => undefined)) // told by the applier; the log grows on meanwhile
+    await inTime(this.applier.applied().catch(() => undefined)) // reported by the applier; meanwhile the log grows
     if (this.applier.lastApplied !== this.log.lastNumber) return
     await this.log.empty()
     this.applier.emptied()

@@ -1,13 +1,13 @@
 import type { AppendResult } from './log-appender'
 
-/** What crosses to the worker of the log file. Answered in the order sent. */
+/** Messages to the worker of the log file, answered in the order sent. */
 export type LogRequest =
   | { readonly op: 'open'; readonly path: string }
   | { readonly op: 'append'; readonly number: number; readonly payload: string }
   | { readonly op: 'empty' }
   | { readonly op: 'close' }
 
-/** `bytes`: how long the line is. */
+/** `bytes`: the length of the line. */
 export type LogReply =
   | { readonly op: 'append'; readonly result: AppendResult; readonly bytes: number }
   | { readonly op: 'done' }

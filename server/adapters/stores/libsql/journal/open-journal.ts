@@ -9,7 +9,7 @@ import { LogSink } from './log-sink'
 import { replay } from './replay'
 
 export interface JournalOptions {
-  /** The database's file; null when it is behind a network. */
+  /** The database file; null for a database over the network. */
   readonly file: string | null
   readonly writes: WriteQueue
   readonly reader: Pick<Connection, 'send'>
@@ -20,15 +20,15 @@ export interface JournalOptions {
 
 export interface OpenJournal {
   readonly journal: GroupCommit | LogJournal
-  /** Resolves when the tables have what was committed so far, so that a reader sees it. */
+  /** Resolves when everything committed so far is in the tables and visible to readers. */
   applied(): Promise<void>
   close(): Promise<void>
 }
 
-/** Where the log of a database file stands. */
+/** The path of a database file's log. */
 const logPathOf = (file: string) => `${file}.log`
 
-/** A log and its applier for a database file, whose log is replayed first; group commits to the tables for any other. */
+/** For a database file: a log with its applier, after replaying an existing log. For any other database: group commits to the tables. */
 export async function openJournal(options: JournalOptions): Promise<OpenJournal> {
   const { file, patienceMs, onTrouble } = options
   const direct = new GroupCommit({ sink: directSink(options), patienceMs, onTrouble })
@@ -57,7 +57,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
 function directSink(options: JournalOptions): DirectSink {
   return new DirectSink({
     writes: options.writes,
-    // A request on a network may still be on its way when its answer is lost; a file has it or has it not.
+    // Over a network, a request may still arrive after its response was lost. A file either has it or not.
     lastGroup: (after) =>
       options.file === null && !after.isAnswer ? options.writes.fenceOff() : ownerNumber(options, 'last_group'),
     onLostOwnership: () => options.onFatal('another process owns the database now'),
@@ -65,7 +65,7 @@ function directSink(options: JournalOptions): DirectSink {
   })
 }
 
-/** A number of this epoch only: those of another owner say nothing about ours. */
+/** The number only if it is from this epoch: those of another owner say nothing about ours. */
 async function ownerNumber(
   { reader, writes }: Pick<JournalOptions, 'reader' | 'writes'>,
   column: 'last_group' | 'applied_group',

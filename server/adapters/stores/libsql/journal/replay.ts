@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { WriteQueue } from '../driver/write-queue'
 import { LogDamaged, type LogExtent, logExtent } from './log-format'
 
-/** Most records of one batch. */
+/** The maximum number of records per batch. */
 const MAX_BATCH = 4096
 
-/** The log cannot be brought into the tables. It is left as it is. */
+/** The log cannot be applied to the tables. It is left unchanged. */
 class ReplayFailed extends Error {}
 
 /**
- * Brings what a process before us left in the log into the tables, each group once. Gives the number of the last group there
- * ever was; the log is of no more use then.
+ * Applies the log of a previous process to the tables, each group once. Returns the number of the last group ever written. The log is
+ * no longer needed then.
  */
 export async function replay(
   path: string,

@@ -1,7 +1,7 @@
-/** Rows of one read at start, so that a large table never is in the memory as a whole beside what is made of it. */
+/** Rows per read at startup, so that a large table is never completely in memory. */
 export const RESTORED_AT_ONCE = 2000
 
-/** Reads a table to its end, page by page, each from the last id of the one before. */
+/** Reads a whole table in pages, each starting after the last id of the one before. */
 export async function* restoredRows<Row extends { readonly id: string }>(
   page: (after: Row['id'] | null) => Promise<readonly Row[]>,
 ): AsyncGenerator<Row> {

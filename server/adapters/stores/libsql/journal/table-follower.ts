@@ -7,8 +7,8 @@ import { LogReader } from './log-reader'
 const NO_ASIDES: Pick<Group, 'notes' | 'lastUsed'> = { notes: [], lastUsed: [] }
 
 /**
- * Brings the tables up to what the log has, on the thread of the only writing connection: it reads back what was synced, makes
- * the rows here, and commits them together with the number of the last group, so that each is applied once, whatever fails.
+ * Applies the log to the tables, on the thread of the only writing connection: reads the synced groups, builds the rows here, and
+ * commits them together with the number of the last group, so that each group is applied exactly once, whatever fails.
  */
 export class TableFollower {
   private readonly db: FileDatabase
@@ -18,7 +18,7 @@ export class TableFollower {
     this.db = db
   }
 
-  /** One batch, in one transaction, fenced by the epoch. */
+  /** Applies one batch in one transaction, fenced by the epoch. */
   apply({ epoch, log, maxRecords, asides }: ApplyRequest): Applied {
     return this.db.transaction(() => {
       this.db.run('UPDATE owner SET asserted = ? WHERE id = 1', [epoch])
