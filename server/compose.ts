@@ -41,7 +41,7 @@ import { OwnerSessions } from './http/middleware/owner-session'
 import { type DataProviders, PricedCalls, pricedRoutes } from './http/middleware/priced'
 import { addressReader } from './http/middleware/request-context'
 import { securedResponse } from './http/middleware/secured-response'
-import { controlDesk } from './http/operator/control'
+import { controlHandler } from './http/operator/control'
 import { Thumbnails } from './http/search/thumbnails'
 import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
@@ -140,7 +140,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     sandbox: linked.sandbox,
     social: linked.social,
     ...billing.moneyIn,
-    control: controlDesk({
+    control: controlHandler({
       ...core,
       ...models,
       identity,

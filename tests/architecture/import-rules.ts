@@ -234,7 +234,7 @@ export const RULES: readonly Rule[] = [
 
   // http and mcp: the wire. A resource imports no other resource's routes.
   {
-    // The generator of the documents is mounted as a route, and mended.
+    // The generator of the documents is mounted as a route, and its output is corrected.
     files: ['server/http/openapi/routes.ts'],
     may: ['server/http/openapi/**', 'server/http/account/sign-in-docs.ts'],
     types: ['server/http/system/dashboard-files.ts', 'server/core/payments/payments.ts'],

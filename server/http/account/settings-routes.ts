@@ -74,7 +74,7 @@ export function settingsRoutes(parts: SettingsParts) {
     .post(
       '/email/confirm',
       async ({ context }): Promise<ConfirmedEmail> => {
-        const actor = owners.stranger(context)
+        const actor = owners.signedOutActor(context)
         const { token } = await readBody(EmailConfirmation, context)
         return { email: taken(await emailChanges.confirm(token, actor)) }
       },

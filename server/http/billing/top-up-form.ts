@@ -21,7 +21,7 @@ export function topUpMethods({ cards, sandboxTopUps }: TopUpPages) {
 }
 
 /** The amount and method of a top-up. Throws if the body is invalid. */
-export async function wantedTopUp<M extends string>(context: RequestContext, methods: readonly M[]) {
+export async function readTopUp<M extends string>(context: RequestContext, methods: readonly M[]) {
   const { amount, method } = await readBody(NewTopUp, context)
   const chosen = methods.find((name) => name === method)
   if (chosen) return { amount: readable(parseTopUp(amount)), method: chosen }

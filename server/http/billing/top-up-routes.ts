@@ -13,7 +13,7 @@ import { documented } from '../openapi/documented'
 import { declared, freeEndpoint, gatedReply } from '../routing/endpoint'
 import { APP_TOP_UP_DOCS, BILLING_DOCS } from './docs'
 import { type StartedTopUp, type TopUpPage, topUpRecord } from './record'
-import { type TopUpPages, topUpMethods, wantedTopUp } from './top-up-form'
+import { readTopUp, type TopUpPages, topUpMethods } from './top-up-form'
 
 interface TopUpParts extends TopUpPages {
   readonly owners: OwnerSessions
@@ -65,7 +65,7 @@ function topUpsUnder<P extends string>(
       '',
       async ({ context, set }): Promise<StartedTopUp> => {
         const { accountId, email } = await payee(context)
-        const { amount, method } = await wantedTopUp(context, methods)
+        const { amount, method } = await readTopUp(context, methods)
         const { own: id } = context.ids
         set.status = 201
         if (method === 'card' && cards) {

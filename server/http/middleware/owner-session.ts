@@ -72,7 +72,7 @@ export class OwnerSessions {
   }
 
   /** The client address of a write without a session. Throws `foreign_origin` if another site caused it. */
-  stranger({ request, address }: RequestContext): { readonly address: string } {
+  signedOutActor({ request, address }: RequestContext): { readonly address: string } {
     this.refuseForeign(request.headers)
     return { address: formatAddress(address) }
   }

@@ -1,7 +1,7 @@
 import type { FailureCode } from '../../core/failure'
 import { FAILURES } from '../middleware/failures'
 import { FAILURE_MEANINGS } from './failure-meanings'
-import { isLoose } from './mended-operation'
+import { isLoose } from './normalized-operation'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
 import type { OpenApiParameter } from './parameter-documents'
 

@@ -1,6 +1,6 @@
 import { Kind } from '@sinclair/typebox'
 import type { JsonSchema } from './json-schema'
-import { isLoose } from './mended-operation'
+import { isLoose } from './normalized-operation'
 
 /**
  * Moves the named schemas out of a document and replaces each use with a reference to `components.schemas`. Data in examples that

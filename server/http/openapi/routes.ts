@@ -6,7 +6,7 @@ import type { DashboardFiles } from '../system/dashboard-files'
 import { agentGuide } from './agent-guide'
 import { docsPage, missingDocsPage, scalarSettings } from './docs-page'
 import { UNDOCUMENTED } from './documented'
-import { isLoose } from './mended-operation'
+import { isLoose } from './normalized-operation'
 import type { OpenApiDocument } from './open-api'
 import { COMPONENTS, GENERATOR_INFO, openApiDocument } from './open-api-document'
 import { withPaymentOffers } from './payment-discovery'
@@ -45,8 +45,8 @@ export function docsRoutes({ baseUrl, dashboard, payments }: DocsParts) {
   const document = () => {
     made ??= (async () => {
       const generated: unknown = generate()
-      const mended = openApiDocument(isLoose(generated) ? generated : {}, baseUrl)
-      const offered = await withPaymentOffers(mended, (amount) => payments.waysFor(amount))
+      const normalized = openApiDocument(isLoose(generated) ? generated : {}, baseUrl)
+      const offered = await withPaymentOffers(normalized, (amount) => payments.waysFor(amount))
       return { document: offered, text: JSON.stringify(offered) }
     })()
     return made

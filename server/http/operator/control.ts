@@ -40,7 +40,7 @@ type ControlParts = OperatorParts &
  * Handles operator commands (`bun run gateway operator ...`), which reach the running server over its control socket. Bodies,
  * records and errors are those of HTTP, except that a body also names the account or the request.
  */
-export function controlDesk(parts: ControlParts): (request: Request) => Promise<Response> {
+export function controlHandler(parts: ControlParts): (request: Request) => Promise<Response> {
   const commands = new Map(Object.entries(socketCommands(parts)))
   const answered = async (request: Request) => {
     const name = new URL(request.url).pathname.slice(1)

@@ -16,7 +16,7 @@ export function endedCookie(link: string): string {
 }
 
 /** The link that was confirmed, with this browser's proof; null if another site sent the form or the proof is missing. */
-export async function pressed(request: Request): Promise<{ link: string; proof: string } | null> {
+export async function readConfirmation(request: Request): Promise<{ link: string; proof: string } | null> {
   if (!isOwnForm(request.headers)) return null
   const form = new URLSearchParams((await boundedBytes(request.body, MAX_FORM_BYTES))?.toString('utf8') ?? '')
   const link = form.get('link') ?? ''

@@ -14,7 +14,7 @@ import { UNKNOWN_ENDPOINT } from '../routing/endpoint-table'
 import { dataDocs, routeParameters } from '../search/docs'
 import { CONFIRM_PATH, callbackPage } from './callback-page'
 import { SOCIAL_LINK_DOCS } from './docs'
-import { endedCookie, pressed, proofCookie } from './proof-cookie'
+import { endedCookie, proofCookie, readConfirmation } from './proof-cookie'
 import { linkAnswer, NewSocialLink, NO_NETWORK, type Social } from './record'
 
 const LINK = freeEndpoint('social-link', 'social:write')
@@ -70,7 +70,7 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
         CONFIRM,
         async ({ context: { reply, request } }) => {
           if (!social) return reply.refuse(UNKNOWN_ENDPOINT.failure)
-          const shown = await pressed(request)
+          const shown = await readConfirmation(request)
           const end = shown
             ? await social.approvals.confirm(shown.link, shown.proof, AbortSignal.timeout(FINISH_MS))
             : ({ kind: 'not_confirmed' } as const)

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { swagger } from '@elysiajs/swagger'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Elysia, t } from 'elysia'
-import { isLoose } from '../../../server/http/openapi/mended-operation'
+import { isLoose } from '../../../server/http/openapi/normalized-operation'
 import { GENERATOR_INFO, openApiDocument } from '../../../server/http/openapi/open-api-document'
 
 const NAMED = t.Object({ id: t.String(), limit: t.Nullable(t.Number()), state: t.UnionEnum(['on', 'off']) })
@@ -27,11 +27,11 @@ async function generated(): Promise<Record<string, unknown>> {
   return isLoose(document) ? document : {}
 }
 
-test('what the generator writes is not valid OpenAPI; mended, it is', async () => {
+test('the output of the generator is not valid OpenAPI; normalized, it is', async () => {
   const raw = await generated()
   expect((await new Validator().validate(structuredClone(raw))).valid).toBe(false)
-  const mended = openApiDocument(raw, 'http://localhost')
-  const verdict = await new Validator().validate(structuredClone(mended) as unknown as Record<string, unknown>)
+  const normalized = openApiDocument(raw, 'http://localhost')
+  const verdict = await new Validator().validate(structuredClone(normalized) as unknown as Record<string, unknown>)
   expect(verdict.errors ?? []).toEqual([])
   expect(verdict.valid).toBe(true)
 })
