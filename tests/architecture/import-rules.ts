@@ -401,6 +401,7 @@ export const RULES: readonly Rule[] = [
     files: ['dashboard/src/features/keys/form/key-form-values.ts'],
     may: [
       'dashboard/src/features/keys/form/endpoints.ts',
+      'dashboard/src/features/keys/typed-settings.ts',
       'dashboard/src/api/**',
       'dashboard/src/ui/**',
       ...TEXT,

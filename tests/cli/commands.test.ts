@@ -133,7 +133,17 @@ describe('an access token', () => {
 describe('commands', () => {
   test('keys: make, show, limit, restrict, rotate, disable, enable, revoke; the secret stands alone on standard output', async () => {
     await using cli = await signedIn()
-    const made = await cli.run('keys', 'create', 'laptop', '--limit', '5', '--ip', '203.0.113.7', '--note', 'of Ada')
+    const made = await cli.run(
+      'keys',
+      'create',
+      'laptop',
+      '--limit',
+      '5',
+      '--ip',
+      '203.0.113.7',
+      '--set',
+      'note=of Ada',
+    )
     expect(made.code).toBe(0)
     expect(made.out).toMatch(/^gwk_[0-9A-Za-z]{49}\n$/)
     const key = async () =>
@@ -146,9 +156,22 @@ describe('commands', () => {
     })
     expect((await cli.run('keys', 'limit', 'laptop', 'none')).code).toBe(0)
     expect((await cli.run('keys', 'ips', 'laptop')).code).toBe(0)
-    expect((await cli.run('keys', 'note', 'laptop', 'of Ada,\nand Grace')).out).toContain('\nNOTE\nof Ada, and Grace\n')
-    expect((await cli.run('keys', 'note', 'laptop', 'none')).code).toBe(0)
-    expect(await key()).toMatchObject({ spending_limit: null, allowed_ips: [], note: null })
+    const set = await cli.run(
+      'keys',
+      'set',
+      'laptop',
+      'note=of Ada,\nand Grace = two',
+      'rpm_limit=30',
+      'allowed_models=["a/b"]',
+    )
+    expect(set.out).toMatch(/\nallowed_models +\["a\/b"\]\nrpm_limit +30\nnote +of Ada, and Grace = two\n/)
+    expect((await cli.run('keys', 'show', 'laptop')).out).toContain('of Ada, and Grace = two')
+    expect((await cli.run('keys', 'set', 'laptop', 'note=null', 'rpm_limit=null', 'allowed_models=[]')).code).toBe(0)
+    expect(await key()).toMatchObject({ spending_limit: null, allowed_ips: [], note: null, rpm_limit: null })
+    for (const wrong of [['laptop'], ['laptop', 'note'], ['laptop', '=of Ada']])
+      expect((await cli.run('keys', 'set', ...wrong)).code).toBe(2)
+    const refused = await cli.run('keys', 'set', 'laptop', 'rpm_limit=many', 'colour=red')
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('rpm_limit must be')])
     expect((await cli.run('keys', 'disable', 'laptop')).code).toBe(0)
     expect(await key()).toMatchObject({ status: 'disabled' })
     expect((await cli.run('keys', 'enable', 'laptop')).code).toBe(0)

@@ -205,7 +205,7 @@ describe('what is done to a key', () => {
     const { page, complaints } = await dashboard.visit('/keys')
     await choose(page, 'narrow', 'Edit key')
     const form = page.getByRole('dialog', { name: 'Edit key' })
-    await form.getByText('Budget, endpoints, models and rate limits').click()
+    await form.getByText('More settings').click()
     await form.getByLabel('LLM context').check()
     await form.getByLabel('Chat completions').check()
     await form.getByLabel('Allowed models').fill('sandbox/echo')

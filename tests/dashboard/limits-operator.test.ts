@@ -177,7 +177,7 @@ describe("a key's budget", () => {
     await page.getByRole('main').getByRole('button', { name: 'Create key' }).first().click()
     const form = page.getByRole('dialog', { name: 'Create key' })
     await form.getByLabel('Name').fill('daily')
-    await form.getByText('Budget, endpoints, models and rate limits').click()
+    await form.getByText('More settings').click()
     await form.getByLabel('Budget', { exact: true }).selectOption('day')
     await form.getByText('Time zone: Asia/Tokyo.').waitFor()
     await form.locator('[name=budget]').fill('0.01')

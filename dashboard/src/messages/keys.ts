@@ -1,3 +1,9 @@
+const RATE_LIMIT = {
+  hint: "Leave empty to use your tier's limit. A key's own limit can only be lower.",
+  wrong: 'Enter a whole number above 0, or leave it empty.',
+  none: null,
+}
+
 /** API keys: the list, the forms, and the page of a key. */
 export const KEY_TEXT = {
   create: 'Create key',
@@ -75,24 +81,27 @@ export const KEY_TEXT = {
   expiresDate: 'Date',
   expiresKeep: (when: string) => `On ${when} (current)`,
   expiresWrong: 'Choose a date in the future.',
-  more: 'Budget, endpoints, models and rate limits',
+  more: 'More settings',
   budget: 'Budget',
   budgetNone: 'No budget',
   budgetPeriods: { day: 'Per day', week: 'Per week', month: 'Per month' },
   budgetAmount: 'Budget in USD',
   budgetHint: (zone: string) => `When it is used up, requests fail with 429 until the next period. Time zone: ${zone}.`,
   budgetWrong: 'Enter an amount from 0.01 to 1,000,000 with up to two decimals.',
-  rpm: 'Requests per minute',
-  tpm: 'Tokens per minute',
-  capHint: "Leave empty to use your tier's limit. A key's own limit can only be lower.",
-  capWrong: 'Enter a whole number above 0, or leave it empty.',
   endpoints: 'Allowed endpoints',
   endpointsHint: 'If none are selected, all are allowed, including future ones.',
   anyEndpoint: 'All',
-  models: 'Allowed models',
-  modelsHint: 'Model IDs, one per line. Leave empty to allow all.',
-  modelsMany: 'Enter at most 100.',
-  anyModel: 'All',
+  /** Settings that have one control each. `none` is shown where the setting is not set. */
+  typed: {
+    allowed_models: {
+      label: 'Allowed models',
+      hint: 'Model IDs, one per line. Leave empty to allow all.',
+      wrong: 'Enter at most 100.',
+      none: 'All',
+    },
+    rpm_limit: { label: 'Requests per minute', ...RATE_LIMIT },
+    tpm_limit: { label: 'Tokens per minute', ...RATE_LIMIT },
+  },
   // After creation
   saveTitle: 'Save your key now',
   saved: 'I have saved this key',
@@ -161,10 +170,7 @@ export const KEY_TEXT = {
     allowed_ips: 'allowed IPs',
     expires_at: 'expiry',
     budget: 'budget',
-    rpm_limit: 'requests per minute',
-    tpm_limit: 'tokens per minute',
     allowed_endpoints: 'allowed endpoints',
-    allowed_models: 'allowed models',
     stops_at: 'stop time of the old key',
   } as Readonly<Record<string, string>>,
   noHistory: 'No changes yet.',

@@ -10,13 +10,13 @@ const FLAGS = {
   limit: { type: 'string' },
   ip: { type: 'string', multiple: true },
   expires: { type: 'string' },
-  note: { type: 'string' },
+  set: { type: 'string', multiple: true },
   grace: { type: 'string' },
   status: { type: 'string' },
   leaked: { type: 'boolean' },
 } as const
 
-const SUBCOMMANDS = ['list', 'create', 'show', 'rotate', 'disable', 'enable', 'revoke', 'limit', 'ips', 'note'] as const
+const SUBCOMMANDS = ['list', 'create', 'show', 'rotate', 'disable', 'enable', 'revoke', 'limit', 'ips', 'set'] as const
 
 export const KEYS: Command = {
   name: 'keys',
@@ -24,7 +24,7 @@ export const KEYS: Command = {
   usage: `COMMAND
 
   list [--status STATUS]                  list keys; STATUS is active, disabled, expired, exhausted or revoked
-  create NAME [--limit USD] [--ip ADDRESS]... [--expires TIME] [--note TEXT]
+  create NAME [--limit USD] [--ip ADDRESS]... [--expires TIME] [--set SETTING=VALUE]...
                                           create a key; its secret is printed once, alone on standard output
   show KEY                                show a key
   rotate KEY [--grace SECONDS | --leaked] create a replacement; the old key works for another day, for SECONDS,
@@ -34,9 +34,10 @@ export const KEYS: Command = {
   revoke KEY                              stop a key for good
   limit KEY USD|none                      set or remove the spending limit
   ips KEY [ADDRESS]...                    allow only these addresses or ranges; without any, allow all
-  note KEY TEXT|none                      set or remove the note
+  set KEY SETTING=VALUE...                change any setting, such as note="for Ada" or rpm_limit=30
 
-KEY is an id (key_...) or a name. Requires "gateway login": API keys cannot manage keys.
+KEY is an id (key_...) or a name. SETTING is a name in the API. VALUE is JSON, or else text; null removes the setting.
+Requires "gateway login": API keys cannot manage keys.
 
 ${COMMON_USAGE}`,
   words: SUBCOMMANDS,
@@ -63,14 +64,14 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
       printed(terminal, values, { keys }, () => listing(keys))
     }
   },
-  create(rest, { limit, ip, expires, note }) {
+  create(rest, { limit, ip, expires, set = [] }) {
     const { name } = words('keys create', rest, ['name'])
     const body = {
       name,
       ...(limit !== undefined && { spending_limit: limitIn(limit) }),
       ...(ip !== undefined && { allowed_ips: ip }),
       ...(expires !== undefined && { expires_at: timeIn(expires) }),
-      ...(note !== undefined && { note }),
+      ...settingsIn(set),
     }
     return async (api, terminal, values) => shown(await api.json('POST', '/v1/keys', { body }), terminal, values)
   },
@@ -97,9 +98,10 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
   ips([key, ...addresses]) {
     return change('ips', key === undefined ? [] : [key], 'PATCH', '', { allowed_ips: addresses })
   },
-  note(rest) {
-    const { key, text } = words('keys note', rest, ['key', 'text'])
-    return change('note', [key], 'PATCH', '', { note: text === 'none' ? null : text })
+  set([key, ...settings]) {
+    const body = settingsIn(settings)
+    if (Object.keys(body).length === 0) throw new Misused('"keys set" takes a key and SETTING=VALUE; see --help')
+    return change('set', key === undefined ? [] : [key], 'PATCH', '', body)
   },
 }
 
@@ -107,8 +109,8 @@ function change(what: string, rest: readonly string[], method: string, path: str
   const { key: named } = words(`keys ${what}`, rest, ['key'])
   return async (api, terminal, values) => {
     const { key } = (await api.json(method, `/v1/keys/${await idOf(api, named)}${path}`, { body })) as OneKey
-    const note = key.note === null ? '' : `\n${table(['NOTE'], [[key.note]])}`
-    printed(terminal, values, { key }, () => listing([key]) + note)
+    const more = what === 'show' || what === 'set' ? `\n${details(key)}` : ''
+    printed(terminal, values, { key }, () => listing([key]) + more)
   }
 }
 
@@ -149,6 +151,11 @@ async function idOf(api: Api, named: string): Promise<string> {
   return only.id
 }
 
+/** What the listing shows. */
+const LISTED: ReadonlySet<string> = new Set<keyof KeyRecord>([
+  ...(['id', 'name', 'status', 'spent_micros_usd', 'spending_limit', 'allowed_ips', 'last_used_at'] as const),
+])
+
 function listing(keys: readonly KeyRecord[]): string {
   if (keys.length === 0) return 'No keys.\n'
   return table(
@@ -163,6 +170,37 @@ function listing(keys: readonly KeyRecord[]): string {
       key.last_used_at ?? 'never',
     ]),
   )
+}
+
+/** What the listing does not show of a key, and what is not empty. */
+function details(key: KeyRecord): string {
+  const rows = Object.entries(key).filter(([name, value]) => {
+    const isEmpty = value === null || (Array.isArray(value) && value.length === 0)
+    return !isEmpty && !LISTED.has(name)
+  })
+  return table(
+    ['SETTING', 'VALUE'],
+    rows.map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  )
+}
+
+/** Settings by their names in the API, which the server judges. */
+function settingsIn(settings: readonly string[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    settings.map((setting) => {
+      const at = setting.indexOf('=')
+      if (at < 1) throw new Misused(`a setting must be SETTING=VALUE, not "${setting}"`)
+      return [setting.slice(0, at), jsonOrText(setting.slice(at + 1))]
+    }),
+  )
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
 
 function limitIn(text: string): number | null {

@@ -6,6 +6,7 @@ import { Empty } from '../../../ui/feedback/states.tsx'
 import { TimeAgo } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
 import { type Column, Table } from '../../../ui/layout/table.tsx'
+import { settingName } from '../typed-settings.ts'
 
 const { historyColumns: HEADS } = TEXT
 
@@ -36,6 +37,6 @@ export function KeyHistory({ id }: { id: string }) {
 }
 
 function whatHappened({ action, settings }: KeyChange): string {
-  if (action === 'change') return TEXT.changedWhat(settings.map((name) => TEXT.settingNames[name] ?? name).join(', '))
+  if (action === 'change') return TEXT.changedWhat(settings.map(settingName).join(', '))
   return TEXT.actions[action] ?? action
 }

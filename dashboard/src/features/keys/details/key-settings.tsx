@@ -6,20 +6,13 @@ import { Meter } from '../../../ui/charts/meter.tsx'
 import { costUsd, grouped } from '../../../ui/format/money.ts'
 import { formatDateTime, formatDay, formatUntil, TimeAgo, useNow } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
+import { TYPED_NAMES, type TypedName } from '../typed-settings.ts'
 
 const MICROS = 1_000_000
 
 /** The settings of a key. */
 export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
-  const {
-    spending_limit: limit,
-    budget,
-    allowed_ips: ips,
-    expires_at: expires,
-    rpm_limit: rpm,
-    tpm_limit: tpm,
-  } = apiKey
-  const { allowed_endpoints: endpoints, allowed_models: models } = apiKey
+  const { spending_limit: limit, budget, allowed_ips: ips, expires_at: expires, allowed_endpoints: endpoints } = apiKey
   const rows: readonly (readonly [string, ReactNode])[] = [
     [TEXT.limit, limit === null ? TEXT.limitNone : costUsd(Math.round(limit * MICROS))],
     [
@@ -45,12 +38,7 @@ export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
       ),
     ],
     [TEXT.endpoints, endpoints.length === 0 ? TEXT.anyEndpoint : endpoints.map(operationName).join(', ')],
-    [
-      TEXT.models,
-      models.length === 0 ? TEXT.anyModel : <span className="code wrap-anywhere">{models.join(', ')}</span>,
-    ],
-    ...(rpm === null ? [] : [[TEXT.rpm, grouped(rpm)] as const]),
-    ...(tpm === null ? [] : [[TEXT.tpm, grouped(tpm)] as const]),
+    ...TYPED_NAMES.flatMap((name) => typedRow(apiKey, name)),
     [TEXT.columns.used, <TimeAgo key="used" at={apiKey.last_used_at} />],
     [TEXT.createdAt, <TimeAgo key="created" at={apiKey.created_at} />],
   ]
@@ -66,6 +54,31 @@ export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
       </dl>
     </Card>
   )
+}
+
+/** A setting that is typed; a row only where it is set, or where there is a word for none. */
+function typedRow(apiKey: ApiKey, name: TypedName): readonly (readonly [string, ReactNode])[] {
+  const { label, none } = TEXT.typed[name]
+  const value = apiKey[name]
+  if (value === null || (typeof value === 'object' && value.length === 0)) return none === null ? [] : [[label, none]]
+  if (typeof value === 'number') return [[label, grouped(value)]]
+  if (typeof value === 'string')
+    return [
+      [
+        label,
+        <span key={name} className="wrap-anywhere whitespace-pre-wrap">
+          {value}
+        </span>,
+      ],
+    ]
+  return [
+    [
+      label,
+      <span key={name} className="code wrap-anywhere">
+        {value.join(', ')}
+      </span>,
+    ],
+  ]
 }
 
 /** How much of the current budget period is used, as text and as a bar, and when it resets. */

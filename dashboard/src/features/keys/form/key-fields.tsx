@@ -6,6 +6,7 @@ import { formatDay } from '../../../ui/format/time.tsx'
 import { AdvancedFields } from './advanced-fields.tsx'
 import type { KeyFieldsProps } from './key-fields-props.ts'
 import { excludesAddress, parseIps } from './key-form-values.ts'
+import { TypedFields } from './typed-fields.tsx'
 
 /** The fields of a key's form. */
 export function KeyFields(props: KeyFieldsProps) {
@@ -27,6 +28,7 @@ export function KeyFields(props: KeyFieldsProps) {
       <LimitFields {...props} />
       <IpField {...props} />
       <ExpiryFields {...props} />
+      <TypedFields {...props} place="first" />
       <AdvancedFields {...props} />
     </>
   )

@@ -3,19 +3,26 @@ import { Allowlist, MAX_ALLOWED_IPS } from '../../../../../server/core/credentia
 import type { ApiKey, KeySettings } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { typedUsd } from '../../../ui/format/money.ts'
+import {
+  splitEntries,
+  TYPED_NAMES,
+  type TypedValues,
+  typedError,
+  typedSettings,
+  typedValues,
+} from '../typed-settings.ts'
 import type { Endpoint } from './endpoints.ts'
 
 const MICROS = 1_000_000
 const DAY_MS = 24 * 60 * 60 * 1000
 const MIN_MICROS = 10_000
 const MAX_MICROS = 1_000_000 * MICROS
-const MAX_MODELS = 100
 
 export const BUDGET_PERIODS = ['day', 'week', 'month'] as const
 type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
 
 /** The values of the form as entered. */
-export interface KeyFormValues {
+export interface KeyFormValues extends TypedValues {
   readonly name: string
   readonly limited: boolean
   readonly limit: string
@@ -24,11 +31,8 @@ export interface KeyFormValues {
   readonly expiresDate: string
   readonly budgetPeriod: '' | BudgetPeriod
   readonly budget: string
-  readonly rpm: string
-  readonly tpm: string
   /** Empty means all. */
   readonly endpoints: readonly Endpoint[]
-  readonly models: string
 }
 
 export type KeyErrors = Partial<Record<keyof KeyFormValues, string>>
@@ -36,10 +40,6 @@ export type KeyErrors = Partial<Record<keyof KeyFormValues, string>>
 /** The IP addresses in a text, separated by spaces, commas or line breaks. */
 export function parseIps(text: string): string[] {
   return splitEntries(text).map((entry) => entry.toLowerCase())
-}
-
-function splitEntries(text: string): string[] {
-  return text.split(/[\s,]+/).filter((entry) => entry !== '')
 }
 
 /** The errors of the form, by field. IP addresses are checked with the server's own rules. */
@@ -56,9 +56,10 @@ export function validateKey(values: KeyFormValues): KeyErrors {
   if (values.expires === 'date' && !(Date.parse(values.expiresDate) > Date.now()))
     errors.expiresDate = TEXT.expiresWrong
   if (values.budgetPeriod !== '' && !isAmount(values.budget)) errors.budget = TEXT.budgetWrong
-  for (const cap of ['rpm', 'tpm'] as const)
-    if (values[cap].trim() !== '' && !/^[1-9]\d{0,8}$/.test(values[cap].trim())) errors[cap] = TEXT.capWrong
-  if (splitEntries(values.models).length > MAX_MODELS) errors.models = TEXT.modelsMany
+  for (const field of TYPED_NAMES) {
+    const wrong = typedError(field, values[field])
+    if (wrong !== undefined) errors[field] = wrong
+  }
   return errors
 }
 
@@ -80,10 +81,8 @@ export function toSettings(values: KeyFormValues, key: ApiKey | null, zone: stri
       values.budgetPeriod === ''
         ? null
         : { limit_usd: toUsd(values.budget), period: values.budgetPeriod, timezone: key?.budget?.timezone ?? zone },
-    rpm_limit: toRateLimit(values.rpm),
-    tpm_limit: toRateLimit(values.tpm),
     allowed_endpoints: [...values.endpoints],
-    allowed_models: splitEntries(values.models),
+    ...typedSettings(values),
   }
   if (key === null) return wanted
   const differs = ([name, value]: [string, unknown]) => canonical(value) !== canonical(Reflect.get(key, name))
@@ -105,15 +104,9 @@ export function initialValues(key: ApiKey | null): KeyFormValues {
     expiresDate: '',
     budgetPeriod: key?.budget?.period ?? '',
     budget: key?.budget?.limit_usd.toString() ?? '',
-    rpm: key?.rpm_limit?.toString() ?? '',
-    tpm: key?.tpm_limit?.toString() ?? '',
     endpoints: key?.allowed_endpoints ?? [],
-    models: key?.allowed_models.join('\n') ?? '',
+    ...typedValues(key),
   }
-}
-
-function toRateLimit(text: string): number | null {
-  return text.trim() === '' ? null : Number(text)
 }
 
 function isAmount(text: string): boolean {

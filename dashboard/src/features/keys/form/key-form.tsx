@@ -9,6 +9,7 @@ import { Button } from '../../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../../ui/feedback/failure.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
+import { settingName, TYPED_NAMES } from '../typed-settings.ts'
 import { useKeysRefresh } from '../use-key-actions.ts'
 import { KeyFields } from './key-fields.tsx'
 import { initialValues, type KeyErrors, type KeyFormValues, toSettings, validateKey } from './key-form-values.ts'
@@ -103,20 +104,18 @@ function revalidateField(before: KeyErrors, field: keyof KeyFormValues, values: 
 /** Shows the server's errors at the fields that they name. */
 function fieldErrors(failure: ApiFailure): KeyErrors {
   const places: Readonly<Record<string, keyof KeyFormValues>> = {
+    ...Object.fromEntries(TYPED_NAMES.map((field) => [field, field])),
     name: 'name',
     spending_limit: 'limit',
     allowed_ips: 'ips',
     expires_at: 'expiresDate',
     budget: 'budget',
-    rpm_limit: 'rpm',
-    tpm_limit: 'tpm',
     allowed_endpoints: 'endpoints',
-    allowed_models: 'models',
   }
   const errors: KeyErrors = {}
   for (const { param, rule } of failure.fields) {
     const field = places[param]
-    if (field) errors[field] = TEXT.refused(TEXT.settingNames[param] ?? param, rule)
+    if (field) errors[field] = TEXT.refused(settingName(param), rule)
   }
   return errors
 }
