@@ -199,6 +199,57 @@ describe('what is done to a key', () => {
     await page.close()
   })
 
+  test('a note is written, shown and removed on a phone with the keyboard alone; too long a one is refused', async () => {
+    const owner = await dashboard.signedIn()
+    const { id } = await makeKey(owner, { name: 'laptop' })
+    const { page, complaints } = await dashboard.visit(`/keys/${id}`)
+    await page.setViewportSize(PHONE)
+    const noteOf = async () => (await (await owner.api(`/api/keys/${id}`)).json()).key.note
+    const form = page.getByRole('dialog', { name: 'Edit key' })
+    const note = form.getByLabel('Note')
+    const open = async () => {
+      await page.getByRole('button', { name: 'Edit key' }).focus()
+      await page.keyboard.press('Enter')
+      await form.waitFor()
+      while ((await page.evaluate(() => document.activeElement?.getAttribute('name'))) !== 'note')
+        await page.keyboard.press('Tab')
+    }
+    const save = async () => {
+      await form.getByRole('button', { name: 'Save changes' }).focus()
+      await page.keyboard.press('Enter')
+    }
+    await open()
+    await note.fill('x'.repeat(501))
+    await save()
+    await form.getByText('Use at most 500 characters.').waitFor()
+    await becomes(() => page.evaluate(() => document.activeElement?.getAttribute('name')), 'note')
+    expect(await noteOf()).toBeNull()
+    const written = `<b>For Ada</b>\n${'\u{1f511}'.repeat(400)}`
+    await note.fill(`  ${written}  `)
+    expect(await axeFindings(page)).toEqual([])
+    expect(await sidewaysScroll(page)).toBe(0)
+    await save()
+    const shown = page.locator('dl').getByText('<b>For Ada</b>')
+    await shown.waitFor()
+    expect(await noteOf()).toBe(written)
+    expect(await shown.evaluate((element) => getComputedStyle(element).whiteSpace)).toBe('pre-wrap')
+    await page.getByText('Changed note').waitFor()
+    for (const size of [PHONE, { width: 1280, height: 800 }]) {
+      await page.setViewportSize(size)
+      expect(await axeFindings(page)).toEqual([])
+      expect(await sidewaysScroll(page)).toBe(0)
+    }
+    await open()
+    expect(await note.inputValue()).toBe(written)
+    await page.keyboard.press('Control+A')
+    await page.keyboard.press('Delete')
+    await save()
+    await shown.waitFor({ state: 'detached' })
+    expect(await noteOf()).toBeNull()
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
   test('it is narrowed to endpoints and models in its form, its page says so, and the next call is held to it', async () => {
     const owner = await dashboard.signedIn()
     const { id, secret } = await makeKey(owner, { name: 'narrow' })

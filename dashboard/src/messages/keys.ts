@@ -93,6 +93,12 @@ export const KEY_TEXT = {
   anyEndpoint: 'All',
   /** Settings that have one control each. `none` is shown where the setting is not set. */
   typed: {
+    note: {
+      label: 'Note',
+      hint: 'Such as who uses the key. Only you can see it.',
+      wrong: 'Use at most 500 characters.',
+      none: null,
+    },
     allowed_models: {
       label: 'Allowed models',
       hint: 'Model IDs, one per line. Leave empty to allow all.',

@@ -22,6 +22,7 @@ interface TypedSetting<K extends Kind> {
  * history and the server's refusals come from here.
  */
 const TYPED_SETTINGS = {
+  note: { kind: 'prose', max: 500, place: 'first' },
   allowed_models: { kind: 'list', max: 100, place: 'more' },
   rpm_limit: { kind: 'count', place: 'more' },
   tpm_limit: { kind: 'count', place: 'more' },
