@@ -36,9 +36,10 @@ function EndpointFields({ values, errors, onChange }: KeyFieldsProps) {
             checked={values.endpoints.includes(name)}
             onChange={({ target }) =>
               onChange({
-                endpoints: target.checked
-                  ? [...values.endpoints, name]
-                  : values.endpoints.filter((one) => one !== name),
+                endpoints: [
+                  ...ENDPOINTS.filter((one) => (one === name ? target.checked : values.endpoints.includes(one))),
+                  ...values.endpoints.filter((one) => !ENDPOINTS.some((known) => known === one)),
+                ],
               })
             }
           />
