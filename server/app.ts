@@ -7,6 +7,7 @@ import type { LimitRequests } from './core/accounts/limit-requests'
 import type { Operator } from './core/accounts/operator'
 import type { SetupToken } from './core/accounts/setup-token'
 import type { TopUps } from './core/accounts/top-ups'
+import type { ApiRegistry } from './core/apis/api-store'
 import type { AuditTrail } from './core/audit'
 import type { PriceStore } from './core/catalogue/prices'
 import type { OAuthGrants } from './core/credentials/oauth-grant'
@@ -23,6 +24,9 @@ import { limitRequestRoutes } from './http/account/limit-request-routes'
 import { accountRoutes } from './http/account/routes'
 import { type SettingsParts, settingsRoutes } from './http/account/settings-routes'
 import { type SignInParts, signInRoutes } from './http/account/sign-in-routes'
+import type { ApiCalls } from './http/apis/api-calls'
+import { importedRouteTable } from './http/apis/imported-routes'
+import { importedRoutes } from './http/apis/routes'
 import { type CardMessageParts, cardMessageRoutes } from './http/billing/card-webhook'
 import { ledgerCsvRoutes } from './http/billing/ledger-csv'
 import { priceRoutes } from './http/billing/price-routes'
@@ -86,6 +90,7 @@ export function app(parts: AppParts) {
   const web = new Elysia({ strictPath: true })
     .use(requestHooks(parts, endpoints))
     .use(callRoutes(parts, endpoints))
+    .use(importedRoutes(parts.apiCalls))
     .use(ownerRoutes(parts))
     .use(accountGroup(parts))
     .use(moneyRoutes(parts))
@@ -93,7 +98,7 @@ export function app(parts: AppParts) {
     .use(tryRoutes(parts, endpoints, async (request) => (await built.promise)(request)))
     .use(openRoutes(parts))
     .use(docsRoutes(parts))
-  endpoints.replace(EndpointTable.ofGateway(web.routes))
+  endpoints.replace(EndpointTable.ofGateway(web.routes, importedRouteTable(parts.apis)))
   built.resolve((request) => web.handle(request))
   return web
 }
@@ -101,6 +106,8 @@ export function app(parts: AppParts) {
 interface CallParts {
   readonly gate: Gate
   readonly priced: PricedCalls
+  readonly apis: ApiRegistry
+  readonly apiCalls: ApiCalls
   readonly onFault: OnFault
   readonly social: Social | null
   readonly models: ModelCatalogue

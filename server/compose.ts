@@ -10,6 +10,7 @@ import { ensureIndex } from './adapters/websearch/local/build/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { agentFaces, composeAgents } from './compose/agents'
+import { composeApis } from './compose/apis'
 import { composeBilling } from './compose/billing'
 import { indexSources } from './compose/index-sources'
 import { composeModels } from './compose/models'
@@ -99,9 +100,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const { clock, log } = surroundings
   const core = await composeCore(config, surroundings)
   const { stores, accounts, ledger, signUp } = core
-  const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
-  const providers: ClosableProviders =
-    surroundings.providers ?? openWebsearch(config, clock, indexSources(config.dataDir).indexPath, onTrouble)
+  const providers = surroundings.providers ?? searchProviders(config, surroundings)
   const { identity, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
   const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
@@ -126,6 +125,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     isDraining: () => draining,
     onFault: faultLog(log),
     priced: new PricedCalls(pipeline, pricedRoutes(providers, linked.social)),
+    ...composeApis(config, { apis: core.apis, pipeline, clock, log, onOverruns: () => undefined }),
     thumbnails: openThumbnails(config, surroundings),
     ...models,
     readiness,
@@ -175,6 +175,11 @@ export async function compose(config: Config, surroundings: Surroundings) {
 
 function faultLog(log: Log): OnFault {
   return (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) })
+}
+
+function searchProviders(config: Config, { clock, log }: Surroundings): ClosableProviders {
+  const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
+  return openWebsearch(config, clock, indexSources(config.dataDir).indexPath, onTrouble)
 }
 
 /** What every paid call runs on. */

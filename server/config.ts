@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { type ApiSettings, apiSettings } from './config/apis'
 import { type CardSettings, cardSettings } from './config/card-payments'
 import { ConfigError } from './config/config-error'
 import { type MailConfig, mailConfig } from './config/mail'
@@ -46,6 +47,7 @@ export interface Config {
   readonly logLevel: LogLevel
   readonly production: boolean
   readonly models: ModelSettings
+  readonly apis: ApiSettings
   /** Whether signup credit may pay for upstreams that cost the operator money. */
   readonly creditBuysPaidProviders: boolean
 }
@@ -96,6 +98,7 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     mail: mailConfig(read),
     production,
     models: modelSettings(read, production),
+    apis: apiSettings(environment),
     creditBuysPaidProviders:
       oneOf('CREDIT_BUYS_PAID_PROVIDERS', read('CREDIT_BUYS_PAID_PROVIDERS') ?? 'false', ['true', 'false']) === 'true',
   }

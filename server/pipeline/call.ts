@@ -1,10 +1,12 @@
 import type { Account } from '../core/accounts/account'
 import type { AppGrant } from '../core/accounts/app-grant'
+import type { ApiMatch } from '../core/apis/api-routes'
 import type { SoldName } from '../core/catalogue/operation'
 import { type Address, limitSubject } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Audience, Scope } from '../core/credentials/oauth-grant'
 import type { Failure } from '../core/failure'
+import type { SentAnswer } from '../core/idempotency/idempotency-record'
 import type { CredentialId, KeyId, PoolId, RequestId } from '../core/ids'
 import type { Readings, Subject } from '../core/limits/limiter'
 import type { Money } from '../core/money'
@@ -29,6 +31,8 @@ export type Route =
   | {
       readonly kind: 'priced'
       readonly operation: SoldName
+      /** Set for an imported operation: what the call matched, kept to its end. */
+      readonly match?: ApiMatch
       readonly scope: Scope
       /** A caller without a key may pay for the one request (spec 5.3). Otherwise a key is required. */
       readonly payable?: true
@@ -158,6 +162,8 @@ export interface RefusedOutcome {
 export type Outcome =
   | {
       readonly kind: 'served'
+      /** 200 if absent. */
+      readonly status?: number
       readonly body: string | Uint8Array<ArrayBuffer>
       readonly headers: AnswerHeaders
       readonly cost: Money
@@ -173,6 +179,6 @@ export type Outcome =
       readonly readings?: Readings | undefined
     }
   /** The first response under this `Idempotency-Key`, returned again without another charge. */
-  | { readonly kind: 'repeated'; readonly body: string; readonly headers: AnswerHeaders }
+  | ({ readonly kind: 'repeated' } & SentAnswer)
   | Quoted
   | RefusedOutcome

@@ -89,8 +89,8 @@ export class HeldCall implements OpenCall {
       amount: charged.cost,
       record: caller.kind === 'anonymous' ? null : this.record(charge),
       overrun,
-      ...(first && { kept: kept === 'cut' ? first.cut() : first.answer(kept.body, kept.headers) }),
-      ...(kept !== 'cut' && { delivery: { body: kept.body, isGone: () => this.hangUp.aborted } }),
+      ...(first && { kept: kept === 'cut' ? first.cut() : first.answer(kept.body, kept.headers, kept.status) }),
+      ...(kept !== 'cut' && { delivery: { ...kept, isGone: () => this.hangUp.aborted } }),
     })
     if (captured.ok && !place) this.isGivenBack = true
     else await this.giveBack(tokens ? tokens.input + tokens.output : 0, captured.ok)

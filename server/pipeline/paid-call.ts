@@ -132,14 +132,15 @@ async function delivered(sale: Sale, open: HeldCall): Promise<Sold> {
 
 async function served(sale: Sale, open: HeldCall, answer: Extract<WorkResult, { kind: 'answer' }>): Promise<Sold> {
   const { work, place } = sale
-  const { body, charge, ageSeconds } = answer
+  const { body, charge, ageSeconds, status } = answer
   const headers = { ...work.headers, ...answer.headers }
-  const captured = await open.charge(charge, { body, headers })
+  const captured = await open.charge(charge, { body, headers, ...(status !== undefined && { status }) })
   if (!captured.ok) return failed(sale, open, captured.error, work.effect === 'write' ? 'unknown' : 'nothing')
   const { cost, receipt } = captured.value
   const now = place ? await readings(sale) : undefined
   const age = ageSeconds === undefined ? headers : { ...headers, age: String(ageSeconds) }
-  return { outcome: { kind: 'served', body, headers: age, cost, receipt, readings: now }, end: 'done' }
+  const outcome = { kind: 'served', body, headers: age, cost, receipt, readings: now } as const
+  return { outcome: status === undefined ? outcome : { ...outcome, status }, end: 'done' }
 }
 
 /** A stream's hold must be durable before its first byte (ADR 14). A free stream has nothing to settle. */

@@ -79,6 +79,8 @@ export type WorkResult =
       readonly kind: 'answer'
       readonly body: string | Uint8Array<ArrayBuffer>
       readonly charge: Charge
+      /** The HTTP status of the answer; 200 if absent. */
+      readonly status?: number
       readonly headers?: AnswerHeaders
       /** The age of an answer from the cache. */
       readonly ageSeconds?: number
@@ -109,7 +111,9 @@ export interface Captured {
 }
 
 /** What is stored for a repeat with the same `Idempotency-Key`: the answer, or that it broke off. */
-export type StoredAnswer = { readonly body: string | Uint8Array; readonly headers: AnswerHeaders } | 'cut'
+export type StoredAnswer =
+  | { readonly body: string | Uint8Array; readonly headers: AnswerHeaders; readonly status?: number }
+  | 'cut'
 
 /**
  * A call whose money is held, as its work sees it. It is charged at most once and then closed: by a stream when its body ends,

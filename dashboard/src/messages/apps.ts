@@ -4,6 +4,7 @@ export const APP_TEXT = {
   scopes: {
     'data:read': 'Search images and text. Each call is charged.',
     'social:write': 'Follow, like, post and send messages from linked social accounts. Each action is charged.',
+    'apis:write': 'Make changes through the APIs of the catalog, such as orders. Each call is charged.',
     'usage:read': 'View requests, charges and the balance of the whole account.',
     'models:use': 'Use language models. Tokens are charged.',
     'keys:write': 'Create, edit and delete API keys.',
@@ -53,6 +54,7 @@ export const APP_TEXT = {
   access: {
     'data:read': 'search',
     'social:write': 'social',
+    'apis:write': 'API writes',
     'usage:read': 'usage',
     'models:use': 'models',
     'keys:write': 'keys',

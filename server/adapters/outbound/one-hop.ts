@@ -83,7 +83,8 @@ function requestOf(hop: Hop): BunFetchRequestInit {
     headers,
     redirect: 'manual',
     decompress: false,
-    keepalive: hop.connectTo.host === hop.url.host,
+    // A request that changes something must not go out twice, as it may on a kept connection that has died.
+    keepalive: hop.connectTo.host === hop.url.host && (hop.method === 'GET' || hop.method === 'HEAD'),
     signal: hop.deadline.signal,
     ...(hop.body !== undefined && { body: hop.body }),
     ...(hop.url.protocol === 'https:' && { tls }),

@@ -34,6 +34,22 @@ export function publicAddress(text: string): KnownAddress | null {
   return OPEN_V6.includes(address) && !CLOSED_V6.includes(address) ? address : null
 }
 
+/** Link-local and metadata addresses, which no setting opens: they answer with credentials of the machine itself. */
+const NEVER_OPEN = listOf([
+  '169.254.0.0/16',
+  '168.63.129.16',
+  '100.100.100.200',
+  '0.0.0.0/8',
+  '224.0.0.0/3',
+  'fe80::/10',
+  'fd00:ec2::254',
+])
+
+/** Whether an address is closed even where an operator allows private ones. */
+export function isNeverAllowed(address: KnownAddress): boolean {
+  return NEVER_OPEN.includes(address)
+}
+
 function listOf(entries: readonly string[]): Allowlist {
   const list = Allowlist.of(entries)
   if (!list) throw new Error('the list of address blocks is empty')

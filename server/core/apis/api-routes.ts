@@ -125,7 +125,8 @@ export function templateProblem(path: string): string | null {
     if (names.has(name)) return `has the parameter ${name} twice`
     names.add(name)
   }
-  return null
+  const plain = path.replace(/\{[^{}]*\}/g, 'x')
+  return URL.parse(`http://x${plain}`)?.pathname === plain ? null : 'must not contain characters that URLs encode'
 }
 
 /** The names of the parameters in a template, in order. */

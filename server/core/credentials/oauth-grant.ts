@@ -1,5 +1,13 @@
 /** The scopes that an owner can grant to an app (spec-answers 10). */
-export const SCOPES = ['data:read', 'social:write', 'usage:read', 'models:use', 'keys:write', 'wallet:topup'] as const
+export const SCOPES = [
+  'data:read',
+  'social:write',
+  'apis:write',
+  'usage:read',
+  'models:use',
+  'keys:write',
+  'wallet:topup',
+] as const
 export type Scope = (typeof SCOPES)[number]
 
 /** The protected resources, as paths of the public origin. A token is valid only for the resources that it was requested for. */

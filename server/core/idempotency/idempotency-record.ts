@@ -25,10 +25,65 @@ export const KEPT_MS = 24 * 3_600_000
 /** Larger responses are not stored, and repeats get an error that says so. */
 export const MAX_KEPT_BYTES = 256 * 1024
 
-/** The text of a response to store, or null when it is too large. */
+/** The text of a response to store, or null when it is too large or not text. */
 export function keepable(body: string | Uint8Array): string | null {
-  const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-  return Buffer.byteLength(text) > MAX_KEPT_BYTES ? null : text
+  if (body.length > MAX_KEPT_BYTES) return null
+  const text = typeof body === 'string' ? body : textOf(body)
+  return text === null || Buffer.byteLength(text) > MAX_KEPT_BYTES ? null : text
+}
+
+/** A response as it was sent. */
+export interface SentAnswer {
+  /** 200 if absent. */
+  readonly status?: number
+  readonly body: string | Uint8Array<ArrayBuffer>
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Stored beside the headers. No header's name begins with a colon. */
+const STATUS = ':status'
+const ENCODING = ':encoding'
+
+/** A response as it is stored: bytes that are not text as base64. Null when it is too large. */
+export function storedAnswer({
+  status,
+  body,
+  headers,
+}: Omit<SentAnswer, 'body'> & { readonly body: string | Uint8Array }): Pick<
+  IdempotencyRecord,
+  'body' | 'headers'
+> | null {
+  const text = keepable(body)
+  if (text === null && body.length > MAX_KEPT_BYTES) return null
+  const isPlain = text !== null
+  if (!isPlain && typeof body === 'string') return null
+  return {
+    body: text ?? Buffer.from(body).toString('base64'),
+    headers: {
+      ...headers,
+      ...(status !== undefined && status !== 200 && { [STATUS]: String(status) }),
+      ...(!isPlain && { [ENCODING]: 'base64' }),
+    },
+  }
+}
+
+/** The response that was stored. */
+export function sentAnswer({ body, headers }: Pick<IdempotencyRecord, 'body' | 'headers'>): SentAnswer {
+  const { [STATUS]: status, [ENCODING]: encoding, ...rest } = headers
+  const text = body ?? ''
+  return {
+    body: encoding === 'base64' ? new Uint8Array(Buffer.from(text, 'base64')) : text,
+    headers: rest,
+    ...(status !== undefined && { status: Number(status) }),
+  }
+}
+
+function textOf(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return null
+  }
 }
 
 export type IdempotencyPlace = Pick<IdempotencyRecord, 'account' | 'operation' | 'key'>

@@ -4,7 +4,7 @@ import type { Result } from '../result'
 export interface OutboundRequest {
   /** Absolute, `http:` or `https:`. */
   readonly url: string
-  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array<ArrayBuffer>
   readonly timeoutMs: number

@@ -118,10 +118,10 @@ export class Reply {
   }
 
   /** A charged success. Its log row was written with the charge. */
-  private served({ body, headers, cost, receipt, readings }: Ended<'served'>): Response {
+  private served({ status = 200, body, headers, cost, receipt, readings }: Ended<'served'>): Response {
     // A pay-per-request response belongs to the payer alone, so shared caches must not keep it.
     const paid = receipt ? { ...receipt.headers, 'cache-control': 'private' } : {}
-    return this.send(200, body, { 'x-cost-micros-usd': String(cost), ...paid, ...headers }, readings)
+    return this.send(status, body, { 'x-cost-micros-usd': String(cost), ...paid, ...headers }, readings)
   }
 
   /** A success whose cost is not known yet. The stream charges it and writes its log row. */
@@ -150,9 +150,9 @@ export class Reply {
   }
 
   /** The response to an earlier request with the same `Idempotency-Key`, which was charged then. */
-  private repeated({ body, headers }: Ended<'repeated'>): Response {
+  private repeated({ status = 200, body, headers }: Ended<'repeated'>): Response {
     this.note(200, null)
-    return this.send(200, body, { ...headers, 'x-cost-micros-usd': '0', 'idempotency-replayed': 'true' })
+    return this.send(status, body, { ...headers, 'x-cost-micros-usd': '0', 'idempotency-replayed': 'true' })
   }
 
   private send(

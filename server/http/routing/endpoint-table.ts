@@ -1,7 +1,7 @@
 import { SOLD } from '../../core/catalogue/operations'
 import { failure } from '../../core/failure'
 import type { Route } from '../../pipeline/call'
-import { declaredEndpoint, type Endpoint } from './endpoint'
+import { API_WILDCARD, declaredEndpoint, type Endpoint } from './endpoint'
 import { pathPattern } from './path-pattern'
 
 /** Paths that need a credential and carry limit headers (spec-answers 9). */
@@ -17,6 +17,14 @@ export const UNKNOWN_ENDPOINT = {
   kind: 'unmatched',
   failure: failure('unknown_endpoint', 'This endpoint does not exist. Check the path; /docs lists all endpoints.'),
 } as const satisfies Route
+
+/** Routes of operations that an operator put on sale, which change while the gateway runs. */
+export interface ImportedRoutes {
+  /** Null if no imported operation has this path. */
+  routeOf(method: string, path: string): Route | null
+}
+
+const NONE_IMPORTED: ImportedRoutes = { routeOf: () => null }
 
 /** A route as mounted in Elysia. */
 export interface MountedRoute {
@@ -36,18 +44,21 @@ interface Entry {
 export class EndpointTable {
   private readonly exact: ReadonlyMap<string, Entry>
   private readonly patterns: readonly Entry[]
+  private readonly imported: ImportedRoutes
   private readonly open: readonly { readonly method: string; readonly pattern: RegExp }[]
 
   /** The table of the whole gateway. Also throws if an operation that is sold has no route. */
-  static ofGateway(mounted: readonly MountedRoute[]): EndpointTable {
+  static ofGateway(mounted: readonly MountedRoute[], imported?: ImportedRoutes): EndpointTable {
     const served = new Set(mounted.map(({ hooks }) => soldName(declaredEndpoint(hooks))))
     const missing = SOLD.filter((name) => !served.has(name))
     if (missing.length > 0) throw new Error(`No route serves ${missing.join(', ')}. Mount each with served(...).`)
-    return new EndpointTable(mounted)
+    return new EndpointTable(mounted, imported)
   }
 
   /** Throws if a gated route has no endpoint declaration, an ungated one has one, or two declarations conflict. */
-  constructor(mounted: readonly MountedRoute[]) {
+  constructor(routes: readonly MountedRoute[], imported: ImportedRoutes = NONE_IMPORTED) {
+    const mounted = routes.filter(({ path }) => path !== API_WILDCARD)
+    this.imported = imported
     const entries = gatedEntries(mounted.filter(({ path }) => GATED.test(path)))
     this.exact = new Map(entries.filter(([path]) => !isPattern(path)))
     this.patterns = entries.filter(([path]) => isPattern(path)).map(([, entry]) => entry)
@@ -72,7 +83,7 @@ export class EndpointTable {
       if (!GATED.test(path)) return null
       entry = this.patterns.find(({ pattern }) => pattern.test(path))
     }
-    if (!entry) return UNKNOWN_ENDPOINT
+    if (!entry) return this.imported.routeOf(method, path) ?? UNKNOWN_ENDPOINT
     const route = entry.endpoints.get(method)?.route
     return route ?? { kind: 'unmatched', failure: wrongMethod(method, entry.methods) }
   }

@@ -55,6 +55,9 @@ export function publicEndpoint(more: { readonly paymentInBody?: true } = {}): En
   return { route: { kind: 'public', ...more }, access: 'anybody' }
 }
 
+/** Where Elysia mounts all imported operations. Which one a request is for is looked up in the catalogue (ADR 23). */
+export const API_WILDCARD = '/apis/v1/*'
+
 /** Holds the declaration of a mounted route. A symbol, so that it never appears in the OpenAPI document. */
 const ENDPOINT = Symbol('endpoint')
 

@@ -3,7 +3,7 @@ import type { IdempotencyRecord } from '../../core/idempotency/idempotency-recor
 import type { Money } from '../../core/money'
 import type { Result } from '../../core/result'
 import type { CallRecord } from '../../core/usage/call-record'
-import type { AuthenticatedCall } from '../call'
+import type { AnswerHeaders, AuthenticatedCall } from '../call'
 import type { Captured, Work } from '../work'
 
 /** What funding must know of a work. */
@@ -21,6 +21,7 @@ export interface Funding {
 /** An answer that is about to be sent. */
 export interface Delivery {
   readonly body: string | Uint8Array
+  readonly headers: AnswerHeaders
   /** Whether its caller has hung up. */
   isGone(): boolean
 }

@@ -74,7 +74,9 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
     async capture({ amount, delivery }): Promise<Result<Captured, Failure>> {
       if (amount !== what.amount) throw new Error('a payment must capture its whole fixed price')
       if (!delivery) throw new Error('a payment capture needs the answer that it buys')
-      const answer = keepable(delivery.body)
+      // What is kept for the payer is sent again as JSON.
+      const isJsonAnswer = (delivery.headers['content-type'] ?? 'application/json').startsWith('application/json')
+      const answer = isJsonAnswer ? keepable(delivery.body) : null
       try {
         const settled = await payment.settle(answer)
         if (!settled.ok) return err(await refused(payments, what, settled.error))

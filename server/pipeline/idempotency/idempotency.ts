@@ -4,8 +4,10 @@ import {
   type IdempotencyPlace,
   type IdempotencyRecord,
   type IdempotencyRecords,
-  keepable,
   MAX_KEPT_BYTES,
+  type SentAnswer,
+  sentAnswer,
+  storedAnswer,
 } from '../../core/idempotency/idempotency-record'
 import type { RequestId } from '../../core/ids'
 import { err, ok, type Result } from '../../core/result'
@@ -13,15 +15,14 @@ import { err, ok, type Result } from '../../core/result'
 /** What a request with an idempotency key may do. */
 export type KeyUse =
   /** The request was answered before: this is the answer. */
-  | { readonly kind: 'repeat'; readonly body: string; readonly headers: Readonly<Record<string, string>> }
-  | { readonly kind: 'first'; readonly first: FirstCaller }
+  ({ readonly kind: 'repeat' } & SentAnswer) | { readonly kind: 'first'; readonly first: FirstCaller }
 
 export type Ending = 'done' | 'nothing' | 'unknown'
 
 /** The first caller with a key, who does the work. The others wait until `end`. */
 export interface FirstCaller {
   /** The record of the answer, written in the same commit as the charge. */
-  answer(body: string | Uint8Array, headers: Readonly<Record<string, string>>): IdempotencyRecord
+  answer(body: string | Uint8Array, headers: Readonly<Record<string, string>>, status?: number): IdempotencyRecord
   /** The record of an answer that broke off and is charged for what was delivered. A repeat is refused and not charged again. */
   cut(): IdempotencyRecord
   /**
@@ -102,10 +103,9 @@ export class Idempotency {
     return ok({
       kind: 'first',
       first: {
-        answer(body, headers) {
-          const text = keepable(body)
-          if (text === null) return { ...blank, state: 'too_large' }
-          return { ...blank, state: 'kept', body: text, headers }
+        answer(body, headers, status) {
+          const stored = storedAnswer({ body, headers, ...(status !== undefined && { status }) })
+          return stored ? { ...blank, ...stored, state: 'kept' } : { ...blank, state: 'too_large' }
         },
         cut: () => ({ ...blank, state: 'cut' }),
         end: async (how) => {
@@ -138,7 +138,7 @@ function useOf(known: IdempotencyRecord, request: KeyedRequest): Result<KeyUse, 
         ),
       )
     case 'kept':
-      return ok({ kind: 'repeat', body: known.body ?? '', headers: known.headers })
+      return ok({ kind: 'repeat', ...sentAnswer(known) })
   }
 }
 

@@ -1,0 +1,76 @@
+import { judgeJsonSchema } from '../adapters/openapi/json-schema-judge'
+import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
+import { isNeverAllowed } from '../adapters/outbound/public-address'
+import { KeyRing } from '../adapters/sealing/key-ring'
+import type { Config } from '../config'
+import type { ApiOperation } from '../core/apis/api'
+import type { ApiRegistry } from '../core/apis/api-store'
+import type { SecretsOf } from '../core/apis/secrets'
+import type { Clock } from '../core/clock'
+import { parseAddress } from '../core/credentials/address'
+import type { OutboundFetch } from '../core/outbound/outbound-fetch'
+import { ApiCalls } from '../http/apis/api-calls'
+import type { Log } from '../log'
+import { ApiCache } from '../pipeline/apis/api-cache'
+import { ApiInputs } from '../pipeline/apis/api-input'
+import { ApiPlaces } from '../pipeline/apis/api-places'
+import { Overruns } from '../pipeline/apis/overruns'
+import type { PipelineDeps } from '../pipeline/paid-call'
+
+export interface ApiNeeds {
+  readonly apis: ApiRegistry
+  readonly pipeline: PipelineDeps
+  readonly clock: Clock
+  readonly log: Log
+  /** Called when an operation reported more than its maximum to three accounts. */
+  readonly onOverruns: (operation: ApiOperation) => void
+  /** Requests to upstreams, for tests. */
+  readonly fetch?: OutboundFetch
+}
+
+/** What sells imported operations. */
+export function composeApis(config: Config, needs: ApiNeeds) {
+  const { apis, pipeline, clock, log, onOverruns } = needs
+  const deps = {
+    fetch: needs.fetch ?? upstreamFetch(config),
+    secretsOf: secretsOf(config),
+    cache: new ApiCache(clock),
+    places: new ApiPlaces(),
+    overruns: new Overruns((operation) => {
+      log.error('an operation cost more than its maximum for three accounts; it is disabled', {
+        operation: operation.name,
+      })
+      onOverruns(operation)
+    }),
+    creditBuys: config.creditBuysPaidProviders,
+    onTrouble: (upstream: string, reason: string) => log.warn('upstream', { provider: upstream, reason }),
+  }
+  const inputs = new ApiInputs(judgeJsonSchema)
+  return { apis, apiCalls: new ApiCalls(pipeline, deps, inputs), apiDeps: deps, apiInputs: inputs }
+}
+
+/** Requests to upstreams: public addresses, and private ones that the environment allows. Link-local ones never. */
+function upstreamFetch({ baseUrl, apis: { privateUpstreams } }: Config): OutboundFetch {
+  const permits = (text: string): boolean => {
+    const address = parseAddress(text)
+    return address !== null && !isNeverAllowed(address) && (privateUpstreams?.includes(address) ?? false)
+  }
+  return openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${baseUrl})`, permits })
+}
+
+/** The place that the secret of an API is sealed into. */
+export function secretPlace(api: string) {
+  return { table: 'apis', row: api, column: 'secret' } as const
+}
+
+function secretsOf({ sealingKeys, apis: { secrets } }: Config): SecretsOf {
+  const ring = new KeyRing(sealingKeys)
+  return (api, secret) => {
+    if (secret.from === 'environment') return secrets.get(secret.name) ?? null
+    try {
+      return ring.open(secret.sealed, secretPlace(api)).text
+    } catch {
+      return null
+    }
+  }
+}

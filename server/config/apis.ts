@@ -1,0 +1,30 @@
+import { Allowlist } from '../core/credentials/allowlist'
+import { ConfigError } from './config-error'
+
+/** Settings of imported APIs (spec-answers 12). */
+export interface ApiSettings {
+  /** Private addresses that upstreams may have; null for none. */
+  readonly privateUpstreams: Allowlist | null
+  /** The variables that may hold secrets of upstreams: those named `UPSTREAM_*`, and no others. */
+  readonly secrets: ReadonlyMap<string, string>
+}
+
+/** The prefix of variables that an API's authentication may name. */
+export const UPSTREAM_PREFIX = 'UPSTREAM_'
+
+export function apiSettings(environment: Readonly<Record<string, string | undefined>>): ApiSettings {
+  const secrets = Object.entries(environment).flatMap(([name, value]): [string, string][] =>
+    name.startsWith(UPSTREAM_PREFIX) && value ? [[name, value]] : [],
+  )
+  return { privateUpstreams: ranges(environment['ALLOW_PRIVATE_UPSTREAMS']?.trim() || null), secrets: new Map(secrets) }
+}
+
+function ranges(text: string | null): Allowlist | null {
+  if (text === null) return null
+  const parsed = Allowlist.parse(text.split(',').map((entry) => entry.trim()))
+  if (parsed.ok) return parsed.value
+  const { entry, rule } = parsed.error
+  throw new ConfigError(
+    `ALLOW_PRIVATE_UPSTREAMS must be a comma-separated list of addresses and CIDR ranges, such as 10.0.0.0/8: "${entry}" ${rule}`,
+  )
+}

@@ -1,0 +1,83 @@
+import type { UpstreamAuth } from './api'
+
+/** Headers that are never passed to an upstream, even if an operation declares them. */
+const NEVER_UP = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'cookie',
+  'expect',
+  'forwarded',
+  'host',
+  'idempotency-key',
+  'keep-alive',
+  'payment',
+  'payment-signature',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'via',
+  'x-api-key',
+  'x-goog-api-key',
+  'x-payment',
+  'x-real-ip',
+])
+
+/** Response headers that are never passed to a caller: they would speak for the gateway, or about the upstream's own sessions. */
+const NEVER_DOWN = new Set([
+  'alt-svc',
+  'clear-site-data',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-security-policy',
+  'date',
+  'keep-alive',
+  'link',
+  'location',
+  'nel',
+  'proxy-authenticate',
+  'refresh',
+  'report-to',
+  'retry-after',
+  'server',
+  'set-cookie',
+  'set-cookie2',
+  'strict-transport-security',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'vary',
+  'via',
+  'www-authenticate',
+])
+
+const ALWAYS_UP = ['accept', 'accept-language'] as const
+const ALWAYS_DOWN = ['content-type', 'content-language', 'etag', 'last-modified'] as const
+
+/** Whether a caller's header of this name, in lower case, may be passed to an upstream with this authentication. */
+export function mayGoUp(name: string, auth: UpstreamAuth): boolean {
+  if (NEVER_UP.has(name) || /^(x-forwarded-|sec-|proxy-|access-control-)/.test(name)) return false
+  return !(auth.kind === 'header' && auth.name.toLowerCase() === name)
+}
+
+/** Whether an upstream's header of this name, in lower case, may be passed to the caller. */
+export function mayGoDown(name: string): boolean {
+  return (
+    !NEVER_DOWN.has(name) && !/^(access-control-|x-gateway-|x-ratelimit-|x-cost-|payment-|cross-origin-)/.test(name)
+  )
+}
+
+/** The names of the caller's headers that are passed up. */
+export function namesUp(declared: readonly string[], auth: UpstreamAuth): string[] {
+  return [...ALWAYS_UP, ...declared.filter((name) => mayGoUp(name, auth))]
+}
+
+/** The names of the upstream's headers that are passed down. */
+export function namesDown(declared: readonly string[]): string[] {
+  return [...ALWAYS_DOWN, ...declared.filter(mayGoDown)]
+}

@@ -1,0 +1,189 @@
+import { isJson } from '../json'
+import type { ApiParameter, DataSchema } from './api'
+
+/** A parameter of a call: its value for the judge, and the texts that are sent, by the parameter's style. */
+export interface WireValue {
+  readonly value: unknown
+  /** Pairs of name and text, not encoded yet. For a path or header parameter one pair. */
+  readonly pairs: readonly (readonly [string, string])[]
+}
+
+type Judge = (value: unknown) => string | null
+
+/**
+ * Reads a parameter from the texts that a caller sent, by its style. `texts` holds them by name, as `sent(name)` found them; undefined if
+ * it was not sent. What is sent up is made anew from the parsed value, never copied from the caller's query.
+ */
+export function readParameter(
+  parameter: ApiParameter,
+  sent: (name: string) => readonly string[],
+  names: Iterable<string>,
+  judge: Judge,
+): WireValue | undefined {
+  const { name, schema, style, explode } = parameter
+  const kind = kindOf(schema)
+  if (kind === 'object') {
+    const members = readMembers(parameter, sent, names)
+    if (!members) return undefined
+    return writeParameter(parameter, typedMembers(members, schema))
+  }
+  const texts = sent(name)
+  if (texts.length === 0) return undefined
+  if (kind === 'array') {
+    const parts = style === 'form' && explode ? texts : split(texts.length === 1 ? (texts[0] ?? '') : '\u0000', style)
+    if (parts === null) return { value: texts, pairs: [] }
+    const list = parts.map((text) => typed(text, itemsOf(schema), () => null))
+    return {
+      value: list.map(({ value }) => value),
+      pairs: written(
+        parameter,
+        list.map(({ text }) => text),
+      ),
+    }
+  }
+  // Sent more than once: the judge refuses the list.
+  if (texts.length > 1) return { value: texts, pairs: [] }
+  const { value, text } = typed(texts[0] ?? '', schema, judge)
+  return { value, pairs: [[name, text]] }
+}
+
+/** The texts of a value that was given as JSON, as in a tool call. */
+export function writeParameter(parameter: ApiParameter, value: unknown): WireValue {
+  const { name } = parameter
+  if (Array.isArray(value)) return { value, pairs: written(parameter, value.map(textOf)) }
+  if (isJson(value)) {
+    const entries = Object.entries(value).map(([key, member]) => [key, textOf(member)] as const)
+    if (parameter.style === 'deepObject')
+      return { value, pairs: entries.map(([key, text]) => [`${name}[${key}]`, text]) }
+    if (parameter.explode && parameter.in === 'query') return { value, pairs: entries }
+    return { value, pairs: [[name, entries.flat().join(',')]] }
+  }
+  return { value, pairs: [[name, textOf(value)]] }
+}
+
+/** All query names that a parameter may be sent by; those of objects depend on their members. */
+export function claimsName(parameter: ApiParameter, name: string): boolean {
+  if (parameter.in !== 'query') return false
+  if (kindOf(parameter.schema) !== 'object') return name === parameter.name
+  if (parameter.style === 'deepObject') return name.startsWith(`${parameter.name}[`) && name.endsWith(']')
+  if (parameter.explode) return Object.hasOwn(membersOf(parameter.schema), name)
+  return name === parameter.name
+}
+
+const DELIMITERS = { form: ',', simple: ',', spaceDelimited: ' ', pipeDelimited: '|', deepObject: ',' } as const
+
+function split(text: string, style: ApiParameter['style']): string[] | null {
+  if (text === '\u0000') return null
+  return text === '' ? [] : text.split(DELIMITERS[style])
+}
+
+function written({ name, style, explode, in: place }: ApiParameter, texts: readonly string[]): [string, string][] {
+  if (place === 'query' && style === 'form' && explode) return texts.map((text) => [name, text])
+  return [[name, texts.join(DELIMITERS[style])]]
+}
+
+function readMembers(
+  { name, style, explode, schema }: ApiParameter,
+  sent: (name: string) => readonly string[],
+  names: Iterable<string>,
+): Map<string, readonly string[]> | null {
+  const found = new Map<string, readonly string[]>()
+  if (style === 'deepObject') {
+    for (const one of names)
+      if (one.startsWith(`${name}[`) && one.endsWith(']')) found.set(one.slice(name.length + 1, -1), sent(one))
+  } else if (explode) {
+    for (const member of Object.keys(membersOf(schema))) {
+      const texts = sent(member)
+      if (texts.length > 0) found.set(member, texts)
+    }
+  } else {
+    const texts = sent(name)
+    const parts = texts.length === 0 ? [] : (texts[0] ?? '').split(',')
+    for (let i = 0; i + 1 < parts.length; i += 2) found.set(parts[i] ?? '', [parts[i + 1] ?? ''])
+  }
+  return found.size === 0 ? null : found
+}
+
+function typedMembers(members: ReadonlyMap<string, readonly string[]>, schema: DataSchema): Record<string, unknown> {
+  const declared = membersOf(schema)
+  const entries = [...members].map(([key, texts]) => {
+    const member = Object.hasOwn(declared, key) ? declared[key] : true
+    const value = texts.length === 1 ? typed(texts[0] ?? '', member ?? true, () => null).value : texts
+    return [key, value] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+/** A text as the value that its schema wants: a number, a boolean, or the text itself. */
+function typed(text: string, schema: DataSchema, judge: Judge): { readonly value: unknown; readonly text: string } {
+  const kinds = kindsOf(schema)
+  for (const kind of kinds) {
+    const value = kind === 'boolean' ? booleanIn(text) : kind === 'string' ? text : numberIn(text)
+    if (value !== undefined && (kinds.length === 1 || judge(value) === null)) return { value, text }
+  }
+  return { value: text, text }
+}
+
+/** JSON's own numbers, so that the text means the same to every reader. */
+function numberIn(text: string): number | undefined {
+  if (!/^-?(0|[1-9]\d{0,20})(\.\d{1,20})?([eE][+-]?\d{1,3})?$/.test(text)) return undefined
+  const value = Number(text)
+  return Number.isFinite(value) ? value : undefined
+}
+
+function booleanIn(text: string): boolean | undefined {
+  return text === 'true' ? true : text === 'false' ? false : undefined
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value)
+}
+
+type Kind = 'string' | 'number' | 'boolean' | 'array' | 'object'
+
+/** The kinds of value that a schema names; a schema that names none takes text. References are looked up one step deep. */
+function kindsOf(schema: DataSchema): readonly ('string' | 'number' | 'boolean')[] {
+  const kinds = allKinds(schema, schema, 0).filter((kind) => kind !== 'array' && kind !== 'object')
+  return kinds.length === 0 ? ['string'] : kinds
+}
+
+function kindOf(schema: DataSchema): Kind {
+  return allKinds(schema, schema, 0)[0] ?? 'string'
+}
+
+function allKinds(schema: DataSchema, root: DataSchema, depth: number): Kind[] {
+  if (typeof schema === 'boolean' || depth > 8) return []
+  const { type, enum: values, const: only, $ref } = schema
+  const types = Array.isArray(type) ? type : [type]
+  const named = types.flatMap((one) => (one === 'integer' ? 'number' : isKind(one) ? one : []))
+  if (named.length > 0) return [...new Set(named)]
+  if (typeof $ref === 'string') return allKinds(referenced($ref, root), root, depth + 1)
+  const samples = Array.isArray(values) ? values : only === undefined ? [] : [only]
+  const sampled = samples.map((value): unknown => typeof value).filter(isKind)
+  if (sampled.length > 0) return [...new Set(sampled)]
+  const parts = ['anyOf', 'oneOf', 'allOf'].flatMap((word) => (Array.isArray(schema[word]) ? schema[word] : []))
+  return [...new Set(parts.flatMap((part) => allKinds(asSchema(part), root, depth + 1)))]
+}
+
+function isKind(value: unknown): value is Kind {
+  return value === 'string' || value === 'number' || value === 'boolean' || value === 'array' || value === 'object'
+}
+
+function itemsOf(schema: DataSchema): DataSchema {
+  return typeof schema === 'boolean' ? true : asSchema(schema['items'])
+}
+
+function membersOf(schema: DataSchema): Readonly<Record<string, DataSchema>> {
+  const properties = typeof schema === 'boolean' ? null : schema['properties']
+  return isJson(properties) ? (properties as Record<string, DataSchema>) : {}
+}
+
+function referenced(ref: string, root: DataSchema): DataSchema {
+  const name = /^#\/\$defs\/([^/]+)$/.exec(ref)?.[1]
+  const defs = typeof root === 'boolean' ? null : root['$defs']
+  return name !== undefined && isJson(defs) && Object.hasOwn(defs, name) ? asSchema(defs[name]) : true
+}
+
+function asSchema(value: unknown): DataSchema {
+  return isJson(value) ? value : true
+}

@@ -1,0 +1,127 @@
+import type { ApiMatch } from '../../core/apis/api-routes'
+import { type Failure, failure, wrongParameters } from '../../core/failure'
+import { err, ok, type Result } from '../../core/result'
+import type { ApiInput, ApiInputs, FormFields, SentBody } from '../../pipeline/apis/api-input'
+import { type ApiDeps, apiWork } from '../../pipeline/apis/api-work'
+import type { AuthenticatedCall } from '../../pipeline/call'
+import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
+import { readCallOptions } from '../middleware/call-options'
+import { withTakenBody } from '../middleware/json-body'
+import type { Reply } from '../middleware/reply'
+import type { GatedContext } from '../middleware/request-context'
+
+/** Maximum size of the body of a multipart form, and of any other. */
+const MAX_FORM_BYTES = 16 * 1024 * 1024
+const MAX_BODY_BYTES = 1024 * 1024
+
+/** A call of an imported operation whose input is not validated yet. */
+interface Asked {
+  readonly reply: Reply
+  readonly authenticated: AuthenticatedCall
+  readonly hangUp: AbortSignal
+  header(name: string): string | null
+}
+
+/** Sells imported operations (spec-answers 12): validates the whole input, runs the call through the pipeline, and replies. */
+export class ApiCalls {
+  private readonly deps: PipelineDeps
+  private readonly apis: ApiDeps
+  private readonly inputs: ApiInputs
+
+  constructor(deps: PipelineDeps, apis: ApiDeps, inputs: ApiInputs) {
+    this.deps = deps
+    this.apis = apis
+    this.inputs = inputs
+  }
+
+  /** Answers an HTTP request that was authenticated for an imported operation. */
+  async answer(context: GatedContext): Promise<Response> {
+    const { request, reply, authenticated, url } = context
+    const header = (name: string) => request.headers.get(name)
+    const asked = { reply, authenticated, hangUp: request.signal, header }
+    return this.run(asked, async (match) => {
+      const body = await sentBody(context, match)
+      if (!body.ok) return body
+      const read = this.inputs.read(match, { query: url.searchParams, header, body: body.value })
+      return read.ok ? read : err(wrongParameters(read.error))
+    })
+  }
+
+  /** Answers a tool call, whose input is JSON by parameter name. */
+  answerTool(asked: Asked, values: Readonly<Record<string, unknown>>): Promise<Response> {
+    return this.run(asked, async (match) => {
+      const read = this.inputs.readJson(match, values)
+      return read.ok ? read : err(wrongParameters(read.error))
+    })
+  }
+
+  private async run(
+    { reply, authenticated, hangUp, header }: Asked,
+    read: (match: ApiMatch) => Promise<Result<ApiInput, Failure>>,
+  ): Promise<Response> {
+    const { route } = reply.incoming
+    if (route.kind !== 'priced' || !route.match) throw new Error('not a call of an imported operation')
+    const { match } = route
+    const options = readCallOptions(header)
+    if (!options.ok) return reply.refuse(wrongParameters(options.error))
+    const prepare = async () => {
+      const input = await read(match)
+      if (!input.ok) return input
+      const price = { price: match.operation.price, version: match.operation.priceVersion }
+      return apiWork(this.apis, { match, input: input.value, price }, authenticated)
+    }
+    // It may be slow, so it takes one of the caller's places, before its body is read.
+    const call = { authenticated, options: options.value, hangUp, takesPlace: true }
+    return reply.outcome(await runPaidCall(this.deps, call, prepare))
+  }
+}
+
+async function sentBody(context: GatedContext, { operation }: ApiMatch): Promise<Result<SentBody, Failure>> {
+  const { method } = context.request
+  if (method === 'GET' || method === 'HEAD') return ok({ kind: 'none' })
+  const type = context.request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
+  const isForm = type === 'multipart/form-data' || type === 'application/x-www-form-urlencoded'
+  const declared = operation.body?.contentType
+  const taken = await withTakenBody(context, declared === 'multipart/form-data' ? MAX_FORM_BYTES : MAX_BODY_BYTES)
+  if (!taken.ok) return taken
+  const request = taken.value
+  if (!request.body) return ok({ kind: 'none' })
+  if (
+    declared !== undefined &&
+    (isForm || isJsonType(type)) &&
+    (isForm ? type === declared : declared === 'application/json')
+  )
+    return isForm ? formBody(request) : jsonBody(request)
+  const wanted = declared === undefined ? 'This operation takes no body.' : `The body must be ${declared}.`
+  return err(failure(declared === undefined ? 'invalid_request' : 'unsupported_media_type', wanted))
+}
+
+async function jsonBody(request: Request): Promise<Result<SentBody, Failure>> {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await request.arrayBuffer())
+    if (text === '') return ok({ kind: 'none' })
+    const value: unknown = JSON.parse(text)
+    return ok({ kind: 'json', value, text })
+  } catch {
+    return err(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
+  }
+}
+
+async function formBody(request: Request): Promise<Result<SentBody, Failure>> {
+  try {
+    const form = await request.formData()
+    const fields = await Promise.all(
+      [...form].map(async ([name, value]): Promise<FormFields[number]> => {
+        if (typeof value === 'string') return [name, value]
+        return [name, { name: value.name, type: value.type, bytes: new Uint8Array(await value.arrayBuffer()) }]
+      }),
+    )
+    return ok({ kind: 'form', fields })
+  } catch {
+    return err(failure('invalid_request', 'The body is not a valid form.'))
+  }
+}
+
+function isJsonType(type: string): boolean {
+  return type === 'application/json' || /^application\/[\w.+-]+\+json$/.test(type)
+}

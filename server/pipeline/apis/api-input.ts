@@ -1,0 +1,255 @@
+import type { ApiBody, ApiOperation, ApiParameter } from '../../core/apis/api'
+import type { ApiMatch } from '../../core/apis/api-routes'
+import type { JudgeSchema } from '../../core/apis/judge'
+import { namesUp } from '../../core/apis/upstream-headers'
+import { claimsName, readParameter, type WireValue, writeParameter } from '../../core/apis/wire-values'
+import type { ParameterError } from '../../core/catalogue/parameters'
+import { isJson } from '../../core/json'
+import { err, ok, type Result } from '../../core/result'
+
+/** A file of a multipart form. */
+export interface FormFile {
+  readonly name: string
+  readonly type: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+/** The fields of a form, in order. */
+export type FormFields = readonly (readonly [string, string | FormFile])[]
+
+/** A request body as it was sent, parsed by its content type. */
+export type SentBody =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'json'; readonly value: unknown; readonly text: string }
+  | { readonly kind: 'form'; readonly fields: FormFields }
+
+/** What a caller sent to an operation, by HTTP. */
+export interface SentRequest {
+  readonly query: URLSearchParams
+  header(name: string): string | null
+  readonly body: SentBody
+}
+
+/** A validated input, ready to be written into an upstream request. Holds nothing that is not declared. */
+export interface ApiInput {
+  /** Path, not encoded, by name. */
+  readonly path: Readonly<Record<string, string>>
+  readonly query: readonly (readonly [string, string])[]
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: UpstreamBody | null
+  /** The value of an integer parameter by `place.name`, for prices whose maximum follows from the request. */
+  numberOf(parameter: string): number
+}
+
+export type UpstreamBody =
+  | { readonly kind: 'json' | 'urlencoded'; readonly text: string }
+  | { readonly kind: 'multipart'; readonly fields: FormFields }
+
+type Read = Result<ApiInput, readonly ParameterError[]>
+type Judge = (value: unknown) => string | null
+
+/** The judges of one operation. Compiled once: an operation is immutable. */
+interface Judges {
+  readonly parameters: readonly { readonly parameter: ApiParameter; readonly judge: Judge }[]
+  readonly body: Judge
+  readonly headersUp: readonly string[]
+}
+
+/** Validates what callers send to imported operations, by their schemas. Lists all errors at once. Only declared input passes. */
+export class ApiInputs {
+  private readonly judgeSchema: JudgeSchema
+  private readonly compiled = new WeakMap<ApiOperation, Judges>()
+
+  constructor(judgeSchema: JudgeSchema) {
+    this.judgeSchema = judgeSchema
+  }
+
+  /** The input of an HTTP request. */
+  read(match: ApiMatch, sent: SentRequest): Read {
+    const judges = this.judgesOf(match)
+    const names = [...new Set(sent.query.keys())]
+    const texts = (name: string) => sent.query.getAll(name)
+    const unknown = names
+      .filter((name) => !judges.parameters.some(({ parameter }) => claimsName(parameter, name)))
+      .map((name) => wrong(shown(name), 'query', 'is not a parameter of this operation'))
+    const headers: Record<string, string> = {}
+    for (const name of judges.headersUp) {
+      const value = sent.header(name)
+      if (value !== null && isHeaderValue(value)) headers[name] = value
+    }
+    return this.input(match, judges, { headers, body: sent.body }, unknown, (parameter, judge) => {
+      if (parameter.in === 'query') return readParameter(parameter, texts, names, judge)
+      const text = parameter.in === 'path' ? match.values[parameter.name] : sent.header(parameter.name)
+      return text === null || text === undefined ? undefined : readParameter(parameter, () => [text], [], judge)
+    })
+  }
+
+  /** The input of a tool call: parameters by name, and the body under `body`. */
+  readJson(match: ApiMatch, values: Readonly<Record<string, unknown>>): Read {
+    const judges = this.judgesOf(match)
+    const known = new Set(match.operation.parameters.map(({ name }) => name))
+    if (match.operation.body) known.add('body')
+    const unknown = Object.keys(values)
+      .filter((name) => !known.has(name))
+      .map((name) => wrong(shown(name), 'body', 'is not a parameter of this operation'))
+    const given = values['body']
+    const body: SentBody =
+      given === undefined
+        ? { kind: 'none' }
+        : match.operation.body?.contentType === 'application/json'
+          ? { kind: 'json', value: given, text: JSON.stringify(given) }
+          : { kind: 'form', fields: formOf(given) }
+    return this.input(match, judges, { headers: {}, body }, unknown, (parameter) => {
+      const value = parameter.name === 'body' ? undefined : values[parameter.name]
+      return value === undefined ? undefined : writeParameter(parameter, value)
+    })
+  }
+
+  private input(
+    { operation, api }: ApiMatch,
+    judges: Judges,
+    { headers, body }: { readonly headers: Record<string, string>; readonly body: SentBody },
+    unknown: readonly ParameterError[],
+    find: (parameter: ApiParameter, judge: Judge) => WireValue | undefined,
+  ): Read {
+    const errors = [...unknown]
+    const path: Record<string, string> = {}
+    const query: (readonly [string, string])[] = []
+    const numbers = new Map<string, number>()
+    for (const { parameter, judge } of judges.parameters) {
+      const place = parameter.in === 'header' ? 'header' : 'query'
+      const fallback = parameter.default === undefined ? undefined : writeParameter(parameter, parameter.default)
+      const found = find(parameter, judge) ?? fallback
+      if (!found) {
+        if (parameter.required) errors.push(missing(parameter.name, place))
+        continue
+      }
+      const problem = judge(found.value) ?? unsafe(parameter, found)
+      if (problem !== null) {
+        errors.push(wrong(parameter.name, place, problem))
+        continue
+      }
+      if (typeof found.value === 'number') numbers.set(`${parameter.in}.${parameter.name}`, found.value)
+      if (parameter.in === 'query') query.push(...found.pairs)
+      else if (parameter.in === 'path') path[parameter.name] = found.pairs[0]?.[1] ?? ''
+      else headers[parameter.name.toLowerCase()] = found.pairs[0]?.[1] ?? ''
+    }
+    const written = bodyOf(operation.body, judges.body, body)
+    if (!written.ok) errors.push(written.error)
+    if (errors.length > 0 || !written.ok) return err(errors)
+    const numberOf = (name: string) => numbers.get(name) ?? boundOf(operation, name, api.name)
+    return ok({ path, query, headers, body: written.value, numberOf })
+  }
+
+  private judgesOf({ operation, api }: ApiMatch): Judges {
+    const known = this.compiled.get(operation)
+    if (known) return known
+    const judges = {
+      parameters: operation.parameters.map((parameter) => ({ parameter, judge: this.judgeSchema(parameter.schema) })),
+      body: this.judgeSchema(operation.body?.schema ?? true),
+      headersUp: namesUp(operation.headersUp, api.auth),
+    }
+    this.compiled.set(operation, judges)
+    return judges
+  }
+}
+
+/** The value of a parameter that bounds the price is always sent: it has a default. */
+function boundOf({ parameters }: ApiOperation, name: string, api: string): number {
+  const { default: value } = parameters.find((parameter) => `${parameter.in}.${parameter.name}` === name) ?? {}
+  if (typeof value !== 'number') throw new Error(`${name} of ${api} bounds a price but has no default`)
+  return value
+}
+
+function bodyOf(declared: ApiBody | null, judge: Judge, sent: SentBody): Result<UpstreamBody | null, ParameterError> {
+  if (sent.kind === 'none') return declared?.required ? err(missing('body', 'body')) : ok(null)
+  if (!declared) return err(wrong('body', 'body', 'is not accepted by this operation'))
+  const isJsonBody = declared.contentType === 'application/json'
+  if (isJsonBody !== (sent.kind === 'json'))
+    return err(wrong('content-type', 'body', `must be ${declared.contentType}`))
+  const value = sent.kind === 'json' ? sent.value : objectOf(sent.fields, declared)
+  const problem = judge(value)
+  if (problem !== null) return err(wrong('body', 'body', problem))
+  if (sent.kind === 'json') return ok({ kind: 'json', text: rewritten(sent.text, value) })
+  if (declared.contentType === 'multipart/form-data') return ok({ kind: 'multipart', fields: sent.fields })
+  const pairs = sent.fields.map(([name, text]) => [name, typeof text === 'string' ? text : ''] as [string, string])
+  return ok({ kind: 'urlencoded', text: new URLSearchParams(pairs).toString() })
+}
+
+/**
+ * The JSON of a body, written anew: a member that was sent twice goes up once, as it was judged. Numbers that a double cannot hold
+ * keep their digits.
+ */
+function rewritten(text: string, value: unknown): string {
+  if (!/\d{16}/.test(text)) return JSON.stringify(value)
+  const exact: unknown = JSON.parse(text, (_key, read: unknown, context?: { source?: string }) =>
+    typeof read === 'number' && context?.source !== undefined ? rawJson(context.source) : read,
+  )
+  return JSON.stringify(exact)
+}
+
+/** A number as it was written, for `JSON.stringify`. Not in TypeScript's library yet (ES2026). */
+function rawJson(source: string): unknown {
+  const raw: unknown = Reflect.get(JSON, 'rawJSON')
+  return typeof raw === 'function' ? raw.call(JSON, source) : Number(source)
+}
+
+/** A form as the object that its schema describes: fields that repeat are lists, numbers and booleans are read as such. */
+function objectOf(fields: FormFields, { schema }: ApiBody): Record<string, unknown> {
+  const declared = typeof schema === 'object' && isJson(schema['properties']) ? schema['properties'] : {}
+  const values: Record<string, unknown> = {}
+  for (const name of new Set(fields.map(([one]) => one))) {
+    const texts = fields.filter(([one]) => one === name).map(([, text]) => (typeof text === 'string' ? text : '(file)'))
+    const member = Object.hasOwn(declared, name) && isJson(declared[name]) ? declared[name] : true
+    const parameter = { name, in: 'query', required: false, description: '', style: 'form', explode: true } as const
+    const read = readParameter(
+      { ...parameter, schema: member },
+      () => texts,
+      [],
+      () => null,
+    )
+    Object.defineProperty(values, name, { value: read?.value, enumerable: true })
+  }
+  return values
+}
+
+function formOf(value: unknown): FormFields {
+  return Object.entries(isJson(value) ? value : {}).flatMap(([name, member]) =>
+    (Array.isArray(member) ? member : [member]).map(
+      (one) => [name, typeof one === 'string' ? one : JSON.stringify(one)] as const,
+    ),
+  )
+}
+
+/** What no schema may allow: a path value that leads elsewhere, a header that ends its line. */
+function unsafe({ in: place }: ApiParameter, { pairs }: WireValue): string | null {
+  const texts = pairs.map(([, text]) => text)
+  if (place === 'header' && !texts.every(isHeaderValue)) return 'must be visible ASCII text'
+  if (place === 'path' && texts.some((text) => text === '' || /^\.{1,2}$/.test(text) || UNSAFE_IN_PATH.test(text)))
+    return 'must be one plain path segment'
+  if (place === 'query' && pairs.some((pair) => pair.some((text) => LINE_ENDS.test(text))))
+    return 'must not contain CR, LF or NUL'
+  return null
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const UNSAFE_IN_PATH = /[/\\;?#\u0000-\u001f\u007f-\u009f]|%[0-9a-f]/i
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const LINE_ENDS = /[\u0000\r\n]/
+
+function isHeaderValue(text: string): boolean {
+  return /^[\t\x20-\x7e]{0,4096}$/.test(text)
+}
+
+function shown(name: string): string {
+  return name.replace(/[^\x20-\x7e]/g, '?').slice(0, 100)
+}
+
+function wrong(param: string, place: ParameterError['in'], rule: string): ParameterError {
+  return { param, in: place, code: 'invalid_parameter', rule, received: null }
+}
+
+function missing(param: string, place: ParameterError['in']): ParameterError {
+  return { param, in: place, code: 'missing_parameter', rule: 'is required', received: null }
+}

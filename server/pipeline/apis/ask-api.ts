@@ -1,0 +1,159 @@
+import type { SoldOperation } from '../../core/apis/api-routes'
+import { ReadAnswer, type UpstreamAnswer } from '../../core/apis/figure'
+import { namesDown } from '../../core/apis/upstream-headers'
+import type { OutboundAnswer, OutboundFetch, OutboundProblem } from '../../core/outbound/outbound-fetch'
+import type { UpstreamFailure } from '../../core/providers/provider'
+import { err, ok, type Result } from '../../core/result'
+import type { UpstreamRequest } from './upstream-request'
+
+/** The largest answer of an upstream, after decoding. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** The largest error of an upstream that is passed on. */
+const MAX_ERROR_BYTES = 64 * 1024
+/** Needles shorter than this would be found in any answer. */
+const MIN_SECRET_LENGTH = 4
+
+/** An answer with a status of the 2xx range, with the headers that a caller gets. */
+export interface ApiAnswer extends UpstreamAnswer {
+  readonly contentType: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Whether the upstream lets it be kept for other callers. */
+  readonly isCacheable: boolean
+}
+
+/** What came of a request: a status that is declared as a success or another one, with what to tell the caller. */
+export type Asked = Result<ApiAnswer, UpstreamFailure & { readonly didNothing: boolean }>
+
+/**
+ * Sends one request and judges what comes back: size, content type, and that it holds none of our secrets. It does not judge whether it is a
+ * success. Never throws for errors of the upstream.
+ */
+export async function askApi(
+  fetch: OutboundFetch,
+  { operation }: SoldOperation,
+  request: UpstreamRequest,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<Asked> {
+  const { url, method, headers, body } = request
+  const sent = {
+    url,
+    method,
+    headers,
+    ...(body !== undefined && { body }),
+    timeoutMs,
+    maxBytes: MAX_ANSWER_BYTES,
+    signal,
+  }
+  const fetched = await fetch(sent)
+  if (!fetched.ok) return err(unfetched(fetched.error))
+  const answer = fetched.value
+  if (leaks(answer, request.secrets))
+    return err({ kind: 'error', reason: 'the answer contained our own secret', didNothing: false })
+  if (answer.status < 200 || answer.status > 299) return err(notOk(answer, operation.refusedStatuses))
+  if (answer.body.byteLength > 0 && !isServable(answer.contentType))
+    return err({ kind: 'error', reason: `content type ${answer.contentType.slice(0, 60)}`, didNothing: false })
+  return ok({
+    status: answer.status,
+    body: answer.body,
+    contentType: answer.contentType,
+    header: (name) => answer.headers.get(name),
+    headers: headersDown(answer, operation.headersDown),
+    isCacheable: isCacheable(answer.headers),
+  })
+}
+
+/** Whether an answer counts as read from JSON. */
+export function readOf(answer: ApiAnswer): ReadAnswer {
+  return new ReadAnswer(answer)
+}
+
+/** Types that are served: data, text, media and documents. Nothing is ever rendered, see `headersDown`. */
+function isServable(type: string): boolean {
+  return (
+    type === '' ||
+    /^(text|image|audio|video|font|model)\//.test(type) ||
+    /^application\/([\w.+-]*(json|xml|csv|yaml|pdf|zip|gzip|octet-stream|ndjson|protobuf|cbor|msgpack|javascript|text|parquet|geo|gpx|kml|rtf|vnd\.[\w.+-]+))$/.test(
+      type,
+    )
+  )
+}
+
+/** Types that a browser would run or render. They come as attachments. */
+function isActive(type: string): boolean {
+  return /(html|xml|svg|javascript|ecmascript|pdf)/.test(type)
+}
+
+function headersDown({ headers, contentType }: OutboundAnswer, declared: readonly string[]): Record<string, string> {
+  const down: Record<string, string> = {}
+  for (const name of namesDown(declared)) {
+    const value = headers.get(name)
+    if (value !== null) down[name] = value
+  }
+  return {
+    'content-type': 'application/octet-stream',
+    ...down,
+    ...(isActive(contentType) && { 'content-disposition': 'attachment' }),
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': 'sandbox',
+  }
+}
+
+function isCacheable(headers: Headers): boolean {
+  if (headers.has('set-cookie') || headers.get('vary')?.includes('*')) return false
+  return !/no-store|private/i.test(headers.get('cache-control') ?? '')
+}
+
+function unfetched({ kind, reason }: OutboundProblem): UpstreamFailure & { readonly didNothing: boolean } {
+  switch (kind) {
+    case 'bad_url':
+    case 'not_allowed':
+    case 'forbidden_address':
+      return { kind: 'unavailable', reason, didNothing: true }
+    case 'unreachable':
+      // A connection may break after the request went out.
+      return { kind: 'unavailable', reason, didNothing: false }
+    case 'timeout':
+    case 'aborted':
+      return { kind: 'timeout', reason, didNothing: false }
+    default:
+      return { kind: 'error', reason, didNothing: false }
+  }
+}
+
+/** Statuses about the caller's request. What is about our credential or our limits there is never passed on. */
+const ABOUT_REQUEST = new Set([400, 404, 405, 406, 409, 410, 411, 412, 413, 414, 415, 416, 422])
+
+function notOk(answer: OutboundAnswer, refused: readonly number[]): UpstreamFailure & { readonly didNothing: boolean } {
+  const { status, headers, contentType, body } = answer
+  const reason = `status ${status}`
+  const didNothing = refused.includes(status)
+  if (status === 429) {
+    const seconds = Number(headers.get('retry-after'))
+    const wait = Number.isFinite(seconds) && seconds > 0 ? Math.min(3600, Math.ceil(seconds)) : 1
+    return { kind: 'rate_limited', reason, retryAfterSeconds: wait, didNothing: true }
+  }
+  const isPlain = /^(application\/([\w.+-]+\+)?json|text\/plain)$/.test(contentType)
+  const passed = ABOUT_REQUEST.has(status) && isPlain && body.byteLength <= MAX_ERROR_BYTES
+  const passThrough = { status, contentType, body: passed ? new TextDecoder().decode(body) : '' }
+  if (passed) return { kind: 'error', reason, passThrough, didNothing }
+  return { kind: status >= 500 || status < 400 ? 'error' : 'unavailable', reason, didNothing }
+}
+
+/** Whether an answer holds a secret: as it is, as JSON escapes it, or in a header. */
+function leaks({ body, headers }: OutboundAnswer, secrets: readonly string[]): boolean {
+  const needles = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH)
+  if (needles.length === 0) return false
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  for (const needle of needles) {
+    if (bytes.includes(needle)) return true
+    for (const [, value] of headers) if (value.includes(needle)) return true
+  }
+  return bytes.includes('\\') && needles.some((needle) => unescaped(bytes.toString()).includes(needle))
+}
+
+/** JSON text with its escapes resolved. */
+function unescaped(text: string): string {
+  return text
+    .replace(/\\u([0-9a-fA-F]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replace(/\\(.)/g, '$1')
+}

@@ -1,0 +1,82 @@
+import type { SoldOperation } from '../../core/apis/api-routes'
+import { isSuccess, readFigure } from '../../core/apis/figure'
+import { chargeFor, maximumOf } from '../../core/apis/price'
+import { wrongParameters } from '../../core/failure'
+import type { Money } from '../../core/money'
+import type { ApiInputs } from './api-input'
+import type { ApiDeps } from './api-work'
+import { askApi, readOf } from './ask-api'
+import { credentialsOf, upstreamRequest } from './upstream-request'
+
+/** The most characters of an answer that a trial shows. */
+const MAX_PREVIEW = 20_000
+
+/** What came of a trial. `problem` says in words why a call like this would not be charged. */
+export interface Trial {
+  /** The upstream's status; null if it was not asked or did not answer. */
+  readonly status: number | null
+  readonly contentType: string | null
+  readonly bytes: number
+  /** The beginning of the answer, if it is text. */
+  readonly preview: string | null
+  /** The arithmetic of the price, such as `37 units, in blocks of 10`. */
+  readonly units: string | null
+  /** The maximum that is held for such a call. */
+  readonly held: Money | null
+  /** What it would have cost. */
+  readonly cost: Money | null
+  readonly problem: string | null
+}
+
+const NOTHING: Trial = {
+  ...{ status: null, contentType: null, bytes: 0, preview: null, units: null, held: null, cost: null, problem: null },
+}
+
+/**
+ * Asks the upstream of an operation as a call would, for its operator, before it goes live: the real answer, the counted units and the price
+ * it would have cost. Nothing is charged or kept. `values`: parameters by name, a body under `body`.
+ */
+export async function tryOperation(
+  deps: Pick<ApiDeps, 'fetch' | 'secretsOf'>,
+  inputs: ApiInputs,
+  sold: SoldOperation,
+  values: Readonly<Record<string, unknown>>,
+  requestId: string,
+): Promise<Trial> {
+  const { api, operation } = sold
+  const input = inputs.readJson({ ...sold, values: {} }, values)
+  if (!input.ok) return { ...NOTHING, problem: wrongParameters(input.error).message }
+  const { numberOf } = input.value
+  const held = maximumOf(operation.price, numberOf)
+  const credentials = credentialsOf(api, deps.secretsOf)
+  if (!credentials) return { ...NOTHING, held, problem: 'The secret of this API is not configured.' }
+  const request = await upstreamRequest(sold, input.value, credentials, requestId)
+  if (!request.ok) return { ...NOTHING, held, problem: `The request was not sent: ${request.error}.` }
+  const { timeoutMs } = api
+  const asked = await askApi(deps.fetch, sold, request.value, { timeoutMs, signal: AbortSignal.timeout(timeoutMs) })
+  if (!asked.ok) {
+    const { reason, passThrough } = asked.error
+    const preview = passThrough?.body.slice(0, MAX_PREVIEW) ?? null
+    return { ...NOTHING, held, status: passThrough?.status ?? null, preview, problem: `The call failed: ${reason}.` }
+  }
+  const answer = asked.value
+  const read = readOf(answer)
+  const isText = /json|text|xml|csv|yaml/.test(answer.contentType)
+  const shown = {
+    ...{ status: answer.status, contentType: answer.contentType, bytes: answer.body.byteLength, held },
+    preview: isText ? read.text.slice(0, MAX_PREVIEW) : null,
+  }
+  if (!isSuccess(operation.success, read))
+    return { ...NOTHING, ...shown, problem: 'The answer does not meet the success rule.' }
+  const figure = operation.price.mode === 'fixed' ? null : readFigure(operation.price.figure, read)
+  const charge = chargeFor({ price: operation.price, version: operation.priceVersion }, figure, numberOf)
+  if (!charge.ok) return { ...NOTHING, ...shown, problem: 'The answer has no figure to charge by.' }
+  const { charged, overrun } = charge.value
+  return {
+    ...NOTHING,
+    ...shown,
+    cost: charged.cost,
+    units: charged.lines?.[0]?.item ?? '1 request',
+    problem: overrun > 0 ? 'The upstream reported more than the maximum price.' : null,
+  }
+}

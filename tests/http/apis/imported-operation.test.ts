@@ -1,0 +1,456 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
+import type { Api, ApiOperation, ApiParameter } from '../../../server/core/apis/api'
+import type { Actor } from '../../../server/core/audit'
+import { micros, ZERO } from '../../../server/core/money'
+import { type ApiGateway, openApiGateway } from '../../support/api-upstream'
+import { anOperation } from '../../support/apis'
+import { reconcile } from '../../support/reconcile'
+
+let gateway: ApiGateway | null = null
+afterEach(async () => {
+  await gateway?.close()
+  gateway = null
+})
+
+/** Closes the gateway and compares everything that must agree. */
+async function booksAgree() {
+  const closing = gateway
+  gateway = null
+  if (!closing) throw new Error('no gateway is open')
+  await closing.close(true)
+  expect((await reconcile(closing.databaseFile)).problems).toEqual([])
+  await rm(closing.folder, { recursive: true, force: true })
+}
+
+const OPERATOR: Actor = { kind: 'operator', id: 'test', address: '127.0.0.1' }
+
+type Options = Parameters<typeof openApiGateway>[1]
+
+async function selling(operations: readonly Partial<ApiOperation>[], api: Partial<Api> = {}, options: Options = {}) {
+  gateway = await openApiGateway({ operations: operations.map(anOperation), ...api }, options)
+  const account = await gateway.account(5)
+  const key = await gateway.key(account)
+  const balance = async () => (await gateway?.core.ledger.balance(account.id))?.available
+  return { ...gateway, makeKey: gateway.key, newAccount: gateway.account, account, key, balance }
+}
+
+const CITY: ApiParameter = {
+  ...{ name: 'city', in: 'query', required: true, description: '', style: 'form', explode: true },
+  schema: { type: 'string', maxLength: 20 },
+}
+const DAYS: ApiParameter = {
+  ...{ name: 'days', in: 'query', required: false, description: '', style: 'form', explode: true, default: 3 },
+  schema: { type: 'integer', minimum: 1, maximum: 10 },
+}
+
+const READ = { parameters: [CITY, DAYS] } as const
+
+describe('a call with a key', () => {
+  test('is answered by the upstream as it is and charged the price, once', async () => {
+    const { as, key, balance, upstream } = await selling([READ], {}, { answer: () => Response.json({ sun: true }) })
+    const before = await balance()
+    const answer = await as(key, '/apis/v1/weather/v1/forecast?city=Z%C3%BCrich')
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual({ sun: true })
+    expect(answer.headers.get('x-cost-micros-usd')).toBe('10000')
+    expect(answer.headers.get('x-ratelimit-remaining-requests')).not.toBeNull()
+    expect(answer.headers.get('x-gateway-request-id')).not.toBeNull()
+    expect(upstream.calls.map(({ target }) => target)).toEqual(['/base/v1/forecast?city=Z%C3%BCrich&days=3'])
+    expect((before ?? 0) - ((await balance()) ?? 0)).toBe(10_000)
+    await booksAgree()
+  })
+
+  test('is in the usage report and is explained', async () => {
+    const { as, key } = await selling([READ])
+    const id = (await as(key, '/apis/v1/weather/v1/forecast?city=x')).headers.get('x-gateway-request-id')
+    const explained = await (await as(key, `/v1/usage/${id}`)).json()
+    expect(explained).toMatchObject({
+      operation: 'weather.forecast',
+      cost_micros_usd: 10_000,
+      charge: { price_version: expect.stringMatching(/^price.forecast$/) },
+    })
+    const usage = await (await as(key, '/v1/usage')).json()
+    expect(JSON.stringify(usage)).toContain('10000')
+  })
+
+  test('is refused without charge when the input is not declared or not valid, with all errors at once', async () => {
+    const { as, key, balance, upstream } = await selling([READ])
+    const before = await balance()
+    const answer = await as(key, '/apis/v1/weather/v1/forecast?days=11&admin=1')
+    expect(answer.status).toBe(400)
+    const { error } = await answer.json()
+    expect(error.details.map(({ param }: { param: string }) => param).sort()).toEqual(['admin', 'city', 'days'])
+    expect(upstream.calls).toEqual([])
+    expect(await balance()).toBe(before as never)
+  })
+
+  test('quotes, respects a price bound and a repeat under an Idempotency-Key', async () => {
+    const { as, key, balance, upstream } = await selling(
+      [READ],
+      {},
+      {
+        answer: () =>
+          new Response(new Uint8Array([0xff, 0, 1]), { headers: { 'content-type': 'image/png' }, status: 201 }),
+      },
+    )
+    const path = '/apis/v1/weather/v1/forecast?city=x'
+    const quoted = await as(key, path, { headers: { 'x-cost-mode': 'quote' } })
+    expect(await quoted.json()).toMatchObject({ quote: { operation: 'weather.forecast', cost_micros_usd: 10_000 } })
+    expect((await as(key, path, { headers: { 'x-max-price-usd': '0.009' } })).status).toBe(412)
+    const first = await as(key, path, { headers: { 'idempotency-key': 'a' } })
+    const paid = await balance()
+    const again = await as(key, path, { headers: { 'idempotency-key': 'a' } })
+    for (const answer of [first, again]) {
+      expect(answer.status).toBe(201)
+      expect(answer.headers.get('content-type')).toBe('image/png')
+      expect([...new Uint8Array(await answer.arrayBuffer())]).toEqual([0xff, 0, 1])
+    }
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    expect(await balance()).toBe(paid as never)
+    expect(upstream.calls.length).toBe(1)
+  })
+
+  test('200 at once never spend more than the key may', async () => {
+    const { account, makeKey, as, upstream } = await selling([READ], { concurrency: 1000 })
+    const key = await makeKey(account, { spending_limit: 0.105 })
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => as(key, `/apis/v1/weather/v1/forecast?city=${i}`)),
+    )
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200).length).toBe(10)
+    expect(statuses.filter((status) => status === 402).length).toBe(190)
+    expect(upstream.calls.length).toBe(10)
+    await booksAgree()
+  })
+
+  test('is refused on the next request after the key is disabled', async () => {
+    const { as, key, core, account } = await selling([READ])
+    expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(200)
+    await core.keys.disable({ accountId: account.id, tier: { ...account, toppedUp: ZERO }, actor: OPERATOR }, key.id)
+    expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(401)
+  })
+})
+
+describe('what is sold', () => {
+  test('other paths are 404, other methods 405 with Allow, path values that lead elsewhere 400; all with limit headers', async () => {
+    const { as, key, upstream } = await selling([
+      { id: 'one', path: '/v1/cities/{city}', parameters: [{ ...CITY, in: 'path', style: 'simple' }] },
+    ])
+    for (const [path, status] of [
+      ['/apis/v1/weather/v1/other', 404],
+      ['/apis/v1/unknown/v1/cities/a', 404],
+      ['/apis/v1/weather', 404],
+      ['/apis/v1/weather/v1/cities/%252e%252e', 400],
+      ['/apis/v1/weather/v1/cities/a%2Fb', 400],
+      ['/apis/v1/weather/v1/cities/a%00', 400],
+    ] as const) {
+      const answer = await as(key, path)
+      expect([path, answer.status]).toEqual([path, status])
+      expect(answer.headers.get('x-ratelimit-limit-requests')).not.toBeNull()
+    }
+    const wrong = await as(key, '/apis/v1/weather/v1/cities/a', { method: 'POST' })
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET'])
+    expect(upstream.calls).toEqual([])
+  })
+
+  test('a change is served at once, and a disabled API is 404', async () => {
+    const { as, key, sell } = await selling([READ])
+    sell({
+      operations: [
+        anOperation({ ...READ, price: { mode: 'fixed', amount: micros(7) }, priceVersion: 'price_2' as never }),
+      ],
+    })
+    expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).headers.get('x-cost-micros-usd')).toBe('7')
+    sell({ enabled: false })
+    expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(404)
+  })
+
+  test('a key may be restricted to one operation', async () => {
+    const open = await selling([READ, { id: 'other', path: '/v1/other' }])
+    const key = await open.makeKey(open.account, { allowed_endpoints: ['weather.other'] })
+    expect((await open.as(key, '/apis/v1/weather/v1/other')).status).toBe(200)
+    expect((await open.as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(403)
+  })
+})
+
+describe('headers', () => {
+  test('the caller’s credentials and forwarding headers never go up; the operator’s credential does', async () => {
+    const { as, key, upstream } = await selling(
+      [{ ...READ, headersUp: ['x-trace', 'cookie', 'x-upstream-key', 'x-forwarded-host', 'host'] }],
+      {
+        auth: { kind: 'header', name: 'X-Upstream-Key', secret: { from: 'environment', name: 'UPSTREAM_KEY' } },
+        headers: { 'x-app': 'gateway' },
+      },
+      { answer: () => Response.json({}) },
+    )
+    await as(key, '/apis/v1/weather/v1/forecast?city=x', {
+      headers: {
+        cookie: 'a=b',
+        'x-trace': '1',
+        'x-upstream-key': 'mine',
+        'x-forwarded-for': '1.2.3.4',
+        'x-forwarded-host': 'evil',
+        'x-other': 'no',
+        'accept-language': 'de',
+      },
+    })
+    const { headers } = upstream.calls[0] ?? { headers: {} as Record<string, string> }
+    expect(headers).toMatchObject({
+      'x-trace': '1',
+      'x-upstream-key': 'upstream-secret-1',
+      'x-app': 'gateway',
+      'accept-language': 'de',
+    })
+    for (const name of ['cookie', 'authorization', 'x-forwarded-for', 'x-forwarded-host', 'x-other'])
+      expect(headers[name]).toBeUndefined()
+  })
+
+  test('cookies, redirects and CORS of the upstream never come down, and pages come as sandboxed attachments', async () => {
+    const { as, key } = await selling(
+      [{ ...READ, headersDown: ['x-units', 'set-cookie', 'location'] }],
+      {},
+      {
+        answer: () =>
+          new Response('<script>alert(1)</script>', {
+            headers: {
+              'content-type': 'text/html',
+              'set-cookie': 'a=b',
+              location: 'https://evil.example',
+              'access-control-allow-origin': '*',
+              refresh: '0',
+              'x-units': '4',
+              'x-hidden': '1',
+              etag: '"1"',
+            },
+          }),
+      },
+    )
+    const answer = await as(key, '/apis/v1/weather/v1/forecast?city=x')
+    expect(answer.headers.get('content-disposition')).toBe('attachment')
+    expect(answer.headers.get('content-security-policy')).toBe('sandbox')
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+    expect([answer.headers.get('x-units'), answer.headers.get('etag')]).toEqual(['4', '"1"'])
+    for (const name of ['set-cookie', 'location', 'access-control-allow-origin', 'refresh', 'x-hidden'])
+      expect(answer.headers.get(name)).toBeNull()
+  })
+
+  test.each([
+    ['as it is', '{"key":"upstream-secret-1"}', {}],
+    ['escaped', '{"key":"\\u0075pstream-secret-1"}', {}],
+    ['in a header', '{}', { 'x-echo': 'upstream-secret-1' }],
+  ])('an answer that holds the secret %s is a 502 without charge', async (_, body, headers) => {
+    const { as, key, balance } = await selling(
+      [READ],
+      { auth: { kind: 'bearer', secret: { from: 'environment', name: 'UPSTREAM_KEY' } } },
+      {
+        answer: () =>
+          new Response(body, { headers: { 'content-type': 'application/json', ...headers } as HeadersInit }),
+      },
+    )
+    const before = await balance()
+    const answer = await as(key, '/apis/v1/weather/v1/forecast?city=x')
+    expect(answer.status).toBe(502)
+    expect(await answer.text()).not.toContain('upstream-secret-1')
+    expect(await balance()).toBe(before as never)
+  })
+})
+
+describe('the upstream', () => {
+  test('at a private address is refused unless the environment allows it, and link-local never', async () => {
+    const closed = await selling([READ], {}, { env: { ALLOW_PRIVATE_UPSTREAMS: '10.0.0.0/8' } })
+    expect((await closed.as(closed.key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(503)
+    expect(closed.upstream.calls).toEqual([])
+    closed.sell({ operations: [anOperation(READ)], baseUrl: 'http://169.254.169.254' })
+    expect((await closed.as(closed.key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(503)
+  })
+
+  test('that redirects is not followed', async () => {
+    const { as, key, upstream } = await selling([READ], {}, { answer: () => Response.redirect('http://127.0.0.1:1/') })
+    expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(502)
+    expect(upstream.calls.length).toBe(1)
+  })
+
+  test('gives its own 4xx about the request to the caller, and never its 401 or 402', async () => {
+    const { as, key, upstream, balance } = await selling([READ])
+    const before = await balance()
+    upstream.answers(() => Response.json({ message: 'no such city' }, { status: 404 }))
+    const answer = await as(key, '/apis/v1/weather/v1/forecast?city=x')
+    expect([answer.status, await answer.json()]).toEqual([404, { message: 'no such city' }])
+    for (const status of [401, 402, 403]) {
+      upstream.answers(() => Response.json({ message: 'pay me' }, { status }))
+      expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(503)
+    }
+    upstream.answers(() => new Response('', { status: 429, headers: { 'retry-after': '7' } }))
+    const limited = await as(key, '/apis/v1/weather/v1/forecast?city=x')
+    expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '7'])
+    expect(await balance()).toBe(before as never)
+  })
+
+  test('answers of reads are kept for a while, charged alike, and carry their age', async () => {
+    const { as, key, upstream, clock } = await selling([READ], { cacheSeconds: 60 })
+    const path = '/apis/v1/weather/v1/forecast?city=x'
+    await as(key, path)
+    clock.advance(5000)
+    const kept = await as(key, path)
+    expect([kept.headers.get('age'), kept.headers.get('x-cost-micros-usd'), upstream.calls.length]).toEqual([
+      '5',
+      '10000',
+      1,
+    ])
+    clock.advance(56_000)
+    await as(key, path)
+    expect(upstream.calls.length).toBe(2)
+    upstream.answers(() => Response.json({}, { headers: { 'cache-control': 'private' } }))
+    await as(key, '/apis/v1/weather/v1/forecast?city=y')
+    await as(key, '/apis/v1/weather/v1/forecast?city=y')
+    expect(upstream.calls.length).toBe(4)
+  })
+
+  test('gives one account at most half of its places', async () => {
+    const release = Promise.withResolvers<void>()
+    const { as, key, upstream, account, makeKey, newAccount } = await selling(
+      [READ],
+      { concurrency: 4 },
+      {
+        answer: async () => {
+          await release.promise
+          return Response.json({})
+        },
+      },
+    )
+    const other = await makeKey(await newAccount(5))
+    const path = '/apis/v1/weather/v1/forecast?city=x'
+    const waiting = [as(key, path), as(key, path)]
+    while (upstream.calls.length < 2) await Bun.sleep(1)
+    const refused = await as(await makeKey(account), path)
+    expect([refused.status, (await refused.json()).error.code]).toEqual([429, 'rate_limit_exceeded'])
+    waiting.push(as(other, path))
+    while (upstream.calls.length < 3) await Bun.sleep(1)
+    release.resolve()
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200])
+  })
+})
+
+describe('prices by the answer', () => {
+  const UNITS = {
+    price: {
+      mode: 'units',
+      amount: micros(1000),
+      figure: { kind: 'pointer', pointer: '/data' },
+      block: 10,
+      minimum: 2,
+      maximum: { parameter: 'query.days' },
+      onMissing: null,
+    },
+    parameters: [DAYS],
+  } as const
+
+  test('hold the most of the request and charge what came', async () => {
+    const { as, key, upstream } = await selling([UNITS], {}, { answer: () => Response.json({ data: [1, 2, 3] }) })
+    const quote = await (
+      await as(key, '/apis/v1/weather/v1/forecast?days=10', { headers: { 'x-cost-mode': 'quote' } })
+    ).json()
+    expect(quote.quote.cost_micros_usd).toBe(1000)
+    const answer = await as(key, '/apis/v1/weather/v1/forecast?days=10')
+    expect(answer.headers.get('x-cost-micros-usd')).toBe('1000')
+    upstream.answers(() => Response.json({}))
+    expect((await as(key, '/apis/v1/weather/v1/forecast')).status).toBe(502)
+    await booksAgree()
+  })
+
+  test('an upstream that claims more closes the operation to the account, and after three accounts to all', async () => {
+    const open = await selling(
+      [{ ...UNITS, parameters: [DAYS] }],
+      {},
+      { answer: () => Response.json({ data: Array(1000).fill(0) }) },
+    )
+    const path = '/apis/v1/weather/v1/forecast?days=10'
+    const keys = [open.key, ...(await Promise.all([1, 2, 3].map(async () => open.makeKey(await open.newAccount(5)))))]
+    const [first, second, third, fourth] = keys as [typeof open.key, typeof open.key, typeof open.key, typeof open.key]
+    expect((await open.as(first, path)).headers.get('x-cost-micros-usd')).toBe('1000')
+    expect((await open.as(first, path)).status).toBe(503)
+    expect((await open.as(second, path)).status).toBe(200)
+    expect((await open.as(third, path)).status).toBe(200)
+    expect((await open.as(fourth, path)).status).toBe(503)
+    await booksAgree()
+  })
+})
+
+describe('writes', () => {
+  const WRITE = {
+    id: 'order',
+    method: 'POST',
+    path: '/v1/orders',
+    effect: 'write',
+    idempotencyHeader: 'X-Request-Key',
+    refusedStatuses: [409],
+    body: {
+      contentType: 'application/json',
+      required: true,
+      schema: { type: 'object', properties: { item: { type: 'integer' } }, unevaluatedProperties: false },
+    },
+  } as const
+  const order = (body: string, key = 'k1') => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': key },
+    body,
+  })
+
+  test('go up once, with members that are declared only and numbers as they were written', async () => {
+    const { as, key, upstream } = await selling([WRITE])
+    expect((await as(key, '/apis/v1/weather/v1/orders', order('{"item":1,"admin":true}'))).status).toBe(400)
+    const sent = await as(key, '/apis/v1/weather/v1/orders', order('{"item":1,"item":12345678901234567890}'))
+    expect(sent.status).toBe(200)
+    expect(upstream.calls.map(({ body }) => body)).toEqual(['{"item":12345678901234567890}'])
+    expect(upstream.calls[0]?.headers['x-request-key']).toBe(sent.headers.get('x-gateway-request-id') ?? '')
+  })
+
+  test('a declared refusal frees the Idempotency-Key; a 5xx leaves the outcome unknown', async () => {
+    const { as, key, upstream } = await selling([WRITE])
+    upstream.answers(() => Response.json({ error: 'sold out' }, { status: 409 }))
+    expect((await as(key, '/apis/v1/weather/v1/orders', order('{"item":1}'))).status).toBe(409)
+    upstream.answers(() => new Response('', { status: 500 }))
+    expect((await as(key, '/apis/v1/weather/v1/orders', order('{"item":1}'))).status).toBe(502)
+    const again = await as(key, '/apis/v1/weather/v1/orders', order('{"item":1}'))
+    expect((await again.json()).error.code).toBe('outcome_unknown')
+    expect(upstream.calls.length).toBe(2)
+  })
+
+  test('forms are written anew', async () => {
+    const fields = { type: 'object', properties: { name: { type: 'string' }, photo: {} }, unevaluatedProperties: false }
+    const { as, key, upstream } = await selling([
+      { ...WRITE, body: { contentType: 'multipart/form-data', required: true, schema: fields } },
+      {
+        ...WRITE,
+        id: 'plain',
+        path: '/v1/plain',
+        body: { contentType: 'application/x-www-form-urlencoded', required: true, schema: fields },
+      },
+    ])
+    const form = new FormData()
+    form.append('name', 'a')
+    form.append('photo', new File(['bytes'], '../../etc/passwd', { type: 'image/png' }))
+    expect((await as(key, '/apis/v1/weather/v1/orders', { method: 'POST', body: form })).status).toBe(200)
+    expect(upstream.calls[0]?.body).not.toContain('../')
+    form.append('admin', '1')
+    expect((await as(key, '/apis/v1/weather/v1/orders', { method: 'POST', body: form })).status).toBe(400)
+    const plain = await as(key, '/apis/v1/weather/v1/plain', {
+      method: 'POST',
+      body: new URLSearchParams({ name: 'a&b' }),
+    })
+    expect(plain.status).toBe(200)
+    expect(upstream.calls.at(-1)?.body).toBe('name=a%26b')
+  })
+})
+
+describe('without an account', () => {
+  test('an operation of a free upstream is offered for a payment, any other needs a key', async () => {
+    const { call } = await selling([
+      { ...READ, upstreamCost: micros(0) },
+      { id: 'dear', path: '/v1/dear', upstreamCost: micros(100) },
+    ])
+    expect((await call('/apis/v1/weather/v1/forecast?city=x')).status).toBe(402)
+    expect((await call('/apis/v1/weather/v1/dear')).status).toBe(401)
+  })
+})
