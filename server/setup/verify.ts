@@ -19,6 +19,7 @@ async function verify(): Promise<boolean> {
   const problem = bunVersionProblem(bun)
   if (problem !== null) throw new SetupFailure(problem)
   await installDependencies(ROOT)
+  const checking = runStaticChecks()
   await buildDashboard(ROOT)
   await prepareDocsReader(ROOT)
   await installBrowser()
@@ -30,7 +31,7 @@ async function verify(): Promise<boolean> {
     failed.push(name)
     if (run.output !== '') console.log(run.output.trimEnd())
   }
-  const [checks, tests] = await Promise.all([runStaticChecks(), runTests(ROOT)])
+  const [checks, tests] = await Promise.all([checking, runTests(ROOT)])
   for (const { name, run } of checks) report(name, run)
   report('tests', tests)
   report('named tests', await checkNamedTests(tests.report))
@@ -41,7 +42,7 @@ async function verify(): Promise<boolean> {
   return failed.length === 0 && tests.count.passed > 0 && tests.count.failed === 0
 }
 
-/** One after the other, beside the tests: they take up the time in which those wait. */
+/** One after the other, beside the build and the tests: they take up the time in which those wait. */
 async function runStaticChecks() {
   const runs: { readonly name: string; readonly run: ToolRun }[] = []
   for (const name of STATIC_CHECKS) runs.push({ name, run: await runScript(ROOT, name) })

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { listen } from '../../server/listen'
@@ -22,6 +23,8 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ]
+/** Begins the name of a browser's profile; the id of the process follows. */
+const PROFILE = 'gateway-browser-'
 /** Longer than anything takes on an idle machine, shorter than a test may. */
 const PATIENCE_MS = 30_000
 
@@ -104,11 +107,12 @@ export function signInCookies(cookie: string, url: string) {
 let shared: Promise<BrowserContext> | null = null
 
 /**
- * Debian's Chromium, with a profile that Playwright removes. Started once per process: a start costs two seconds of processor
- * time. It ends with the process, whose end closes its pipe.
+ * Debian's Chromium. Started once per process: a start costs two seconds of processor time. It ends with the process, whose end
+ * closes its pipe.
  */
 async function openBrowser(): Promise<BrowserContext> {
-  const browser = await chromium.launchPersistentContext('', {
+  await removeOldProfiles()
+  const browser = await chromium.launchPersistentContext(join(tmpdir(), `${PROFILE}${process.pid}`), {
     executablePath: '/usr/bin/chromium',
     headless: true,
     viewport: DESK,
@@ -122,6 +126,22 @@ async function openBrowser(): Promise<BrowserContext> {
   browser.setDefaultTimeout(PATIENCE_MS)
   browser.once('close', () => (shared = null))
   return browser
+}
+
+/** `bun test` runs nothing when it ends: the next run removes the profiles of the processes that are gone. */
+async function removeOldProfiles(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(PROFILE) || isRunning(Number(name.slice(PROFILE.length)))) continue
+    await rm(join(tmpdir(), name), { recursive: true, force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return pid !== process.pid && process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
 
 /** Leaves to the next test file a browser that knows nothing of this one: no tab, no cookie, nothing stored at the origin. */

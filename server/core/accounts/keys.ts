@@ -57,9 +57,8 @@ export class Keys {
       if (!parsed.ok) return parsed
       const form = parsed.value
       const settings: KeySettings = { ...KEY_DEFAULTS, ...settingsIn(form), name: form.name }
-      const refusal =
-        (await this.nameTaken(owner.accountId, settings.name, null, now)) ??
-        (await this.limitReached(owner, 'own', now))
+      const keys = await this.credentials.byAccount(owner.accountId)
+      const refusal = nameTaken(keys, settings.name, null, now) ?? limitReached(keys, owner.tier, 'own', now)
       if (refusal) return err(refusal)
       const { secret, ...shown } = newSecret()
       const poolId = makeId('pool', now)
@@ -96,8 +95,10 @@ export class Keys {
         return err(failure('invalid_state', 'This key was deleted and can no longer be changed.'))
       if (form.stopsAt !== undefined && key.stopsAt === null)
         return err(failure('invalid_state', 'Only a replaced key has a stops_at. Rotate the key first.'))
-      const taken = form.name ? await this.nameTaken(owner.accountId, form.name, key, now) : null
-      if (taken) return err(taken)
+      if (form.name) {
+        const taken = nameTaken(await this.credentials.byAccount(owner.accountId), form.name, key, now)
+        if (taken) return err(taken)
+      }
       const changed: ApiKey = {
         ...key,
         ...settingsIn(form),
@@ -126,7 +127,8 @@ export class Keys {
       if (keyState(key, now) === 'revoked')
         return err(failure('invalid_state', 'This key was deleted and cannot be rotated.'))
       if (key.replacedBy) return err(failure('invalid_state', `This key was already replaced by ${key.replacedBy}.`))
-      const refusal = await this.limitReached(owner, 'replaced', now)
+      const keys = await this.credentials.byAccount(owner.accountId)
+      const refusal = limitReached(keys, owner.tier, 'replaced', now)
       if (refusal) return err(refusal)
       const { secret, ...shown } = newSecret()
       const expired = key.expiresAt !== null && key.expiresAt <= now
@@ -210,35 +212,6 @@ export class Keys {
     return accepted(sent, brokenKeyRules(sent.form, now, limitsOf(owner.tier)))
   }
 
-  /** Names are unique among live keys, except between a key and its successors, which share a pool. */
-  private async nameTaken(account: AccountId, name: string, self: ApiKey | null, now: number): Promise<Failure | null> {
-    const keys = await this.credentials.byAccount(account)
-    const rival = keys.find(
-      (key) => key.name === name && key.poolId !== self?.poolId && keyState(key, now) !== 'revoked',
-    )
-    if (!rival) return null
-    return wrongParameters([wrong('name', 'is already used by another of your keys', name)])
-  }
-
-  /**
-   * The failure when the account has reached its limit of keys, otherwise null. Replaced keys in their grace period count
-   * separately, so that an account at its limit can still rotate every key. Disabled and expired keys count: they can come back.
-   */
-  private async limitReached(
-    { accountId, tier }: KeyOwner,
-    kind: 'own' | 'replaced',
-    now: number,
-  ): Promise<Failure | null> {
-    const maxKeys = tier.maxKeys ?? MAX_KEYS
-    const keys = await this.credentials.byAccount(accountId)
-    const live = keys.filter(
-      (key) => keyState(key, now) !== 'revoked' && (key.replacedBy !== null) === (kind === 'replaced'),
-    )
-    if (live.length < maxKeys) return null
-    const which = kind === 'own' ? 'live keys' : 'replaced keys in their grace period'
-    return failure('limit_reached', `This account has ${live.length} of at most ${maxKeys} ${which}. Revoke one first.`)
-  }
-
   private audit(owner: KeyOwner, keyId: KeyId, action: string, detail: Record<string, unknown>): AuditEntry {
     const at = this.clock.now()
     return auditEntry({ at, actor: owner.actor, accountId: owner.accountId, keyId, action, detail })
@@ -248,4 +221,25 @@ export class Keys {
 function settingsIn(form: KeyForm): Partial<KeySettings> {
   const { spendingLimit: _limit, budget: _budget, stopsAt: _stops, ...settings } = form
   return settings
+}
+
+/** Names are unique among live keys, except between a key and its successors, which share a pool. */
+function nameTaken(keys: readonly ApiKey[], name: string, self: ApiKey | null, now: number): Failure | null {
+  const rival = keys.find((key) => key.name === name && key.poolId !== self?.poolId && keyState(key, now) !== 'revoked')
+  if (!rival) return null
+  return wrongParameters([wrong('name', 'is already used by another of your keys', name)])
+}
+
+/**
+ * The failure when the account has reached its limit of keys, otherwise null. Replaced keys in their grace period count
+ * separately, so that an account at its limit can still rotate every key. Disabled and expired keys count: they can come back.
+ */
+function limitReached(keys: readonly ApiKey[], tier: TierFacts, kind: 'own' | 'replaced', now: number): Failure | null {
+  const maxKeys = tier.maxKeys ?? MAX_KEYS
+  const live = keys.filter(
+    (key) => keyState(key, now) !== 'revoked' && (key.replacedBy !== null) === (kind === 'replaced'),
+  )
+  if (live.length < maxKeys) return null
+  const which = kind === 'own' ? 'live keys' : 'replaced keys in their grace period'
+  return failure('limit_reached', `This account has ${live.length} of at most ${maxKeys} ${which}. Revoke one first.`)
 }
