@@ -25,6 +25,7 @@ let writer: Connection
 let applier: Applier
 let batches: number
 let fatal: string[]
+let damage: string[]
 let trouble: string[]
 let faults: { before: () => Promise<void> | void; after: () => Promise<void> | void }
 let added: number
@@ -38,7 +39,7 @@ beforeEach(async () => {
   stores = await openTestStores()
   writer = await Connection.open({ role: 'writer', url: `file:${stores.file}`, authToken: null }, () => undefined)
   const queue = new WriteQueue(writer, await number('SELECT epoch FROM owner'))
-  ;[batches, fatal, trouble, added, log] = [0, [], [], 0, join(stores.folder, 'own.log')]
+  ;[batches, fatal, damage, trouble, added, log] = [0, [], [], [], 0, join(stores.folder, 'own.log')]
   writeFileSync(log, '')
   faults = { before: () => undefined, after: () => undefined }
   applier = new Applier({
@@ -54,6 +55,7 @@ beforeEach(async () => {
     },
     lastApplied: 0,
     onFatal: (reason) => fatal.push(reason),
+    onDamage: (reason) => damage.push(reason),
     onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
     delayMs: 3_600_000,
   })
@@ -71,10 +73,16 @@ const number = async (sql: string) =>
 const charges = () => number("SELECT count(*) FROM entries WHERE kind = 'charge'")
 /** As the log's writer does: the line is in the file before the applier hears of it. */
 const add = (...records: JournalRecord[]) => {
-  const line = encodeLine({ number: ++added, payload: JSON.stringify(records) })
+  const payload = JSON.stringify(records)
+  const line = encodeLine({ number: ++added, payload })
   appendFileSync(log, line)
-  applier.add({ number: added, records: records.length, bytes: line.length })
+  applier.add({ number: added, payload, records: records.length, bytes: line.length })
 }
+const errorOf = (act: Promise<void>) =>
+  act.then(
+    () => null,
+    (error: Error) => error.message,
+  )
 const logged = () => readFileSync(log).length
 
 describe('the applier', () => {
@@ -224,7 +232,7 @@ describe('the log that it reads', () => {
     expect([await charges(), await number('SELECT sum(length(body)) FROM kept_answers')]).toEqual([11, 2_000_000])
   })
 
-  test('ends the process with one line, and leaves the tables alone, when it cannot be read any more', async () => {
+  test('is damaged when it cannot be read any more: the tables get nothing of it, but all of it from memory', async () => {
     const account = await stores.account(1000)
     add(charge(account, 5))
     add(charge(account, 5))
@@ -232,17 +240,36 @@ describe('the log that it reads', () => {
     bytes[bytes.length - 20] = 0
     writeFileSync(log, bytes)
     await expect(applier.applied()).rejects.toThrow('has no good line at byte')
-    expect(fatal).toHaveLength(1)
-    expect(fatal[0]).toMatch(/^charges that were acknowledged cannot be read back: [^\n]+$/)
+    expect(damage).toEqual([
+      expect.stringMatching(/^[^\n]+ has no good line at byte \d+, though it was written there$/),
+    ])
     expect(await charges()).toBe(0)
+    await applier.rescue()
+    expect([await charges(), await number('SELECT applied_group FROM owner')]).toEqual([2, 2])
   })
 
-  test('is never passed over: a group that is missing ends the process', async () => {
+  test('is never passed over: a group that is missing is damage', async () => {
     const account = await stores.account(1000)
     added = 1
     add(charge(account, 5))
     await expect(applier.applied()).rejects.toThrow('has no good line at byte 0')
-    expect([await charges(), fatal.length]).toEqual([0, 1])
+    expect([await charges(), damage.length]).toEqual([0, 1])
+    expect(await errorOf(applier.rescue())).toBe('group 1 is in memory no more')
+    expect(await charges()).toBe(0)
+  })
+
+  test('may be damaged behind what the tables have: a rescue adds only what they lack', async () => {
+    const account = await stores.account(1000)
+    add(charge(account, 5))
+    await applier.applied()
+    add(charge(account, 5))
+    faults.after = () => Promise.reject(ioError()) // committed, and nobody heard of it
+    expect(await errorOf(applier.applied())).not.toBeNull()
+    faults.after = () => undefined
+    add(charge(account, 5))
+    writeFileSync(log, '')
+    await applier.rescue()
+    expect([await charges(), applier.lastApplied]).toEqual([3, 3])
   })
 })
 

@@ -3,7 +3,14 @@ import { LogAppender } from '../../../server/adapters/stores/libsql/journal/log-
 
 /** A disk in memory that takes at most `room` bytes, and whose calls fail when the test says. */
 function openDisk() {
-  const disk = { bytes: Buffer.alloc(0), room: 1000, atOnce: 1000, syncs: 0, fail: new Set<string>() }
+  const disk = {
+    bytes: Buffer.alloc(0),
+    room: 1000,
+    atOnce: 1000,
+    syncs: 0,
+    damage: null as string | null,
+    fail: new Set<string>(),
+  }
   const check = (what: string) => {
     if (disk.fail.has(what)) throw new Error(`${what} failed`)
   }
@@ -26,6 +33,7 @@ function openDisk() {
       check('truncate')
       disk.bytes = disk.bytes.subarray(0, length)
     },
+    damage: (length) => disk.damage ?? (disk.bytes.length < length ? 'it was cut' : null),
   })
   return { disk, log, text: () => disk.bytes.toString(), append: (text: string) => log.append(Buffer.from(text)) }
 }
@@ -48,6 +56,14 @@ describe('the appender', () => {
     disk.room = 1000
     expect(append('third')).toEqual({ kind: 'written' })
     expect(text()).toBe('firstthird')
+  })
+
+  test('writes nothing to a file that another hand changed', () => {
+    const { disk, append, text } = openDisk()
+    append('first')
+    disk.damage = 'it was deleted'
+    expect(append('second')).toEqual({ kind: 'refused', reason: 'it was deleted', isDamage: true })
+    expect(text()).toBe('first')
   })
 
   test('goes over what it could not cut', () => {

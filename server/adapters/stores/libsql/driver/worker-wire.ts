@@ -26,11 +26,22 @@ export interface LogRange {
   readonly to: number
 }
 
+/** Groups of the log that are taken from memory, because the log is damaged. */
+export interface KeptGroups {
+  readonly groups: readonly KeptGroup[]
+}
+
+/** The records of one group, as JSON. */
+export interface KeptGroup {
+  readonly number: number
+  readonly payload: string
+}
+
 /** Applies one batch of log records that the tables lack, together with best-effort writes. */
 export interface ApplyRequest {
   readonly epoch: number
   /** Null if there is nothing but `asides`. */
-  readonly log: LogRange | null
+  readonly log: LogRange | KeptGroups | null
   /** The maximum number of records in the batch. Groups are never split. */
   readonly maxRecords: number
   /** Notes and last uses of keys as JSON; null if there are none. */

@@ -5,12 +5,17 @@ export interface LogStorage {
   /** Flushes to disk, so that written data survives a power loss. */
   sync(): void
   truncate(length: number): void
+  /** What another hand did to the file, which should have `length` bytes; null while all is well. */
+  damage(length: number): string | null
 }
 
-/** `refused`: it is certainly not in the log. `lost`: this process cannot find out whether it is. */
+/**
+ * `refused`: it is certainly not in the log. `isDamage`: because another process changed the file. `lost`: this process cannot find out
+ * whether it is in the log.
+ */
 export type AppendResult =
   | { readonly kind: 'written' }
-  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string; readonly isDamage?: true }
   | { readonly kind: 'lost'; readonly reason: string }
 
 /**
@@ -29,6 +34,8 @@ export class LogAppender {
 
   append(line: Uint8Array): AppendResult {
     if (this.broken !== null) return { kind: 'refused', reason: this.broken }
+    const damage = this.storage.damage(this.goodLength)
+    if (damage !== null) return { kind: 'refused', reason: damage, isDamage: true }
     try {
       for (let done = 0; done < line.length; ) {
         const written = this.storage.write(line.subarray(done), this.goodLength + done)

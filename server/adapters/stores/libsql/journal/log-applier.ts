@@ -2,13 +2,12 @@ import type { KeyId } from '../../../../core/ids'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { BestEffortWrites } from '../driver/best-effort-writes'
 import { DatabaseError, databaseError } from '../driver/worker-connection'
-import type { LogRange } from '../driver/worker-wire'
+import type { KeptGroup, KeptGroups, LogRange } from '../driver/worker-wire'
 import type { WriteQueue } from '../driver/write-queue'
 import type { Group } from './group-statements'
 
 /** A group that is durable in the log, after the earlier ones. */
-export interface SyncedGroup {
-  readonly number: number
+export interface SyncedGroup extends KeptGroup {
   /** The number of its records. */
   readonly records: number
   readonly bytes: number
@@ -21,6 +20,8 @@ export interface ApplierOptions {
   readonly lastApplied: number
   /** Called on an unrecoverable error. The process must end; the log keeps everything. */
   readonly onFatal: (reason: string) => void
+  /** What was synced cannot be read back. */
+  readonly onDamage: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
   /** How long a group may wait for others, to be applied in one batch. */
   readonly delayMs?: number
@@ -36,6 +37,7 @@ const DELAY_MS = 200
 const BATCH = 1024
 const MAX_NOTES = 512
 const RETRY_MS = 500
+const RESCUED_GROUPS = 256
 const MAX_RETRY_MS = 8000
 
 /**
@@ -51,6 +53,8 @@ const MAX_RETRY_MS = 8000
 export class Applier {
   private readonly options: ApplierOptions
   private readonly asides = new BestEffortWrites()
+  /** What the tables do not have yet, in the order of the log, in case that is damaged. The log sink bounds it. */
+  private kept: KeptGroup[] = []
   /**
    * The total bytes ever synced, the total applied, and the total at which the log was last emptied. They only grow, so that a round
    * that runs while the log is emptied does not mistake its end for a position in the new log.
@@ -94,6 +98,7 @@ export class Applier {
   add(group: SyncedGroup): void {
     this.synced += group.bytes
     this.waiting += group.records
+    this.kept.push({ number: group.number, payload: group.payload })
     this.schedule()
   }
 
@@ -133,6 +138,20 @@ export class Applier {
     if (this.timer) clearTimeout(this.timer)
     this.timer = null
     this.dead ??= new DatabaseError({ message: 'the applier was stopped', code: 'STOPPED' })
+  }
+
+  /**
+   * Applies from memory what the tables do not have yet, because the log is damaged. Nothing more may be added meanwhile, and no
+   * round begins after it.
+   */
+  async rescue(): Promise<void> {
+    this.stop()
+    await this.round
+    while (this.kept.length > 0) {
+      const groups = this.kept.splice(0, RESCUED_GROUPS)
+      const error = await this.attempt({ groups }, null)
+      if (error) throw error
+    }
   }
 
   private get isWaiting(): boolean {
@@ -191,7 +210,7 @@ export class Applier {
     if (lastUsed.length > 0) await this.attempt(null, { notes: [], lastUsed })
   }
 
-  private async attempt(log: LogRange | null, asides: Asides | null): Promise<DatabaseError | null> {
+  private async attempt(log: LogRange | KeptGroups | null, asides: Asides | null): Promise<DatabaseError | null> {
     const some = asides && asides.notes.length + asides.lastUsed.length > 0
     try {
       const { group, end } = await this.options.writes.apply({
@@ -200,18 +219,23 @@ export class Applier {
         asides: some ? JSON.stringify(asides) : null,
       })
       this.last = group
+      this.forget(group)
       if (end !== null) this.appliedTo = this.front + end
       return null
     } catch (thrown) {
       const error = databaseError(thrown)
       if (error.isLostOwnership) this.end('another process owns the database now', error)
-      else if (error.isLogDamaged)
-        this.end(`charges that were acknowledged cannot be read back: ${error.message}`, error)
+      else if (error.isLogDamaged) this.options.onDamage(error.message)
       else if (!error.isConstraint) this.options.onTrouble('apply', error.message)
       return error
     } finally {
       for (const resolve of this.steps.splice(0)) resolve()
     }
+  }
+
+  private forget(applied: number): void {
+    const left = this.kept.findIndex(({ number }) => number > applied)
+    this.kept.splice(0, left < 0 ? this.kept.length : left)
   }
 
   private end(reason: string, error: DatabaseError): void {

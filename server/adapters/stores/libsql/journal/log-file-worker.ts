@@ -1,4 +1,16 @@
-import { closeSync, constants, fdatasyncSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { LogAppender } from './log-appender'
 import { encodeLine } from './log-format'
@@ -10,6 +22,7 @@ declare const self: {
 }
 
 let file = -1
+let path = ''
 let log: LogAppender | null = null
 
 self.onmessage = ({ data }) => {
@@ -22,7 +35,8 @@ self.onmessage = ({ data }) => {
 
 function answer(request: LogRequest): LogReply {
   if (request.op === 'open') {
-    log = open(request.path)
+    path = request.path
+    log = open()
     return { op: 'done' }
   }
   if (!log) throw new Error('the log is not open')
@@ -34,6 +48,12 @@ function answer(request: LogRequest): LogReply {
     case 'empty':
       log.empty()
       return { op: 'done' }
+    case 'ping':
+      return { op: 'done' }
+    case 'set_aside':
+      if (existsSync(path)) copyFileSync(path, request.to)
+      log.empty()
+      return { op: 'done' }
     case 'close':
       closeSync(file)
       return { op: 'done' }
@@ -41,7 +61,7 @@ function answer(request: LogRequest): LogReply {
 }
 
 /** Opens the file and empties it, since all of it is applied. Syncs the folder, or a power loss could remove a new file. */
-function open(path: string): LogAppender {
+function open(): LogAppender {
   const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
   file = fd
   const folder = openSync(dirname(path), constants.O_RDONLY)
@@ -51,7 +71,17 @@ function open(path: string): LogAppender {
     write: (bytes, position) => writeSync(fd, bytes, 0, bytes.length, position),
     sync: () => fdatasyncSync(fd),
     truncate: (length) => ftruncateSync(fd, length),
+    damage: (length) => damageOf(fd, length),
   })
   appender.empty()
   return appender
+}
+
+/** A restart would not find what was synced. More bytes than there should be are what a failed write left. */
+function damageOf(fd: number, length: number): string | null {
+  const { size, ino } = fstatSync(fd)
+  if (size < length) return `${path} is ${size} bytes long where ${length} were written`
+  const there = statSync(path, { throwIfNoEntry: false })
+  if (!there) return `${path} was deleted`
+  return there.ino === ino ? null : `another file stands in the place of ${path}`
 }

@@ -1,18 +1,27 @@
 import type { AppendResult } from './log-appender'
 import type { LogReply, LogRequest } from './log-wire'
 
+export interface LogFileOptions {
+  readonly path: string
+  /** The number of the last group there ever was. */
+  readonly last: number
+  readonly onFatal: (reason: string) => void
+  /** Another hand changed the file. */
+  readonly onDamage: (reason: string) => void
+}
+
 /** The log of groups next to a database file. A worker thread writes it, because syncs on this thread would block every request. */
 export class LogFile {
   private readonly worker: Worker
   private readonly waiting: ((reply: LogReply) => void)[] = []
-  private readonly onFatal: (reason: string) => void
+  private readonly options: LogFileOptions
   private broken: string | null = null
   private bytes = 0
   private last: number
 
-  private constructor(last: number, onFatal: (reason: string) => void) {
-    this.last = last
-    this.onFatal = onFatal
+  private constructor(options: LogFileOptions) {
+    this.last = options.last
+    this.options = options
     this.worker = new Worker(new URL('./log-file-worker.ts', import.meta.url))
     this.worker.onmessage = ({ data }: MessageEvent<LogReply>) => this.waiting.shift()?.(data)
     this.worker.onerror = (event) => {
@@ -21,9 +30,10 @@ export class LogFile {
     }
   }
 
-  /** Opens and EMPTIES the file. `last`: the number of the last group there ever was. */
-  static async open(path: string, last: number, onFatal: (reason: string) => void): Promise<LogFile> {
-    const log = new LogFile(last, onFatal)
+  /** Opens and EMPTIES the file. */
+  static async open(options: LogFileOptions): Promise<LogFile> {
+    const { path } = options
+    const log = new LogFile(options)
     const reply = await log.send({ op: 'open', path })
     if (reply.op !== 'failed') return log
     log.worker.terminate()
@@ -55,6 +65,7 @@ export class LogFile {
       this.bytes += reply.bytes
     }
     if (reply.result.kind === 'lost') this.fail(reply.result.reason)
+    if (reply.result.kind === 'refused' && reply.result.isDamage) this.options.onDamage(reply.result.reason)
     return { ...reply.result, number, bytes: reply.bytes }
   }
 
@@ -64,6 +75,21 @@ export class LogFile {
     const reply = await this.send({ op: 'empty' })
     if (reply.op === 'failed') return this.fail(`the log cannot be emptied: ${reply.reason}`)
     this.bytes = 0
+  }
+
+  /** Takes no more appends. Resolves when the one under way has ended. */
+  async halt(reason: string): Promise<void> {
+    this.broken ??= reason
+    await this.send({ op: 'ping' })
+  }
+
+  /** Keeps a copy of the damaged file and empties it. Only when all that it should have is applied. Gives the copy's path. */
+  async setAside(): Promise<string> {
+    const to = `${this.options.path}.damaged`
+    const reply = await this.send({ op: 'set_aside', to })
+    if (reply.op === 'failed') throw new Error(reply.reason)
+    this.bytes = 0
+    return to
   }
 
   async close(): Promise<void> {
@@ -81,6 +107,6 @@ export class LogFile {
   private fail(reason: string): void {
     if (this.broken !== null) return
     this.broken = reason
-    this.onFatal(reason)
+    this.options.onFatal(reason)
   }
 }

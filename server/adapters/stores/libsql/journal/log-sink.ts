@@ -46,10 +46,11 @@ export class LogSink implements GroupSink {
     if (this.applier.unappliedBytes > this.maxUnapplied)
       return this.refusal('the log is full: the database takes no writes')
     if (!this.applier.isBehind) await this.keepUp()
-    const result = await this.log.append(JSON.stringify(records))
+    const payload = JSON.stringify(records)
+    const result = await this.log.append(payload)
     if (result.kind === 'lost') return 'lost'
     if (result.kind === 'refused') return this.refusal(result.reason)
-    this.applier.add({ number: result.number, records: records.length, bytes: result.bytes })
+    this.applier.add({ number: result.number, payload, records: records.length, bytes: result.bytes })
     return 'committed'
   }
 

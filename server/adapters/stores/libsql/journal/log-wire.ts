@@ -5,6 +5,10 @@ export type LogRequest =
   | { readonly op: 'open'; readonly path: string }
   | { readonly op: 'append'; readonly number: number; readonly payload: string }
   | { readonly op: 'empty' }
+  /** Answers only: what was sent before has ended. */
+  | { readonly op: 'ping' }
+  /** Copies what stands at the log's path to `to`, then empties the log. */
+  | { readonly op: 'set_aside'; readonly to: string }
   | { readonly op: 'close' }
 
 /** `bytes`: the length of the line. */

@@ -5,6 +5,7 @@ import { GroupCommit } from './group-commit'
 import { Applier } from './log-applier'
 import { LogFile } from './log-file'
 import { LogJournal } from './log-journal'
+import { LogRescuer } from './log-rescuer'
 import { LogSink } from './log-sink'
 import { replay } from './replay'
 
@@ -38,8 +39,10 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   const applied = await ownerNumber(options, 'applied_group')
   if (applied === null) throw new Error('another process owns the database now')
   const last = await replay(path, applied, writes, onTrouble)
-  const applier = new Applier({ log: path, writes, lastApplied: last, onFatal, onTrouble })
-  const log = await LogFile.open(path, last, onFatal)
+  const onDamage = (reason: string) => void rescuer.rescue(reason)
+  const applier = new Applier({ log: path, writes, lastApplied: last, onFatal, onDamage, onTrouble })
+  const log = await LogFile.open({ path, last, onFatal, onDamage })
+  const rescuer = new LogRescuer({ log, applier, onFatal })
   const logged = new GroupCommit({ sink: new LogSink({ log, applier, onTrouble }), patienceMs, onTrouble })
   const journal = new LogJournal({ direct, logged, applier })
   return {

@@ -1,8 +1,10 @@
 import type { InValue } from '@libsql/client'
+import type { JournalRecord } from '../../../../core/ledger/journal'
 import type { FileDatabase } from '../driver/file-database'
-import type { Applied, ApplyRequest } from '../driver/worker-wire'
+import type { Applied, ApplyRequest, KeptGroups } from '../driver/worker-wire'
 import { type Group, groupRows, TOGETHER } from './group-statements'
-import { LogReader } from './log-reader'
+import { LogDamaged } from './log-format'
+import { type GroupsRead, LogReader } from './log-reader'
 
 const NO_ASIDES: Pick<Group, 'notes' | 'lastUsed'> = { notes: [], lastUsed: [] }
 
@@ -23,7 +25,7 @@ export class TableFollower {
     return this.db.transaction(() => {
       this.db.run('UPDATE owner SET asserted = ? WHERE id = 1', [epoch])
       const before = Number(this.db.rows('SELECT applied_group FROM owner WHERE id = 1')[0]?.[0])
-      const read = log && this.log.read(log, before, maxRecords)
+      const read = log && ('groups' in log ? keptGroups(log, before) : this.log.read(log, before, maxRecords))
       this.write({ records: read?.records ?? [], ...(asides === null ? NO_ASIDES : JSON.parse(asides)) })
       if (read) this.db.run('UPDATE owner SET applied_group = ? WHERE id = 1', [read.group])
       return { group: read?.group ?? before, end: read?.end ?? null }
@@ -46,5 +48,16 @@ export class TableFollower {
         this.db.run(some, values.slice(i, i + TOGETHER).flat())
       for (const row of values.slice(together)) this.db.run(one, row)
     }
+  }
+}
+
+/** What the tables do not have yet. */
+function keptGroups({ groups }: KeptGroups, before: number): GroupsRead {
+  const missing = groups.filter(({ number }) => number > before)
+  if (missing[0] && missing[0].number !== before + 1) throw new LogDamaged(`group ${before + 1} is in memory no more`)
+  return {
+    records: missing.flatMap(({ payload }) => JSON.parse(payload) as JournalRecord[]),
+    group: missing.at(-1)?.number ?? before,
+    end: 0,
   }
 }
