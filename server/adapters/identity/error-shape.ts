@@ -33,7 +33,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   BAD_REQUEST: 'invalid_request',
 }
 
-/** What the library says in words of its own, as this service says it: what happened, and what to do next. */
+/** The library's messages in this service's wording: what happened, and what to do next. */
 const MESSAGES: Readonly<Record<string, string>> = {
   'Invalid email or password': 'Email or password is wrong.',
   'Invalid password': 'The current password is wrong.',

@@ -14,9 +14,9 @@ export interface LibraryStoreParts {
 type Row = Record<string, unknown>
 
 /**
- * The library's adapter with what it leaves open closed: no token or code of `SECRET_FIELDS` is stored as it is, a row is over
- * at its very expiry, an app keeps the scope and the addresses that it registered, uses of one code at once do not end each
- * other's tokens, and a refresh token is worth nothing once its successor was used.
+ * Hardens the library's adapter: tokens and codes of `SECRET_FIELDS` are stored as hashes, a row expires exactly at its expiry, an app
+ * keeps the scope and redirect URIs that it registered, concurrent uses of a code do not revoke each other's tokens, and a refresh
+ * token is worthless once its successor was used.
  */
 export function libraryStore(library: DBAdapterInstance, parts: LibraryStoreParts): DBAdapterInstance {
   // Changed in place: what the library hands out as its transaction is this same object.

@@ -14,8 +14,8 @@ export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /**
  * The OAuth 2.1 server. `mcp()` of @better-auth/mcp is this provider with one resource and its RFC 9728 document; there are three
- * resources here, and the documents are routes of ours, so the provider is used as it is. Access tokens are opaque: whoever
- * revokes one is obeyed by the next call, which a signed token cannot promise.
+ * resources here, and the documents are our own routes, so the provider is used directly. Access tokens are opaque: a revocation
+ * applies to the next call, which a signed token cannot guarantee.
  */
 export function oauthPlugins(origin: string): BetterAuthPlugin[] {
   const plugins = [

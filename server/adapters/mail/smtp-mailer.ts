@@ -4,7 +4,7 @@ import type { Mailer } from '../../core/mail/mailer'
 const PATIENCE_MS = 15_000
 
 export interface SmtpSettings {
-  /** `smtp://` (STARTTLS where the server has it) or `smtps://`, with user and password where it asks for them. */
+  /** `smtp://` (with STARTTLS if the server supports it) or `smtps://`, with user and password if required. */
   readonly url: string
   readonly from: string
 }

@@ -48,7 +48,7 @@ export class Breaker {
     return this.places
   }
 
-  /** Reserves a slot for a call, or says why there is none. */
+  /** Reserves a slot for a call, or returns why there is none. */
   enter(maxPlaces: number): 'entered' | 'open' | 'full' {
     if (this.inRow >= FAILURES) {
       if (this.probing || this.now() < this.openUntil) return 'open'

@@ -8,7 +8,7 @@ import { openSandbox } from './sandbox/sandbox-upstream'
 import type { Refusal } from './vendor'
 
 export interface UpstreamRouterOptions {
-  /** Our key by the name of its variable; null when it is not set. */
+  /** Returns our key by the name of its environment variable; null if it is not set. */
   readonly keyOf: (env: string) => string | null
   readonly now: () => number
   readonly onTrouble: (upstream: string, reason: string) => void
@@ -37,7 +37,7 @@ export class UpstreamRouter implements ModelBackend {
         served.set(name, (served.get(name) ?? new Set()).add(id))
       }
     return [...served].map(([name, ids]) => {
-      // One that was never called is as a new one is.
+      // An upstream that was never called has the state of a new one.
       const { state, underWay, failures, failingSince, nextTryAt } =
         this.breakers.get(name) ?? new Breaker(this.options.now)
       return { name, breaker: state, underWay, failures, failingSince, nextTryAt, models: [...ids] }
@@ -47,7 +47,7 @@ export class UpstreamRouter implements ModelBackend {
   async open(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, UpstreamFailure>> {
     const first = await this.round(call, signal)
     if (first.ok || first.error.retryAfter === null || signal.aborted) return told(first)
-    // Nothing was sent to the caller, and the vendor, or the missing connection, says that one more try is safe.
+    // Nothing was sent to the caller, and the vendor (or the failed connection) indicates that a retry is safe.
     const ms = first.error.retryAfter * 1000 * (1 + Math.random() / 4)
     if (ms > MAX_PAUSE_MS) return told(first)
     await (this.options.pause ?? Bun.sleep)(ms)

@@ -19,7 +19,7 @@ export type VendorError = Readonly<Record<string, unknown>>
 export interface Refusal {
   readonly failure: UpstreamFailure
   readonly goOn: boolean
-  /** Whether it says that something is wrong with the upstream itself. */
+  /** Whether the upstream itself is at fault. */
   readonly isFault: boolean
   /** Seconds after which the vendor allows a retry; null when it does not. */
   readonly retryAfter: number | null

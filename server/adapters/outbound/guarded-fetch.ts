@@ -55,7 +55,7 @@ export function openGuardedFetch(options: GuardedFetchOptions): OutboundFetch {
   }
 }
 
-/** An address that is ever called: http or https, a usual port, no user name. The URL parser has made every number plain. */
+/** Whether a URL may be called: http or https, a usual port, no user name. The URL parser has already normalized numeric hosts. */
 function callable(text: string, base?: URL): URL | null {
   const url = URL.parse(text, base)
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') return null

@@ -70,7 +70,7 @@ export function isRedirect({ status, headers }: Pick<Response, 'status' | 'heade
   return [301, 302, 303, 307, 308].includes(status) && headers.has('location')
 }
 
-/** Bun's own: the name for TLS apart from the address, the bytes as they were sent, and no connection shared between names. */
+/** Bun's own options: a TLS name separate from the address, undecoded bytes, and no connection sharing between names. */
 function requestOf(hop: Hop): BunFetchRequestInit {
   const headers = new Headers(hop.headers)
   headers.set('host', hop.url.host)
@@ -126,7 +126,7 @@ async function unpacked(
 }
 
 async function discard(response: Response): Promise<void> {
-  await response.body?.cancel().catch(() => undefined) // it may have failed already; nobody reads it
+  await response.body?.cancel().catch(() => undefined) // it may have failed already
 }
 
 function admits(allowed: readonly string[], contentType: string): boolean {

@@ -26,7 +26,7 @@ const OPEN_V6 = listOf(['2000::/3'])
 /** Within it: protocol assignments with Teredo, documentation, and 6to4, which carries an IPv4 address inside. */
 const CLOSED_V6 = listOf(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
 
-/** The address of a text, if anybody on the internet may own it. An IPv4 written as IPv6 is none, whatever it maps to. */
+/** Parses an address if it is public. IPv4 addresses written as IPv6 are never accepted, whatever they map to. */
 export function publicAddress(text: string): KnownAddress | null {
   const address = parseAddress(text)
   if (!address) return null

@@ -13,7 +13,7 @@ export interface ContextSearchOptions {
   readonly budget: ContextBudget
 }
 
-/** The version whose documents name a default of `context_threshold_mode`; later ones name none, and then what has a word of the question is in. */
+/** The version that documents a default for `context_threshold_mode`. Later ones have none: then every page with a word of the query counts. */
 const FIRST_VERSION = '2026-02-06'
 /** `moderate` drops explicit pages, `strict` also adult themes. */
 const MAX_ADULT = { off: 2, moderate: 1, strict: 0 } as const

@@ -5,7 +5,7 @@ import type { Result } from '../../core/result'
 /** How long a failure counts against a source that has not been called since. */
 const REMEMBERED_MS = 30_000
 
-/** Health of a paid source, judged by its last call: no extra call is made to find out. */
+/** Health of a paid source according to its last call, without extra calls. */
 export class RecentHealth {
   private readonly clock: Clock
   private failedAt: number | null = null

@@ -14,7 +14,7 @@ export function echo({ turns, tools, toolChoice }: Prompt): Reply {
   return { kind: 'text', text: last?.role === 'tool' ? `The tool said: ${text}` : text }
 }
 
-/** An object that stands in the text, or the text for each member that the schema requires to be text. */
+/** A JSON object in the text, or the text for each string property that the schema requires. */
 function argumentsOf(tool: Tool, text: string): Readonly<Record<string, unknown>> {
   const stated = /\{[\s\S]*\}/.exec(text)?.[0]
   const object = stated === undefined ? undefined : boundedJson(stated)

@@ -27,7 +27,7 @@ export function extract({ turns }: Prompt): Reply {
   const ranked = sentences
     .map((sentence, place) => {
       const hits = [...new Set(wordsOf(sentence))].filter((word) => asked.has(word))
-      // A word that few sentences have tells more than one that all have.
+      // A rare word is more significant than a common one.
       const score = hits.reduce((sum, word) => sum + Math.log(1 + sentences.length / (found.get(word) ?? 1)), 0)
       return { sentence, place, score: score / (1 + Math.log(1 + sentence.length / 400)) }
     })
@@ -45,7 +45,7 @@ function sentencesOf(text: string): string[] {
     .filter((sentence) => sentence !== '')
 }
 
-/** Words without endings that only bend them, so that "relations" finds "relation". */
+/** Words without inflectional endings, so that "relations" finds "relation". */
 function wordsOf(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])
     .filter((word) => !COMMON.has(word))

@@ -16,7 +16,7 @@ export interface Tool {
   readonly schema: unknown
 }
 
-/** What a sandbox model says. */
+/** The reply of a sandbox model. */
 export type Reply =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'tool'; readonly name: string; readonly args: Readonly<Record<string, unknown>> }

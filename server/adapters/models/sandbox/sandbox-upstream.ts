@@ -75,7 +75,7 @@ export async function openSandbox(model: string, call: BackendCall): Promise<Res
   return ok(answer('application/json', ['[', ...elements.map((json, i) => (i === 0 ? json : `,\r\n${json}`)), ']']))
 }
 
-/** A token each; a character that several tokens make comes whole. */
+/** One piece per token. A character that consists of several tokens is not split. */
 function piecesOf(tokens: readonly number[], decode: (tokens: readonly number[]) => string): string[] {
   const pieces: string[] = []
   let waiting: number[] = []
@@ -89,7 +89,7 @@ function piecesOf(tokens: readonly number[], decode: (tokens: readonly number[])
   return waiting.length > 0 ? [...pieces, decode(waiting)] : pieces
 }
 
-/** Each text a chunk of its own, when it is asked for. */
+/** Streams each text as its own chunk, on demand. */
 function answer(contentType: string, texts: readonly string[]) {
   const encoder = new TextEncoder()
   let next = 0

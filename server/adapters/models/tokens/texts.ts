@@ -1,9 +1,9 @@
-/** So long are the pieces that are counted at once: the time can be looked at between them. */
+/** The length of the pieces that are counted at once, so that the time can be checked between them. */
 const PIECE = 16_384
-/** Text of this kind and length is a picture or a file, which has tokens of another kind. */
+/** Text that matches is an image or a file in base64, whose tokens are counted differently. */
 const PACKED = /^(?:data:[^,]{0,100},)?[A-Za-z0-9+/_-]{1024,}={0,2}$/
 
-/** Every text of a body in pieces, names of members and what is packed as base64 apart. */
+/** All texts of a body in pieces, without property names and base64 data. */
 export function* textsOf(json: unknown): Generator<string> {
   const left: unknown[] = [json]
   for (let value = left.pop(); value !== undefined; value = left.pop()) {

@@ -10,8 +10,8 @@ export const SANDBOX_TOKEN = '0x20c0000000000000000000000000000000000000'
 export interface SandboxChain {
   readonly rpcUrl: string
   /**
-   * Makes a block when the newest one is old. A chain where nothing happens has a newest block of long ago, and judges the life of
-   * a transfer (30 s at most) by that.
+   * Makes a block when the newest one is old. An idle chain's newest block is long ago, and the chain checks a transfer's lifetime (30 s
+   * at most) against that time.
    */
   freshen(): Promise<void>
   /** Stops the chain after writing its state to disk. */
@@ -19,7 +19,7 @@ export interface SandboxChain {
 }
 
 export interface SandboxChainOptions {
-  /** Where the chain keeps its state between two runs; null forgets it. */
+  /** Where the chain stores its state between runs; null to discard it. */
   readonly stateFile: string | null
   /** `tempo`, or a plain chain for tokens with EIP-3009. */
   readonly network?: 'tempo' | 'ethereum'
@@ -56,7 +56,7 @@ export async function startSandboxChain(program: string, options: SandboxChainOp
   const flags = ['--chain-id', String(chainId), '--host', '127.0.0.1', '--port', String(port), '--silent']
   const pace = blockSeconds === undefined ? [] : ['--mixed-mining', '--block-time', String(blockSeconds)]
   const state = ['--prune-history', '256', ...(stateFile === null ? [] : ['--state', stateFile])]
-  // The shell waits for the end of its input, which ends with this process, however that dies: no chain outlives its gateway.
+  // The shell waits for the end of its input, which closes when this process dies in any way, so no chain outlives its gateway.
   const script = '"$@" </dev/null & chain=$!; read -r _; kill -INT $chain; wait $chain'
   const child = Bun.spawn(['/bin/sh', '-c', script, 'sandbox-chain', program, ...kind, ...flags, ...pace, ...state], {
     stdin: 'pipe',
@@ -78,7 +78,7 @@ export async function startSandboxChain(program: string, options: SandboxChainOp
   }
   try {
     await answered(rpcUrl)
-    // Its first block is of 1970 otherwise, and every transfer "expired".
+    // Otherwise its first block is from 1970, and every transfer counts as expired.
     await mine()
   } catch (error) {
     await stop()

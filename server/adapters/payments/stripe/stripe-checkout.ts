@@ -20,7 +20,7 @@ const PAGE_MS = 30 * 60_000
 const TIMEOUT_MS = 10_000
 /** How old a signed webhook may be, so that a stolen one cannot be replayed later (Stripe's default). */
 const TOLERANCE_SECONDS = 300
-/** The most that the library pages through. */
+/** The maximum number of items that the library pages through. */
 const MAX_RETURNS = 10_000
 
 /** Top-ups with Stripe Checkout. */
@@ -114,7 +114,7 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
   }
 }
 
-/** The text that has just these bytes, so that the signature is over them: nothing replaced, no byte order mark dropped. */
+/** Decodes the exact bytes that are signed: no replacement characters, and no byte order mark removed. */
 function exactText(body: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)

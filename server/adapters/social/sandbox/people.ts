@@ -3,12 +3,12 @@ export interface TestPerson {
   readonly username: string
   readonly name: string
   readonly description: string
-  /** Who follows such a one waits to be let in. */
+  /** Followers of a protected account must be accepted first. */
   readonly isProtected: boolean
   readonly takesMessages: boolean
 }
 
-/** Who lives in the sandbox network: anybody may approve as any of them. */
+/** The users of the sandbox network. Anyone may approve as any of them. */
 export const TEST_PEOPLE: readonly TestPerson[] = [
   {
     id: '1001',

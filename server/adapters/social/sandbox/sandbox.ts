@@ -25,7 +25,7 @@ const MAX_BODY_BYTES = 64 * 1024
 
 /**
  * A small social network inside the gateway: an OAuth 2.0 authorization server with a consent page, the X API v2 as far as
- * the gateway uses it, and pages to see what happened. People are made up. It can be told to fail.
+ * the gateway uses it, and pages to see what happened. Its users are fictional. It can simulate failures.
  */
 export class SandboxNetwork {
   readonly community: Community
@@ -115,7 +115,7 @@ async function withBoundedBody(request: Request): Promise<Request | null> {
   return body && new Request(request.url, { method: request.method, headers: request.headers, body })
 }
 
-/** Browsers say where a form comes from. A request without that comes from a script, and no other site can make a browser send one. */
+/** Browsers send the origin of a form. A request without it comes from a script; no other site can make a browser omit it. */
 function fromOurPage({ headers, url }: Request): boolean {
   const site = headers.get('sec-fetch-site')
   const origin = headers.get('origin')

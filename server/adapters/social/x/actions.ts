@@ -82,7 +82,7 @@ export function doneOf(action: SocialAction, body: JsonObject): Done | null {
   return done ? { data } : null
 }
 
-/** Events of the network, put together by their conversation, newest first as they came. None has no `data` at all. */
+/** Groups the network's events by conversation, keeping their order (newest first). Without events there is no `data` at all. */
 function messagesOf(body: JsonObject, max: number): Done | null {
   const { data = [], meta } = body
   if (!Array.isArray(data) || (data.length === 0 && !isJson(meta))) return null

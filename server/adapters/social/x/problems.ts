@@ -4,8 +4,8 @@ import type { Answered } from './wire'
 type JsonObject = Readonly<Record<string, unknown>>
 
 /**
- * Problems (facts/upstreams 5.5) that speak of our application: its enrolment, its way of signing in, its credits. Compared by
- * what follows `/problems/`, because the host before it changed over the years.
+ * Problems (facts/upstreams 5.5) with our application: its enrollment, its authentication, its credits. Compared by the part after
+ * `/problems/`, because the host before it has changed over the years.
  */
 const ABOUT_US = new Set([
   'client-forbidden',
@@ -41,7 +41,7 @@ export function problemOf(answer: Answered, isWrite: boolean, nowMs: number): Ne
   if (status === 402 || status < 400) return { kind: 'about_us', reason }
   if (body !== null && ABOUT_US.has(problemType(body))) return { kind: 'about_us', reason }
   if (status === 429) return { kind: 'rate_limited', reason, retryAfterSeconds: waitSeconds(answer.headers, nowMs) }
-  // Of another server than the network's own, such as one that guards it; or a route that our plan does not have.
+  // From a server in front of the network, or for a route that our plan does not include.
   if (body === null) return { kind: 'about_us', reason: `${reason}, not in JSON` }
   if (status === 403 && saysNothing(body)) return { kind: 'about_us', reason }
   return refused(answer, status, reason)

@@ -57,8 +57,8 @@ export async function send(transport: Transport, request: WireRequest, signal: A
     : request.json === undefined
       ? null
       : JSON.stringify(request.json)
-  // A connection that is kept may be closed by the other side while we write, and is then tried again by the runtime itself:
-  // what is not a read gets a connection of its own, so that it can go out once only.
+  // If the other side closes a kept-alive connection while we write, the runtime sends the request again by itself. Writes use a new
+  // connection, so that they are sent only once.
   const keepalive = request.method === 'GET'
   try {
     const response = await transport(request.url, {

@@ -27,7 +27,7 @@ export interface XNetworkOptions {
   readonly clientSecret: string | null
   readonly transport: Transport
   readonly clock: Clock
-  /** Of one request. */
+  /** Timeout of one request. */
   readonly timeoutMs: number
 }
 
@@ -57,7 +57,7 @@ export class XNetwork implements SocialNetwork {
       code_challenge: challenge,
       code_challenge_method: 'S256',
     })
-    // Spaces as %20: a `+` is not read as one everywhere.
+    // Spaces as %20: `+` is not decoded everywhere.
     return `${this.options.authorizeUrl}?${query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')}`
   }
 

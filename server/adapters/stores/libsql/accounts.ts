@@ -77,7 +77,7 @@ export class LibsqlAccounts implements AccountStore {
     this.changed(account)
   }
 
-  /** The statement that writes a changed account, for a batch with what changes beside it; `changed` follows the commit. */
+  /** The statement that writes a changed account, for a batch with related changes. Call `changed` after the commit. */
   written(account: Account) {
     const { id, operator, growthApproved, customLimits, maxKeys } = account
     return this.db.update(accounts).set({ operator, growthApproved, customLimits, maxKeys }).where(eq(accounts.id, id))

@@ -31,7 +31,7 @@ export class LibsqlCredentials implements CredentialStore {
   private readonly applied: () => Promise<void>
   private readonly hashes = new Map<string, StoredKey>()
   private readonly budgets = new Map<PoolId, Budget>()
-  /** Uses since the start. */
+  /** Last uses since startup. */
   private readonly used = new Map<KeyId, { at: number; written: number }>()
 
   /** `applied` resolves when the tables contain every acknowledged charge. */

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000
 
 type RawSums = Record<keyof UsageSums, number>
 
-/** A row of sums: of the bucket with that number or, when it is null, of the group with that name. */
+/** A row of sums for the bucket with this number or, if that is null, for the group with this name. */
 interface SummedRow extends RawSums {
   readonly bucket: number | null
   readonly name: string | number

@@ -14,7 +14,7 @@ import { cursorOf, parseCursor } from './driver/cursor'
 import { requests } from './schema/usage'
 import { LibsqlUsageFigures } from './usage-figures'
 
-/** Calls that one page of an unindexed filter scans at most: about 60 ms, where a log of a million would take a second. */
+/** The maximum number of calls that one page of an unindexed filter scans: about 60 ms. A log of a million would take a second. */
 const WINDOW = 50_000
 
 /** Reports from the request log and its sums. */

@@ -2,14 +2,14 @@ import { isJson } from '../../../core/json'
 import type { ProviderAnswer } from '../../../core/providers/provider'
 import { jsonOf, member } from '../json-body'
 
-/** An image answer as it came, if it is one; null otherwise. */
+/** An image response, unchanged; null if it is not one. */
 export function imageBody(bytes: Uint8Array<ArrayBuffer>): ProviderAnswer | null {
   return Array.isArray(member(jsonOf(bytes), 'results')) ? { body: bytes } : null
 }
 
 /**
- * A context answer as it came, if it is one; null otherwise. Brave's has no `query`, which the specification (2.5) wants:
- * it is put in front, and not a byte of the rest is touched.
+ * A context response; null if it is not one. Brave's has no `query`, which the specification (2.5) requires, so it is inserted at the
+ * front. The rest is unchanged.
  */
 export function contextBody(bytes: Uint8Array<ArrayBuffer>, q: string): ProviderAnswer | null {
   const value = jsonOf(bytes)

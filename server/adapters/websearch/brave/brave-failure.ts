@@ -15,7 +15,7 @@ const MAX_PASSED_ON = 64 * 1024
 
 interface BraveError {
   readonly code: string
-  /** What a `VALIDATION` is about, such as `query.goggles`. */
+  /** The parameter of a `VALIDATION` error, such as `query.goggles`. */
   readonly places: readonly string[]
 }
 
@@ -35,8 +35,8 @@ export function braveFailure(answer: OutboundAnswer, apiKey: string): UpstreamFa
 }
 
 /**
- * What the gateway judges by a wider rule than an older version of Brave does (`q` of LLM context), or puts in itself: the
- * caller did nothing wrong.
+ * Parameters for which the gateway allows more than an older version of Brave (`q` of LLM context), or which it adds itself, so that
+ * the error is not the caller's.
  */
 function isOurs(place: string): boolean {
   return /(^|\.)(q|query|x-subscription-token|api-version)$/i.test(place)
@@ -54,7 +54,7 @@ function braveError(body: unknown): BraveError {
   return { code: typeof code === 'string' ? code.slice(0, 60) : '', places: places.slice(0, 5) }
 }
 
-/** Seconds until a window has room again: of the windows that are used up, the one that opens first (facts/upstreams.md 1.4). */
+/** Seconds until a window has room again: the earliest reset of the exhausted windows (facts/upstreams.md 1.4). */
 function retryAfter(headers: Headers): number {
   const list = (name: string) =>
     (headers.get(name) ?? '').split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)))

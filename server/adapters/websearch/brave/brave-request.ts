@@ -13,7 +13,7 @@ type Wire = Pick<OutboundRequest, 'url' | 'method' | 'headers' | 'body'>
 
 const IMAGES_PATH = '/res/v1/images/search'
 const CONTEXT_PATH = '/res/v1/llm/context'
-/** A longer query string goes as a body: inline goggles outgrow what servers take in an address. */
+/** A longer query is sent as a body: inline goggles can exceed the URL length that servers accept. */
 const MAX_QUERY_CHARACTERS = 3000
 const LOCATION_HEADERS = [
   'x-loc-lat',
@@ -38,7 +38,7 @@ export function imageRequest(input: ImageSearchInput, access: BraveAccess): Wire
   return { url: `${access.baseUrl}${IMAGES_PATH}?${query}`, method: 'GET', headers: commonHeaders(input, access) }
 }
 
-/** An LLM context search on the wire (facts/upstreams.md 2.1). What the caller left open is left open, so that Brave decides. */
+/** An LLM context search on the wire (facts/upstreams.md 2.1). Parameters that the caller omitted are omitted, so that Brave's defaults apply. */
 export function contextRequest(input: LlmContextInput, access: BraveAccess): Wire {
   const headers = { ...commonHeaders(input, access), ...locationHeaders(input) }
   const fields = contextFields(input)
@@ -109,7 +109,7 @@ function locationHeaders(input: LlmContextInput): Record<string, string> {
   return headers
 }
 
-/** A text as a header may carry it: no line ends, and letters beyond Latin-1 as the bytes of UTF-8. */
+/** Makes a text valid as a header: without line breaks, and with letters beyond Latin-1 as UTF-8 bytes. */
 function headerText(text: string): string {
   const line = text.replace(/[\0\r\n]+/g, ' ')
   return /^[\0-\xff]*$/.test(line) ? line : Buffer.from(line, 'utf8').toString('latin1')

@@ -27,7 +27,7 @@ const TIMEOUT_MS = 10_000
 type Wire = Pick<OutboundRequest, 'url' | 'method' | 'headers' | 'body'>
 type Answer = Result<ProviderAnswer, UpstreamFailure>
 
-/** The `brave` websearch provider: Brave's Search API, whose bodies go out as they came. */
+/** The `brave` websearch provider: Brave's Search API, whose response bodies are passed through. */
 export function openBraveWebsearch(options: BraveWebsearchOptions): BraveWebsearch {
   const health = new RecentHealth(options.clock)
   const ready = async () => health.isGood()

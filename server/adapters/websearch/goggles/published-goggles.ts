@@ -41,8 +41,8 @@ export class PublishedGoggles {
   }
 
   /**
-   * The text of every entry, in their order. What is wrong with a published one is `invalid_input`, naming the entry and the
-   * line; a host that does not answer is `unavailable`; more new ones than a caller may have read is `refused`.
+   * The text of every entry, in order. An error in a hosted goggle is `invalid_input` and names the entry and the line. A host that does
+   * not answer is `unavailable`. More new goggles than the caller's allowance is `refused`.
    */
   async texts(
     entries: readonly string[],
@@ -157,7 +157,7 @@ export class PublishedGoggles {
   }
 }
 
-/** Judges all lines of a goggle, with pauses: the longest takes a third of a second of the thread that serves everybody. */
+/** Validates all lines of a goggle, with pauses: the longest goggle takes a third of a second of the serving thread. */
 async function judge(text: string) {
   const lines = hostedGoggleLines(text)
   for (let number = 1; ; number++) {

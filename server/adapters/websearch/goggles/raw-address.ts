@@ -1,4 +1,4 @@
-/** Where the text of a goggle is, of an address that people copy from their browser: the file behind GitHub's and GitLab's pages. */
+/** The URL of a goggle's text, given the page that people copy from their browser: the raw file of a GitHub or GitLab page. */
 export function rawAddress(page: URL): URL {
   const url = new URL(page)
   url.hash = ''

@@ -11,20 +11,20 @@ export interface GoggleText {
   readonly isHosted: boolean
 }
 
-/** Characters of hosted goggles whose books are kept: three of the largest, as many as one call may have. */
+/** The size of the cache in characters of hosted goggles: three of the largest, as many as one call may have. */
 const MAX_KEPT_CHARACTERS = 6_000_000
-/** What of a thread one turn takes for books that are kept: half of what matching may take. */
+/** The time that one turn spends on building cached books: half of what matching may take. */
 const SLICE_NS = MAX_WORK / 2
 
 /**
- * Books of goggles, for one thread. That of a hosted goggle is built a slice at a time and kept, the least recently used going
- * first. That of a goggle that stands in the request is built for the call, and counts as its work, however often it comes.
+ * Compiled goggles ("books") of one thread. The book of a hosted goggle is built in slices and cached (least recently used). The book
+ * of an inline goggle is built for each call and counts as the call's work.
  */
 export class RuleBooks {
   private readonly kept = new Map<string, BookBuilder>()
   private characters = 0
 
-  /** The books of a call; null when there is more to build in another turn. Else the rule that the goggles break. */
+  /** The books of a call; null if building needs another turn; or the rule that the goggles break. */
   of(goggles: readonly GoggleText[]): Result<RuleSet | null, string> {
     const hosted = this.hosted(goggles.filter(({ isHosted }) => isHosted))
     if (hosted === null) return ok(null)

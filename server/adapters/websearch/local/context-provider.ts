@@ -10,7 +10,7 @@ import { isIndexReady } from './index-readiness'
 import type { ContextQuestion } from './query/context-answer'
 import type { Whereabouts } from './query/search-places'
 
-/** LLM context search over the local index. `now` gives milliseconds, for how long ago a page was published. */
+/** LLM context search over the local index. `now` returns milliseconds and is used for the age of pages. */
 export function contextProvider(
   client: IndexClient,
   goggles: PublishedGoggles | undefined,
@@ -52,8 +52,8 @@ function questionOf(input: LlmContextInput, goggles: readonly GoggleText[], nowM
 }
 
 /**
- * Where local recall looks (spec 4.2): unasked, when there is a point or a city. A point goes before names. Asked for
- * without a place, every place will do.
+ * The place for local recall (spec 4.2), which is on by default if there are coordinates or a city. Coordinates take precedence over
+ * names. If local recall is requested without a place, every place matches.
  */
 function whereabouts(input: LlmContextInput): Whereabouts | null {
   const { 'x-loc-lat': latitude, 'x-loc-long': longitude, 'x-loc-city': city, enable_local: wanted } = input

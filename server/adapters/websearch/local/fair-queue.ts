@@ -12,7 +12,7 @@ export interface Displaced<T> {
 
 /**
  * A fair queue: callers take turns (round robin), and each caller's items are served first in, first out. So
- * while a caller waits, each other is served at most once before it, however much that other has waiting.
+ * while a caller waits, every other caller is served at most once before it, however many items it has.
  */
 export class FairQueue<T extends object> {
   private readonly bounds: QueueBounds
@@ -29,8 +29,8 @@ export class FairQueue<T extends object> {
   }
 
   /**
-   * Adds an item at the end of its caller's line. Where all places are taken, the last of the longest line makes room, unless
-   * the caller's own is as long. Gives what found no place, the item itself or another one.
+   * Adds an item at the end of its caller's line. If the queue is full, the last item of the longest line is dropped, unless the caller's
+   * own line is as long. Returns the dropped item, which may be the new one.
    */
   add(caller: string, item: T): Displaced<T> | null {
     const { perCaller, inAll } = this.bounds
@@ -69,7 +69,7 @@ export class FairQueue<T extends object> {
     if (line.size === 0) this.lines.delete(caller)
   }
 
-  /** The last item of the longest line, where one is longer than `length`. */
+  /** The last item of the longest line, if that is longer than `length`. */
   private lastOfLinesOver(length: number): { readonly caller: string; readonly item: T } | null {
     let longest: { readonly caller: string; readonly line: Set<T> } | null = null
     for (const [caller, line] of this.lines) if (line.size > (longest?.line.size ?? length)) longest = { caller, line }

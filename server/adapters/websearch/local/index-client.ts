@@ -7,8 +7,8 @@ import type { Question } from './query/question'
 
 export interface IndexClient {
   /**
-   * Asks the index on a thread of its own, when it is the caller's turn. Obeys `signal` at once, answering `timeout`; never
-   * throws for what goes wrong there.
+   * Queries the index on a separate thread when it is the caller's turn. Returns `timeout` as soon as `signal` aborts. Never throws for
+   * failures of the thread.
    */
   ask(question: Question, caller: string, signal: AbortSignal): Promise<Answer>
   /** Ends the threads. Pending and later searches get `unavailable`. */
@@ -21,26 +21,26 @@ export type After = (ms: number, run: () => void) => () => void
 export interface IndexClientOptions {
   readonly indexPath: string
   readonly start?: StartThread
-  /** Most threads at once. */
+  /** The maximum number of threads. */
   readonly maxThreads?: number
   readonly after?: After
 }
 
 /**
- * Of the usual searches, a caller's are through within a second or two; of those that take longest, these are more than can be
- * answered before their deadline.
+ * A caller's usual searches finish within a second or two. Of the slowest ones, this is more than can be answered before their
+ * deadline.
  */
 export const BOUNDS: QueueBounds = { perCaller: 128, inAll: 1024 }
 /** A single core cannot use a second thread, and searches do not need a third. */
 const MAX_THREADS = 2
-/** Searches wait for this long, without a pause, before a second thread is started: it costs memory and a start. */
+/** A second thread is started after searches have waited continuously for this long, because a thread costs memory. */
 export const BACKLOG_MS = 200
 /** A second thread that is idle for this long is ended. */
 export const IDLE_MS = 30_000
 
 /**
- * The first thread is started with the first question; a second one only while questions wait and there is a core for it. When
- * a thread dies, the question that it worked on is answered `unavailable`, and another thread takes its place when it is needed.
+ * The first thread is started with the first question, a second one only while questions wait and there is a core for it. If a thread
+ * dies, its question gets `unavailable`, and a new thread is started when needed.
  */
 export function openIndexClient(options: IndexClientOptions): IndexClient {
   const script = new URL('./worker.ts', import.meta.url)
@@ -53,11 +53,11 @@ export function openIndexClient(options: IndexClientOptions): IndexClient {
 
 interface Asked {
   readonly question: Question
-  /** Answers it; only the first answer counts. */
+  /** Answers the question. Only the first answer counts. */
   readonly settle: (answer: Answer) => void
 }
 
-/** A thread and what it does. */
+/** A thread and its current question. */
 interface Place {
   readonly thread: IndexThread
   isOpen: boolean
@@ -84,13 +84,13 @@ class TurnTakingClient implements IndexClient {
   private readonly maxThreads: number
   private readonly after: After
   private readonly waiting = new FairQueue<Asked>(BOUNDS)
-  /** Oldest first, which is also used first, so that a second thread stays idle when one is enough. */
+  /** Oldest first. The oldest is used first, so that a second thread stays idle if one is enough. */
   private readonly places: Place[] = []
   /** Threads that were told to end and are still running. */
   private readonly endings = new Set<Promise<void>>()
   private stopStart: (() => void) | null = null
   private stopEnd: (() => void) | null = null
-  /** A second thread died before it could be asked: none is tried again in this backlog. */
+  /** A second thread died before its first question, so none is started again for this backlog. */
   private hasFailedSecond = false
   private closed: Promise<void> | null = null
 
@@ -176,13 +176,13 @@ class TurnTakingClient implements IndexClient {
     if (at < 0) return
     this.places.splice(at, 1)
     place.working?.settle(answer)
-    // One that cannot even begin answers for a question where there is no other thread, so that nothing waits for ever.
+    // If the only thread cannot start, fail a waiting question, so that nothing waits forever.
     if (!place.isOpen && this.places.length === 0) this.waiting.take()?.settle(answer)
     if (!place.isOpen && this.places.length > 0) this.hasFailedSecond = true
     this.serve()
   }
 
-  /** Sets, or calls off, the start of a second thread and its end. */
+  /** Schedules or cancels the start and the end of a second thread. */
   private plan(): void {
     const isBacklog = this.waiting.size > 0
     if (!isBacklog) this.hasFailedSecond = false

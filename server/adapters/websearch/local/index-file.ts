@@ -8,19 +8,19 @@ import { IndexWriter } from './build/index-writer'
 import { WITHOUT_BUILT_IN } from './index-schema'
 import { selectRows } from './query/select-rows'
 
-/** A file that is being written and older than this was left behind by a process that died. */
+/** An unfinished file older than this was left behind by a process that died. */
 const STALE_MS = 10 * 60_000
 
-/** A new index being written beside the one that is read; `publish` puts it in its place in one step. */
+/** A new index, written next to the current one. `publish` replaces the current one atomically. */
 export interface IndexDraft {
   readonly writer: IndexWriter
-  /** Closes the writer and swaps the files. A reader has the old one or the new one, never a part. */
+  /** Closes the writer and swaps the files. Readers see the old or the new one, never a part. */
   publish(meta: Readonly<Record<string, string>>): ReturnType<IndexWriter['finish']>
-  /** Gives it up; the old file stays as it was. */
+  /** Abandons it. The old file is unchanged. */
   discard(): Promise<void>
 }
 
-/** Begins an empty index, or with `copy` one that holds what the present one holds. */
+/** Starts an empty index, or with `copy` a copy of the current one. */
 export async function beginDraft(indexPath: string, copy: boolean): Promise<IndexDraft> {
   await removeStale(indexPath)
   const path = `${indexPath}.building-${randomUUID()}`
@@ -44,7 +44,7 @@ export async function beginDraft(indexPath: string, copy: boolean): Promise<Inde
   }
 }
 
-/** Reads an index file as it is now; null when there is none, or it is none of today's. What `read` throws is thrown. */
+/** Reads an index file; null if there is none, or it has another schema version. Throws what `read` throws. */
 export async function readIndex<T>(indexPath: string, read: (client: Client) => Promise<T>): Promise<T | null> {
   if (!existsSync(indexPath)) return null
   const client = createClient({ url: pathToFileURL(indexPath).href, concurrency: 1 })
@@ -59,7 +59,7 @@ export async function readIndex<T>(indexPath: string, read: (client: Client) => 
   }
 }
 
-/** Whether an index holds what every install brings; where there is none, it will. */
+/** Whether an index has the built-in content. True if there is no index yet. */
 export async function hasBuiltIn(indexPath: string): Promise<boolean> {
   const without = await readIndex(indexPath, (client) =>
     selectRows(client, 'SELECT 1 FROM meta WHERE key = ?', [WITHOUT_BUILT_IN]),

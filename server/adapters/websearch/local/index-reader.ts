@@ -12,8 +12,8 @@ import { searchImages } from './query/search-images'
 import { searchPassages } from './query/search-passages'
 
 /**
- * Answers questions from an index file, which it never changes. A file put in the old one's place is taken up by the next
- * question. Blocks its thread while it searches.
+ * Answers questions from an index file, which it never changes. If the file is replaced, the next question uses the new one. Blocks its
+ * thread while it searches.
  */
 export class IndexReader {
   private readonly path: string
@@ -24,7 +24,7 @@ export class IndexReader {
     this.path = path
   }
 
-  /** The text of an answer, null when its goggles' books take another turn; else the rule that the question's goggles break. */
+  /** The text of an answer; null if building its goggles needs another turn; or the rule that the goggles break. */
   async answer(question: Question): Promise<Result<string | null, string>> {
     const { client, spelling } = await this.opened()
     if (question.kind === 'context') {
@@ -62,13 +62,13 @@ export class IndexReader {
   }
 }
 
-/** The identity of the file at a path; null when there is none. Opening would create an empty one, so this checks first. */
+/** The identity of the file at a path; null if there is none. Checked first, because opening would create an empty file. */
 function identity(path: string): string | null {
   const file = statSync(path, { throwIfNoEntry: false })
   return file ? `${file.dev}:${file.ino}:${file.mtimeMs}:${file.size}` : null
 }
 
-/** Runs both searches, which throw when the file is not an index. They need not find anything. */
+/** Runs both searches, which throw if the file is not an index. They need not find anything. */
 async function proveReadable(client: Client): Promise<void> {
   const terms = searchTerms('readme')
   const region = { country: 'ALL', language: 'en' }

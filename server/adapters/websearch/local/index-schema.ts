@@ -1,7 +1,7 @@
-/** Raised with every change to what the builder writes, so that an index of an older one is built anew. */
+/** Increase it with every change to what the builder writes, so that older indexes are rebuilt. */
 export const BUILDER_VERSION = 5
 
-/** The row of `meta` that says that the operator took out what every install brings. */
+/** The row of `meta` that records that the operator removed the built-in content. */
 export const WITHOUT_BUILT_IN = 'without_built_in'
 
 /** Passages of a document have the rowids `id * 4096 + position`: a row knows its document without a lookup. */
@@ -9,7 +9,7 @@ export const PASSAGES_PER_DOCUMENT = 4096
 
 const TOKENIZER = "tokenize = 'porter unicode61 remove_diacritics 2'"
 
-/** The tables of an index file. No reader ever sees it change: what is new is written beside it and put in its place. */
+/** The tables of an index file. Readers never see a file change: a new one is written next to it and replaces it. */
 export const SCHEMA: readonly string[] = [
   'CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
   `CREATE TABLE documents (
@@ -31,21 +31,21 @@ export const SCHEMA: readonly string[] = [
     source INTEGER NOT NULL, origin TEXT NOT NULL)`,
   'CREATE INDEX images_by_origin ON images(source, origin)',
   `CREATE VIRTUAL TABLE image_words USING fts5(title, tags, ${TOKENIZER})`,
-  // What the operator added: folders, files and addresses (source 0 is what every install brings), and what was read there.
+  // What the operator added (folders, files and URLs) and what was read there. Source 0 is the built-in content.
   `CREATE TABLE sources (
     id INTEGER PRIMARY KEY, location TEXT NOT NULL UNIQUE, settings TEXT NOT NULL, added_at INTEGER NOT NULL,
     read_at INTEGER NOT NULL)`,
   `CREATE TABLE own_files (
     source INTEGER NOT NULL, origin TEXT NOT NULL, hash TEXT NOT NULL, content TEXT NOT NULL,
     PRIMARY KEY (source, origin)) WITHOUT ROWID`,
-  // In how many passages each stem stands.
+  // The number of passages with each stem.
   'CREATE TABLE stems (stem TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID',
   'CREATE VIRTUAL TABLE passage_stems USING fts5vocab(passages, row)',
-  // In how many documents, and in the words of how many images, each word stands as it is spelled.
+  // The number of documents and of images with each word as spelled.
   'CREATE TABLE vocabulary (word TEXT PRIMARY KEY, documents INTEGER NOT NULL, images INTEGER NOT NULL) WITHOUT ROWID',
 ]
 
-/** Brings what is known of the whole up to date; run when passages were written or removed. */
+/** Updates the totals after passages were written or removed. */
 export const STATISTICS: readonly string[] = [
   'DELETE FROM stems',
   'INSERT INTO stems SELECT term, doc FROM passage_stems',

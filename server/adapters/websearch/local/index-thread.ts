@@ -8,24 +8,24 @@ export type Answer = Result<ProviderAnswer, UpstreamFailure>
 
 /** A thread that answers one search at a time. */
 export interface IndexThread {
-  /** Gives it a question, when it has opened the index and answered the one before. */
+  /** Sends a question. Only when the thread is ready and has answered the previous one. */
   ask(question: Question): void
-  /** Ends it, once it is done with what it works on. */
+  /** Ends the thread after its current question. */
   close(): Promise<void>
 }
 
 export interface ThreadEvents {
-  /** It has opened the index and takes questions. */
+  /** The thread has opened the index and accepts questions. */
   opened(): void
-  /** The answer to what it was asked last. */
+  /** The answer to the last question. */
   answered(answer: Answer): void
-  /** It is gone, without being closed. What it was asked has no answer. */
+  /** The thread died without being closed. Its question has no answer. */
   lost(reason: string): void
 }
 
 export type StartThread = (events: ThreadEvents) => IndexThread
 
-/** Starts a thread of searches over an index file. */
+/** Starts a thread that searches an index file. */
 export function startIndexThread(script: URL, indexPath: string, events: ThreadEvents): IndexThread {
   const worker = new Worker(script)
   const send = (message: ToWorker): void => worker.postMessage(message)

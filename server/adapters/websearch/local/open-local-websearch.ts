@@ -7,24 +7,24 @@ import { imageProvider } from './image-provider'
 import { openIndexClient } from './index-client'
 
 export interface LocalWebsearchOptions {
-  /** The file `ensureIndex` builds. Until it is there, calls are answered `unavailable`; no restart is needed after. */
+  /** The file that `ensureIndex` builds. Until it exists, calls get `unavailable`. No restart is needed once it does. */
   readonly indexPath: string
-  /** Where callers reach this gateway; the addresses of its own pictures start with it. */
+  /** The gateway's public URL, the prefix of the URLs of its own images. */
   readonly baseUrl: string
   /** Milliseconds since the UNIX epoch. */
   readonly now: () => number
-  /** Reads `goggles`. Absent: those that stand in the request only. */
+  /** Resolves `goggles`. If absent, only inline ones work. */
   readonly goggles?: PublishedGoggles
 }
 
 export interface LocalWebsearch {
   readonly images: Provider<ImageSearchInput>
   readonly context: Provider<LlmContextInput>
-  /** Ends the threads that search. */
+  /** Ends the search threads. */
   close(): Promise<void>
 }
 
-/** The `local` websearch provider: both operations over one index file, searched on threads of their own. */
+/** The `local` websearch provider: both operations over one index file, searched on separate threads. */
 export function openLocalWebsearch({ indexPath, baseUrl, now, goggles }: LocalWebsearchOptions): LocalWebsearch {
   const client = openIndexClient({ indexPath })
   return {

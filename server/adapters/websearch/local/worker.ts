@@ -1,7 +1,7 @@
 import { IndexReader } from './index-reader'
 import type { FromWorker, Question, ToWorker } from './query/question'
 
-/** A thread of the index's searches. It is given the next question when it has answered the one before. */
+/** A search thread of the index. It gets the next question after it has answered the previous one. */
 declare const self: Worker
 
 let reader: IndexReader | null = null

@@ -20,7 +20,7 @@ export interface ContextParts {
   readonly nowMs: number
 }
 
-/** The version that tells ages in three renderings, and null when it knows none (facts/upstreams.md 2.2). */
+/** The version with three formats of a page's age, and null if it is unknown (facts/upstreams.md 2.2). */
 const FIRST_VERSION = '2026-02-06'
 
 /** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2). */
@@ -66,8 +66,8 @@ export function absoluteAddress(address: string, baseUrl: string): string {
 }
 
 /**
- * When a page was published: long English date, `YYYY-MM-DD`, how long ago and, but for the first version, the ISO
- * timestamp. Of a page that does not say: nothing, which is null in the first version.
+ * When a page was published: long English date, `YYYY-MM-DD`, age and, except in the first version, the ISO timestamp. Omitted if
+ * unknown; null in the first version.
  */
 function age(published: string | null, nowMs: number, apiVersion: string): string[] | null {
   const isFirst = apiVersion === FIRST_VERSION

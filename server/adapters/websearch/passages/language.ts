@@ -1,8 +1,8 @@
 import { eld } from 'eld/small'
 
-/** Less text than this says too little. */
+/** Less text than this is not enough. */
 const MIN_LETTERS = 40
-/** More text than this says nothing more. */
+/** More text than this does not improve the result. */
 const MAX_CHARACTERS = 4000
 
 /** Detects the language of a text, ISO 639-1; null when it is too short or undetermined. Code in Markdown is skipped. */

@@ -5,7 +5,7 @@ export interface PassageWords {
   readonly title: string
   readonly heading: string
   readonly text: string
-  /** Additional words to find it by, which it does not show. */
+  /** Additional keywords that are not shown. */
   readonly hidden?: string
 }
 
@@ -26,7 +26,7 @@ export interface PassageScore {
 }
 
 /**
- * The weights were chosen on half of the questions of `bun run bench:search`, and are judged by the other half (docs/search.md).
+ * The weights were chosen on half of the questions of `bun run bench:search`, and are evaluated on the other half (docs/search.md).
  * BM25F: a word's weight depends on its field, and saturates over all fields together.
  */
 const FIELDS = { title: 3.5, heading: 1.5, text: 1, hidden: 2.5 }
@@ -35,7 +35,7 @@ const K1 = 1.1
 const B = 0.5
 /** Adjacent words of the question that are near each other in a passage add up to this share of their weight. */
 const PROXIMITY = 0.15
-/** In characters; a word and what stands before the next. */
+/** In characters: a word and the gap to the next one. */
 const NEAR = 80
 const SIDE_BY_SIDE = 14
 /** An extra penalty for passages that lack part of the question. */
@@ -77,7 +77,7 @@ function times(places: Places, term: number): number {
   return places[term]?.length ?? 0
 }
 
-/** Of each two words that follow one another in the question: their weight, less the further apart they stand. */
+/** The sum over adjacent words of the question of their weight, reduced by their distance in the passage. */
 function nearness(weights: readonly number[], places: Places): number {
   let sum = 0
   for (let at = 1; at < weights.length; at++) {

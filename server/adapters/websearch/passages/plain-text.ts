@@ -5,12 +5,12 @@ export const NOT_CONTENT = new Set(['head', 'title', 'script', 'style', 'nav', '
 const STARTS_PARAGRAPH = new Set(['p', 'div', 'br', 'li', 'tr', 'pre', 'table', 'ul', 'ol', 'article', 'section'])
 
 /**
- * The words of HTML, headings and paragraphs apart, without building a tree: for pages that no reader of trees can take. Its
- * time grows with the length alone.
+ * The text of HTML, with headings and paragraphs separated, without building a tree: for pages that DOM-based readers cannot handle.
+ * Takes linear time.
  */
 export function plainText(html: string): string {
   const parts: string[] = []
-  /** The element that is passed over, which ends with its own name only, and how often it stands in itself. */
+  /** The element being skipped, which ends only with its own name, and how deeply it is nested in itself. */
   let skipped: string | null = null
   let inside = 0
   const opened = (name: string): void => {

@@ -1,17 +1,17 @@
 import { Parser } from 'htmlparser2'
 
-/** Pages that people write stand below half of it. Readability's time grows faster than the square of it: 500 deep take seconds. */
+/** Maximum depth. Real pages have less than half. Readability is worse than quadratic in it: a depth of 500 takes seconds. */
 const MAX_DEPTH = 100
-/** Readers of trees take a second for as many. */
+/** Maximum number of nodes. DOM-based readers take a second for this many. */
 const MAX_ELEMENTS = 30_000
-/** A `<` that begins no tag, and each entity, is a text of its own. */
+/** Maximum number of text nodes: each entity, and each `<` that begins no tag, makes one. */
 const MAX_TEXTS = 100_000
-/** The Markdown writer's time grows with the square of the line breaks of a paragraph: 75,000 take a minute. */
+/** Maximum number of line breaks in a paragraph. The Markdown writer is quadratic in it: 75,000 take a minute. */
 const MAX_BREAKS = 5_000
 
 /**
  * How much of the HTML a DOM-based reader can handle: where to cut, or null when it can handle all. Found without building
- * the tree, and in a time that grows with the length alone.
+ * the tree, in linear time.
  */
 export function readablePart(html: string): number | null {
   let end: number | null = null

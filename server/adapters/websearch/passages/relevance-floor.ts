@@ -18,8 +18,8 @@ const FLOORS: Readonly<Record<ThresholdMode, Floor>> = {
 }
 
 /**
- * Leaves out the passages that say too little about the question, and then the pages that have none left. The order stays.
- * Every mode keeps a subset of what the mode before it keeps.
+ * Removes passages that are not relevant enough, and then pages without passages. Keeps the order. Every mode keeps a subset of what
+ * the mode before it keeps.
  */
 export function aboveFloor(pages: readonly RankedPage[], mode: ThresholdMode): RankedPage[] {
   const floor = FLOORS[mode]

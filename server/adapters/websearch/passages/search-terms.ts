@@ -1,16 +1,16 @@
 import { stemmer } from 'stemmer'
 
-/** A word of a question: as it was asked, and as it is compared. */
+/** A word of a question, as written and as compared. */
 export interface SearchTerm {
   /** Lower case. */
   readonly word: string
   /** Without accents and, of an English word, without its ending. */
   readonly stem: string
-  /** Two words of the question written as one: "typed array" is often "TypedArray". It helps, and is not missed. */
+  /** Two words of the question joined: "typed array" is often "TypedArray". A match helps; a missing one does not hurt. */
   readonly isJoined?: true
 }
 
-/** More words than this say nothing more about what is looked for, and each one costs time. */
+/** More words than this do not improve the results, and each one costs time. */
 const MAX_TERMS = 24
 const STOP_WORDS = new Set(
   `a about an and any are as at be been being but by can could did do does doing for from get had has have having how i if
@@ -21,8 +21,8 @@ const STOP_WORDS = new Set(
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
 
 /**
- * The words of a question that tell what is looked for, each once; words such as "the" are left out unless nothing else is
- * asked. Empty when there is no word at all.
+ * The distinct significant words of a question. Words such as "the" are left out unless there are no others. Empty if there are no
+ * words at all.
  */
 export function searchTerms(q: string): SearchTerm[] {
   const words = wordsOf(q).flatMap((word) => (isUnspaced(word) ? segmentsOf(word) : [word.toLowerCase()]))
@@ -32,7 +32,7 @@ export function searchTerms(q: string): SearchTerm[] {
     .map((word) => ({ word, stem: stemOf(folded(word)) }))
 }
 
-/** Scripts that put no spaces between words. */
+/** Scripts without spaces between words. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'word' })
@@ -55,7 +55,7 @@ export function joinedTerms(terms: readonly SearchTerm[]): SearchTerm[] {
   })
 }
 
-/** The words of a text, as they stand in it. */
+/** The words of a text, unchanged. */
 export function wordsOf(text: string): string[] {
   return text.toWellFormed().match(WORD) ?? []
 }
@@ -99,7 +99,7 @@ export class TermFinder {
 function isWordCharacter(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   if (code < 128) return (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
-  // Half of a character outside the first plane is taken for part of a word: it is never a space.
+  // A surrogate counts as part of a word: it is never a space.
   return /[\p{L}\p{N}\p{Cs}]/u.test(text.charAt(at))
 }
 

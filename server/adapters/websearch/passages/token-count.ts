@@ -4,9 +4,9 @@ const require = createRequire(import.meta.url)
 
 type Count = (text: string, options: { disallowedSpecial: Set<string> }) => number
 
-/** A run of characters longer than this is counted in pieces: the tokenizer's time grows with the square of a run. */
+/** A longer run of characters is counted in pieces, because the tokenizer is quadratic in the length of a run. */
 const LONG_RUN = /\S{256}(?=\S)|\s{256}(?=\s)/g
-/** Words such as `<|endoftext|>` are text here, whoever wrote them. */
+/** Special tokens such as `<|endoftext|>` are counted as text. */
 const NOTHING_SPECIAL = { disallowedSpecial: new Set<string>() }
 
 let count: Count | null = null

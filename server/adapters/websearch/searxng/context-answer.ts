@@ -7,7 +7,7 @@ import type { RankedPage } from '../passages/ranked-page'
 import { aboveFloor } from '../passages/relevance-floor'
 import type { AnswerTask } from './page-wire'
 
-/** The 200 body of an LLM context search over pages that were read, as JSON text (facts/upstreams.md 2.2); else the rule that its goggles, `rules`, break. */
+/** The 200 body of an LLM context search over fetched pages as JSON (facts/upstreams.md 2.2), or the rule that its goggles (`rules`) break. */
 export function contextAnswer(task: AnswerTask, rules: RuleSet): Result<string, string> {
   const { altered, withMetadata, apiVersion, baseUrl, nowMs } = task
   const ranked = ranking(altered ?? task.q, task.pages)
@@ -30,7 +30,7 @@ function subjectOf({ url, title, description, passages }: RankedPage) {
   return { url, title, description, content: passages.map(({ text }) => text).join('\n') }
 }
 
-/** Where no page has a word as it was asked, as in scripts without spaces, the engines' own order stands. */
+/** If no page has a word of the query, as in scripts without spaces, the engines' own order is kept. */
 function ranking(q: string, pages: readonly CutPage[]): RankedPage[] {
   const ranked = rankPages(q, pages)
   if (ranked.length > 0) return ranked

@@ -18,16 +18,16 @@ import { searxngSearch } from './searxng-search'
 
 export interface ContextSearchOptions {
   readonly client: SearxngClient
-  /** Fetches the pages that were found, which strangers name. */
+  /** Fetches the pages that were found, whose URLs are untrusted. */
   readonly fetchPage: OutboundFetch
   readonly robots: RobotsRules
   readonly desk: PageReader
   readonly goggles: PublishedGoggles
   readonly clock: Clock
   readonly baseUrl: string
-  /** For the whole of a call. */
+  /** Timeout of a whole call. */
   readonly budgetMs: number
-  /** Asked instead of SearXNG's own choice when only clean results are wanted; its own choice when empty. */
+  /** Engines to use for `strict` searches. If empty, SearXNG chooses. */
   readonly strictEngines: readonly string[]
 }
 
@@ -36,9 +36,9 @@ type Answer = Result<ProviderAnswer, UpstreamFailure>
 const MAX_RESULT_PAGES = 3
 /** Pages fetched per call; the rest use the engine's excerpt. */
 const MAX_FETCHED = 20
-/** Fetched beyond the pages that are asked for: some say nothing about the question. */
+/** Pages fetched in addition to those requested, because some are irrelevant. */
 const SPARE_PAGES = 5
-/** Parts of the budget that the search may take, and the making of the answer. */
+/** Shares of the time budget for the search and for building the answer. */
 const SEARCH_SHARE = 0.5
 const ANSWER_SHARE = 0.15
 
@@ -89,7 +89,7 @@ export class ContextSearch {
     }
   }
 
-  /** The results in the order in which pages are worth fetching. Goggles choose here already, unless they want to see the pages. */
+  /** The results in the order in which to fetch pages. Goggles apply here already, unless they need the pages' content. */
   private async ordered(
     results: readonly SearxngResult[],
     goggles: readonly GoggleText[],
@@ -110,7 +110,7 @@ export class ContextSearch {
     })
   }
 
-  /** The pages in passages, by `end` at the latest: what has not come by then stands with the engine's excerpt. */
+  /** Splits the pages into passages, by `end` at the latest. Pages that have not arrived by then use the engine's excerpt. */
   private async read(found: readonly FoundPage[], input: LlmContextInput, end: number, signal: AbortSignal) {
     const { fetchPage, robots, desk } = this.options
     const max = Math.min(MAX_FETCHED, input.maximum_number_of_urls + SPARE_PAGES)
@@ -159,7 +159,7 @@ function subjectOf({ url, title, content }: SearxngResult) {
   return { url, title, description: content, content }
 }
 
-/** Whether a date fits. The engines vouch for pages without one, but not for a range, which they do not know. */
+/** Whether a date fits. Pages without one fit, because the engines filter by age, but not for a range, which engines do not support. */
 function isWithin(date: string | null, window: FreshnessWindow | null, freshness = ''): boolean {
   if (window === null) return true
   return date === null ? !isRange(freshness) : date >= window.from && date < window.before

@@ -11,8 +11,8 @@ const HTML = ['text/html', 'application/xhtml+xml']
 const TEXT = ['text/plain', 'text/markdown']
 
 /**
- * Gives each page to `onPage` with its bytes, or without where it may not or cannot be fetched, in the order they arrive.
- * It ends with the last page, or when `signal` aborts.
+ * Calls `onPage` for each page as it arrives, with its bytes, or without if it must not or cannot be fetched. Ends with the last page,
+ * or when `signal` aborts.
  */
 export async function fetchPages(
   pages: readonly FoundPage[],

@@ -26,7 +26,7 @@ function imageResult(result: SearxngResult, confidence: string, nowMs: number): 
     title: result.title,
     url: result.url,
     source: new URL(result.url).hostname,
-    // When the engines were asked: SearXNG crawls nothing, and clients of the original service leave out what has no date.
+    // The time of the search: SearXNG does not crawl, and clients of the original service skip results without a date.
     page_fetched: new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z'),
     thumbnail: { src: preview },
     properties: { url: picture, placeholder: preview, ...size(result.resolution) },
@@ -35,7 +35,7 @@ function imageResult(result: SearxngResult, confidence: string, nowMs: number): 
   }
 }
 
-/** By its place among the results: the engines together ranked it. */
+/** Derived from its position in the results, which the engines ranked. */
 function confidence(at: number, of: number): 'high' | 'medium' | 'low' {
   return at * 3 < of ? 'high' : at * 3 < of * 2 ? 'medium' : 'low'
 }

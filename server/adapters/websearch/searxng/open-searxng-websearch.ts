@@ -21,7 +21,7 @@ export interface SearxngWebsearchOptions {
   readonly strictEngines: readonly string[]
   /** Calls the operator's SearXNG. */
   readonly fetch: OutboundFetch
-  /** Calls addresses that strangers name: public ones only. */
+  /** Fetches untrusted URLs, public addresses only. */
   readonly fetchPage: OutboundFetch
   /** Our user agent name in a `robots.txt`. */
   readonly agent: string
@@ -42,7 +42,7 @@ interface SearxngWebsearch {
 
 const MAX_IMAGE_PAGES = 5
 
-/** The `searxng` websearch provider: engines of the web by way of a SearXNG that the operator runs. */
+/** The `searxng` websearch provider: web engines through the operator's own SearXNG. */
 export function openSearxngWebsearch(options: SearxngWebsearchOptions): SearxngWebsearch {
   const { clock, goggles, baseUrl, budgetMs, strictEngines, fetchPage } = options
   const client = new SearxngClient(options.searxngUrl, options.fetch)

@@ -4,7 +4,7 @@ import { brokenGoggle } from '../goggles/broken-goggle'
 import { UNBUILT } from '../goggles/build-turns'
 import type { AnswerTask, FoundPage, FromPageThread, OrderTask, PageTask, ReadPage, ToPageThread } from './page-wire'
 
-/** What the thread gave back for one task; null when it could not, in time or at all. */
+/** The thread's result for one task; null if it failed or took too long. */
 type Outcome = Exclude<FromPageThread, { ready: true } | { problem: string }> | null
 
 interface Waiting {
@@ -16,7 +16,7 @@ interface Waiting {
 export interface PageReaderOptions {
   /** How long one page may take before its thread is ended. */
   readonly maxMs?: number
-  /** The thread's script, where another one stands in for it. */
+  /** Replaces the thread's script in tests. */
   readonly workerUrl?: URL
 }
 
@@ -44,7 +44,7 @@ export class PageReader {
     this.workerUrl = workerUrl
   }
 
-  /** Has the thread started by the time that pages arrive. */
+  /** Starts the thread early, so that it is ready when pages arrive. */
   warm(): void {
     if (this.worker || this.isClosed) return
     const worker = new Worker(this.workerUrl)
@@ -65,13 +65,13 @@ export class PageReader {
     return outcome && 'page' in outcome ? outcome.page : null
   }
 
-  /** The places of what was found that goggles leave, in their new order; `UNBUILT` while there is more to build of them. */
+  /** The indexes of the results that goggles keep, in their new order; `UNBUILT` while the goggles are being compiled. */
   async order(task: OrderTask, signal: AbortSignal): Promise<Result<readonly number[], UpstreamFailure>> {
     const outcome = await this.do({ order: task }, signal)
     return outcome && 'order' in outcome ? ok(outcome.order) : failureOf(outcome, signal)
   }
 
-  /** The body of an answer; `UNBUILT` while there is more to build of its goggles. */
+  /** The body of an answer; `UNBUILT` while its goggles are being compiled. */
   async answer(task: AnswerTask, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
     const outcome = await this.do({ answer: task }, signal)
     return outcome && 'body' in outcome ? ok(outcome.body) : failureOf(outcome, signal)

@@ -8,33 +8,33 @@ import type { ThresholdMode } from '../passages/relevance-floor'
 /** A search result: the page's bytes when it was fetched, otherwise the engine's excerpt. */
 export interface FoundPage {
   readonly url: string
-  /** What the engine calls it, where the page does not say. */
+  /** The engine's title, for pages without one. */
   readonly title: string
-  /** The engine's excerpt: its description where the page has none, and its text where it was not fetched. */
+  /** The engine's excerpt: the description of a page without one, and the text of a page that was not fetched. */
   readonly excerpt: string
-  /** ISO timestamp; null when the engine did not say. */
+  /** ISO timestamp; null if unknown. */
   readonly published: string | null
-  /** Absolute; empty when the engine had none. */
+  /** Absolute; empty if the engine has none. */
   readonly thumbnail: string
   /** UNIX seconds. */
   readonly fetchedAt: number
-  /** 1 the best, down to 0. */
+  /** 1 is best, down to 0. */
   readonly prior: number
   readonly fetched: {
     readonly bytes: Uint8Array<ArrayBuffer>
     readonly isHtml: boolean
-    /** As the server named it; null when it did not. */
+    /** From the server's response; null if absent. */
     readonly charset: string | null
   } | null
 }
 
-/** A page cut into passages. */
+/** A page split into passages. */
 export interface ReadPage {
   readonly page: CutPage
   readonly adult: AdultLevel
 }
 
-/** What an answer is made of, beside its pages. */
+/** What an answer needs besides its pages. */
 export interface AnswerTask {
   readonly q: string
   readonly altered: string | null
@@ -50,7 +50,7 @@ export interface AnswerTask {
   readonly nowMs: number
 }
 
-/** What was found, for goggles to order it by what the engine shows. */
+/** A search result as goggles see it before the page is fetched. */
 export interface OrderTask {
   readonly goggles: readonly GoggleText[]
   readonly subjects: readonly Subject[]
@@ -65,7 +65,7 @@ export type FromPageThread =
   | { readonly ready: true }
   | { readonly id: number; readonly page: ReadPage }
   | { readonly id: number; readonly body: string }
-  /** The places of the subjects that goggles leave, in their new order. */
+  /** The indexes of the subjects that goggles keep, in their new order. */
   | { readonly id: number; readonly order: readonly number[] }
   /** The goggles are not fully built yet: send the task again. */
   | { readonly id: number; readonly unbuilt: true }

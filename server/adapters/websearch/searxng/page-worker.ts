@@ -6,7 +6,7 @@ import { contextAnswer } from './context-answer'
 import type { FromPageThread, OrderTask, ToPageThread } from './page-wire'
 import { readPage } from './read-page'
 
-/** The thread that reads strangers' pages: a page that hangs it can be killed with it, and nothing else stops. */
+/** The thread that reads untrusted pages. If a page hangs it, the thread is killed and nothing else stops. */
 declare const self: Worker
 
 const books = new RuleBooks()
@@ -36,7 +36,7 @@ function newOrder({ subjects }: OrderTask, rules: RuleSet): Result<readonly numb
   return ordered.ok ? ok(ordered.value.map(({ place }) => place)) : ordered
 }
 
-// The vocabulary is loaded before the first page's time is taken.
+// Load the vocabulary before the first page is timed.
 countTokens('ready')
 tell({ ready: true })
 

@@ -4,9 +4,9 @@ import { passagesOf } from '../passages/passages'
 import { countTokens } from '../passages/token-count'
 import type { FoundPage, ReadPage } from './page-wire'
 
-/** What of a page is read: the reader's time grows with it. */
+/** The maximum size of a page that is read, because the time grows with it. */
 const MAX_CHARACTERS = 1_000_000
-/** More passages than this of one page are not counted: no budget of one page has room for them. */
+/** The maximum number of passages per page. No page budget has room for more. */
 const MAX_MARKDOWN_CHARACTERS = 400_000
 
 /** Splits a page into passages. Slow on long text: run it on a supervised thread. */
@@ -37,7 +37,7 @@ export function readPage(found: FoundPage): ReadPage {
   }
 }
 
-/** As the server says, else as the page says, else UTF-8. */
+/** The encoding according to the server, else the page, else UTF-8. */
 function decoded(bytes: Uint8Array, charset: string | null): string {
   const head = new TextDecoder('latin1').decode(bytes.subarray(0, 2048))
   const named = charset ?? /<meta[^>]{1,200}?charset\s*=\s*["']?([\w-]{1,40})/i.exec(head)?.[1] ?? 'utf-8'
@@ -46,7 +46,7 @@ function decoded(bytes: Uint8Array, charset: string | null): string {
 
 function decoder(name: string): { decode(bytes: Uint8Array): string } {
   try {
-    return new TextDecoder(name as ConstructorParameters<typeof TextDecoder>[0]) // what it does not know, it throws for
+    return new TextDecoder(name as ConstructorParameters<typeof TextDecoder>[0]) // throws for unknown encodings
   } catch {
     return new TextDecoder()
   }
