@@ -9,8 +9,8 @@ const upstream = (baseUrl: string, concurrency: number): ModelUpstream => ({
 })
 const wide = { upstreams: [upstream('http://wide.test', 10_000)] }
 
-describe('calls that go on without their callers', () => {
-  test('fill half of a process at most by whoever has some of them; others are let in, and it too when they have ended', () => {
+describe('calls that go on after their callers hung up', () => {
+  test('fill at most half of a process: then an account with such calls is refused new ones until they end, and others are not', () => {
     const drains = new Drains()
     const [many, one, none] = [accountId(), accountId(), accountId()]
     const running = [one, ...Array.from({ length: 510 }, () => many)].map((account) => drains.open(account, wide))
@@ -27,7 +27,7 @@ describe('calls that go on without their callers', () => {
     expect(drains.refusal(many, 1_000, wide)).toBeNull()
   })
 
-  test('count once each, from when their caller is gone until they end, at the upstream that took them', () => {
+  test('count once each at their upstream, from the hang-up until they end', () => {
     const drains = new Drains()
     const account = accountId()
     const [first, second] = [upstream('http://one.test', 2), upstream('http://two.test', 2)]

@@ -46,7 +46,7 @@ const bodyOf = async (provider = chain(), signal = never) => {
   return answer.ok ? answer.value.body : answer.error
 }
 
-test('the first source that answers is the answer, and no other is asked', async () => {
+test('returns the answer of the first source that succeeds, and calls no other', async () => {
   expect(await bodyOf()).toBe('paid')
   expect([paid.asked.length, free.asked.length, last.asked.length]).toEqual([1, 0, 0])
 })
@@ -62,18 +62,18 @@ test.each(['error', 'unavailable', 'timeout', 'rate_limited'] as const)(
   },
 )
 
-test('what we refuse is told at once, and no other source is asked', async () => {
+test('a request that the gateway refuses fails at once, and no other source is called', async () => {
   paid.failing('refused')
   expect(await bodyOf()).toMatchObject({ kind: 'refused' })
   expect([free.asked.length, troubles.length]).toEqual([0, 0])
 })
 
-test('a source that throws is a source that failed', async () => {
+test('a source that throws counts as failed', async () => {
   paid.answer = () => Promise.reject(new Error('broken'))
   expect(await bodyOf()).toBe('free')
 })
 
-test('when all fail, the failure of the first is told', async () => {
+test('when all sources fail, the result is the failure of the first', async () => {
   paid.failing('rate_limited', { retryAfterSeconds: 9 })
   free.failing('error')
   last.failing('unavailable')
@@ -81,14 +81,14 @@ test('when all fail, the failure of the first is told', async () => {
   expect(troubles).toHaveLength(2)
 })
 
-test('what is wrong with the request is told at once', async () => {
+test('an invalid request fails at once', async () => {
   paid.failing('invalid_input', { input: { param: 'goggles', rule: 'x' } })
   expect(await bodyOf()).toMatchObject({ kind: 'invalid_input' })
   expect(free.asked).toHaveLength(0)
 })
 
-describe('the time', () => {
-  test('is shared: a source that hangs leaves the others theirs, and is told to stop', async () => {
+describe('the time limit', () => {
+  test('is shared: a source that hangs is aborted and leaves time for the others', async () => {
     let stopped = false
     paid.answer = (_, signal) =>
       new Promise(() => signal.addEventListener('abort', () => (stopped = true), { once: true }))
@@ -96,15 +96,15 @@ describe('the time', () => {
     expect(stopped).toBe(true)
   })
 
-  test('is over for all when it is over: three that hang take no longer than one', async () => {
+  test('applies to all sources together: three that hang take no longer than one', async () => {
     for (const source of [paid, free, last]) source.answer = () => new Promise(() => undefined)
     const before = performance.now()
     expect(await bodyOf(chain(2_000))).toMatchObject({ kind: 'timeout' })
-    // Each with a time of its own would take six seconds.
+    // With a separate limit each they would take six seconds.
     expect(performance.now() - before).toBeLessThan(5_900)
   })
 
-  test('is over when the caller hangs up: no further source is asked', async () => {
+  test('ends when the caller hangs up: no further source is called', async () => {
     const abort = new AbortController()
     paid.answer = () => new Promise(() => undefined)
     const waiting = bodyOf(chain(5_000), abort.signal)
@@ -132,13 +132,13 @@ describe('signup credit (spec-answers 4)', () => {
     expect(paid.asked).toHaveLength(0)
   })
 
-  test('buys everything where the operator says so, and where nothing costs', () => {
+  test('buys everything if the operator allows it, or if all sources are free', () => {
     expect(chain(1_000, true).onCredit).toBeUndefined()
     const options = { timeoutMs: 1, creditBuysPaid: false, onTrouble: () => undefined }
     expect(failOver([{ provider: free, paid: false }], options).onCredit).toBeUndefined()
   })
 
-  test('buys nothing where everything costs', () => {
+  test('buys nothing if all sources cost money', () => {
     const options = { timeoutMs: 1, creditBuysPaid: false, onTrouble: () => undefined }
     expect(failOver([{ provider: paid, paid: true }], options).onCredit).toBeNull()
   })

@@ -43,7 +43,7 @@ async function leftOnceClaimed(shown: ShownPayment): Promise<void> {
 }
 
 describe('one signature, many upstream calls (issue 13, 7)', () => {
-  test('150 hang-ups by one signature: one upstream call, one payment, and the answer is there for who shows it again', async () => {
+  test('150 hang-ups with one signature: one upstream call, one payment, and the answer is returned when the signature is sent again', async () => {
     const shown = await calls.bought()
     await left(shown)
     for (let i = 1; i < 150; i++) await leftOnceClaimed(shown)
@@ -53,7 +53,7 @@ describe('one signature, many upstream calls (issue 13, 7)', () => {
     expect([calls.asked(), calls.network.moved.length]).toEqual([1, 1])
   })
 
-  test('an upstream that fails is asked five times by one signature, and no more', async () => {
+  test('one signature calls a failing upstream at most five times', async () => {
     upstreamFails()
     const shown = await calls.bought()
     const verdicts = []
@@ -62,7 +62,7 @@ describe('one signature, many upstream calls (issue 13, 7)', () => {
     expect([calls.asked(), calls.network.moved.length]).toEqual([5, 0])
   })
 
-  test('what was paid for and got no answer is tried longer, and then it is told as owed, with no challenge beside it', async () => {
+  test('a paid request without an answer gets more attempts, and then a failure that says it is owed, without a new challenge', async () => {
     const shown = await calls.bought()
     const begun = await left(shown, 'x'.repeat(MAX_KEPT_BYTES + 1))
     expect(verdict(begun)).toBe('payment_pending')
@@ -75,7 +75,7 @@ describe('one signature, many upstream calls (issue 13, 7)', () => {
     expect(await calls.claimOf(shown)).toMatchObject({ state: 'paid_unserved', paid: true })
   })
 
-  test('the window of the address is given back by what paid, and by nothing else', async () => {
+  test('only settled payments are given back to the window of the address', async () => {
     calls.setWindow(3)
     for (let i = 0; i < 5; i++) {
       const shown = calls.network.pay({ challengeId: await challenge() })
@@ -95,8 +95,8 @@ describe('one signature, many upstream calls (issue 13, 7)', () => {
   }
 })
 
-describe('a payment that is about to die (issue 13, 8)', () => {
-  test('a hundred with three seconds to live: no upstream call', async () => {
+describe('a payment that is about to expire (issue 13, 8)', () => {
+  test('a hundred payments that expire in three seconds: no upstream call', async () => {
     const { clock } = calls.gateway
     const verdicts = new Set<string>()
     for (let i = 0; i < 100; i++) {
@@ -107,7 +107,7 @@ describe('a payment that is about to die (issue 13, 8)', () => {
     expect([calls.asked(), calls.network.moved.length]).toEqual([0, 0])
   })
 
-  test('the life that counts is what is left once it is claimed: a database that was slow leaves none', async () => {
+  test('the remaining lifetime is checked after the claim: a slow database may leave none', async () => {
     const { clock, core } = calls.gateway
     const { paymentClaims } = core.stores
     const take = paymentClaims.take.bind(paymentClaims)
@@ -121,7 +121,7 @@ describe('a payment that is about to die (issue 13, 8)', () => {
     expect([calls.asked(), await calls.claimOf(shown)]).toMatchObject([0, { state: 'released', paid: false }])
   })
 
-  test('a client that signs for 25 s, as they do, is served, and its upstream has all of its time', async () => {
+  test('a client that signs for 25 s, the usual time, is served, and its upstream gets its full time', async () => {
     const { clock, images } = calls.gateway
     const shown = await calls.bought({ validBefore: clock.now() + 25_000 })
     images.answer = async (_, signal) => {
@@ -132,7 +132,7 @@ describe('a payment that is about to die (issue 13, 8)', () => {
   })
 })
 
-describe('one purse, many payments (issue 13, 9)', () => {
+describe('one wallet, many payments (issue 13, 9)', () => {
   test("forty authorizations at once on one payment's worth: one upstream call, one payment", async () => {
     calls.network.balances.set('mallory', 5000n)
     const all = []
@@ -154,7 +154,7 @@ describe('one purse, many payments (issue 13, 9)', () => {
     expect(calls.asked()).toBe(10)
   })
 
-  test('a full purse that is emptied while forty calls of it are under way: at most eight upstream calls without a payment', async () => {
+  test('a wallet that is emptied while forty of its calls run: at most eight unpaid upstream calls', async () => {
     const { network } = calls
     network.balances.set('mallory', 200_000n)
     const opened = Promise.withResolvers<void>()
@@ -173,7 +173,7 @@ describe('one purse, many payments (issue 13, 9)', () => {
     expect(calls.asked() - network.moved.length).toBeWithin(1, 9)
   })
 
-  test('many purses of one address that are emptied at once: the same', async () => {
+  test('many wallets of one address that are emptied at once: at most eight as well', async () => {
     const { network } = calls
     const opened = Promise.withResolvers<void>()
     calls.gateway.images.answer = async () => {
@@ -190,19 +190,19 @@ describe('one purse, many payments (issue 13, 9)', () => {
     expect(calls.asked() - network.moved.length).toBeWithin(1, 9)
   })
 
-  test('thirty purses from one address that never pay: three upstream calls, then each pays before its own', async () => {
+  test('thirty wallets of one address that never pay: three upstream calls, then payment comes first', async () => {
     for (let i = 0; i < 30; i++) {
       calls.network.sendings.push('refuse')
       const shown = await calls.bought({ payer: `purse ${i}` })
       expect(verdict(await calls.call(shown, { from: `2001:db8::${i}` }))).toBe('verification_failed +challenge')
     }
     expect([calls.asked(), calls.network.moved.length]).toEqual([3, 0])
-    // An honest neighbour is served all the same.
+    // An honest caller is still served.
     expect(verdict(await calls.call(await calls.bought(), { from: '2001:db8::ada' }))).toBe('served')
     expect(verdict(await calls.call(await calls.bought({ payer: 'bob' }), { from: '2001:db8:1::1' }))).toBe('served')
   })
 
-  test('a payment that was sent and never came is counted as a refused one is', async () => {
+  test('a payment that was sent but never settled counts as refused', async () => {
     const { network } = calls
     for (let i = 0; i < 3; i++) {
       const shown = await calls.bought({ payer: 'mallory' })
@@ -216,7 +216,7 @@ describe('one purse, many payments (issue 13, 9)', () => {
     expect([calls.asked(), network.moved.length]).toEqual([3, 0])
   })
 
-  test('a payment that never came by trouble of ours is held against nobody, nor is one that our own end cut off', async () => {
+  test('a payment that did not settle through our fault or our shutdown counts against nobody', async () => {
     const { network, payments } = calls
     const cutOff = async (shown: ShownPayment) => {
       const sending = Promise.withResolvers<void>()
@@ -248,13 +248,13 @@ describe('one purse, many payments (issue 13, 9)', () => {
       for (const shown of [waiting, ended, dead])
         expect(await calls.claimOf(shown)).toMatchObject({ state: 'released', paid: false })
     }
-    // Its upstream is still asked before it pays.
+    // Its upstream is still called before it pays.
     upstreamFails()
     expect(verdict(await calls.call(await calls.bought()))).toBe('upstream_error')
     expect(network.moved).toEqual([])
   })
 
-  test('who pays before the upstream has all of its time, however long the payment took, and is told that it is owed', async () => {
+  test('after paying first, the upstream gets its full time, however long the payment took, and a failure says what is owed', async () => {
     const { network, gateway, payments } = calls
     for (let i = 0; i < 3; i++) {
       network.sendings.push('refuse')
@@ -284,7 +284,7 @@ describe('one purse, many payments (issue 13, 9)', () => {
     expect(network.moved).toHaveLength(1)
   })
 
-  test('a database that fails while money moves: pending, never a new challenge, and the answer is kept', async () => {
+  test('a database that fails while money moves: payment_pending, never a new challenge, and the answer is stored', async () => {
     const { paymentClaims } = calls.gateway.core.stores
     const settled = paymentClaims.settled.bind(paymentClaims)
     paymentClaims.settled = () => Promise.reject(Object.assign(new Error('away'), { unavailable: true }))
@@ -299,7 +299,7 @@ describe('one purse, many payments (issue 13, 9)', () => {
     expect([calls.asked(), calls.network.moved.length]).toEqual([1, 1])
   })
 
-  test('where a payment was shown from is stored as a hash', async () => {
+  test('stores the address of a payment only as a hash', async () => {
     const shown = await calls.bought()
     await calls.call(shown, { from: '192.0.2.77' })
     const claim = await calls.claimOf(shown)
@@ -308,8 +308,8 @@ describe('one purse, many payments (issue 13, 9)', () => {
   })
 })
 
-describe('a client that leaves while its payment settles (issue 13, 10)', () => {
-  test('gets the answer that it paid for by the same credential, once; another request does not', async () => {
+describe('a client that hangs up while its payment settles (issue 13, 10)', () => {
+  test('gets its paid answer with the same credential, once; a different request does not', async () => {
     const shown = await calls.bought()
     const gone = new AbortController()
     const settle = calls.network.settle.bind(calls.network)
@@ -326,7 +326,7 @@ describe('a client that leaves while its payment settles (issue 13, 10)', () => 
     expect([calls.asked(), calls.network.moved.length]).toEqual([1, 1])
   })
 
-  test('that leaves again before it has it, has not had it', async () => {
+  test('may hang up again before the answer arrives, and it is not counted as delivered', async () => {
     const shown = await calls.bought()
     await left(shown)
     for (let i = 0; i < 3; i++) await leftOnceClaimed(shown)
@@ -334,7 +334,7 @@ describe('a client that leaves while its payment settles (issue 13, 10)', () => 
     expect([calls.asked(), calls.network.moved.length]).toEqual([1, 1])
   })
 
-  test('whose answer is too large to be kept has it made once more, and not again', async () => {
+  test('whose answer is too large to store gets it produced once more, and not again', async () => {
     const large = 'x'.repeat(MAX_KEPT_BYTES + 1)
     const shown = await calls.bought()
     await left(shown, large)
@@ -347,7 +347,7 @@ describe('a client that leaves while its payment settles (issue 13, 10)', () => 
     expect(verdict(await calls.call(other))).toBe('served')
   })
 
-  test('the answer waits for a day; then it is made once more', async () => {
+  test('the answer is stored for a day; after that it is produced once more', async () => {
     const shown = await calls.bought()
     await left(shown)
     calls.gateway.clock.advance(24 * 3_600_000)
@@ -356,7 +356,7 @@ describe('a client that leaves while its payment settles (issue 13, 10)', () => 
     expect(calls.network.moved).toHaveLength(1)
   })
 
-  test('an answer whose payment has an open fate is kept until the network tells, and given for it then', async () => {
+  test('the answer for a payment with an unknown outcome is stored until the network reports it, and then returned', async () => {
     const shown = await calls.bought()
     calls.network.isDead = false
     calls.gateway.images.answer = async () => {
@@ -372,8 +372,8 @@ describe('a client that leaves while its payment settles (issue 13, 10)', () => 
   })
 })
 
-describe('what may still move is never called refused (issue 13, 14 and 15)', () => {
-  test('while a payment settles and payments are switched off, it is pending; one that was served stays used', async () => {
+describe('a payment that may still settle is never reported as refused (issue 13, 14 and 15)', () => {
+  test('with payments switched off, one that is settling is pending, and a served one stays used', async () => {
     const open = await calls.bought()
     calls.network.sendings.push('never arrive', 'never arrive')
     expect(verdict(await calls.call(open))).toBe('payment_pending')
@@ -389,7 +389,7 @@ describe('what may still move is never called refused (issue 13, 14 and 15)', ()
     expect(verdict(await calls.call(never))).toBe('invalid_challenge')
   })
 
-  test('one that was refused after it was sent, and comes through by another hand, buys its answer', async () => {
+  test('one that was refused after it was sent, but is then submitted by someone else, buys its answer', async () => {
     const shown = await calls.bought()
     calls.network.sendings.push('refuse')
     expect(verdict(await calls.call(shown))).toBe('verification_failed +challenge')

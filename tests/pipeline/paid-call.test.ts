@@ -127,13 +127,13 @@ describe('a paid call, whatever its work', () => {
       },
     })
 
-  test('charges a whole answer what it came to, and gives everything back', async () => {
+  test('charges a whole answer its real cost, and gives everything back', async () => {
     const outcome = await run(work(async () => ({ kind: 'answer', body: 'yes', charge: perByte(3) })))
     expect(outcome).toMatchObject({ kind: 'served', body: 'yes', cost: 3 })
     expect([await money(), await places()]).toEqual([[3, 0], 0])
   })
 
-  test('charges a stream by its bytes at its end; until then it has its place and its hold', async () => {
+  test('charges a stream by its bytes at its end; until then it keeps its place and its hold', async () => {
     const outcome = await run(work(async (open) => byBytes(open, file(40)), { streams: true }))
     if (outcome.kind !== 'streaming') throw new Error(codeOf(outcome))
     expect([await money(), await places()]).toEqual([[0, 1000], 1])
@@ -141,7 +141,7 @@ describe('a paid call, whatever its work', () => {
     expect([await money(), await places()]).toEqual([[40, 0], 0])
   })
 
-  test('a stream whose hold cannot be made durable is not begun: its upstream is closed, and nothing is charged', async () => {
+  test('a stream whose hold cannot be made durable is not started: its upstream is closed, and nothing is charged', async () => {
     const { balance } = deps.funding
     const frail = {
       ...deps.funding,
@@ -158,7 +158,7 @@ describe('a paid call, whatever its work', () => {
     expect([codeOf(outcome), closed, await money(), await places()]).toEqual(['service_unavailable', 1, [0, 0], 0])
   })
 
-  test('a process that ends between the headers and the first byte of a stream breaks it off, and it costs nothing', async () => {
+  test('a process that ends between the headers and the first byte of a stream aborts it without a charge', async () => {
     const silent = new ReadableStream<Uint8Array>({ start: () => undefined })
     let ended: Promise<void> | null = null
     const outcome = await run(
@@ -185,7 +185,7 @@ describe('a paid call, whatever its work', () => {
     expect([await money(), await places()]).toEqual([[0, 0], 0])
   })
 
-  test('a failure that its absent caller owes for is charged once, and leaves one row', async () => {
+  test('a failure that costs a caller who hung up is charged once, and leaves one row', async () => {
     const gone = work(async () => {
       hangUp.abort()
       return { kind: 'failed', failure: failure('upstream_error', 'broke'), didNothing: true, owed: perByte(7) }
@@ -195,7 +195,7 @@ describe('a paid call, whatever its work', () => {
     expect(await money()).toEqual([7, 0])
   })
 
-  test('whoever left before the upstream is asked pays nothing, and its key is free for another try', async () => {
+  test('a caller who hangs up before the upstream is called pays nothing, and its key is free again', async () => {
     let asked = 0
     const counted = work(async () => ({ kind: 'answer', body: `${++asked}`, charge: perByte(5) }), { streams: true })
     hangUp.abort()
@@ -207,7 +207,7 @@ describe('a paid call, whatever its work', () => {
     expect([asked, await money()]).toEqual([1, [5, 0]])
   })
 
-  test('a write of which nobody knows the end is not sent again; one that surely did nothing is', async () => {
+  test('a write with an unknown outcome is not sent again; one that certainly did nothing is', async () => {
     let asked = 0
     const failing = (didNothing: boolean) =>
       work(

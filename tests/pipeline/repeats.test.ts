@@ -37,12 +37,12 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
     expect(await verdict('crash')).toBe('outcome_unknown')
   })
 
-  test('that surely did not happen frees its key', async () => {
+  test('that certainly did nothing frees its key', async () => {
     await (await first('refused')).end('nothing')
     expect(await verdict('refused')).toBe('first')
   })
 
-  test('whose end is said twice gives its place up once: who waited works alone', async () => {
+  test('that ends twice hands over once: only one waiting request runs', async () => {
     const one = idempotency()
     const begun = async () => {
       const turn = await one.use(asked('twice', 'read'))
@@ -65,7 +65,7 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
     await (await third).end('nothing')
   })
 
-  test('that failed lets in one of two that wait for it; the other waits on, and works alone after that one', async () => {
+  test('that failed lets one of two waiting requests run; the other keeps waiting and runs after it', async () => {
     const one = idempotency()
     let working = 0
     const order: string[] = []
@@ -84,12 +84,12 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
     expect(order).toEqual(['failed', 'waits', 'waits too'])
   })
 
-  test('of unknown outcome keeps it', async () => {
+  test('with an unknown outcome keeps its key', async () => {
     await (await first('timeout')).end('unknown')
     expect(await verdict('timeout')).toBe('outcome_unknown')
   })
 
-  test('that was charged is answered again, from the commit of its charge', async () => {
+  test('that was charged is answered again from the record in the commit of its charge', async () => {
     const owner = await stores.account()
     const turn = await first('done')
     const record = call(owner, 5000)
@@ -156,7 +156,7 @@ describe('a read', () => {
   })
 })
 
-test('of many writes under one key at once one is first, on two processes as well', async () => {
+test('of many concurrent writes with one key exactly one is first, even on two processes', async () => {
   const turns = await Promise.all(Array.from({ length: 6 }, () => verdict('many')))
   expect(turns.filter((kind) => kind === 'first')).toHaveLength(1)
   expect(turns.filter((kind) => kind === 'outcome_unknown')).toHaveLength(5)

@@ -23,14 +23,14 @@ const ask = async (input: LlmContextInput = contextInput('q'), seconds = 60, ope
   return answer.ok ? answer.value : answer.error
 }
 
-test('the same question is answered again without asking, with its age', async () => {
+test('the same question is answered from the cache, with its age', async () => {
   expect(await ask()).toEqual({ body: 'answer 1' })
   now += 12_700
   expect(await ask()).toEqual({ body: 'answer 1', ageSeconds: 12 })
   expect(source.asked).toHaveLength(1)
 })
 
-test('until its seconds are over', async () => {
+test('a cached answer expires', async () => {
   await ask()
   now += 59_999
   expect(await ask()).toMatchObject({ ageSeconds: 59 })
@@ -38,7 +38,7 @@ test('until its seconds are over', async () => {
   expect(await ask()).toEqual({ body: 'answer 2' })
 })
 
-test('`no-cache` asks the source, and what it says is kept', async () => {
+test('`no-cache` calls the source, and its answer is cached', async () => {
   await ask()
   for (const wish of ['no-cache', 'No-Cache', 'max-age=0, no-cache'])
     expect(await ask(contextInput('q', { 'cache-control': wish }))).not.toHaveProperty('ageSeconds')
@@ -46,7 +46,7 @@ test('`no-cache` asks the source, and what it says is kept', async () => {
   expect(await ask(contextInput('q', { 'cache-control': 'max-stale' }))).toEqual({ body: 'answer 4', ageSeconds: 0 })
 })
 
-describe('another question is', () => {
+describe('a different question is one with', () => {
   test.each<[string, Partial<LlmContextInput>]>([
     ['other words', { q: 'Q' }],
     ['another count', { count: 21 }],
@@ -69,7 +69,7 @@ describe('another question is', () => {
     expect(await ask({ ...contextInput('q'), ...more })).toEqual({ body: 'answer 2' })
   })
 
-  test('another operation, and another source', async () => {
+  test('another operation, or another source', async () => {
     await ask()
     expect(await ask(contextInput('q'), 60, 'image-search')).toEqual({ body: 'answer 2' })
     const other = new FixtureProvider<LlmContextInput>()
@@ -79,13 +79,13 @@ describe('another question is', () => {
   })
 })
 
-test('the order in which parameters came makes no difference', async () => {
+test('the order of parameters makes no difference', async () => {
   await ask()
   const backwards = Object.fromEntries(Object.entries(contextInput('q')).reverse()) as unknown as LlmContextInput
   expect(await ask(backwards)).toMatchObject({ ageSeconds: 0 })
 })
 
-test('a failure is not kept', async () => {
+test('failures are not cached', async () => {
   source.answer = async () => err({ kind: 'error', reason: 'x' })
   await ask()
   source.answer = async () => ok({ body: 'good' })
@@ -93,7 +93,7 @@ test('a failure is not kept', async () => {
 })
 
 describe('memory', () => {
-  test('is bounded: those used longest ago go first', async () => {
+  test('is bounded: the least recently used entries are evicted', async () => {
     source.answer = async ({ q }) => ok({ body: new Uint8Array(Number(q.split(' ')[1] ?? 20_000)) })
     for (const q of ['a', 'b', 'c', 'd']) await ask(contextInput(q))
     await ask(contextInput('a'))
@@ -106,7 +106,7 @@ describe('memory', () => {
     expect(source.asked).toHaveLength(1)
   })
 
-  test('an answer larger than all of it is not kept, and pushes nothing out', async () => {
+  test('an answer larger than the cache is not cached and evicts nothing', async () => {
     source.answer = async ({ q }) => ok({ body: new Uint8Array(q === 'large' ? 200_000 : 10) })
     await ask(contextInput('small'))
     await ask(contextInput('large'))
@@ -114,7 +114,7 @@ describe('memory', () => {
     expect(await ask(contextInput('large'))).not.toHaveProperty('ageSeconds')
   })
 
-  test('a question asked again and again takes its room once, and what is over gives it back', async () => {
+  test('a repeated question uses memory once, and expired entries free it', async () => {
     await ask()
     const once = cache.bytes
     for (let i = 0; i < 50; i++) await ask(contextInput('q', { 'cache-control': 'no-cache' }))

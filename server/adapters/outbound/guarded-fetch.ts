@@ -55,7 +55,7 @@ export function openGuardedFetch(options: GuardedFetchOptions): OutboundFetch {
   }
 }
 
-/** Whether a URL may be called: http or https, a usual port, no user name. The URL parser has already normalized numeric hosts. */
+/** Parses a URL that may be called (http or https, a usual port, no user name), else null. The URL parser has already normalized numeric hosts. */
 function callable(text: string, base?: URL): URL | null {
   const url = URL.parse(text, base)
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') return null

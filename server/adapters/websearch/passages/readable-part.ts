@@ -2,7 +2,7 @@ import { Parser } from 'htmlparser2'
 
 /** Maximum depth. Real pages have less than half. Readability is worse than quadratic in it: a depth of 500 takes seconds. */
 const MAX_DEPTH = 100
-/** Maximum number of nodes. DOM-based readers take a second for this many. */
+/** Maximum number of elements. DOM-based readers take a second for this many. */
 const MAX_ELEMENTS = 30_000
 /** Maximum number of text nodes: each entity, and each `<` that begins no tag, makes one. */
 const MAX_TEXTS = 100_000
