@@ -46,6 +46,10 @@ function send(name: string, body?: unknown): Promise<Response> {
   const request = body === undefined ? init : { ...init, body: JSON.stringify(body) }
   return gateway.gateway.control(new Request(`http://gateway/${name}`, request))
 }
+function sendText(name: string, body: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json' }
+  return gateway.gateway.control(new Request(`http://gateway/${name}`, { method: 'POST', headers, body }))
+}
 const command = <T>(name: string, body?: unknown) => read<T>(send(name, body))
 async function refused(name: string, body?: unknown) {
   const answer = await send(name, body)
@@ -395,6 +399,23 @@ describe('the desk', () => {
         .filter((name) => name !== 'status')
         .sort(),
     )
+  })
+
+  test('takes no member that every object has, and answers a thousand wrong ones with a hundred', async () => {
+    const rows = await newRows(async () => {
+      for (const name of ['__proto__', 'constructor', 'toString'])
+        for (const [command, body] of [
+          ['grant', `{"account":"${bobId}","usd":"1","${name}":{"usd":"9"}}`],
+          ['grant', `{"account":"${bobId}","${name}":{"usd":"9"}}`],
+          ['limits', `{"account":"${bobId}","limits":{"rpm":1,"tpm":1,"concurrency":1,"${name}":1}}`],
+        ] as const)
+          expect([name, body, (await sendText(command, body)).status]).toEqual([name, body, 400])
+    })
+    expect(rows).toEqual([])
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`${i}${'x'.repeat(200)}`, 'y'.repeat(200)]))
+    const answer = await (await sendText('grant', JSON.stringify(many))).text()
+    expect((JSON.parse(answer) as { error: Refusal }).error.details).toHaveLength(100)
+    expect(answer.length).toBeLessThan(40_000)
   })
 
   test.each([['requests'], ['ready'], ['payments'], ['models']])(

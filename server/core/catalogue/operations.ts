@@ -53,10 +53,6 @@ export const PRICE_NAMES: readonly PriceName[] = [
   'social-post-with-address',
 ]
 
-export function isPriceName(name: string): name is PriceName {
-  return PRICE_NAMES.some((known) => known === name)
-}
-
 /** The unit that an operation is charged by. */
 export function unitOf(operation: string): string {
   return isOperationName(operation) ? OPERATIONS[operation].unit : 'request'
