@@ -32,7 +32,7 @@ describe(CHECKLIST.outgoingLink, () => {
     for (const text of [question.text, done])
       for (const secret of [link.state, query.get('code') ?? 'none']) expect(text).not.toContain(secret)
     expect(done).toContain('@ada is linked')
-    expect(done).toContain('undoes it under')
+    expect(done).toContain('to unlink it under')
     expect(page.headers.get('referrer-policy')).toBe('no-referrer')
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
   })
@@ -87,7 +87,7 @@ describe(CHECKLIST.linkedRefresh, () => {
     social.network.refreshRefusal = { kind: 'dead', reason: 'invalid_grant' }
     const refused = await social.like(key)
     social.network.refreshRefusal = null
-    expect(refused).toMatchObject({ ok: false, error: { kind: 'told', failure: { code: 'social_session_required' } } })
+    expect(refused).toMatchObject({ ok: false, error: { kind: 'own', failure: { code: 'social_session_required' } } })
     expect((await social.store.session(key.poolId))?.revokedAt).not.toBeNull()
     const { refreshes } = social.network
     expect((await social.like(key)).ok).toBe(false)
