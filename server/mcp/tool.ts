@@ -1,3 +1,5 @@
+import type { ApiMethod } from '../core/apis/api'
+import type { ApiMatch } from '../core/apis/api-routes'
 import type { Operation } from '../core/catalogue/operation'
 import { OPERATIONS } from '../core/catalogue/operations'
 import type { ParameterTable } from '../core/catalogue/parameters'
@@ -7,10 +9,14 @@ import type { Route } from '../pipeline/call'
 
 /** The gateway request that a tool makes, in HTTP terms, so that validation and failures are the same as over HTTP. */
 export interface ToolCall {
-  readonly method: 'GET' | 'POST'
+  readonly method: ApiMethod
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
+  /** Set for an imported operation, whose input is validated from these values, by parameter name. */
+  readonly imported?: { readonly match: ApiMatch; readonly values: Readonly<Record<string, unknown>> }
+  /** Set where the answer is known without a call, such as a description. */
+  readonly known?: Readonly<Record<string, unknown>>
 }
 
 /** One tool of the MCP server: its description for the model, and the call that it makes. */
@@ -30,7 +36,7 @@ export interface Tool {
 }
 
 /** Arguments of every priced tool in addition to its own, each sent as an HTTP header. */
-const CALL_OPTIONS = {
+export const CALL_OPTIONS = {
   max_price_usd: {
     header: 'x-max-price-usd',
     schema: {
@@ -93,7 +99,7 @@ function argumentsOf(table: ParameterTable): ParameterTable {
   )
 }
 
-function callOptionSchemas(): Record<string, unknown> {
+export function callOptionSchemas(): Record<string, unknown> {
   return Object.fromEntries(Object.entries(CALL_OPTIONS).map(([name, { schema }]) => [name, schema]))
 }
 

@@ -284,7 +284,7 @@ export const RULES: readonly Rule[] = [
     // MCP over HTTP: a tool runs what the route of its operation runs.
     files: ['server/http/mcp/**'],
     may: [CORE, PIPELINE, SELF, 'server/mcp/**', 'server/http/usage/usage-answers.ts', ...EVERY_RESOURCE],
-    types: ['server/http/models/research-calls.ts'],
+    types: ['server/http/models/research-calls.ts', 'server/http/apis/api-calls.ts'],
     packages: ['elysia'],
   },
   // What an account takes along when it leaves is every record that it has.

@@ -1,14 +1,16 @@
+import type { ApiRegistry } from '../../core/apis/api-store'
 import { OPERATIONS } from '../../core/catalogue/operations'
 import { type PriceStore, priceOf } from '../../core/catalogue/prices'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import { accountTools } from '../../mcp/account-tools'
+import { importedTools } from '../../mcp/imported-tools'
 import { paymentIn } from '../../mcp/payment'
 import { RESEARCH_TOOL } from '../../mcp/research-tool'
 import { RunningCalls } from '../../mcp/running-calls'
 import { answerMcp, calledTool } from '../../mcp/server'
 import { catalogueTools, type Tool } from '../../mcp/tool'
-import { type Caller, countedOn } from '../../pipeline/call'
+import { type Caller, countedOn, type Route } from '../../pipeline/call'
 import { readJson } from '../middleware/json-body'
 import type { Reply } from '../middleware/reply'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
@@ -19,6 +21,7 @@ import { type ToolCallParts, ToolCalls } from './tool-calls'
 
 interface McpParts extends ToolCallParts {
   readonly prices: PriceStore
+  readonly apis: ApiRegistry
   readonly ownOrigins: ReadonlySet<string>
   /** Whether only this machine can reach the server. A web page could still reach it through a host name that resolves to it. */
   readonly isLoopback: boolean
@@ -38,15 +41,20 @@ export function mcpRoutes(parts: McpParts, endpoints: Endpoints) {
   return routeGroup({ name: 'mcp' })
     .post(
       '/mcp',
-      ...served(MCP, ({ context }) => mcp.answer(context, (account) => allTools(parts.prices, account)), null),
+      ...served(MCP, ({ context }) => mcp.answer(context, (account) => allTools(parts, account, context)), null),
     )
     .post(
       '/mcp/paid',
-      ...served(PAID_MCP, ({ context }) => mcp.answer(context, (account) => paidTools(parts.prices, account)), null),
+      ...served(PAID_MCP, ({ context }) => mcp.answer(context, (account) => paidTools(parts, account)), null),
     )
 }
 
-function allTools(prices: PriceStore, account: AccountId | null): readonly Tool[] {
+function allTools(parts: McpParts, account: AccountId | null, { reply }: GatedContext): readonly Tool[] {
+  const mayCall = (route: Route) => reply.forbids(route) === null
+  return [...builtInTools(parts, account), ...importedTools(parts.apis.routes, mayCall)]
+}
+
+function builtInTools({ prices }: McpParts, account: AccountId | null): readonly Tool[] {
   return [
     ...catalogueTools((operation) => priceOf(prices, OPERATIONS[operation.name].name, account).amount),
     RESEARCH_TOOL,
@@ -54,8 +62,9 @@ function allTools(prices: PriceStore, account: AccountId | null): readonly Tool[
   ]
 }
 
-function paidTools(prices: PriceStore, account: AccountId | null): readonly Tool[] {
-  return allTools(prices, account).filter(isPayable)
+function paidTools(parts: McpParts, account: AccountId | null): readonly Tool[] {
+  const imported = importedTools(parts.apis.routes, (route) => route.kind === 'priced' && route.payable === true)
+  return [...builtInTools(parts, account), ...imported].filter(isPayable)
 }
 
 function isPayable({ route }: Tool): boolean {

@@ -2,7 +2,9 @@ import { isOperationName } from '../../core/catalogue/operations'
 import type { ShownPayment } from '../../core/payments/method'
 import { ok } from '../../core/result'
 import type { ToolCall } from '../../mcp/tool'
+import { soldRoute } from '../../pipeline/apis/sold-route'
 import type { AuthenticatedCall } from '../../pipeline/call'
+import type { ApiCalls } from '../apis/api-calls'
 import { failureResponse, type OnFault, problemOf } from '../middleware/failures'
 import type { Gate } from '../middleware/gate'
 import { queryOf } from '../middleware/list-query'
@@ -17,6 +19,7 @@ import { CALLER_USAGE_QUERY, type UsageAnswers } from '../usage/usage-answers'
 export interface ToolCallParts {
   readonly gate: Gate
   readonly priced: PricedCalls
+  readonly apiCalls: ApiCalls
   readonly researchCalls: ResearchCalls
   readonly usage: UsageAnswers
   readonly onFault: OnFault
@@ -42,15 +45,20 @@ export class ToolCalls {
     { payment, signal }: { readonly payment: ShownPayment | null; readonly signal: AbortSignal },
   ): Promise<Response> {
     const { gate, onFault } = this.parts
+    if (call.known) return Response.json(call.known)
     const url = new URL(call.path, context.url)
-    const route = this.endpoints.table.routeOf(call.method, url.pathname) ?? UNKNOWN_ENDPOINT
+    const route = call.imported
+      ? soldRoute(call.imported.match)
+      : (this.endpoints.table.routeOf(call.method, url.pathname) ?? UNKNOWN_ENDPOINT)
     let reply: Reply | null = null
     try {
       const opened = await gate.openWithin(context, { route, method: call.method, url }, payment)
       reply = opened.reply
       if (reply.refusal) return reply.refuse(reply.refusal)
       if (!opened.authenticated) throw new Error('a call that was not refused is authenticated')
-      return await this.run(askedBy(call, context, { url, reply, authenticated: opened.authenticated, hangUp: signal }))
+      const asked = askedBy(call, context, { url, reply, authenticated: opened.authenticated, hangUp: signal })
+      if (call.imported) return await this.parts.apiCalls.answerTool(asked, call.imported.values)
+      return await this.run(asked)
     } catch (error) {
       const { ids } = context
       const problem = problemOf(error, reply?.incoming.id ?? ids.own, onFault)

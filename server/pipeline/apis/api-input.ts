@@ -1,5 +1,6 @@
 import type { ApiBody, ApiOperation, ApiParameter } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
+import { inputNames } from '../../core/apis/input-schema'
 import type { JudgeSchema } from '../../core/apis/judge'
 import { namesUp } from '../../core/apis/upstream-headers'
 import { claimsName, readParameter, type WireValue, writeParameter } from '../../core/apis/wire-values'
@@ -88,7 +89,10 @@ export class ApiInputs {
   /** The input of a tool call: parameters by name, and the body under `body`. */
   readJson(match: ApiMatch, values: Readonly<Record<string, unknown>>): Read {
     const judges = this.judgesOf(match)
-    const known = new Set(match.operation.parameters.map(({ name }) => name))
+    const { parameters } = match.operation
+    const names = inputNames(parameters)
+    const nameOf = new Map(parameters.map((parameter, i) => [parameter, names[i] ?? '']))
+    const known = new Set(names)
     if (match.operation.body) known.add('body')
     const unknown = Object.keys(values)
       .filter((name) => !known.has(name))
@@ -101,8 +105,8 @@ export class ApiInputs {
           ? { kind: 'json', value: given, text: JSON.stringify(given) }
           : { kind: 'form', fields: formOf(given) }
     return this.input(match, judges, { headers: {}, body }, unknown, (parameter) => {
-      const value = parameter.name === 'body' ? undefined : values[parameter.name]
-      return value === undefined ? undefined : writeParameter(parameter, value)
+      const name = nameOf.get(parameter) ?? ''
+      return Object.hasOwn(values, name) ? writeParameter(parameter, values[name]) : undefined
     })
   }
 
